@@ -1,0 +1,36 @@
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts in this folder (sourced). They run from the top of the tree and read no standard input.
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$top"
+exec </dev/null
+export LC_ALL=C.UTF-8
+# Objects are found again from another checkout of the same sources.
+export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1
+
+# Everything that outlives a build folder: tools that were built, what the linters have already passed.
+cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/skiff
+mkdir -p "$cache"
+
+# From crates.io, as Debian has no package of it; the tests talk to skiffd with it as a person would.
+websocat_version=1.14.1
+
+say() { printf '==> %s\n' "$*"; }
+fail() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# How many compilers at once: one a core, and 1.5 GiB of memory for each.
+jobs=$(nproc)
+memory=$(awk '/^MemAvailable/ {print int($2 / 1572864)}' /proc/meminfo)
+[ "$memory" -ge "$jobs" ] || jobs=$((memory > 1 ? memory : 1))
+
+build() { # build PRESET [TARGET...]: configures and builds, politely
+  local preset=$1
+  shift
+  cmake --preset "$preset" >"$cache/configure-$preset.log" 2>&1 || {
+    cat "$cache/configure-$preset.log" >&2
+    return 1
+  }
+  nice cmake --build "build/$preset" --parallel "$jobs" ${1+--target "$@"}
+}

@@ -1,0 +1,102 @@
+"""clang-tidy over the product, in parallel: `tidy.py BUILD_FOLDER CACHE_FOLDER [FILE...]`.
+
+A file that passed is not looked at again until it, something that it includes, its flags, the checks or clang-tidy itself
+change: the cache holds one empty file named by the hash of all that. BUILD_FOLDER must have been built (its records of
+what includes what are used)."""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+TIDY = "clang-tidy-19"
+LAYERS = ("base", "protocol", "fs", "sessions", "runtime", "container")
+FINDING = re.compile(r"^(/[^:]+):(\d+):(\d+): (?:error|warning): (.*)$")
+# A handler is awaited by the connection's coroutine, which owns these for the whole request: the references it is given
+# can't outlive them. No option of the check says so.
+REFERENCE_CHECK = "cppcoreguidelines-avoid-reference-coroutine-parameters"
+OWNED_BY_THE_CALLER = re.compile(r"(?:const )?(?:\w+::)*(HttpExchange|Call|Services|Agent)& ")
+
+
+def dependencies(build):
+    """Object file -> what it was compiled from, as ninja knows it."""
+    output = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    found, current = {}, None
+    for line in output.splitlines():
+        if line and not line[0].isspace():
+            current = found.setdefault(line.split(":")[0], [])
+        elif line.strip() and current is not None:
+            current.append(line.strip())
+    return found
+
+
+class Hashes:
+    def __init__(self):
+        self.known = {}
+
+    def of(self, path):
+        if path not in self.known:
+            self.known[path] = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+        return self.known[path]
+
+
+def allowed(finding):
+    match = FINDING.match(finding)
+    path, line, column, text = match.groups()
+    if REFERENCE_CHECK not in text:
+        return False
+    source = pathlib.Path(path).read_text().splitlines()[int(line) - 1]
+    return OWNED_BY_THE_CALLER.match(source[int(column) - 1:]) is not None
+
+
+def examine(build, source):
+    """The findings in one file (and its headers): empty when it is clean."""
+    done = subprocess.run([TIDY, "-p", build, "--quiet", source], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    findings = [line for line in done.stdout.splitlines() if FINDING.match(line)]
+    if done.returncode != 0 and not findings:
+        return [f"{source}: {TIDY} failed: {done.stderr.strip()[-2000:]}"]
+    return [line for line in findings if not allowed(line)]
+
+
+def main(build, cache, only):
+    top = pathlib.Path.cwd()
+    passed = pathlib.Path(cache) / "tidy"
+    passed.mkdir(parents=True, exist_ok=True)
+    depends, hashes = dependencies(build), Hashes()
+    salt = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
+    salt += hashes.of(top / ".clang-tidy") + hashes.of(__file__)
+    work = []
+    for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
+        source = pathlib.Path(entry["file"])
+        name = source.relative_to(top) if source.is_relative_to(top) else source
+        if name.parts[0] not in LAYERS or name.suffix != ".cpp" or (only and str(name) not in only):
+            continue
+        inputs = depends.get(re.search(r" -o (\S+)", entry["command"]).group(1), [])
+        if not inputs:
+            sys.exit(f"error: {name} has not been compiled in {build}: build it first")
+        parts = [salt, entry["command"], *(hashes.of(os.path.join(build, path)) for path in sorted(inputs))]
+        key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        if not (passed / key).exists():
+            work.append((name, key))
+    findings, begun = {}, time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        jobs = {pool.submit(examine, build, str(name)): (name, key) for name, key in work}
+        for job in concurrent.futures.as_completed(jobs):
+            name, key = jobs[job]
+            for finding in job.result():
+                if finding not in findings:  # a header's finding comes with every file that includes it
+                    findings[finding] = True
+                    print(finding.replace(f"{top}/", ""), flush=True)
+            if not job.result():
+                (passed / key).touch()
+    print(f"clang-tidy: {len(work)} files looked at in {time.monotonic() - begun:.0f} s, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))

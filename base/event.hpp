@@ -1,0 +1,36 @@
+#pragma once
+
+#include <list>
+
+#include <boost/asio/any_completion_handler.hpp>
+
+#include "base/task.hpp"
+
+namespace skiff {
+
+/// Wakes the coroutines that wait right now; it keeps no state, so check the condition first and again afterwards:
+/// `while (!ready()) co_await event.wait();`. Reactor thread only. Destroying it ends waits with operation_aborted.
+class Event {
+ public:
+  explicit Event(Executor executor) : executor_{executor} {}
+  ~Event();
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  /// Ends at the next `notify_all()`; throws system_error(operation_aborted) when cancelled.
+  [[nodiscard]] Task<> wait();
+
+  /// Wakes every waiter. Their code runs later, from the reactor, never inside this call.
+  void notify_all();
+
+  [[nodiscard]] bool awaited() const noexcept { return !waiters_.empty(); }
+
+ private:
+  using Handler = boost::asio::any_completion_handler<void(boost::system::error_code)>;
+  void complete(Handler handler, boost::system::error_code error);
+
+  Executor executor_;
+  std::list<Handler> waiters_;
+};
+
+}  // namespace skiff

@@ -1,0 +1,100 @@
+#include "base/log.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "base/clock.hpp"
+
+namespace skiff::log {
+namespace {
+
+Level g_least = Level::info;
+Form g_form = Form::json;
+
+constexpr std::array kLevels{std::string_view{"debug"}, std::string_view{"info"}, std::string_view{"warning"},
+                             std::string_view{"error"}};
+
+void append_quoted(std::string& out, std::string_view text) {
+  out.push_back('"');
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (byte < 0x20 || byte == 0x7f) {
+      std::array<char, 8> escaped{};
+      std::snprintf(escaped.data(), escaped.size(), "\\u%04x", byte);
+      out += escaped.data();
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back('"');
+}
+
+void append_value(std::string& out, const Field& field) {
+  if (const auto* text = std::get_if<std::string_view>(&field.value)) {
+    append_quoted(out, *text);
+  } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
+    out += std::to_string(*number);
+  } else if (const auto* real = std::get_if<double>(&field.value)) {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *real).ptr;
+    out.append(digits.data(), end);
+  } else {
+    out += std::get<bool>(field.value) ? "true" : "false";
+  }
+}
+
+}  // namespace
+
+void configure(Level least, Form form) {
+  g_least = least;
+  g_form = form;
+}
+
+bool enabled(Level level) noexcept {
+  return level >= g_least;
+}
+
+void write(Level level, std::string_view message, Fields fields) {
+  if (!enabled(level)) return;
+  std::string line;
+  line.reserve(256);
+  const std::string_view word = kLevels[static_cast<std::size_t>(level)];
+  if (g_form == Form::json) {
+    line += R"({"time":")";
+    line += rfc3339(wall_now());
+    line += R"(","level":")";
+    line += word;
+    line += R"(","message":)";
+    append_quoted(line, message);
+    for (const Field& field : fields) {
+      line.push_back(',');
+      append_quoted(line, field.key);
+      line.push_back(':');
+      append_value(line, field);
+    }
+    line += "}\n";
+  } else {
+    line += rfc3339(wall_now()).substr(11, 12);
+    line.push_back(' ');
+    line += word;
+    line.append(9 - word.size(), ' ');
+    line += message;
+    for (const Field& field : fields) {
+      line.push_back(' ');
+      line += field.key;
+      line.push_back('=');
+      append_value(line, field);
+    }
+    line.push_back('\n');
+  }
+  // A log that can't be written must not stop the agent; there is nobody to tell.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace skiff::log

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <variant>
+
+/// The agent's own log, on stderr: one JSON object a line, or one readable line a message on a terminal. Each message
+/// is one write(2), so lines of several threads do not mix. Never give it a credential, a query string or command
+/// output.
+namespace skiff::log {
+
+enum class Level : unsigned char { debug, info, warning, error };
+enum class Form : unsigned char { json, text };
+
+struct Field {
+  std::string_view key;
+  std::variant<std::string_view, std::int64_t, double, bool> value;
+
+  Field(std::string_view k, std::string_view v) : key{k}, value{v} {}
+  Field(std::string_view k, const char* v) : key{k}, value{std::string_view{v}} {}
+  Field(std::string_view k, const std::string& v) : key{k}, value{std::string_view{v}} {}
+  Field(std::string_view k, bool v) : key{k}, value{v} {}
+  Field(std::string_view k, double v) : key{k}, value{v} {}
+  template <class Integer>
+    requires std::is_integral_v<Integer>
+  Field(std::string_view k, Integer v) : key{k}, value{static_cast<std::int64_t>(v)} {}
+};
+
+using Fields = std::initializer_list<Field>;
+
+/// Set once at start, before threads exist. Default: info, JSON.
+void configure(Level least, Form form);
+[[nodiscard]] bool enabled(Level level) noexcept;
+
+void write(Level level, std::string_view message, Fields fields = {});
+inline void debug(std::string_view message, Fields fields = {}) {
+  write(Level::debug, message, fields);
+}
+inline void info(std::string_view message, Fields fields = {}) {
+  write(Level::info, message, fields);
+}
+inline void warning(std::string_view message, Fields fields = {}) {
+  write(Level::warning, message, fields);
+}
+inline void error(std::string_view message, Fields fields = {}) {
+  write(Level::error, message, fields);
+}
+
+}  // namespace skiff::log

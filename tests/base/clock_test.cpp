@@ -1,0 +1,29 @@
+#include "base/clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skiff {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Clock, WritesTimesAsRfc3339WithMilliseconds) {
+  EXPECT_EQ(rfc3339(WallTime{}), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(rfc3339(std::chrono::sys_days{std::chrono::year{2026} / 1 / 31} + 23h + 59min + 59s + 42'999us),
+            "2026-01-31T23:59:59.042Z");
+  EXPECT_EQ(rfc3339(std::chrono::sys_days{std::chrono::year{2024} / 2 / 29}), "2024-02-29T00:00:00.000Z");
+}
+
+TEST(Clock, RoundsDownAlsoBeforeTheEpoch) {
+  EXPECT_EQ(rfc3339(WallTime{-1us}), "1969-12-31T23:59:59.999Z");
+}
+
+TEST(Clock, TellsTheTimeOfTheSystem) {
+  const auto before = std::chrono::system_clock::now();
+  const WallTime now = wall_now();
+  EXPECT_GE(now + 1us, before);
+  EXPECT_LE(now, std::chrono::system_clock::now());
+}
+
+}  // namespace
+}  // namespace skiff

@@ -1,0 +1,224 @@
+#include "base/settings.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skiff {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Example {
+  bool color = false;
+  std::string name = "none";
+  std::string secret;
+  std::string format = "auto";
+  std::vector<std::string> hosts{"localhost"};
+  std::uint64_t count = 7;
+  std::uint64_t size = 64 * 1024;
+  std::chrono::milliseconds grace{2'000};
+};
+
+class SettingsOf : public ::testing::Test {
+ protected:
+  Example example;
+  SettingsTable table{{
+      {"color", "X_COLOR", setting::Switch{&example.color}, "", "Look", "Use colors."},
+      {"name", "X_NAME", setting::Text{&example.name}, "NAME", "Look", "What it is called."},
+      {"format", "X_FORMAT", setting::Choice{&example.format, {"auto", "json"}}, "FORMAT", "Look", "How it looks."},
+      {"", "X_SECRET", setting::Text{&example.secret}, "TEXT", "Look", "Only here."},
+      {"secret-number", "", setting::Count{&example.count, 1, 10}, "N", "Limits", "Flag | only."},
+      {"host", "X_HOST", setting::List{&example.hosts}, "HOST", "Limits", "Who.", "own name"},
+      {"size", "X_SIZE", setting::Size{&example.size, 1024, 1 << 20}, "SIZE", "Limits", "How much."},
+      {"grace", "X_GRACE", setting::Duration{&example.grace, 10ms, 1h}, "TIME", "Limits", "How long."},
+  }};
+
+  Result<SettingsTable::Arguments> read(std::vector<const char*> arguments) { return table.read_arguments(arguments); }
+  std::string error_of(std::vector<const char*> arguments) {
+    const auto result = read(std::move(arguments));
+    return result ? "" : result.error().message;
+  }
+  Result<> environment(std::vector<const char*> entries) {
+    entries.push_back(nullptr);
+    return table.read_environment(entries.data());
+  }
+};
+
+TEST_F(SettingsOf, FlagsTakeTheirValueFromTheNextWordOrAfterAnEqualsSign) {
+  ASSERT_TRUE(read({"--name", "a", "--size=2KiB", "--grace", "5m", "--format=json", "--secret-number", "3"}));
+  EXPECT_EQ(example.name, "a");
+  EXPECT_EQ(example.size, 2048U);
+  EXPECT_EQ(example.grace, 5min);
+  EXPECT_EQ(example.format, "json");
+  EXPECT_EQ(example.count, 3U);
+  // The first equals sign ends the flag; a value may begin with dashes.
+  ASSERT_TRUE(read({"--name=a=b"}));
+  EXPECT_EQ(example.name, "a=b");
+  ASSERT_TRUE(read({"--name", "--size"}));
+  EXPECT_EQ(example.name, "--size");
+}
+
+TEST_F(SettingsOf, SwitchesAreTurnedOnAndOff) {
+  ASSERT_TRUE(read({"--color"}));
+  EXPECT_TRUE(example.color);
+  ASSERT_TRUE(read({"--no-color"}));
+  EXPECT_FALSE(example.color);
+  ASSERT_TRUE(read({"--color=yes"}));
+  EXPECT_TRUE(example.color);
+  ASSERT_TRUE(read({"--color", "--no-color"}));
+  EXPECT_FALSE(example.color);
+  EXPECT_THAT(error_of({"--color=maybe"}), HasSubstr("expected true or false"));
+  EXPECT_THAT(error_of({"--no-color=true"}), HasSubstr("unknown flag"));
+  EXPECT_THAT(error_of({"--no-name"}), HasSubstr("unknown flag --no-name"));
+}
+
+TEST_F(SettingsOf, FlagsWinOverVariablesAndVariablesOverDefaults) {
+  ASSERT_TRUE(environment({"X_NAME=from-env", "X_SIZE=4K", "PATH=/bin", "X_COLOR=1", "X_UNKNOWN=1", "X_NAMES=no"}));
+  EXPECT_EQ(example.name, "from-env");
+  EXPECT_EQ(example.size, 4096U);
+  EXPECT_TRUE(example.color);
+  ASSERT_TRUE(read({"--name", "from-flag"}));
+  EXPECT_EQ(example.name, "from-flag");
+  EXPECT_EQ(example.size, 4096U);
+}
+
+TEST_F(SettingsOf, AnEmptyVariableCountsAsAbsent) {
+  ASSERT_TRUE(environment({"X_NAME=", "X_SIZE=", "X_HOST=", "X_COLOR=", "=", "", "X_GRACE"}));
+  EXPECT_EQ(example.name, "none");
+  EXPECT_EQ(example.size, 65536U);
+  EXPECT_THAT(example.hosts, ElementsAre("localhost"));
+}
+
+TEST_F(SettingsOf, AListReplacesItsDefaultAndCollectsWhatIsRepeated) {
+  ASSERT_TRUE(environment({"X_HOST=a,b,,c,"}));
+  EXPECT_THAT(example.hosts, ElementsAre("a", "b", "c"));
+  ASSERT_TRUE(read({"--host", "d", "--host=e,f"}));
+  EXPECT_THAT(example.hosts, ElementsAre("d", "e,f"));
+  EXPECT_THAT(error_of({"--host="}), HasSubstr("--host"));
+}
+
+TEST_F(SettingsOf, WhatFollowsTwoDashesIsTheWorkload) {
+  const auto result = read({"--color", "--", "server", "--color", "--", "-h"});
+  ASSERT_TRUE(result);
+  EXPECT_FALSE(result->help);
+  EXPECT_THAT(result->rest, ElementsAre("server", "--color", "--", "-h"));
+}
+
+TEST_F(SettingsOf, HelpIsAskedForByBothOfItsNames) {
+  for (const char* word : {"--help", "-h"}) {
+    const auto result = read({"--color", word, "--nonsense"});
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(result->help);
+  }
+}
+
+TEST_F(SettingsOf, AnUnknownFlagIsAnsweredWithTheNearestOne) {
+  EXPECT_EQ(error_of({"--grcae", "1s"}), "unknown flag --grcae: did you mean --grace?");
+  EXPECT_EQ(error_of({"--hosts", "1"}), "unknown flag --hosts: did you mean --host?");
+  EXPECT_EQ(error_of({"--secret", "1"}), "unknown flag --secret: did you mean --secret-number?");
+  EXPECT_EQ(error_of({"--frobnicate"}), "unknown flag --frobnicate: see --help");
+  EXPECT_THAT(error_of({"--"}), "");
+  EXPECT_THAT(error_of({"--=x"}), HasSubstr("unknown flag --"));
+}
+
+TEST_F(SettingsOf, AWordWithoutDashesIsRefused) {
+  EXPECT_THAT(error_of({"server"}), HasSubstr("unexpected argument \"server\""));
+  EXPECT_THAT(error_of({"-x"}), HasSubstr("unexpected argument \"-x\""));
+}
+
+TEST_F(SettingsOf, ABadValueIsAnsweredWithFlagAndRange) {
+  EXPECT_EQ(error_of({"--secret-number", "11"}), "--secret-number \"11\": expected a number from 1 to 10");
+  EXPECT_EQ(error_of({"--secret-number", "0"}), "--secret-number \"0\": expected a number from 1 to 10");
+  EXPECT_EQ(error_of({"--size", "1"}), "--size \"1\": expected a size from 1KiB to 1MiB");
+  EXPECT_EQ(error_of({"--grace", "2h"}), "--grace \"2h\": expected a time from 10ms to 1h");
+  EXPECT_EQ(error_of({"--format", "xml"}), "--format \"xml\": expected one of auto, json");
+  EXPECT_EQ(error_of({"--grace"}), "--grace needs a value: a time from 10ms to 1h");
+  for (const char* text :
+       {"", "-1", "+1", " 1", "1 ", "1.5", "0x1", "1e1", "99999999999999999999", "5X", "5kib", "KiB"}) {
+    EXPECT_NE(error_of({"--size", text}), "") << text;
+    EXPECT_NE(error_of({"--secret-number", text}), "") << text;
+    EXPECT_NE(error_of({"--grace", text}), "") << text;
+  }
+  // 2^34 GiB is 0 in 64 bits.
+  EXPECT_NE(error_of({"--size", "17179869184GiB"}), "");
+  EXPECT_NE(error_of({"--secret-number", "3KiB"}), "");
+  EXPECT_EQ(example.size, 65536U);
+  EXPECT_EQ(example.count, 7U);
+}
+
+TEST_F(SettingsOf, ABadVariableIsNamedInTheError) {
+  const auto result = environment({"X_GRACE=soon"});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "X_GRACE \"soon\": expected a time from 10ms to 1h");
+  EXPECT_EQ(result.error().field, "X_GRACE");
+}
+
+TEST(Settings, OfTheEnvironmentOnlyAreSecretsAndStayOutOfErrors) {
+  std::uint64_t secret = 0;
+  SettingsTable table{{{"", "X_PIN", setting::Count{&secret, 1000, 9999}, "N", "G", "Pin."}}};
+  const std::vector<const char*> entries{"X_PIN=12345", nullptr};
+  const auto result = table.read_environment(entries.data());
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, Not(HasSubstr("12345")));
+}
+
+TEST_F(SettingsOf, EveryUnitIsUnderstood) {
+  const auto size = [&](const char* text) {
+    EXPECT_TRUE(read({"--size", text})) << text;
+    return example.size;
+  };
+  EXPECT_EQ(size("2048"), 2048U);
+  EXPECT_EQ(size("2048B"), 2048U);
+  EXPECT_EQ(size("2K"), 2048U);
+  EXPECT_EQ(size("2KiB"), 2048U);
+  EXPECT_EQ(size("1M"), 1048576U);
+  EXPECT_EQ(size("1MiB"), 1048576U);
+  const auto time = [&](const char* text) {
+    EXPECT_TRUE(read({"--grace", text})) << text;
+    return example.grace;
+  };
+  EXPECT_EQ(time("1500"), 1500ms);
+  EXPECT_EQ(time("20ms"), 20ms);
+  EXPECT_EQ(time("30s"), 30s);
+  EXPECT_EQ(time("5m"), 5min);
+  EXPECT_EQ(time("1h"), 1h);
+}
+
+TEST_F(SettingsOf, HelpShowsGroupsDefaultsAndVariablesWithinTheWidth) {
+  ASSERT_TRUE(read({"--name", "changed"}));
+  for (const std::size_t width : {40U, 79U, 80U, 120U}) {
+    const std::string help = table.help(width);
+    std::istringstream lines{help};
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+    EXPECT_THAT(help, HasSubstr("Look:\n"));
+    EXPECT_THAT(help, HasSubstr("\nLimits:\n"));
+    EXPECT_THAT(help, HasSubstr("  --size SIZE"));
+    EXPECT_THAT(help, HasSubstr("X_SECRET"));
+  }
+  const std::string help = table.help(120);
+  // The default is what stood there before anything was read.
+  EXPECT_THAT(help, HasSubstr("  --name NAME                   What it is called. [default none; X_NAME]\n"));
+  EXPECT_THAT(help, HasSubstr("  --color                       Use colors. [X_COLOR]\n"));
+  EXPECT_THAT(help, HasSubstr("Who. [repeatable; default own name; X_HOST]\n"));
+  EXPECT_THAT(help, HasSubstr("How much. [default 64KiB; X_SIZE]\n"));
+  EXPECT_THAT(help, HasSubstr("How long. [default 2s; X_GRACE]\n"));
+}
+
+TEST_F(SettingsOf, MarkdownHasOneRowForEachSetting) {
+  const std::string text = table.markdown();
+  EXPECT_THAT(text, HasSubstr("## Limits\n\n| Flag |"));
+  EXPECT_THAT(text, HasSubstr("| `--size` | `X_SIZE` | a size from 1KiB to 1MiB | `64KiB` | How much. |\n"));
+  EXPECT_THAT(text, HasSubstr("| `--host` | `X_HOST` | `HOST`, repeatable | own name | Who. |\n"));
+  EXPECT_THAT(text, HasSubstr("|  | `X_SECRET` | `TEXT` |  | Only here. |\n"));
+  EXPECT_THAT(text, HasSubstr("| Flag \\| only. |\n"));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3 + 3 + 1 + 8 + 2);
+}
+
+}  // namespace
+}  // namespace skiff

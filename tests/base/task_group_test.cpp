@@ -1,0 +1,105 @@
+#include "base/task_group.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "base/event.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff {
+namespace {
+
+Task<> wait_for(Event& event, bool& ended) {
+  struct AtEnd {
+    bool& flag;
+    ~AtEnd() { flag = true; }
+  } const at_end{ended};
+  co_await event.wait();
+}
+
+Task<> set(bool& flag) {
+  flag = true;
+  co_return;
+}
+
+Task<> throw_it(Event& event) {
+  co_await event.wait();
+  throw std::runtime_error{"out of luck"};
+}
+
+CO_TEST(TaskGroup, StartsATaskInsideTheCall) {
+  TaskGroup group{executor};
+  bool started = false;
+  group.spawn("setter", set(started));
+  EXPECT_TRUE(started);
+  co_await group.join();
+  EXPECT_TRUE(group.empty());
+}
+
+CO_TEST(TaskGroup, CancelsAndJoinsWhatRunsInIt) {
+  Event never{executor};
+  TaskGroup group{executor};
+  bool first = false;
+  bool second = false;
+  group.spawn("first", wait_for(never, first));
+  group.spawn("second", wait_for(never, second));
+  EXPECT_EQ(group.size(), 2U);
+  group.cancel();
+  co_await group.join();
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+  EXPECT_TRUE(group.empty());
+}
+
+CO_TEST(TaskGroup, LetsTheOthersRunWhenOneFailsAndLogsItsName) {
+  Event go{executor};
+  Event later{executor};
+  TaskGroup group{executor};
+  bool ended = false;
+  group.spawn("unlucky", throw_it(go));
+  group.spawn("other", wait_for(later, ended));
+  ::testing::internal::CaptureStderr();
+  go.notify_all();
+  while (group.size() == 2) co_await boost::asio::post(executor, use_task);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::AllOf(::testing::HasSubstr("unlucky"), ::testing::HasSubstr("out of luck")));
+  EXPECT_FALSE(ended);
+  later.notify_all();
+  co_await group.join();
+  EXPECT_TRUE(ended);
+}
+
+CO_TEST(TaskGroup, DoesNotCallACancellationAFailure) {
+  Event never{executor};
+  TaskGroup group{executor};
+  bool ended = false;
+  group.spawn("cancelled", wait_for(never, ended));
+  ::testing::internal::CaptureStderr();
+  group.cancel();
+  co_await group.join();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+CO_TEST(TaskGroup, JoinsAtOnceWhenItIsEmpty) {
+  TaskGroup group{executor};
+  co_await group.join();
+  EXPECT_EQ(group.size(), 0U);
+}
+
+TEST(TaskGroupDeathTest, AbortsWhenItIsDestroyedWithLiveTasks) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        boost::asio::io_context io;
+        Event never{io.get_executor()};
+        bool ended = false;
+        TaskGroup group{io.get_executor()};
+        group.spawn("left", wait_for(never, ended));
+      },
+      "destroyed with live tasks");
+}
+
+}  // namespace
+}  // namespace skiff

@@ -1,0 +1,80 @@
+"""The tests mirror the tree: what folder/name.cpp does is tested in tests/folder/name_test.cpp. A test may also cover a
+concept that has only a header. What has no test of its own is listed here with the reason; a line here that isn't needed is a finding too."""
+
+import pathlib
+
+import tree
+
+TESTED_ELSEWHERE = {
+    "base/asio.cpp": "compiles Asio, holds no code of ours",
+    "runtime/main.cpp": "tests/integration starts the real binary",
+    "protocol/json_parse.cpp": "tests/protocol/schema_test.cpp parses through it",
+    "protocol/websocket_write.cpp": "the sending half of websocket.cpp, same test",
+    "runtime/agent.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/call.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/commands.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/connect_socket.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/describe.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/dispatch.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/events.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/front_door.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/log_stream.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/meta.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/requests.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/routes.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/session_routes.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/socket_channel.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/socket_messages.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/sockets.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/wait_condition.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/wait_result.cpp": "tests/integration drives it through the real binary",
+    "runtime/health.cpp": "tests/integration drives it through the real binary",
+    "runtime/install.cpp": "tests/integration drives it through the real binary",
+    "runtime/serve.cpp": "tests/integration drives it through the real binary",
+    "runtime/small_file.cpp": "tests/integration drives it through the real binary",
+    "sessions/command.cpp": "tests/integration drives it through the real binary",
+    "sessions/command_spec.cpp": "tests/integration drives it through the real binary",
+    "sessions/condition.cpp": "tests/integration drives it through the real binary",
+    "sessions/environment.cpp": "tests/integration drives it through the real binary",
+    "sessions/id_ledger.cpp": "tests/integration drives it through the real binary",
+    "sessions/output_budget.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",
+    "sessions/output_pump.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",
+    "sessions/output_store.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",
+    "sessions/registry.cpp": "tests/integration drives it through the real binary",
+    "sessions/retention.cpp": "tests/integration drives it through the real binary",
+    "sessions/segment.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",
+    "sessions/session.cpp": "tests/integration drives it through the real binary",
+    "sessions/stdin_feed.cpp": "tests/integration drives it through the real binary",
+}
+
+# Tests of a concept that several files make up together.
+TESTS_OF_SEVERAL = {
+    "tests/protocol/websocket_interop_test.cpp": "protocol/websocket*.cpp against another implementation",
+    "tests/sessions/output_model_test.cpp": "the output log against a plain model",
+}
+
+
+def check(root):
+    layers = [layer for layer in tree.LAYERS if (root / layer).is_dir()]
+    needed = set()
+    for path in tree.files(root, layers, (".cpp",)):
+        test = pathlib.Path("tests") / path.parent / f"{path.stem}_test.cpp"
+        if (root / test).exists():
+            continue
+        needed.add(str(path))
+        if str(path) not in TESTED_ELSEWHERE:
+            yield f"{path}: has no {test}"
+    for path in TESTED_ELSEWHERE.keys() - needed:
+        yield f"tests/lint/mirror.py: {path} needs no exception: it is gone or has its test"
+    for path in tree.files(root, [f"tests/{layer}" for layer in layers], (".cpp",)):
+        if str(path) in TESTS_OF_SEVERAL:
+            continue
+        stem = path.relative_to("tests").with_name(path.stem.removesuffix("_test"))
+        if not path.stem.endswith("_test"):
+            yield f"{path}: a test's file is named *_test.cpp"
+        elif not (root / stem.with_suffix(".cpp")).exists() and not (root / stem.with_suffix(".hpp")).exists():
+            yield f"{path}: tests neither {stem}.cpp nor {stem}.hpp"
+
+
+if __name__ == "__main__":
+    tree.run(check)

@@ -1,0 +1,97 @@
+"""The linters find what they are for: each is shown a small tree with one fault in it."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+
+
+@pytest.fixture
+def lint(tmp_path):
+    """`lint(linter, {path: text})` -> its findings about that tree."""
+
+    def run(linter, files):
+        for path, text in files.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+        done = subprocess.run([sys.executable, HERE / f"{linter}.py", tmp_path], capture_output=True, text=True)
+        findings = done.stdout.splitlines()[:-1]
+        assert done.stderr == ""
+        assert done.returncode == (1 if findings else 0)
+        return findings
+
+    return run
+
+
+@pytest.mark.parametrize("path, line, finding", [
+    ("base/a.hpp", '#include "fs/b.hpp"', "base/ may not use fs/"),
+    ("protocol/a.cpp", '#include "sessions/b.hpp"', "protocol/ may not use sessions/"),
+    ("sessions/deep/a.cpp", '#  include <protocol/b.hpp>', "sessions/ may not use protocol/"),
+    ("container/a.cpp", '#include "fs/b.hpp"', "container/ may not use fs/"),
+    ("sessions/a.cpp", "#include <nlohmann/json.hpp>", "sessions/ may not use nlohmann/json.hpp"),
+    ("fs/a.cpp", "#include <boost/beast/http.hpp>", "fs/ may not use boost/beast/http.hpp"),
+    ("runtime/a.hpp", "#include <boost/beast/core.hpp>", "Boost.Beast in a header"),
+    ("runtime/a.cpp", '#include "b.hpp"', "from the top of the tree"),
+    ("runtime/a.cpp", '#include "../base/b.hpp"', "named from the top"),
+])
+def test_an_include_against_the_arrows_is_found(lint, path, line, finding):
+    (found, *_) = lint("layers", {path: f"#pragma once\n{line}\n"})
+    assert found.startswith(f"{path}:2: ") and finding in found
+
+
+def test_includes_along_the_arrows_are_fine(lint):
+    assert lint("layers", {
+        "runtime/a.cpp": '#include "runtime/a.hpp"\n#include "sessions/b.hpp"\n#include "protocol/c.hpp"\n#include <vector>\n',
+        "sessions/a.cpp": '#include "fs/b.hpp"\n#include "base/c.hpp"\n#include <boost/asio/post.hpp>\n',
+        "protocol/a.hpp": "#include <boost/beast/http.hpp>\n",
+    }) == []
+
+
+def test_too_many_files_with_beast_are_found(lint):
+    tree = {f"protocol/a{n}.cpp": "#include <boost/beast/http.hpp>\n" for n in range(11)}
+    (found,) = lint("layers", tree)
+    assert "11 files" in found
+
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import mirror  # noqa: E402
+
+MIRRORED = dict.fromkeys(mirror.TESTED_ELSEWHERE, "")
+
+
+def test_a_file_without_its_test_is_found(lint):
+    assert lint("mirror", {**MIRRORED, "fs/write.cpp": ""}) == ["fs/write.cpp: has no tests/fs/write_test.cpp"]
+
+
+def test_a_test_of_nothing_and_a_needless_exception_are_found(lint):
+    findings = lint("mirror", {**MIRRORED, "tests/base/asio_test.cpp": "", "tests/base/gone_test.cpp": ""})
+    assert len(findings) == 2
+    assert "base/asio.cpp needs no exception" in findings[0]
+    assert findings[1].startswith("tests/base/gone_test.cpp: tests neither")
+
+
+def test_a_mirrored_tree_is_fine(lint):
+    assert lint("mirror", {**MIRRORED, "fs/a/write.cpp": "", "tests/fs/a/write_test.cpp": "", "base/id.hpp": "",
+                           "tests/base/id_test.cpp": ""}) == []
+
+
+def test_a_file_that_is_too_long_is_found(lint):
+    assert lint("lengths", {"base/a.cpp": "\n" * 501, "base/b.cpp": "\n" * 500, "base/c.hpp": "\n" * 301}) == [
+        "base/a.cpp: 501 lines, more than 500: more than one concept?",
+        "base/c.hpp: 301 lines, more than 300: more than one concept?"]
+
+
+def test_documents_that_drifted_are_found(lint):
+    findings = lint("docs", {
+        "README.md": "[a](docs/a.md) [b](docs/gone.md) [c](docs/a.md#the-part) [d](docs/a.md#no) [e](https://x.org/y)\n"
+                     "```\nmake run && make tast\n```\nSee `fs/write.cpp` and `base/id.hpp`, /etc/base/a.cpp, docs/adr/0001, docs/adr/0002.\n",
+        "docs/a.md": "# The part\n", "base/id.hpp": "", "docs/adr/0001-a.md": "", "Makefile": "run test: x\n\ttrue\n"})
+    assert findings == [
+        "README.md: the link docs/gone.md leads nowhere",
+        "README.md: the link docs/a.md#no names no heading",
+        "README.md: `make tast`: there is no such target",
+        "README.md:5: there is no fs/write.cpp",
+        "README.md:5: there is no docs/adr/0002-*.md"]

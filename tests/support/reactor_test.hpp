@@ -1,0 +1,94 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include "base/task.hpp"
+
+/// Tests that are coroutines. `CO_TEST(Suite, Name) { ... }` runs its body as a `Task<>` on a fresh io_context;
+/// `executor` is that context's. Two things are checked besides the body: it must end within 10 s (it is cancelled
+/// then, and the test fails), and once it has ended nothing may be left on the reactor: what was started must have been
+/// stopped.
+///
+/// ASSERT_* hold a plain `return`, which a coroutine can't have: use `CO_ASSERT_TRUE(condition) << ...` (ends the body)
+/// or EXPECT_*. A test with a fixture calls `skiff::test::run_on_reactor(task_function)` from its TEST_F.
+namespace skiff::test {
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SKIFF_TEST_SLOWDOWN 3
+#endif
+#endif
+#ifndef SKIFF_TEST_SLOWDOWN
+#define SKIFF_TEST_SLOWDOWN 1
+#endif
+
+inline constexpr std::chrono::seconds kReactorLimit{10 * SKIFF_TEST_SLOWDOWN};
+
+/// Runs `body(executor)` to its end, and then the reactor until it has no work. The limit counts for each of the two.
+template <class Body>
+void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
+  // For a body that blocks the reactor itself, which no timer on the reactor could end: SIGALRM ends the test program.
+  ::alarm(static_cast<unsigned>((limit * 2 + std::chrono::seconds{10}).count()));
+  {
+    boost::asio::io_context io;
+    boost::asio::cancellation_signal stop;
+    bool done = false;
+    boost::asio::co_spawn(io, body(io.get_executor()),
+                          boost::asio::bind_cancellation_slot(stop.slot(), [&done](const std::exception_ptr& failure) {
+                            done = true;
+                            if (!failure) return;
+                            try {
+                              std::rethrow_exception(failure);
+                            } catch (const std::exception& error) {
+                              ADD_FAILURE() << "the test's coroutine ended with an exception: " << error.what();
+                            }
+                          }));
+
+    // True once `finished`; false when the time is over or when nobody on the reactor has anything left to do.
+    const auto run_until = [&](auto finished) {
+      const auto until = std::chrono::steady_clock::now() + limit;
+      while (!finished() && !io.stopped() && std::chrono::steady_clock::now() < until) io.run_one_until(until);
+      return finished();
+    };
+    if (!run_until([&] { return done; })) {
+      ADD_FAILURE() << "the test's coroutine did not end within " << limit.count() << " s";
+      if (io.stopped()) io.restart();
+      stop.emit(boost::asio::cancellation_type::terminal);
+      if (!run_until([&] { return done; })) {
+        std::cerr << "FATAL: the test's coroutine does not end when it is cancelled\n";
+        std::abort();
+      }
+    }
+    EXPECT_TRUE(run_until([&] { return io.stopped(); }))
+        << "work was left on the reactor after the test's coroutine had ended";
+  }
+  ::alarm(0);
+}
+
+}  // namespace skiff::test
+
+#define CO_TEST(suite, name)                                                \
+  static ::skiff::Task<> suite##_##name##_body(::skiff::Executor executor); \
+  TEST(suite, name) {                                                       \
+    ::skiff::test::run_on_reactor(&suite##_##name##_body);                  \
+  }                                                                         \
+  static ::skiff::Task<> suite##_##name##_body([[maybe_unused]] ::skiff::Executor executor)
+
+/// Like ASSERT_TRUE, in a coroutine. Streams a message: `CO_ASSERT_TRUE(item) << "nothing came";`.
+#define CO_ASSERT_TRUE(condition)     \
+  GTEST_AMBIGUOUS_ELSE_BLOCKER_       \
+  if (static_cast<bool>(condition)) { \
+  } else                              \
+    co_return GTEST_MESSAGE_AT_(__FILE__, __LINE__, #condition " is false", ::testing::TestPartResult::kFatalFailure)
