@@ -1,0 +1,46 @@
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace skiff::protocol {
+
+/// Where to listen or connect: an IPv4 or IPv6 address literal with a port, or the path of a Unix socket. Names are
+/// never resolved here: a static binary has no resolver (getaddrinfo(3) needs shared libraries).
+class Address {
+ public:
+  Address() = default;
+
+  /// "127.0.0.1:7070", "[::1]:0", "unix:/run/skiff.sock" (at most 107 bytes, unix(7)). `invalid_field` otherwise.
+  [[nodiscard]] static Result<Address> parse(std::string_view text);
+  /// `host` is a literal with or without brackets.
+  [[nodiscard]] static Result<Address> ip(std::string_view host, std::uint16_t port);
+  [[nodiscard]] static Address from_socket(const sockaddr_storage& storage, socklen_t length);
+
+  /// The form that `parse` reads; "unix:" for a peer without a name.
+  [[nodiscard]] std::string text() const;
+  /// The address alone, without port or brackets; empty for a Unix socket.
+  [[nodiscard]] std::string host() const;
+  /// 0 for a Unix socket.
+  [[nodiscard]] std::uint16_t port() const noexcept;
+  [[nodiscard]] bool is_unix() const noexcept { return storage_.ss_family == AF_UNIX; }
+  /// 127.0.0.0/8, ::1, or a Unix socket.
+  [[nodiscard]] bool is_loopback() const noexcept;
+  /// The path of a Unix socket, else empty.
+  [[nodiscard]] std::string path() const;
+
+  [[nodiscard]] int family() const noexcept { return storage_.ss_family; }
+  [[nodiscard]] const sockaddr* data() const noexcept { return reinterpret_cast<const sockaddr*>(&storage_); }
+  [[nodiscard]] socklen_t size() const noexcept { return length_; }
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t length_ = 0;
+};
+
+}  // namespace skiff::protocol

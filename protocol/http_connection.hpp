@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "protocol/http_exchange.hpp"
+#include "protocol/http_input.hpp"
+#include "protocol/http_message.hpp"
+#include "protocol/http_server.hpp"
+#include "protocol/stream.hpp"
+
+namespace skiff::protocol {
+
+/// What the connections of one server share.
+struct HttpService {
+  HttpServerOptions options;
+  bool draining = false;
+  std::size_t requests = 0;
+};
+
+/// One connection of a server: reads request after request, calls the handler, keeps or ends the connection. Its owner
+/// keeps it alive until `run` has ended.
+class HttpConnection {
+ public:
+  HttpConnection(Stream stream, HttpService& service) : stream_{std::move(stream)}, service_{service} {}
+  HttpConnection(const HttpConnection&) = delete;
+  HttpConnection& operator=(const HttpConnection&) = delete;
+
+  /// Serves until the connection ends or is handed over.
+  [[nodiscard]] Task<> run();
+  /// Tells the client why it is not served, and closes.
+  [[nodiscard]] Task<> refuse(unsigned status, Error error);
+
+  struct Successor {
+    UpgradeHandler handler;
+    Upgraded connection;
+  };
+  /// Who takes over after `run`, if anybody.
+  [[nodiscard]] std::optional<Successor> take_successor() noexcept { return std::move(successor_); }
+
+  /// Asked of the kernel once.
+  [[nodiscard]] const Address& local_address();
+
+  /// Ends it if it waits for a next request.
+  void close_if_idle() noexcept;
+
+ private:
+  friend class HttpExchange;
+  [[nodiscard]] const ConnectionLimits& limits() const noexcept { return service_.options.limits; }
+  /// Serves one request; true if the connection can take another.
+  [[nodiscard]] Task<bool> serve_one();
+  [[nodiscard]] Task<HeadResult<std::size_t>> read_head();
+  /// Runs the handler and makes sure that there is one whole response; true if the connection is still in order.
+  [[nodiscard]] Task<bool> answer(HttpExchange& exchange);
+  /// Reads the rest of a body that the handler did not want; false if it is too much.
+  [[nodiscard]] Task<bool> drain_body();
+  /// Ends our side and lets the client read the answer before the connection is gone: closing at once with unread bytes
+  /// would reset it, and the client could lose the answer.
+  [[nodiscard]] Task<> linger();
+  /// Closes so that the client can't take what it got for the whole answer.
+  void abort() noexcept;
+  [[nodiscard]] HttpResponse error_response(unsigned status, const Error& error) const;
+
+  Stream stream_;
+  HttpService& service_;
+  HttpInput input_{stream_};
+  std::optional<Successor> successor_;
+  std::unique_ptr<Address> local_address_;
+  bool idle_ = false;
+  bool keep_alive_ = true;
+  bool continue_wanted_ = false;  ///< the client waits for "100 Continue" before it sends the body
+};
+
+}  // namespace skiff::protocol

@@ -1,0 +1,259 @@
+#include "protocol/http_exchange.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "protocol/http_connection.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+Error misuse(std::string_view what) {
+  return {Errc::internal, "a handler misused the exchange: " + std::string{what}};
+}
+
+std::size_t total(std::span<const std::string_view> parts) noexcept {
+  std::size_t sum = 0;
+  for (const std::string_view part : parts) sum += part.size();
+  return sum;
+}
+
+bool never_has_a_body(unsigned status) noexcept {
+  return status / 100 == 1 || status == 204 || status == 304;
+}
+
+/// What bodies fail with when the client is slow, in the words of HTTP.
+Error body_error(Error error) {
+  if (error.code == Errc::timeout) return {Errc::request_timeout, "the request's body took too long"};
+  return error;
+}
+
+}  // namespace
+
+HttpExchange::HttpExchange(HttpConnection& connection, HttpRequest request)
+    : connection_{connection}, request_{std::move(request)} {}
+
+const Address& HttpExchange::local_address() const {
+  return connection_.local_address();
+}
+std::string_view HttpExchange::peer() const noexcept {
+  return connection_.stream_.peer();
+}
+bool HttpExchange::is_tls() const noexcept {
+  return connection_.stream_.is_tls();
+}
+Executor HttpExchange::executor() const noexcept {
+  return connection_.stream_.executor();
+}
+
+// --- the request's body
+// -----------------------------------------------------------------------------------------------
+
+Task<Result<>> HttpExchange::send_continue() {
+  if (!std::exchange(connection_.continue_wanted_, false) || phase_ != Phase::waiting) co_return Result<>{};
+  const std::array<std::string_view, 1> parts{"HTTP/1.1 100 Continue\r\n\r\n"};
+  co_return co_await connection_.stream_.write(parts, connection_.limits().write_stall_time);
+}
+
+Task<Result<std::string>> HttpExchange::read_body(std::size_t limit) {
+  HttpInput& input = connection_.input_;
+  if (input.body_done()) co_return std::string{};
+  // A body that is known to be too large is not asked for.
+  if (input.body_left() <= limit) {
+    if (auto sent = co_await send_continue(); !sent) co_return std::unexpected{std::move(sent.error())};
+  }
+  auto body = co_await input.read_whole_body(limit, connection_.limits().body_idle_time);
+  if (!body) {
+    // What is left of the body can't be told from a next request, or is not worth waiting for.
+    if (body.error().code != Errc::payload_too_large) close_after_ = true;
+    co_return std::unexpected{body_error(std::move(body.error()))};
+  }
+  co_return body;
+}
+
+Task<Result<std::size_t>> HttpExchange::read_body_some(std::span<char> into) {
+  HttpInput& input = connection_.input_;
+  if (input.body_done()) co_return std::size_t{0};
+  if (connection_.continue_wanted_) {
+    if (auto sent = co_await send_continue(); !sent) co_return std::unexpected{std::move(sent.error())};
+  }
+  auto got = co_await input.read_body(into, connection_.limits().body_idle_time);
+  if (got) co_return got;
+  close_after_ = true;
+  co_return std::unexpected{body_error(std::move(got.error()))};
+}
+
+// --- the response
+// -----------------------------------------------------------------------------------------------------
+
+Result<> HttpExchange::begin_head(const HttpResponse& head, std::optional<std::uint64_t> length, bool streamed) {
+  if (phase_ != Phase::waiting) return std::unexpected{misuse("a second response")};
+  status_ = head.status;
+  const bool no_body = never_has_a_body(head.status);
+  bodiless_ = no_body || request_.method == "HEAD";
+  counted_ = length.has_value() && !bodiless_;
+  body_bytes_left_ = length.value_or(0);
+  const bool modern = request_.version >= 11;
+  chunked_ = streamed && !length && modern && !no_body;
+  bool keep = connection_.keep_alive_ && !close_after_ && !connection_.service_.draining;
+  // Its end is the connection's.
+  if (streamed && !length && !modern && !bodiless_) keep = false;
+  // The client may or may not send the body that it has announced: what comes next is anybody's guess.
+  if (connection_.continue_wanted_) keep = false;
+  if (connection_.input_.body_left() > connection_.limits().drain_bytes) keep = false;
+  connection_.keep_alive_ = keep;
+
+  const std::string_view reason = reason_phrase(head.status);
+  head_.clear();
+  head_.reserve(192 + head.headers.wire().size() + extra_headers_.wire().size());
+  std::array<char, 24> number{};
+  const auto append_number = [&](std::uint64_t value) {
+    const auto [end, error] = std::to_chars(number.data(), number.data() + number.size(), value);
+    head_.append(number.data(), end);
+  };
+  head_ += "HTTP/1.1 ";
+  append_number(head.status);
+  head_ += ' ';
+  head_ += reason;
+  head_ += "\r\nServer: skiffd\r\nDate: ";
+  head_ += http_date_now();
+  head_ += "\r\n";
+  head_ += head.headers.wire();
+  head_ += extra_headers_.wire();
+  if (length && !no_body) {
+    head_ += "Content-Length: ";
+    append_number(*length);
+    head_ += "\r\n";
+  } else if (chunked_) {
+    head_ += "Transfer-Encoding: chunked\r\n";
+  }
+  if (!keep && head.status != 101) head_ += "Connection: close\r\n";
+  if (keep && !modern) head_ += "Connection: keep-alive\r\n";
+  head_ += "\r\n";
+  chunked_ = chunked_ && !bodiless_;
+  return {};
+}
+
+Task<Result<>> HttpExchange::send(std::span<const std::string_view> parts) {
+  auto sent = co_await connection_.stream_.write(parts, connection_.limits().write_stall_time);
+  if (!sent) phase_ = Phase::failed;
+  co_return sent;
+}
+
+Task<Result<>> HttpExchange::respond(HttpResponse response) {
+  if (auto begun = begin_head(response, response.body.size(), false); !begun) co_return begun;
+  const std::array<std::string_view, 2> parts{head_, bodiless_ ? std::string_view{} : std::string_view{response.body}};
+  phase_ = Phase::done;
+  body_bytes_sent_ = parts[1].size();
+  const std::size_t all = total(parts);
+  // Mostly the socket takes all of it, and then nothing has to wait.
+  auto sent = connection_.stream_.try_write(parts);
+  if (sent && *sent == all) co_return Result<>{};
+  if (!sent) {
+    phase_ = Phase::failed;
+    co_return std::unexpected{std::move(sent.error())};
+  }
+  std::array<std::string_view, 2> rest = parts;
+  std::size_t skip = *sent;
+  for (std::string_view& part : rest) {
+    const std::size_t cut = std::min(skip, part.size());
+    part.remove_prefix(cut);
+    skip -= cut;
+  }
+  co_return co_await send(rest);
+}
+
+Task<Result<>> HttpExchange::start(HttpResponse head, std::optional<std::uint64_t> length, Send when) {
+  if (auto begun = begin_head(head, length, true); !begun) co_return begun;
+  phase_ = Phase::body;
+  if (when == Send::with_first_write) co_return Result<>{};
+  co_return co_await send_head();
+}
+
+Task<Result<>> HttpExchange::send_head() {
+  const std::string head = std::exchange(head_, {});
+  const std::array<std::string_view, 1> parts{head};
+  co_return co_await send(parts);
+}
+
+Task<Result<>> HttpExchange::write(std::span<const std::string_view> parts) {
+  if (phase_ != Phase::body) co_return std::unexpected{misuse("a write outside of a streamed response")};
+  const std::size_t size = total(parts);
+  if (size == 0) co_return Result<>{};
+  if (bodiless_) {
+    if (head_.empty()) co_return Result<>{};
+    co_return co_await send_head();
+  }
+  if (counted_ && size > body_bytes_left_) co_return std::unexpected{misuse("more bytes than the response's length")};
+
+  const std::string head = std::exchange(head_, {});
+  std::array<char, 20> chunk_size{};
+  std::vector<std::string_view> all;
+  all.reserve(parts.size() + 3);
+  all.push_back(head);
+  if (chunked_) {
+    auto [end, error] = std::to_chars(chunk_size.data(), chunk_size.data() + 16, size, 16);
+    *end++ = '\r';
+    *end++ = '\n';
+    all.emplace_back(chunk_size.data(), end);
+  }
+  all.insert(all.end(), parts.begin(), parts.end());
+  if (chunked_) all.emplace_back("\r\n");
+  auto sent = co_await send(all);
+  if (!sent) co_return sent;
+  body_bytes_sent_ += size;
+  if (counted_) body_bytes_left_ -= size;
+  co_return sent;
+}
+
+Task<Result<>> HttpExchange::write(std::string_view bytes) {
+  const std::array<std::string_view, 1> parts{bytes};
+  co_return co_await write(parts);
+}
+
+Task<Result<>> HttpExchange::finish(Headers trailers) {
+  if (phase_ != Phase::body) co_return std::unexpected{misuse("finish outside of a streamed response")};
+  if (counted_ && body_bytes_left_ > 0) {
+    phase_ = Phase::failed;
+    co_return std::unexpected{misuse("fewer bytes than the response's length")};
+  }
+  std::string last = std::exchange(head_, {});
+  if (chunked_) {
+    last += "0\r\n";
+    last += trailers.wire();
+    last += "\r\n";
+  }
+  phase_ = Phase::done;
+  if (last.empty()) co_return Result<>{};
+  const std::array<std::string_view, 1> parts{last};
+  co_return co_await send(parts);
+}
+
+// --- the connection
+// ---------------------------------------------------------------------------------------------------
+
+Task<> HttpExchange::peer_closed() {
+  HttpInput& input = connection_.input_;
+  const std::size_t most = connection_.limits().header_bytes;
+  while (!input.ended() && connection_.stream_.is_open()) {
+    if (input.buffer().data().size() >= most) {
+      // No room to look for the end behind what is already there: only a reset can still be seen.
+      auto broken = co_await connection_.stream_.broken();
+      co_return;
+    }
+    auto filled = co_await input.fill(most, kForever);
+    if (!filled) co_return;
+  }
+}
+
+Task<Result<>> HttpExchange::upgrade(Headers headers, UpgradeHandler handler) {
+  const HttpResponse head{.status = 101, .headers = std::move(headers), .body = {}};
+  if (auto begun = begin_head(head, std::nullopt, false); !begun) co_return begun;
+  upgrade_ = std::move(handler);
+  phase_ = Phase::upgraded;
+  co_return co_await send_head();
+}
+
+}  // namespace skiff::protocol

@@ -1,0 +1,158 @@
+#include "protocol/http_server.hpp"
+
+#include <list>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/redirect_error.hpp>
+
+#include "base/deadline.hpp"
+#include "base/log.hpp"
+#include "protocol/http_connection.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+/// Beyond the limit, this many clients at once are told so; the others are only closed.
+constexpr std::size_t kRefusedAtOnce = 64;
+
+}  // namespace
+
+struct HttpServer::State {
+  State(Executor executor_in, HttpServerOptions options)
+      : executor{executor_in}, service{.options = std::move(options)}, tasks{executor_in} {}
+
+  /// Counts a connection and makes it known to `drain`.
+  struct Entry {
+    Entry(State& state_in, HttpConnection& connection_in) : state{state_in}, connection{connection_in} {
+      state.connections.insert(&connection);
+    }
+    ~Entry() { state.connections.erase(&connection); }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    State& state;
+    HttpConnection& connection;
+  };
+
+  static Task<> serve(State* self, Stream stream);
+  static Task<> turn_away(State* self, Stream stream);
+
+  Executor executor;
+  HttpService service;
+  TaskGroup tasks;
+  std::vector<std::shared_ptr<Listener>> listeners;
+  std::unordered_set<HttpConnection*> connections;
+  std::size_t open = 0;
+  std::size_t refused = 0;
+  Event emptied{executor};  ///< `open` became 0
+  bool stopping = false;
+};
+
+Task<> HttpServer::State::serve(State* self, Stream stream) {
+  struct Count {
+    explicit Count(State& state_in) : state{state_in} { ++state.open; }
+    ~Count() {
+      if (--state.open == 0) state.emptied.notify_all();
+    }
+    Count(const Count&) = delete;
+    Count& operator=(const Count&) = delete;
+    State& state;
+  };
+  const Count counted{*self};
+  if (stream.is_tls()) {
+    if (auto done = co_await stream.handshake(self->service.options.limits.header_time); !done) {
+      log::debug("TLS handshake failed", {{"peer", stream.peer()}, {"error", done.error().message}});
+      co_return;
+    }
+  }
+  // On the heap, so that nothing of the HTTP connection is left in memory by the time that a successor runs.
+  std::optional<HttpConnection::Successor> successor;
+  {
+    const auto connection = std::make_unique<HttpConnection>(std::move(stream), self->service);
+    const Entry entry{*self, *connection};
+    co_await connection->run();
+    successor = connection->take_successor();
+  }
+  if (successor) co_await successor->handler(std::move(successor->connection));
+}
+
+Task<> HttpServer::State::turn_away(State* self, Stream stream) {
+  ++self->refused;
+  HttpConnection connection{std::move(stream), self->service};
+  const Error error{Errc::too_many_connections, "the server has as many connections as it takes; try again later"};
+  try {
+    co_await connection.refuse(503, error);
+  } catch (...) {
+    --self->refused;
+    throw;
+  }
+  --self->refused;
+}
+
+HttpServer::HttpServer(Executor executor, HttpServerOptions options)
+    : state_{std::make_unique<State>(executor, std::move(options))} {}
+HttpServer::~HttpServer() = default;
+
+void HttpServer::listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsContext> tls) {
+  if (state_->stopping) return;
+  state_->listeners.push_back(listener);
+  auto accepted = [this, tls = std::move(tls)](UniqueFd socket, const Address& peer) {
+    serve(std::move(socket), peer, tls);
+  };
+  state_->tasks.spawn("listener", listener->accept_all(std::move(accepted)));
+}
+
+void HttpServer::serve(UniqueFd socket, Address peer, std::shared_ptr<TlsContext> tls) {
+  State& state = *state_;
+  if (state.stopping) return;
+  const bool full = state.open >= state.service.options.limits.connections;
+  if (full && (tls || state.refused >= kRefusedAtOnce)) return;
+  std::unique_ptr<TlsSession> session;
+  if (tls) {
+    auto made = tls->session(socket.get(), {});
+    if (!made) {
+      log::warning("TLS session", {{"error", made.error().message}});
+      return;
+    }
+    session = std::move(*made);
+  }
+  Stream stream{state.executor, std::move(socket), peer.text(), std::move(session)};
+  if (full) {
+    state.tasks.spawn("refused connection", State::turn_away(&state, std::move(stream)));
+  } else {
+    state.tasks.spawn("connection", State::serve(&state, std::move(stream)));
+  }
+}
+
+void HttpServer::drain() {
+  state_->service.draining = true;
+  for (HttpConnection* connection : state_->connections) connection->close_if_idle();
+}
+
+Task<> HttpServer::drained(std::chrono::milliseconds limit) {
+  bool overdue = false;
+  Deadline deadline{state_->executor, [this, &overdue] {
+                      overdue = true;
+                      state_->emptied.notify_all();
+                    }};
+  deadline.expires_after(limit);
+  while (state_->open > 0 && !overdue) co_await state_->emptied.wait();
+}
+
+Task<> HttpServer::stop() {
+  state_->stopping = true;
+  for (const auto& listener : state_->listeners) listener->close();
+  state_->tasks.cancel();
+  co_await state_->tasks.join();
+  state_->listeners.clear();
+}
+
+std::size_t HttpServer::connections() const noexcept {
+  return state_->open;
+}
+std::size_t HttpServer::requests() const noexcept {
+  return state_->service.requests;
+}
+
+}  // namespace skiff::protocol

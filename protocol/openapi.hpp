@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What a route table says about itself, and the OpenAPI 3.1 document made from it.
+namespace skiff::protocol {
+
+/// A JSON Schema in text (see `json_schema<T>()`). With a name it becomes a component that operations refer to;
+/// without, it stands where it is used. Empty json: no schema.
+struct SchemaRef {
+  std::string name = {};
+  std::string json = {};
+};
+
+struct ApiParameter {
+  enum class In : std::uint8_t { path, query, header };
+  std::string name = {};
+  In in = In::query;
+  std::string help = {};
+  std::string schema = R"({"type":"string"})";
+  bool required = false;  ///< path parameters always are
+  bool repeated = false;  ///< `schema` is that of one of them
+};
+
+struct ApiBody {
+  std::string content_type = {};  ///< empty: no body
+  SchemaRef schema = {};
+};
+
+struct ApiHeader {
+  std::string name = {};
+  std::string help = {};
+};
+
+struct ApiResponse {
+  unsigned status = 200;
+  std::string description = {};
+  std::vector<ApiBody> bodies = {};  ///< one per content type that can be asked for
+  std::vector<ApiHeader> headers = {};
+};
+
+struct ApiOperation {
+  std::string method = {};  ///< "GET"
+  std::string path = {};    ///< "/v1/sessions/{sid}"; a trailing "{path...}" takes the rest and is shown as "{path}"
+  std::string operation_id = {};
+  std::string summary = {};
+  std::string description = {};
+  std::string tag = {};
+  std::string scope = {};                     ///< "read", "exec", "admin"; empty: no credential needed
+  std::vector<ApiParameter> parameters = {};  ///< path parameters that are missing here are added
+  std::vector<ApiBody> request = {};
+  bool request_required = true;
+  std::vector<ApiResponse> responses = {};
+  bool websocket = false;  ///< adds 101 and 426
+};
+
+struct ApiInfo {
+  std::string title = {};
+  std::string version = {};
+  std::string description = {};
+};
+
+/// The document as JSON text. Every operation gets a `default` response of application/problem+json whose schema lists
+/// every error code; those with a scope get the bearer and X-Skiff-Token schemes and a 401 and 403.
+[[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations);
+
+}  // namespace skiff::protocol

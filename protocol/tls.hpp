@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace skiff::protocol {
+
+/// One step of a non-blocking transfer.
+struct IoStep {
+  enum class Kind : unsigned char { done, want_read, want_write, end, failed };
+  Kind kind = Kind::done;
+  std::size_t bytes = 0;
+  Error error = {};
+};
+
+/// One TLS connection (1.2 or newer) over a socket that somebody else owns. Never blocks, never raises SIGPIPE.
+class TlsSession {
+ public:
+  virtual ~TlsSession() = default;
+  [[nodiscard]] virtual IoStep handshake() = 0;
+  /// `into` and `from` must not be empty.
+  [[nodiscard]] virtual IoStep read(std::span<char> into) = 0;
+  [[nodiscard]] virtual IoStep write(std::string_view from) = 0;
+  /// Bytes are decrypted and waiting, although the socket may have nothing to read.
+  [[nodiscard]] virtual bool pending() const = 0;
+  /// Sends close_notify if the socket takes it now.
+  virtual void shutdown() noexcept = 0;
+};
+
+struct TlsServerSettings {
+  std::string certificate_file = {};  ///< PEM, leaf first
+  std::string key_file = {};          ///< PEM, not encrypted
+};
+
+struct TlsClientSettings {
+  std::string ca_file = {};          ///< PEM; trust these
+  std::string ca_pem = {};           ///< the same, in memory
+  bool system_ca = true;             ///< trust the system's store too; only when neither of the above is given
+  std::string certificate_pem = {};  ///< client certificate chain, may be empty
+  std::string key_pem = {};
+  bool insecure_skip_verify = false;  ///< accept any certificate: for a kubeconfig that says so
+};
+
+/// Certificates and rules shared by many connections. Make one only when TLS is in use: it takes 2 to 3 MB.
+class TlsContext {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<TlsContext>> server(const TlsServerSettings& settings);
+  [[nodiscard]] static Result<std::shared_ptr<TlsContext>> client(const TlsClientSettings& settings);
+  virtual ~TlsContext() = default;
+
+  /// The session for a connected, non-blocking socket. `server_name` is the name or address literal that the
+  /// certificate must be for; a server leaves it empty.
+  [[nodiscard]] virtual Result<std::unique_ptr<TlsSession>> session(int socket, const std::string& server_name) = 0;
+};
+
+}  // namespace skiff::protocol
