@@ -1,0 +1,449 @@
+#include "sessions/command.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "sessions/input_wait.hpp"
+
+namespace skiff::sessions {
+namespace asio = boost::asio;
+
+std::string_view name(State state) noexcept {
+  switch (state) {
+    case State::starting:
+      return "starting";
+    case State::running:
+      return "running";
+    case State::ended:
+      return "ended";
+  }
+  return "ended";
+}
+
+/// Both sides of what connects the agent and the child. The child's sides go with the spawn request.
+struct Command::Pipes {
+  UniqueFd child_in, child_out, child_err, script;
+  UniqueFd feed, out, err;
+};
+
+namespace {
+
+Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected{system_error(errno, "make a pipe")};
+  return std::pair{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
+}
+
+void set_non_blocking(int fd) {
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+UniqueFd duplicate(const UniqueFd& fd) {
+  return UniqueFd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
+}
+
+ino_t inode_of(int fd) {
+  struct stat info{};
+  return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
+}
+
+/// A long shell line as a file of its own: an argument may not be longer than 128 KiB (execve(2), MAX_ARG_STRLEN).
+Result<UniqueFd> script_file(const std::string& script) {
+  UniqueFd file{::memfd_create("skiff-script", MFD_CLOEXEC)};
+  if (!file) return std::unexpected{system_error(errno, "make a file for the script")};
+  for (std::size_t done = 0; done < script.size();) {
+    const ssize_t wrote = ::write(file.get(), script.data() + done, script.size() - done);
+    if (wrote < 0) return std::unexpected{system_error(errno, "write the script")};
+    done += static_cast<std::size_t>(wrote);
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+std::vector<std::pair<int, rlimit>> kernel_limits(const ResourceLimits& limits, rlim_t open_files) {
+  std::vector<std::pair<int, rlimit>> list;
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = std::min<rlim_t>(limits.open_files.value_or(open_files), files.rlim_max);
+  if (limits.open_files) files.rlim_max = files.rlim_cur;
+  list.emplace_back(RLIMIT_NOFILE, files);
+  if (limits.cpu_time_ms) {
+    const rlim_t seconds = (*limits.cpu_time_ms + 999) / 1000;
+    list.emplace_back(RLIMIT_CPU, rlimit{seconds, seconds + 1});
+  }
+  if (limits.file_size_bytes) list.emplace_back(RLIMIT_FSIZE, rlimit{*limits.file_size_bytes, *limits.file_size_bytes});
+  return list;
+}
+
+std::chrono::microseconds micros(const timeval& time) {
+  return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+}
+
+}  // namespace
+
+Command::Command(Supervisor& supervisor, std::string session, CommandSpec spec)
+    : supervisor_{supervisor},
+      session_{std::move(session)},
+      spec_{std::move(spec)},
+      log_{std::make_shared<OutputLog>(
+          supervisor.executor, supervisor.budget,
+          OutputLog::Options{.keep_bytes = spec_.keep_bytes.value_or(supervisor.limits.keep_bytes),
+                             .overflow = spec_.overflow,
+                             .checksum = spec_.checksum})},
+      changed_{supervisor.executor} {}
+
+void Command::launch(Launch launch) {
+  started_at_ = wall_now();
+  started_steady_ = std::chrono::steady_clock::now();
+  tag_ = supervisor_.spawner.new_tag();
+  supervisor_.begin_life();
+  supervisor_.tasks.spawn("command", live(shared_from_this(), std::move(launch)));
+}
+
+Task<> Command::started() {
+  while (state_ == State::starting) co_await changed_.wait();
+}
+
+Result<Command::Pipes> Command::open_pipes() {
+  Pipes pipes;
+  if (spec_.terminal) {
+    auto terminal = open_terminal(*spec_.terminal);
+    if (!terminal) return std::unexpected{terminal.error()};
+    pipes.child_in = std::move(terminal->slave);
+    pipes.child_out = duplicate(pipes.child_in);
+    pipes.child_err = duplicate(pipes.child_in);
+    pipes.feed = duplicate(terminal->master);
+    terminal_ = duplicate(terminal->master);
+    pipes.out = std::move(terminal->master);
+    stdin_inode_ = inode_of(pipes.child_in.get());
+    return pipes;
+  }
+  if (spec_.input.empty() && !spec_.input_open) {
+    pipes.child_in.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!pipes.child_in) return std::unexpected{system_error(errno, "open \"/dev/null\"")};
+  } else {
+    auto in = make_pipe();
+    if (!in) return std::unexpected{in.error()};
+    pipes.child_in = std::move(in->first);
+    pipes.feed = std::move(in->second);
+    set_non_blocking(pipes.feed.get());
+    stdin_inode_ = inode_of(pipes.child_in.get());
+  }
+  auto out = make_pipe();
+  if (!out) return std::unexpected{out.error()};
+  pipes.out = std::move(out->first);
+  pipes.child_out = std::move(out->second);
+  set_non_blocking(pipes.out.get());
+  if (spec_.merge_stderr) {
+    pipes.child_err = duplicate(pipes.child_out);
+    return pipes;
+  }
+  auto err = make_pipe();
+  if (!err) return std::unexpected{err.error()};
+  pipes.err = std::move(err->first);
+  pipes.child_err = std::move(err->second);
+  set_non_blocking(pipes.err.get());
+  return pipes;
+}
+
+Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
+  // Only the end of its processes ends a command's life: cancelling it half-way would lose their exit.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  Supervisor& supervisor = self->supervisor_;
+
+  auto pipes = self->open_pipes();
+  if (!pipes) {
+    self->spawn_failed({"pipe", errno, pipes.error().message});
+    co_return;
+  }
+  SpawnRequest request;
+  if (!launch.script.empty()) {
+    auto script = script_file(launch.script);
+    if (!script) {
+      self->spawn_failed({"script", errno, script.error().message});
+      co_return;
+    }
+    request.script = std::move(*script);
+  }
+  request.argv = std::move(launch.argv);
+  request.env = std::move(launch.env);
+  request.cwd = std::move(launch.cwd);
+  request.user = std::move(launch.user);
+  request.in = std::move(pipes->child_in);
+  request.out = std::move(pipes->child_out);
+  request.err = std::move(pipes->child_err);
+  request.controlling_terminal = self->spec_.terminal.has_value();
+  request.tag = self->tag_;
+  request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
+
+  const AnnouncedSpawn announced = supervisor.reaper.begin_spawn();
+  request.announced = announced;
+  auto pid = co_await supervisor.spawner.spawn(std::move(request));
+  if (!pid) {
+    supervisor.reaper.conclude_spawn(announced);
+    self->spawn_failed(std::move(pid.error()));
+    co_return;
+  }
+  self->pid_ = *pid;
+  self->state_ = State::running;
+  supervisor.reaper.conclude_spawn(announced, *pid, [self](const Reaped& reaped) { self->leader_ended(reaped); });
+
+  const auto add_pump = [&](UniqueFd source, Stream stream) {
+    if (!source) return;
+    self->pumps_.push_back(std::make_unique<OutputPump>(supervisor.executor, std::move(source), stream, self->log_,
+                                                        self->changed_, supervisor.turns));
+  };
+  add_pump(std::move(pipes->out), Stream::out);
+  add_pump(std::move(pipes->err), Stream::err);
+  for (std::size_t i = 0; i < self->pumps_.size(); ++i) supervisor.tasks.spawn("pump", pump(self, i));
+  if (pipes->feed) {
+    self->feed_ =
+        std::make_unique<StdinFeed>(supervisor.executor, std::move(pipes->feed), self->spec_.terminal.has_value());
+    supervisor.tasks.spawn("stdin", feed_input(self));
+  }
+  self->watch_time();
+  self->changed_.notify_all();
+  // An `end()` that came while the child was being made could not reach it.
+  if (self->ending_) self->end(*self->ending_);
+
+  const auto drained = [&] {
+    return std::ranges::all_of(self->pumps_, [](const auto& one) { return one->leader_drained(); });
+  };
+  while (!self->reaped_ || self->killing_ || !(self->pumps_at_end() || (self->drain_over_ && drained()))) {
+    if (self->log_->overflowed()) self->end(Cause::output_limit);
+    co_await self->changed_.wait();
+  }
+  self->exit_drain_.reset();
+  self->log_->exit(self->describe_exit());
+  self->state_ = State::ended;
+  for (auto& one : self->pumps_) one->mark_late();
+  if (self->feed_ && self->pumps_at_end()) self->feed_->close();
+  self->changed_.notify_all();
+
+  while (!self->pumps_at_end() || self->killing_) {
+    if (self->log_->overflowed()) self->end(Cause::output_limit);
+    co_await self->changed_.wait();
+  }
+  self->timeout_.reset();
+  self->idle_timeout_.reset();
+  self->escalation_.reset();
+  if (self->feed_) self->feed_->close();
+  self->terminal_.reset();
+  self->log_->end();
+  self->over_ = true;
+  supervisor.end_life();
+  self->changed_.notify_all();
+}
+
+Task<> Command::pump(std::shared_ptr<Command> self, std::size_t index) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  co_await self->pumps_[index]->run();
+}
+
+Task<> Command::feed_input(std::shared_ptr<Command> self) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  if (!self->spec_.input.empty()) {
+    Slice input{self->spec_.input};
+    // A command may end, or close its stdin, without reading it all: that is its right, not an error.
+    if (auto written = co_await self->feed_->write(std::move(input), std::nullopt); !written) co_return;
+  }
+  if (!self->spec_.input_open && !self->spec_.terminal) (void)co_await self->feed_->finish();
+}
+
+Task<Result<std::uint64_t>> Command::write_stdin(Slice bytes, std::optional<std::uint64_t> offset) {
+  const auto self = shared_from_this();
+  co_await started();
+  if (!feed_) co_return fail(Errc::stdin_closed, "the command was started without an open stdin");
+  co_return co_await feed_->write(std::move(bytes), offset);
+}
+
+Task<Result<>> Command::close_stdin() {
+  const auto self = shared_from_this();
+  co_await started();
+  if (!feed_) co_return fail(Errc::stdin_closed, "the command was started without an open stdin");
+  co_return co_await feed_->finish();
+}
+
+Task<Result<>> Command::signal(int signal, Target target) {
+  const auto self = shared_from_this();
+  co_await started();
+  const std::string id = spec_.id;
+  if (over_) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
+  if (target == Target::tree) {
+    if (signal_tree(tag_, signal) > 0) co_return Result<>{};
+    co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left");
+  }
+  // A pid that was reaped may belong to somebody else by now.
+  if (reaped_ && target == Target::leader) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
+  if (target == Target::group && feed_ && terminal_) {
+    termios settings{};
+    if (::tcgetattr(terminal_.get(), &settings) == 0 && (settings.c_lflag & ISIG) != 0) {
+      const int slot = signal == SIGINT ? VINTR : signal == SIGQUIT ? VQUIT : signal == SIGTSTP ? VSUSP : -1;
+      if (slot >= 0) {
+        const char typed = static_cast<char>(settings.c_cc[slot]);
+        if (::write(terminal_.get(), &typed, 1) == 1) co_return Result<>{};
+      }
+    }
+  }
+  if (target == Target::group && reaped_) {
+    // The group's id is safe only while a process that carries our tag still is in it.
+    const auto left = processes();
+    if (std::ranges::none_of(left, [&](const ProcessInfo& one) { return one.group == pid_; })) {
+      co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left in its group");
+    }
+  }
+  if (::kill(target == Target::group ? -pid_ : pid_, signal) != 0) {
+    if (errno == ESRCH) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
+    co_return std::unexpected{system_error(errno, "send signal " + std::to_string(signal))};
+  }
+  co_return Result<>{};
+}
+
+void Command::escalate(std::chrono::milliseconds delay, int signal) {
+  escalation_.emplace(supervisor_.executor, [this, signal] {
+    if (over_) return;
+    if (signal != SIGKILL) signal_tree(tag_, signal);
+    if (!ending_) ending_ = Cause::killed_by_client;
+    if (killing_) return;
+    killing_ = true;
+    log_->stop_waiting();
+    const auto grace = signal == SIGKILL ? std::chrono::milliseconds{0} : supervisor_.limits.kill_grace;
+    supervisor_.tasks.spawn("kill", kill_tree(shared_from_this(), grace));
+  });
+  escalation_->expires_after(delay);
+}
+
+Result<> Command::resize(TerminalSize size) {
+  if (!spec_.terminal) return fail(Errc::not_a_terminal, "command \"" + spec_.id + "\" has no terminal");
+  if (over_ || !terminal_) return fail(Errc::command_ended, "command \"" + spec_.id + "\" has ended");
+  return resize_terminal(terminal_.get(), size);
+}
+
+void Command::end(Cause cause) {
+  if (over_) return;
+  if (!ending_) ending_ = cause;
+  if (state_ == State::starting || killing_) return;
+  killing_ = true;
+  // Whoever holds the command up must not hold its end up.
+  log_->stop_waiting();
+  const auto grace = spec_.kill_grace.value_or(supervisor_.limits.kill_grace);
+  supervisor_.tasks.spawn("kill", kill_tree(shared_from_this(), grace));
+}
+
+Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const bool verified = co_await end_tree(self->tag_, grace, self->supervisor_.limits.kill_patience);
+  self->kill_level_ = verified ? "tree" : "incomplete";
+  self->killing_ = false;
+  if (!verified) {
+    // Processes in uninterruptible sleep may hold the pipes for ever; nobody waits for that.
+    for (auto& one : self->pumps_) one->abandon();
+  }
+  self->changed_.notify_all();
+}
+
+Task<> Command::gone() {
+  const auto self = shared_from_this();
+  while (!over_) co_await changed_.wait();
+}
+
+bool Command::waiting_for_input() const {
+  return state_ == State::running && stdin_inode_ != 0 && waits_for_input(tag_, stdin_inode_);
+}
+
+void Command::watch_time() {
+  if (spec_.timeout) {
+    timeout_.emplace(supervisor_.executor, [this] { end(Cause::timeout); });
+    timeout_->expires_after(*spec_.timeout);
+  }
+  if (spec_.idle_timeout) {
+    idle_timeout_.emplace(supervisor_.executor, [this] {
+      const auto quiet =
+          std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - log_->last_output());
+      if (quiet >= *spec_.idle_timeout) {
+        end(Cause::idle_timeout);
+      } else {
+        idle_timeout_->expires_after(*spec_.idle_timeout - quiet);
+      }
+    });
+    idle_timeout_->expires_after(*spec_.idle_timeout);
+  }
+}
+
+void Command::leader_ended(const Reaped& reaped) {
+  reaped_ = reaped;
+  cause_at_exit_ = ending_;  // what ends its background processes later is not why the leader ended
+  wall_ = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_steady_);
+  for (auto& one : pumps_) one->leader_ended();
+  if (!pumps_at_end()) {
+    exit_drain_.emplace(supervisor_.executor, [this] {
+      drain_over_ = true;
+      changed_.notify_all();
+    });
+    exit_drain_->expires_after(supervisor_.limits.exit_drain);
+  }
+  changed_.notify_all();
+}
+
+void Command::spawn_failed(SpawnFailure failure) {
+  ExitStatus status;
+  // As a shell would say: 127 not found, 126 found but not to be run.
+  status.exit_code = failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
+  status.cause = Cause::spawn_failed;
+  status.output_complete = true;
+  status.failure = std::move(failure);
+  status.ended_at = wall_now();
+  state_ = State::ended;
+  over_ = true;
+  supervisor_.end_life();
+  log_->exit(std::move(status));
+  log_->end();
+  changed_.notify_all();
+}
+
+ExitStatus Command::describe_exit() const {
+  ExitStatus status;
+  const int code = reaped_->status;
+  if (WIFEXITED(code)) {
+    status.exit_code = WEXITSTATUS(code);
+  } else {
+    status.signal = WTERMSIG(code);
+    status.core_dumped = WCOREDUMP(code);
+    status.cause = Cause::signaled;
+  }
+  if (cause_at_exit_) status.cause = *cause_at_exit_;
+  status.kill_level = kill_level_;
+  const rusage& used = reaped_->usage;
+  status.usage = {.wall = wall_,
+                  .user = micros(used.ru_utime),
+                  .system = micros(used.ru_stime),
+                  .max_rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024,
+                  .voluntary_switches = static_cast<std::uint64_t>(used.ru_nvcsw),
+                  .involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw),
+                  .read_blocks = static_cast<std::uint64_t>(used.ru_inblock),
+                  .write_blocks = static_cast<std::uint64_t>(used.ru_oublock)};
+  status.output_complete = pumps_at_end();
+  if (!status.output_complete) {
+    std::vector<ino_t> inodes;
+    for (const auto& one : pumps_) {
+      if (!one->at_end()) inodes.push_back(one->inode());
+    }
+    status.background = holders_of(tag_, inodes);
+  }
+  status.ended_at = wall_now();
+  return status;
+}
+
+bool Command::pumps_at_end() const noexcept {
+  return std::ranges::all_of(pumps_, [](const auto& one) { return one->at_end(); });
+}
+
+}  // namespace skiff::sessions

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/error.hpp"
+#include "base/event.hpp"
+#include "sessions/command_spec.hpp"
+#include "sessions/exit_status.hpp"
+#include "sessions/output_log.hpp"
+#include "sessions/output_pump.hpp"
+#include "sessions/process_tree.hpp"
+#include "sessions/stdin_feed.hpp"
+#include "sessions/supervisor.hpp"
+
+namespace skiff::sessions {
+
+/// Everything the kernel needs to start a command, made by its session from the request.
+struct Launch {
+  std::vector<std::string> argv;
+  std::vector<std::string> env;
+  std::string cwd;
+  std::string script;  ///< a long shell line, handed over as a memfd on SpawnRequest::kScriptFd
+  std::optional<Credentials> user;
+};
+
+enum class State : std::uint8_t { starting, running, ended };
+[[nodiscard]] std::string_view name(State state) noexcept;
+
+/// Which of a command's processes a signal is for.
+enum class Target : std::uint8_t { leader, group, tree };
+
+/// One command, from its start until it is forgotten: its process tree, its stdin, and the log of what it said. Owned
+/// by its session and by whoever reads it. Reactor thread only.
+class Command : public std::enable_shared_from_this<Command> {
+ public:
+  Command(Supervisor& supervisor, std::string session, CommandSpec spec);
+
+  /// Starts it; once. It is `running`, or ended with cause spawn_failed, when `started()` ends.
+  void launch(Launch launch);
+  [[nodiscard]] Task<> started();
+
+  [[nodiscard]] const std::string& id() const noexcept { return spec_.id; }
+  [[nodiscard]] const std::string& session() const noexcept { return session_; }
+  [[nodiscard]] const CommandSpec& spec() const noexcept { return spec_; }
+  [[nodiscard]] State state() const noexcept { return state_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }  ///< 0 before it runs
+  [[nodiscard]] Tag tag() const noexcept { return tag_; }
+  [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
+  [[nodiscard]] const std::shared_ptr<OutputLog>& log() const noexcept { return log_; }
+  [[nodiscard]] const std::optional<ExitStatus>& exit_status() const noexcept { return log_->exit_status(); }
+  [[nodiscard]] std::uint64_t stdin_offset() const noexcept { return feed_ ? feed_->offset() : 0; }
+  [[nodiscard]] bool stdin_open() const noexcept { return feed_ && feed_->is_open(); }
+  /// True once nothing of it is left: the leader has ended and every pipe is at its end.
+  [[nodiscard]] bool over() const noexcept { return over_; }
+
+  /// Errors: stdin_closed, stdin_offset_mismatch. See StdinFeed.
+  [[nodiscard]] Task<Result<std::uint64_t>> write_stdin(Slice bytes, std::optional<std::uint64_t> offset);
+  [[nodiscard]] Task<Result<>> close_stdin();
+
+  /// Sends `signal`. On a terminal SIGINT, SIGQUIT and SIGTSTP for the group are typed, as a person would. Errors:
+  /// command_ended, io_error.
+  [[nodiscard]] Task<Result<>> signal(int signal, Target target);
+  /// After `delay`, unless it has ended by then, ends the tree with `signal` and then SIGKILL; cause killed_by_client.
+  void escalate(std::chrono::milliseconds delay, int signal);
+  [[nodiscard]] Result<> resize(TerminalSize size);
+
+  /// Ends its tree, daemons included, with SIGTERM, its grace, SIGKILL. The first cause given is the one that is told.
+  /// Safe to repeat.
+  void end(Cause cause);
+  /// Ends when nothing of it is left (see `over()`), or its processes can't be ended (uninterruptible sleep).
+  [[nodiscard]] Task<> gone();
+
+  /// True when the command is seen blocked in reading its terminal or stdin. A look at /proc; a hint, never a promise.
+  [[nodiscard]] bool waiting_for_input() const;
+  [[nodiscard]] std::vector<ProcessInfo> processes() const { return processes_with(tag_); }
+
+ private:
+  struct Pipes;
+  [[nodiscard]] static Task<> live(std::shared_ptr<Command> self, Launch launch);
+  [[nodiscard]] static Task<> feed_input(std::shared_ptr<Command> self);
+  [[nodiscard]] static Task<> pump(std::shared_ptr<Command> self, std::size_t index);
+  [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
+  [[nodiscard]] Result<Pipes> open_pipes();
+  void leader_ended(const Reaped& reaped);
+  void spawn_failed(SpawnFailure failure);
+  void watch_time();
+  [[nodiscard]] ExitStatus describe_exit() const;
+  [[nodiscard]] bool pumps_at_end() const noexcept;
+
+  Supervisor& supervisor_;
+  std::string session_;
+  CommandSpec spec_;
+  std::shared_ptr<OutputLog> log_;
+  Event changed_;
+  std::vector<std::unique_ptr<OutputPump>> pumps_;
+  std::unique_ptr<StdinFeed> feed_;
+  UniqueFd terminal_;
+  std::optional<Deadline> timeout_;
+  std::optional<Deadline> idle_timeout_;
+  std::optional<Deadline> escalation_;
+  std::optional<Deadline> exit_drain_;
+  std::optional<Reaped> reaped_;
+  std::optional<Cause> ending_;         ///< why its tree is being ended
+  std::optional<Cause> cause_at_exit_;  ///< `ending_` when the leader ended
+  std::string kill_level_;
+  ino_t stdin_inode_ = 0;
+  Tag tag_ = 0;
+  pid_t pid_ = 0;
+  WallTime started_at_{};
+  SteadyTime started_steady_{};
+  std::chrono::microseconds wall_{};
+  State state_ = State::starting;
+  bool killing_ = false;
+  bool drain_over_ = false;
+  bool over_ = false;
+};
+
+}  // namespace skiff::sessions

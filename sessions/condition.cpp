@@ -1,0 +1,129 @@
+#include "sessions/condition.hpp"
+
+#include <fcntl.h>
+#include <re2/re2.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+
+#include "base/unique_fd.hpp"
+
+namespace skiff::sessions {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t kWindow = std::size_t{64} << 10U;
+constexpr std::chrono::milliseconds kFirstLook{2};
+constexpr std::chrono::milliseconds kSlowestLook{100};
+
+using Timer =
+    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
+
+std::string read_all(const char* path) {
+  const UniqueFd file{::open(path, O_RDONLY | O_CLOEXEC)};
+  std::string text;
+  std::array<char, 16384> block{};
+  for (ssize_t got = 0; file && (got = ::read(file.get(), block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+/// Lines are "sl local_address rem_address st ...", addresses hex with ":PORT" in hex, state 0A is LISTEN.
+bool lists_listener(std::string_view table, std::uint16_t port) {
+  while (!table.empty()) {
+    const std::size_t end = table.find('\n');
+    const std::string_view line = table.substr(0, end);
+    table = end == std::string_view::npos ? std::string_view{} : table.substr(end + 1);
+    const std::size_t local = line.find(": ");
+    if (local == std::string_view::npos) continue;
+    const std::size_t colon = line.find(':', local + 2);
+    if (colon == std::string_view::npos || colon + 5 > line.size()) continue;
+    unsigned found = 0;
+    std::from_chars(line.data() + colon + 1, line.data() + colon + 5, found, 16);
+    if (found != port) continue;
+    const std::size_t remote = line.find(' ', colon);
+    const std::size_t state = remote == std::string_view::npos ? remote : line.find(' ', remote + 1);
+    if (state != std::string_view::npos && line.substr(state + 1, 2) == "0A") return true;
+  }
+  return false;
+}
+
+template <class Holds>
+Task<> look_until(Executor executor, Holds holds) {
+  Timer timer{executor};
+  for (auto pause = kFirstLook; !holds(); pause = std::min(pause * 2, kSlowestLook)) {
+    timer.expires_after(pause);
+    co_await timer.async_wait(use_task);
+  }
+}
+
+}  // namespace
+
+bool is_listening(std::uint16_t port) {
+  return lists_listener(read_all("/proc/net/tcp"), port) || lists_listener(read_all("/proc/net/tcp6"), port);
+}
+
+Task<> until_listening(Executor executor, std::uint16_t port) {
+  co_await look_until(executor, [port] { return is_listening(port); });
+}
+
+Task<> until_exists(Executor executor, std::string path) {
+  co_await look_until(executor, [path] {
+    struct stat info{};
+    return ::lstat(path.c_str(), &info) == 0;
+  });
+}
+
+struct OutputPattern::Compiled {
+  explicit Compiled(const std::string& pattern) : expression{pattern, options()} {}
+  static RE2::Options options() {
+    RE2::Options options;
+    options.set_log_errors(false);
+    options.set_max_mem(std::int64_t{4} << 20U);
+    options.set_encoding(RE2::Options::EncodingLatin1);  // output is bytes, not always UTF-8
+    return options;
+  }
+  RE2 expression;
+};
+
+Result<OutputPattern> OutputPattern::compile(const std::string& pattern) {
+  auto compiled = std::make_shared<const Compiled>(pattern);
+  if (!compiled->expression.ok()) {
+    return fail(Errc::invalid_field, "not a pattern that RE2 takes: " + compiled->expression.error(),
+                "/for/output/pattern");
+  }
+  return OutputPattern{std::move(compiled)};
+}
+
+Task<OutputPattern::Found> OutputPattern::search(std::shared_ptr<OutputLog> log) const {
+  const auto compiled = compiled_;
+  Cursor cursor{log, {}};
+  std::array<std::string, 2> windows;
+  for (;;) {
+    auto item = cursor.next(kWindow);
+    if (!item) {
+      co_await cursor.ready();
+      continue;
+    }
+    if (item->kind == LogItem::Kind::end) co_return Found{false, item->next, {}};
+    if (item->kind == LogItem::Kind::gap) {
+      for (auto& window : windows) window.clear();
+    }
+    if (item->kind != LogItem::Kind::output) continue;
+    std::string& window = windows[item->stream == Stream::out ? 0 : 1];
+    window += item->bytes.view();
+    re2::StringPiece match;
+    if (compiled->expression.Match(window, 0, window.size(), RE2::UNANCHORED, &match, 1)) {
+      co_return Found{true, item->next, std::string{match.data(), match.size()}};
+    }
+    if (window.size() > kWindow) window.erase(0, window.size() - kWindow);
+  }
+}
+
+}  // namespace skiff::sessions

@@ -1,0 +1,17 @@
+#pragma once
+
+namespace skiff::sessions {
+
+/// What this kernel, and the filter in front of it, allow. Container runtimes hide a system call by ENOSYS or, the
+/// older ones, by EPERM: both mean absent. Probed once.
+struct KernelFeatures {
+  bool pidfd = false;        ///< pidfd_open(2) and pidfd_send_signal(2)
+  bool close_range = false;  ///< close_range(2) with CLOSE_RANGE_UNSHARE
+  bool clone3 = false;       ///< clone3(2)
+  bool openat2 = false;      ///< openat2(2)
+  int landlock_abi = 0;      ///< 0: none
+};
+
+[[nodiscard]] const KernelFeatures& kernel_features();
+
+}  // namespace skiff::sessions

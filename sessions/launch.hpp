@@ -1,0 +1,79 @@
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/unique_fd.hpp"
+#include "sessions/tag.hpp"
+
+namespace skiff::sessions {
+
+/// Where the child stopped.
+enum class LaunchStage : unsigned char {
+  descriptors,
+  clone,
+  signals,
+  session,
+  terminal,
+  limits,
+  user,
+  chdir,
+  exec,
+};
+
+/// Everything that a child needs to become a program, as plain pointers and numbers: it shares the agent's memory and
+/// may not allocate, lock or call anything but the kernel.
+struct LaunchPlan {
+  std::array<int, 4> descriptors{-1, -1, -1,
+                                 -1};  ///< for 0, 1, 2 and the script; -1: /dev/null, and for the script none
+  bool controlling_terminal = false;
+  Tag tag = 0;
+  const std::pair<int, rlimit>* limits = nullptr;
+  std::size_t limit_count = 0;
+  int priority = 0;  ///< as for setpriority(2)
+  bool switch_user = false;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  const gid_t* groups = nullptr;
+  std::size_t group_count = 0;
+  const char* cwd = nullptr;                ///< null: stay
+  const char* const* candidates = nullptr;  ///< paths to try as execvp(3) does, ended by null
+  char* const* argv = nullptr;
+  char* const* envp = nullptr;
+  char** shell_argv = nullptr;  ///< {"/bin/sh", to be filled in, argv[1], ...} for a file without a format (ENOEXEC)
+};
+
+struct Launched {
+  pid_t pid = 0;  ///< 0: no child was made; a child that failed still has to be waited for
+  int error = 0;  ///< errno; 0: the program runs
+  LaunchStage stage = LaunchStage::exec;
+};
+
+/// What one spawning thread needs at a time: a stack for the child, and a few descriptor numbers low enough that the
+/// child can take over only those instead of a copy of the agent's whole table.
+class LaunchPad {
+ public:
+  LaunchPad();
+  ~LaunchPad();
+  LaunchPad(const LaunchPad&) = delete;
+  LaunchPad& operator=(const LaunchPad&) = delete;
+
+  /// Returns when the child runs its program or has failed. `pid_seen`, if given, has the child's pid before it runs.
+  [[nodiscard]] Launched launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen);
+
+ private:
+  void* stack_ = nullptr;  ///< null: no memory for it
+  std::uint64_t not_default_ =
+      0;  ///< signals that the agent ignored or handled when this was made; it changes none later
+  UniqueFd null_;
+  std::array<UniqueFd, 4> slots_;
+  unsigned beyond_ = 0;  ///< the number above the highest slot; 0: no slots
+};
+
+}  // namespace skiff::sessions

@@ -1,0 +1,86 @@
+#include "sessions/output_pump.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+
+namespace skiff::sessions {
+namespace asio = boost::asio;
+namespace {
+
+// A writer of big blocks is up to four times as fast through a big pipe; a small command should not pay for one.
+constexpr std::size_t kBulkRead = std::size_t{64} << 10U;
+constexpr int kBulkPipe = 1 << 20;
+
+}  // namespace
+
+OutputPump::OutputPump(Executor executor, UniqueFd source, Stream stream, std::shared_ptr<OutputLog> log,
+                       Event& progress, TurnShare& turns)
+    : source_{executor, source.release()}, stream_{stream}, log_{std::move(log)}, progress_{progress}, turns_{turns} {
+  struct stat info{};
+  if (::fstat(source_.native_handle(), &info) == 0) inode_ = info.st_ino;
+}
+
+Task<> OutputPump::run() {
+  TurnShare::Flow flow{turns_};
+  std::size_t turn = 0;
+  while (!at_end_ && source_.is_open()) {
+    while (log_->must_wait()) {
+      flow.set(false);
+      co_await log_->room();
+    }
+    if (!source_.is_open()) break;
+    const std::size_t share = turns_.bytes();
+    std::span<char> room = log_->prepare();
+    room = room.first(std::min(room.size(), share));
+    const ssize_t got = ::read(source_.native_handle(), room.data(), room.size());
+    if (got > 0) {
+      const auto size = static_cast<std::size_t>(got);
+      if (!enlarged_ && size >= std::min(kBulkRead, share)) {
+        enlarged_ = true;
+        // EPERM: the user's pipe pages are used up (pipe(7), pipe-user-pages-soft); the default size does.
+        ::fcntl(source_.native_handle(), F_SETPIPE_SZ, kBulkPipe);
+      }
+      log_->append(stream_, size, late_);
+      if (left_of_leader_ > 0 && (left_of_leader_ -= got) <= 0) progress_.notify_all();
+      if (log_->overflowed()) progress_.notify_all();
+      turn += size;
+      if (turn >= share) {
+        turn = 0;
+        flow.set(true);
+        co_await asio::post(source_.get_executor(), use_task);
+      }
+    } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      left_of_leader_ = 0;
+      turn = 0;
+      flow.set(false);
+      co_await source_.async_wait(asio::posix::descriptor_base::wait_read, use_task);
+    } else if (got == 0 || errno != EINTR) {
+      at_end_ = true;  // end of file, or EIO: the terminal's last user is gone (pty(7))
+    }
+  }
+  at_end_ = true;
+  left_of_leader_ = 0;
+  boost::system::error_code ignored;
+  source_.close(ignored);
+  progress_.notify_all();
+}
+
+void OutputPump::leader_ended() {
+  int waiting = 0;
+  if (!at_end_ && ::ioctl(source_.native_handle(), FIONREAD, &waiting) == 0) left_of_leader_ = waiting;
+}
+
+void OutputPump::abandon() {
+  boost::system::error_code ignored;
+  source_.close(ignored);
+}
+
+}  // namespace skiff::sessions

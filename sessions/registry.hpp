@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sessions/session.hpp"
+
+namespace skiff::sessions {
+
+/// All sessions of the agent, by id. The session `default` always exists. Reactor thread only.
+class Registry {
+ public:
+  static constexpr std::string_view kDefault = "default";
+
+  Registry(Supervisor& supervisor, Session::Ground ground);
+
+  /// Errors: session_conflict when the id is taken, too_many_sessions, invalid_field, invalid_id, user_not_found.
+  [[nodiscard]] Result<std::shared_ptr<Session>> create(SessionSpec spec);
+  struct Put {
+    std::shared_ptr<Session> session;
+    bool created = false;
+  };
+  /// Creates it, or answers the one that was created with the same request. Errors: as `create`.
+  [[nodiscard]] Result<Put> put(SessionSpec spec);
+  /// Errors: session_not_found.
+  [[nodiscard]] Result<std::shared_ptr<Session>> find(std::string_view id) const;
+  /// By id, in order; those that are being deleted too.
+  [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const;
+  /// By id, in order.
+  [[nodiscard]] std::vector<std::shared_ptr<Session>> sessions() const;
+  /// Ends its commands and forgets it; with `purge` its root folder is deleted too. Errors: session_not_found,
+  /// session_protected (the default session), invalid_field (purge without a root of its own), io_error.
+  [[nodiscard]] Task<Result<>> erase(std::string id, bool purge);
+
+  /// Ends every command of every session with cause `shutdown`; no command starts afterwards.
+  [[nodiscard]] Task<> drain();
+
+ private:
+  [[nodiscard]] Result<std::string> resolve_root(const SessionSpec& spec) const;
+  [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, std::string root);
+  [[nodiscard]] Task<> expire(std::string id);
+
+  Supervisor& supervisor_;
+  Session::Ground ground_;
+  IdLedger ledger_;
+  std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;
+};
+
+}  // namespace skiff::sessions

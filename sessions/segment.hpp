@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace skiff::sessions {
+
+class SegmentPool;
+
+/// A block of memory that output is read into and sent from. Shared by the log, its readers and writes to disk; the
+/// last one to let go gives the block back to its pool. Reactor thread only, but for its bytes.
+class Segment {
+ public:
+  Segment(std::shared_ptr<SegmentPool> pool, char* data, std::size_t capacity) noexcept;
+  ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  [[nodiscard]] char* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+ private:
+  std::shared_ptr<SegmentPool> pool_;
+  char* data_;
+  std::size_t capacity_;
+};
+
+/// Where segments come from. Blocks of the largest size are used again, because fresh pages cost more than the read(2)
+/// that fills them; at most `kKeptBlocks` of them (1 MiB) stay with an idle pool, all else goes back to the system at
+/// once. Held by shared_ptr: it lives as long as the last segment.
+class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
+ public:
+  static constexpr std::size_t kLargest = 256 * 1024;
+  static constexpr std::size_t kKeptBlocks = 3;  // and the spare one
+
+  SegmentPool() = default;
+  ~SegmentPool();
+  SegmentPool(const SegmentPool&) = delete;
+  SegmentPool& operator=(const SegmentPool&) = delete;
+
+  /// A segment of `capacity` bytes, 1 to `kLargest`. Throws std::bad_alloc.
+  [[nodiscard]] std::shared_ptr<Segment> make(std::size_t capacity);
+
+  /// A block of `kLargest` bytes that belongs to nobody yet. The same until `take_spare`, whoever asks.
+  [[nodiscard]] std::span<char> spare();
+  /// Makes the block of `spare()`, with what was written into it, a segment.
+  [[nodiscard]] std::shared_ptr<Segment> take_spare();
+
+  /// Capacity of all segments that somebody holds.
+  [[nodiscard]] std::size_t used() const noexcept { return used_; }
+
+ private:
+  friend class Segment;
+  [[nodiscard]] std::shared_ptr<Segment> own(char* data, std::size_t capacity);
+  [[nodiscard]] char* take_block();
+  void give_back(char* data, std::size_t capacity) noexcept;
+
+  std::vector<char*> blocks_;
+  char* spare_ = nullptr;
+  std::size_t used_ = 0;
+};
+
+}  // namespace skiff::sessions

@@ -1,0 +1,278 @@
+#include "sessions/session.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/id.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+// execve(2): one argument may be 128 KiB long; longer lines go by a file descriptor.
+constexpr std::size_t kLongestArgument = std::size_t{120} << 10U;
+
+bool has_nul(const std::string& text) {
+  return text.find('\0') != std::string::npos;
+}
+
+std::string join(const std::string& base, const std::string& path) {
+  if (path.starts_with('/')) return path;
+  return base.ends_with('/') ? base + path : base + '/' + path;
+}
+
+}  // namespace
+
+Session::Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
+                 std::function<void()> on_idle)
+    : supervisor_{supervisor},
+      ledger_{ledger},
+      ground_{ground},
+      spec_{spec},
+      asked_for_{std::move(spec)},
+      root_{std::move(root)},
+      closing_{supervisor.executor},
+      on_idle_{std::move(on_idle)} {
+  watch_idleness();
+}
+
+std::string Session::cwd() const {
+  return spec_.cwd ? join(root_, *spec_.cwd) : root_;
+}
+
+Result<std::string> Session::path_below_root(const std::string& path) const {
+  std::string text = std::filesystem::path{join(cwd(), path)}.lexically_normal().string();
+  const std::string inside = root_.ends_with('/') ? root_ : root_ + '/';
+  if (text != root_ && !text.starts_with(inside)) {
+    return fail(Errc::path_escapes_root, "the path leaves the session's root \"" + root_ + '"');
+  }
+  return text;
+}
+
+std::size_t Session::live_commands() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(commands_, [](const auto& entry) { return !entry.second->over(); }));
+}
+
+Result<> Session::check_limits(const ResourceLimits& limits) const {
+  if (limits.memory_bytes || limits.pids || limits.cpu_millis) {
+    return fail(Errc::limit_unavailable,
+                "memory_bytes, pids and cpu_millis need a cgroup v2 that the agent may write to, which this container "
+                "does not have",
+                limits.memory_bytes ? "/limits/memory_bytes"
+                : limits.pids       ? "/limits/pids"
+                                    : "/limits/cpu_millis");
+  }
+  return {};
+}
+
+Result<Launch> Session::prepare(const CommandSpec& spec) const {
+  Launch launch;
+  const std::string shell = spec_.shell.value_or(ground_.shell);
+  if (spec.line) {
+    if (has_nul(*spec.line)) return fail(Errc::invalid_field, "command holds a NUL byte", "/command");
+    launch.argv = {shell};
+    if (spec_.login_shell) launch.argv.emplace_back("-l");
+    launch.argv.emplace_back("-c");
+    if (spec.line->size() > kLongestArgument) {
+      const std::string fd = std::to_string(SpawnRequest::kScriptFd);
+      launch.argv.insert(launch.argv.end(), {". /proc/self/fd/" + fd, "sh"});
+      // The shell has the file open under a number of its own when it comes to close this one.
+      launch.script = "exec " + fd + "<&-\n" + *spec.line;
+    } else {
+      if (spec.line->starts_with('-') || spec.line->starts_with('+')) launch.argv.emplace_back("--");
+      launch.argv.push_back(*spec.line);
+    }
+  } else {
+    if (spec.argv.empty() || spec.argv.front().empty()) {
+      return fail(Errc::invalid_field, "argv must name a program", "/argv");
+    }
+    if (std::ranges::any_of(spec.argv, has_nul)) return fail(Errc::invalid_field, "argv holds a NUL byte", "/argv");
+    launch.argv = spec.argv;
+  }
+
+  std::optional<std::string> user = spec.user ? spec.user : spec_.user;
+  Credentials credentials = current_user();
+  if (user) {
+    auto found = look_up_user(*user);
+    if (!found) {
+      found.error().field = "/user";
+      return std::unexpected{found.error()};
+    }
+    if (found->uid != credentials.uid || found->gid != credentials.gid) {
+      if (!ground_.may_switch_user || ::geteuid() != 0) {
+        return fail(Errc::cannot_switch_user, "the agent may not run commands as user \"" + *user + "\"", "/user");
+      }
+      launch.user = *found;
+    }
+    credentials = *found;
+  }
+
+  Environment environment;
+  if (spec_.env_inherit) environment = inheritable_environment(ground_.env_deny);
+  for (const auto& name : spec_.env_unset) environment.erase(name);
+  apply(environment, spec_.env);
+  apply(environment, spec_.secret_env);
+  apply(environment, spec.env);
+  apply(environment, spec.secret_env);
+  if (!spec.traceparent.empty()) environment["TRACEPARENT"] = spec.traceparent;
+  complete(environment, credentials, launch.user.has_value(), shell, spec.terminal.has_value());
+  launch.env = as_strings(environment);
+
+  if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
+  launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
+  return launch;
+}
+
+Result<Session::Started> Session::start(CommandSpec spec) {
+  touch();
+  if (closed_) return fail(Errc::session_not_found, "session \"" + id() + "\" is being deleted");
+  std::string fingerprint;
+  if (!spec.id.empty()) {
+    fingerprint = spec.fingerprint();
+    if (const auto known = ledger_.find(id(), spec.id)) {
+      if (*known != fingerprint) {
+        return fail(Errc::command_conflict, "id \"" + spec.id + "\" was used for a command with other content", "/id");
+      }
+      auto found = find(spec.id);
+      if (!found) return std::unexpected{found.error()};
+      return Started{std::move(*found), true};
+    }
+  }
+  if (supervisor_.live >= supervisor_.limits.live_commands) {
+    return fail(Errc::too_many_commands,
+                std::to_string(supervisor_.live) + " commands are running, which is the limit (--max-commands)");
+  }
+  if (!spec.timeout) spec.timeout = spec_.default_timeout;
+  if (spec.limits == ResourceLimits{}) spec.limits = spec_.limits;
+  if (auto possible = check_limits(spec.limits); !possible) return std::unexpected{possible.error()};
+  auto launch = prepare(spec);
+  if (!launch) return std::unexpected{launch.error()};
+
+  if (spec.id.empty()) {
+    spec.id = new_id("c-");
+  } else {
+    ledger_.record(id(), spec.id, std::move(fingerprint));
+  }
+  auto command = std::make_shared<Command>(supervisor_, id(), std::move(spec));
+  commands_.emplace(command->id(), command);
+  order_.push_back(command->id());
+  command->launch(std::move(*launch));
+  supervisor_.tasks.spawn("watch", watch(shared_from_this(), command));
+  return Started{std::move(command), false};
+}
+
+Task<> Session::watch(std::shared_ptr<Session> self, std::shared_ptr<Command> command) {
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  co_await command->gone();
+  self->touch();
+  self->supervisor_.retention.add([weak = std::weak_ptr{self}, id = command->id()] {
+    if (const auto session = weak.lock()) {
+      session->commands_.erase(id);
+      std::erase(session->order_, id);
+    }
+  });
+}
+
+Result<std::shared_ptr<Command>> Session::find(const std::string& id) const {
+  if (!is_valid_id(id)) return fail(Errc::invalid_id, "a command id must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}");
+  if (const auto found = commands_.find(id); found != commands_.end()) return found->second;
+  if (ledger_.find(spec_.id, id)) {
+    return fail(Errc::command_forgotten, "command \"" + id + "\" was run and is no longer kept");
+  }
+  return fail(Errc::command_not_found, "no command \"" + id + "\" in session \"" + spec_.id + "\"");
+}
+
+std::vector<std::shared_ptr<Command>> Session::commands() const {
+  std::vector<std::shared_ptr<Command>> list;
+  list.reserve(order_.size());
+  for (const auto& one : order_) {
+    if (const auto found = commands_.find(one); found != commands_.end()) list.push_back(found->second);
+  }
+  return list;
+}
+
+Task<Result<>> Session::erase(std::string id) {
+  const auto self = shared_from_this();
+  auto found = find(id);
+  if (!found) co_return std::unexpected{found.error()};
+  const std::shared_ptr<Command> command = *found;
+  commands_.erase(id);
+  std::erase(order_, id);
+  command->end(Cause::killed_by_client);
+  co_await command->gone();
+  co_return Result<>{};
+}
+
+Result<> Session::patch(const SessionPatch& patch) {
+  touch();
+  if (patch.limits) {
+    if (auto possible = check_limits(*patch.limits); !possible) return possible;
+    spec_.limits = *patch.limits;
+  }
+  if (patch.labels) {
+    for (const auto& [key, value] : *patch.labels) {
+      if (value) {
+        spec_.labels[key] = *value;
+      } else {
+        spec_.labels.erase(key);
+      }
+    }
+  }
+  if (patch.idle_timeout) {
+    spec_.idle_timeout = *patch.idle_timeout;
+    watch_idleness();
+  }
+  if (patch.default_timeout) spec_.default_timeout = *patch.default_timeout;
+  if (patch.env) {
+    for (const auto& [key, value] : *patch.env) spec_.env[key] = value;
+  }
+  if (patch.cwd) spec_.cwd = *patch.cwd;
+  return {};
+}
+
+void Session::watch_idleness() {
+  idle_.reset();
+  if (!spec_.idle_timeout) return;
+  idle_.emplace(supervisor_.executor, [this] {
+    if (live_commands() > 0) touch();
+    const auto due = last_used_ + *spec_.idle_timeout;
+    const auto now = std::chrono::steady_clock::now();
+    if (due <= now) {
+      on_idle_();
+    } else {
+      idle_->expires_after(std::chrono::ceil<std::chrono::milliseconds>(due - now));
+    }
+  });
+  idle_->expires_after(*spec_.idle_timeout);
+}
+
+Task<> Session::close(Cause cause) {
+  const auto self = shared_from_this();
+  closed_ = true;
+  const auto all = commands();
+  for (const auto& command : all) command->end(cause);
+  closing_.notify_all();
+  for (const auto& command : all) co_await command->gone();
+  commands_.clear();
+  order_.clear();
+}
+
+Task<> Session::closing() {
+  const auto self = shared_from_this();
+  while (!closed_) co_await closing_.wait();
+}
+
+std::vector<ProcessInfo> Session::processes() const {
+  std::vector<ProcessInfo> all;
+  for (const auto& [id, command] : commands_) {
+    auto some = command->processes();
+    std::ranges::move(some, std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace skiff::sessions

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/error.hpp"
+#include "sessions/command.hpp"
+#include "sessions/environment.hpp"
+#include "sessions/id_ledger.hpp"
+#include "sessions/supervisor.hpp"
+
+namespace skiff::sessions {
+
+using Labels = std::map<std::string, std::string>;
+
+/// What a client asks for when it creates a session.
+struct SessionSpec {
+  std::string id;                   ///< empty: the agent makes one
+  std::optional<std::string> root;  ///< below the agent's root; made when it is missing
+  std::optional<std::string> cwd;   ///< relative to the root
+  EnvironmentChange env;
+  SecretEnvironment secret_env;
+  std::vector<std::string> env_unset;
+  bool env_inherit = true;
+  std::optional<std::string> user;
+  std::optional<std::string> shell;  ///< absolute path
+  bool login_shell = false;
+  Labels labels;
+  std::optional<std::chrono::milliseconds> idle_timeout;
+  std::optional<std::chrono::milliseconds> default_timeout;
+  ResourceLimits limits;  ///< of each command that names none of its own
+
+  [[nodiscard]] bool operator==(const SessionSpec&) const = default;
+};
+
+/// What a client may change later; absent: unchanged, holding nothing: removed.
+struct SessionPatch {
+  std::optional<std::map<std::string, std::optional<std::string>>> labels;
+  std::optional<std::optional<std::chrono::milliseconds>> idle_timeout;
+  std::optional<std::optional<std::chrono::milliseconds>> default_timeout;
+  std::optional<ResourceLimits> limits;
+  std::optional<EnvironmentChange> env;
+  std::optional<std::string> cwd;
+};
+
+/// A named workspace: a root, an environment, a working directory, limits, and the commands that run in it. Reactor
+/// thread only.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  /// What the agent gives to every session.
+  struct Ground {
+    std::string root;   ///< absolute
+    std::string shell;  ///< absolute path of the default shell
+    std::vector<std::string> env_deny;
+    bool may_switch_user = true;
+  };
+  /// `on_idle` is called from the reactor when the idle timeout is over.
+  Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
+          std::function<void()> on_idle);
+
+  [[nodiscard]] const std::string& id() const noexcept { return spec_.id; }
+  [[nodiscard]] const SessionSpec& spec() const noexcept { return spec_; }
+  [[nodiscard]] const SessionSpec& asked_for() const noexcept { return asked_for_; }
+  [[nodiscard]] const std::string& root() const noexcept { return root_; }
+  [[nodiscard]] std::string cwd() const;
+  /// `path` as a client gives it (relative to the cwd, or absolute), without `.` and `..`. Errors: path_escapes_root.
+  [[nodiscard]] Result<std::string> path_below_root(const std::string& path) const;
+  [[nodiscard]] WallTime created_at() const noexcept { return created_at_; }
+  [[nodiscard]] SteadyTime last_used() const noexcept { return last_used_; }
+  [[nodiscard]] std::size_t live_commands() const noexcept;
+  [[nodiscard]] std::size_t command_count() const noexcept { return commands_.size(); }
+
+  struct Started {
+    std::shared_ptr<Command> command;
+    bool repeated = false;  ///< the id was used before, with the same content: nothing was started
+  };
+  /// Starts a command, or answers the one that was started under the same id. Errors: command_conflict,
+  /// command_forgotten, too_many_commands, invalid_field, user_not_found, cannot_switch_user, limit_unavailable.
+  [[nodiscard]] Result<Started> start(CommandSpec spec);
+
+  /// Errors: command_not_found; command_forgotten when the id was used here and its command is no longer kept.
+  [[nodiscard]] Result<std::shared_ptr<Command>> find(const std::string& id) const;
+  /// In the order in which they were started.
+  [[nodiscard]] std::vector<std::shared_ptr<Command>> commands() const;
+  /// Ends the command's tree and forgets it. It is out of lists at once; the answer waits until its processes are gone.
+  [[nodiscard]] Task<Result<>> erase(std::string id);
+
+  [[nodiscard]] Result<> patch(const SessionPatch& patch);
+  void touch() noexcept { last_used_ = std::chrono::steady_clock::now(); }
+
+  /// Ends every command, then waits until they are gone. No command starts afterwards.
+  [[nodiscard]] Task<> close(Cause cause);
+  [[nodiscard]] bool closed() const noexcept { return closed_; }
+  /// Ends waits for the session's end (attached readers of a deleted session).
+  [[nodiscard]] Task<> closing();
+
+  [[nodiscard]] std::vector<ProcessInfo> processes() const;
+
+ private:
+  [[nodiscard]] Result<Launch> prepare(const CommandSpec& spec) const;
+  [[nodiscard]] Result<> check_limits(const ResourceLimits& limits) const;
+  void watch_idleness();
+  [[nodiscard]] static Task<> watch(std::shared_ptr<Session> self, std::shared_ptr<Command> command);
+
+  Supervisor& supervisor_;
+  IdLedger& ledger_;
+  const Ground& ground_;
+  SessionSpec spec_;
+  SessionSpec asked_for_;  ///< the request as it was, for PUT's comparison
+  std::string root_;
+  std::unordered_map<std::string, std::shared_ptr<Command>> commands_;
+  std::deque<std::string> order_;
+  Event closing_;
+  WallTime created_at_ = wall_now();
+  SteadyTime last_used_ = std::chrono::steady_clock::now();
+  std::function<void()> on_idle_;
+  std::optional<Deadline> idle_;
+  bool closed_ = false;
+};
+
+}  // namespace skiff::sessions

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/blocking_pool.hpp"
+#include "base/task.hpp"
+#include "base/unique_fd.hpp"
+#include "sessions/exit_status.hpp"
+#include "sessions/tag.hpp"
+#include "sessions/users.hpp"
+
+namespace skiff::sessions {
+
+/// A spawn that was announced to the reaper (`Reaper::begin_spawn`). The kernel writes the child's pid here before the
+/// child runs, so before it can end (CLONE_PARENT_SETTID); 0 until then.
+using AnnouncedSpawn = std::shared_ptr<std::atomic<pid_t>>;
+
+/// One process to start, with everything that must be so before its first instruction.
+struct SpawnRequest {
+  std::vector<std::string> argv;  ///< argv[0] is looked up in the PATH of `env` when it holds no slash
+  std::vector<std::string> env;   ///< "NAME=value"
+  std::string cwd;                ///< absolute; empty: the agent's own
+  UniqueFd in, out,
+      err;          ///< become descriptors 0, 1, 2 (not given: /dev/null); for a terminal all three are its slave side
+  UniqueFd script;  ///< becomes descriptor `kScriptFd` when given (a memfd that holds a long script)
+  bool controlling_terminal = false;  ///< make descriptor 0 the controlling terminal (TIOCSCTTY)
+  Tag tag = 0;
+  std::optional<Credentials> user;             ///< switch to this user; needs CAP_SETUID and CAP_SETGID
+  std::vector<std::pair<int, rlimit>> limits;  ///< RLIMIT_* other than RTTIME
+  int nice = 5;                                ///< added to the agent's own: its threads go before its commands
+  AnnouncedSpawn announced;                    ///< always given where a Reaper runs
+
+  static constexpr int kScriptFd = 7;
+};
+
+/// Starts processes on its own threads, by `clone(CLONE_VM|CLONE_VFORK|CLONE_FILES)` with a stack of its own
+/// (docs/adr/0004), so that the reactor never waits for an exec on a slow disk. The child is in a new session and
+/// process group, has default signal dispositions, an empty mask and only the descriptors above, and gets SIGKILL when
+/// the agent or the starting thread dies. Stages of a failure, in their order: descriptors, clone, signals, session,
+/// terminal, limits, user, chdir, exec.
+class Spawner {
+ public:
+  /// `threads` in 1..64.
+  explicit Spawner(std::size_t threads);
+  ~Spawner();
+  Spawner(const Spawner&) = delete;
+  Spawner& operator=(const Spawner&) = delete;
+
+  /// Reactor thread. The pid, or at which stage it failed. Cancellation does not interrupt it.
+  [[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> spawn(SpawnRequest request);
+
+  /// The same, in the calling thread, whose end the child doesn't survive: for benchmarks and tests. Without
+  /// `announced`, the caller waits for the child.
+  [[nodiscard]] static std::expected<pid_t, SpawnFailure> spawn_here(const SpawnRequest& request);
+
+  /// A tag that no other command of this agent has, and (by its random start) none of another agent either.
+  [[nodiscard]] Tag new_tag() { return tags_.next(); }
+
+ private:
+  struct Pads;
+
+  TagSource tags_;
+  std::unique_ptr<Pads> pads_;
+  BlockingPool pool_;
+};
+
+}  // namespace skiff::sessions

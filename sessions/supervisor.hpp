@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "base/blocking_pool.hpp"
+#include "base/task_group.hpp"
+#include "sessions/output_log.hpp"
+#include "sessions/reaper.hpp"
+#include "sessions/retention.hpp"
+#include "sessions/spawn.hpp"
+#include "sessions/turn_share.hpp"
+
+namespace skiff::sessions {
+
+/// Bounds and times that hold for every command; the settings of the same names say what they mean.
+struct SupervisorLimits {
+  std::size_t live_commands = 512;
+  std::size_t ended_commands = 1000;
+  std::chrono::milliseconds ended_ttl{std::chrono::hours{1}};
+  std::chrono::milliseconds kill_grace{2000};
+  std::chrono::milliseconds kill_patience{5000};
+  std::chrono::milliseconds exit_drain{150};
+  std::size_t keep_bytes = std::size_t{8} << 20U;
+  std::size_t stdin_bytes = std::size_t{1} << 20U;
+  std::size_t sessions = 1000;
+  std::size_t remembered_ids = 100'000;
+  std::chrono::milliseconds remember_ids_for{std::chrono::hours{24}};
+  rlim_t open_files = 1024;  ///< soft RLIMIT_NOFILE of commands: the agent's own may have been raised
+};
+
+/// What all commands share: the threads that spawn, the one reaper, the output budget, and the owner of their
+/// coroutines.
+struct Supervisor {
+  Supervisor(Executor on, BlockingPool& disk_pool, SupervisorLimits bounds, OutputBudget::Limits output,
+             std::size_t spawn_threads)
+      : executor{on},
+        disk{disk_pool},
+        limits{bounds},
+        spawner{spawn_threads},
+        reaper{on},
+        budget{on, disk_pool, std::move(output)},
+        retention{on, bounds.ended_commands, bounds.ended_ttl},
+        tasks{on} {}
+
+  void begin_life() {
+    if (live++ == 0 && live_changed) live_changed();
+  }
+  void end_life() {
+    if (--live == 0 && live_changed) live_changed();
+  }
+
+  Executor executor;
+  BlockingPool& disk;
+  SupervisorLimits limits;
+  Spawner spawner;
+  Reaper reaper;
+  OutputBudget budget;
+  TurnShare turns;
+  Retention retention;
+  TaskGroup tasks;
+  std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open
+  std::function<void()> live_changed;  ///< called when `live` became 0 or is no longer 0; may be empty
+};
+
+}  // namespace skiff::sessions

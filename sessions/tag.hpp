@@ -1,0 +1,41 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace skiff::sessions {
+
+/// A value of RLIMIT_RTTIME, in microseconds, that marks all processes of one command (docs/adr/0005): inherited by
+/// fork, exec and setsid, readable on any process of the same uid with prlimit(2). It is above 2^40 us, twelve days
+/// that a real-time thread would have to run without blocking, so it limits nobody.
+///
+/// The tag of a command that an agent outside any other one started ends in 32 one bits. An agent inside that command
+/// can only go below, and gives its commands tags with the same upper half: so the outer agent finds them too.
+using Tag = std::uint64_t;
+
+/// Gives out tags, each once, from a random start on: two agents of one uid do not meet.
+class TagSource {
+ public:
+  /// Reads this process' own hard limit, which tags stay below.
+  TagSource();
+  /// As if the own hard limit were `hard`.
+  explicit TagSource(std::uint64_t hard);
+
+  [[nodiscard]] Tag next() noexcept;
+
+ private:
+  std::uint64_t first_ = 0;
+  std::uint64_t count_ = 1;
+  std::uint64_t position_ = 0;
+  unsigned shift_ = 0;
+};
+
+/// The hard RLIMIT_RTTIME of `pid`, also for a process of another uid; nothing when there is no such process.
+[[nodiscard]] std::optional<std::uint64_t> mark_of(pid_t pid);
+
+/// Whether a process with that mark belongs to the command with `tag`, be it through an agent of its own.
+[[nodiscard]] bool belongs(std::uint64_t mark, Tag tag) noexcept;
+
+}  // namespace skiff::sessions

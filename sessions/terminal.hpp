@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::sessions {
+
+struct TerminalSize {
+  std::uint16_t cols = 80;
+  std::uint16_t rows = 24;
+};
+
+/// A pseudo-terminal (pty(7)). Both sides are close-on-exec; the master is non-blocking. A fresh one echoes and is in
+/// canonical mode with UTF-8 input (IUTF8).
+struct Terminal {
+  UniqueFd master;
+  UniqueFd slave;
+};
+[[nodiscard]] Result<Terminal> open_terminal(TerminalSize size);
+
+/// TIOCSWINSZ on the master: the foreground group gets SIGWINCH.
+[[nodiscard]] Result<> resize_terminal(int master, TerminalSize size);
+
+}  // namespace skiff::sessions

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace skiff::sessions {
+
+/// Whom a command runs as.
+struct Credentials {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+  std::string name;   ///< the uid's number when passwd has no entry for it
+  std::string home;   ///< "/" when passwd has no entry
+  std::string shell;  ///< "/bin/sh" when passwd has no entry
+};
+
+/// Looks up "name", "uid", "name:group" or "uid:gid" in /etc/passwd and /etc/group, by reading those files (passwd(5),
+/// group(5)): getpwnam(3) can't be used in a static binary. A number without an entry is accepted. Without a group the
+/// user's supplementary groups are found too; with one, that is the only group, as in an image's USER. Errors:
+/// user_not_found. `etc` is the folder of both files.
+[[nodiscard]] Result<Credentials> look_up_user(const std::string& user, const std::filesystem::path& etc = "/etc");
+
+/// The agent's own credentials.
+[[nodiscard]] Credentials current_user(const std::filesystem::path& etc = "/etc");
+
+}  // namespace skiff::sessions

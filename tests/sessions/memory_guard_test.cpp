@@ -1,0 +1,205 @@
+#include "sessions/memory_guard.hpp"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/event.hpp"
+#include "tests/support/child.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Files that look like a container's /proc and /sys/fs/cgroup.
+class FakeRoot {
+ public:
+  FakeRoot() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "guard-XXXXXX").string();
+    path = ::mkdtemp(pattern.data());
+  }
+  ~FakeRoot() { std::filesystem::remove_all(path); }
+  FakeRoot(const FakeRoot&) = delete;
+  FakeRoot& operator=(const FakeRoot&) = delete;
+
+  void write(const std::string& name, const std::string& content) const {
+    std::filesystem::create_directories((path / name).parent_path());
+    std::ofstream{path / name} << content;
+  }
+  void version2(const std::string& group, const std::string& current, const std::string& max,
+                const std::string& stat) const {
+    write("sys/fs/cgroup" + group + "/memory.current", current);
+    write("sys/fs/cgroup" + group + "/memory.max", max);
+    write("sys/fs/cgroup" + group + "/memory.stat", stat);
+  }
+  std::filesystem::path path;
+};
+
+constexpr auto kMount2 = "30 25 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw,nsdelegate\n";
+
+TEST(MemoryGauge, ReadsVersion2LessTheInactiveCache) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", std::string{"22 27 0:21 / /proc rw - proc proc rw\n"} + kMount2);
+  root.version2("", "900000\n", "1000000\n", "anon 5\nfile 6\ninactive_file 200000\nactive_file 1\n");
+  const auto use = MemoryGauge{root.path}.read();
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->used, 700'000U);
+  EXPECT_EQ(use->limit, 1'000'000U);
+  EXPECT_DOUBLE_EQ(use->share(), 0.7);
+}
+
+TEST(MemoryGauge, TakesTheLevelNearestToItsLimit) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/pod/container\n");
+  root.write("proc/self/mountinfo", kMount2);
+  root.version2("", "1", "max\n", "");
+  root.version2("/pod", "950", "1000", "inactive_file 0\n");
+  root.version2("/pod/container", "100", "max\n", "inactive_file 0\n");
+  const auto use = MemoryGauge{root.path}.read();
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->used, 950U);
+  EXPECT_EQ(use->limit, 1000U);
+}
+
+TEST(MemoryGauge, KnowsNoLimitFromMax) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", kMount2);
+  root.version2("", "900", "max\n", "");
+  const auto use = MemoryGauge{root.path}.read();
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->used, 900U);
+  EXPECT_EQ(use->limit, 0U);
+  EXPECT_DOUBLE_EQ(use->share(), 0.0);
+}
+
+TEST(MemoryGauge, ReadsVersion1WhereTheContainersPartOfTheHierarchyIsMounted) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "9:cpu,cpuacct:/kube/pod1/c1\n4:memory:/kube/pod1/c1\n0::/kube/pod1/c1\n");
+  root.write("proc/self/mountinfo",
+             "35 31 0:31 /kube/pod1/c1 /sys/fs/cgroup/memory ro,relatime master:1 - cgroup cgroup rw,memory\n"
+             "41 31 0:38 / /sys/fs/cgroup/unified ro,relatime - cgroup2 cgroup2 rw\n");
+  root.write("sys/fs/cgroup/memory/memory.usage_in_bytes", "500\n");
+  root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "800\n");
+  root.write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 100\n");
+  const auto use = MemoryGauge{root.path}.read();
+  ASSERT_TRUE(use);
+  EXPECT_EQ(use->used, 400U);
+  EXPECT_EQ(use->limit, 800U);
+}
+
+TEST(MemoryGauge, KnowsWhatVersion1ShowsForNoLimit) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "4:memory:/\n");
+  root.write("proc/self/mountinfo", "35 31 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  root.write("sys/fs/cgroup/memory/memory.usage_in_bytes", "500\n");
+  root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(MemoryGauge{root.path}.read().value().limit, 0U);
+}
+
+TEST(MemoryGauge, HasNothingToSayWithoutAController) {
+  const FakeRoot root;
+  EXPECT_FALSE(MemoryGauge{root.path}.read());
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", kMount2);
+  root.write("sys/fs/cgroup/cgroup.procs", "");
+  EXPECT_FALSE(MemoryGauge{root.path}.read());
+}
+
+TEST(MemoryGauge, WorksOnThisMachineIfItHasAController) {
+  const auto use = MemoryGauge{}.read();
+  if (use) EXPECT_GT(use->used, 0U);
+}
+
+TEST(MemoryGuard, LooksMoreOftenWhenLittleIsLeft) {
+  const MemoryGuard::Options options;
+  const std::uint64_t gib = std::uint64_t{1} << 30U;
+  EXPECT_EQ(MemoryGuard::period({.used = 0, .limit = 64 * gib}, options), options.slowest);
+  EXPECT_EQ(MemoryGuard::period({.used = 2 * gib, .limit = 2 * gib}, options), options.fastest);
+  EXPECT_EQ(MemoryGuard::period({.used = 3 * gib, .limit = 2 * gib}, options), options.fastest);
+  const auto half = MemoryGuard::period({.used = gib, .limit = 2 * gib}, options);
+  const auto less = MemoryGuard::period({.used = gib * 3 / 2, .limit = 2 * gib}, options);
+  EXPECT_GT(half, less);
+  EXPECT_GE(less, options.fastest);
+  // What a writer of 2 GiB/s takes in one period must not reach from the bound to the limit by way of all that is left.
+  EXPECT_LT(half.count() * 2, 1000);
+}
+
+CO_TEST(MemoryGuard, CallsItsOwnerWhenTheBoundIsReached) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", kMount2);
+  root.version2("", "94", "100", "");
+  Event changed{executor};
+  std::vector<MemoryUse> calls;
+  MemoryGuard guard{
+      executor, MemoryGauge{root.path}, {.slowest = milliseconds{1}, .fastest = milliseconds{1}}, [&](MemoryUse use) {
+        calls.push_back(use);
+        changed.notify_all();
+      }};
+  guard.start();
+  guard.start();
+  for (int i = 0; i < 5; ++i) {
+    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
+                                      Executor>
+        turn{executor, milliseconds{2}};
+    co_await turn.async_wait(use_task);
+  }
+  EXPECT_TRUE(calls.empty()) << "94 of 100 is below 95 percent";
+  root.version2("", "95", "100", "");
+  while (calls.size() < 2) co_await changed.wait();
+  EXPECT_EQ(calls.front().used, 95U);
+  guard.stop();
+  const auto seen = calls.size();
+  for (int i = 0; i < 5; ++i) {
+    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
+                                      Executor>
+        turn{executor, milliseconds{2}};
+    co_await turn.async_wait(use_task);
+  }
+  EXPECT_EQ(calls.size(), seen) << "stopped is stopped";
+  guard.start();
+  while (calls.size() == seen) co_await changed.wait();
+}
+
+CO_TEST(MemoryGuard, MayBeStoppedFromItsOwnCall) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", kMount2);
+  root.version2("", "100", "100", "");
+  Event changed{executor};
+  int calls = 0;
+  std::optional<MemoryGuard> guard;
+  guard.emplace(executor, MemoryGauge{root.path}, MemoryGuard::Options{.fastest = milliseconds{1}}, [&](MemoryUse) {
+    ++calls;
+    guard->stop();
+    changed.notify_all();
+  });
+  guard->start();
+  while (calls == 0) co_await changed.wait();
+  EXPECT_EQ(calls, 1);
+}
+
+CO_TEST(MemoryGuard, RestsWhereThereIsNoLimit) {
+  const FakeRoot root;
+  MemoryGuard guard{executor, MemoryGauge{root.path}, {}, [](MemoryUse) { ADD_FAILURE(); }};
+  // That nothing is left on the reactor is checked after the test.
+  guard.start();
+  co_return;
+}
+
+TEST(MemoryOf, SumsTheResidentMemoryOfATree) {
+  test::Pipe pipe = test::make_pipe();
+  SpawnRequest request = test::testcmd({"stay"}, std::move(pipe.write));
+  request.tag = TagSource{}.next();
+  const Tag tag = request.tag;
+  const test::Child child{std::move(request)};
+  (void)test::read_line(pipe.read.get());
+  EXPECT_GT(memory_of(tag), 4096U);
+  EXPECT_EQ(memory_of(TagSource{}.next()), 0U);
+}
+
+}  // namespace
+}  // namespace skiff::sessions
