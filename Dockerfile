@@ -1,0 +1,33 @@
+# syntax=docker/dockerfile:1
+# docker build -t skiffd .                  the binary alone, to run as it is or to copy into another image:
+#                                           COPY --from=skiffd /skiffd /skiffd
+# docker build -t skiff-work --target work .  Debian with Python, Node.js and git for agents to work in
+#
+# A binary that is built already (`make build`) saves the first stage:
+# docker build --build-context build=DIR .  with DIR/out/skiffd
+
+FROM debian:12 AS build
+WORKDIR /src
+COPY .ci/lib.sh .ci/setup .ci/
+RUN .ci/setup
+COPY . .
+RUN .ci/build skiffd && install -D build/release/skiffd /out/skiffd
+
+FROM debian:12 AS work
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+      ca-certificates curl git nodejs npm procps python3 python3-pip python3-venv \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent \
+ && install -d -o agent -g agent /workspace
+COPY --from=build /out/skiffd /usr/local/bin/skiffd
+USER 1000:1000
+WORKDIR /workspace
+EXPOSE 7070
+ENTRYPOINT ["/usr/local/bin/skiffd"]
+
+FROM scratch AS skiffd
+COPY --from=build /out/skiffd /skiffd
+USER 1000:1000
+EXPOSE 7070
+ENTRYPOINT ["/skiffd"]

@@ -1,0 +1,102 @@
+#include "runtime/agent.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "base/id.hpp"
+#include "base/log.hpp"
+
+namespace skiff::runtime {
+namespace {
+
+sessions::SupervisorLimits supervisor_limits(const Settings& settings, const InheritedLimits& inherited) {
+  return {.live_commands = settings.max_commands,
+          .ended_commands = settings.max_ended_commands,
+          .ended_ttl = settings.ended_command_ttl,
+          .kill_grace = settings.kill_grace,
+          .exit_drain = settings.exit_drain,
+          .keep_bytes = settings.keep_bytes,
+          .sessions = settings.max_sessions,
+          .remembered_ids = settings.idempotency_ids,
+          .remember_ids_for = settings.idempotency_window,
+          .open_files = inherited.open_files.rlim_cur};
+}
+
+sessions::OutputBudget::Limits output_limits(const Settings& settings) {
+  return {.memory_bytes = settings.output_memory,
+          .spool = settings.data_dir,
+          .spool_bytes = settings.spool_bytes,
+          .lossless_patience = settings.write_timeout};
+}
+
+constexpr std::chrono::milliseconds kBeforeGuarding{50};
+
+}  // namespace
+
+Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited)
+    : executor{on},
+      settings{std::move(with)},
+      instance{new_id("i-")},
+      authenticator{std::move(who)},
+      browser_guard{std::move(browsers)},
+      disk{"skiff-disk", settings.disk_threads},
+      supervisor{on, disk, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
+      registry{supervisor,
+               {.root = settings.root,
+                .shell = settings.shell,
+                .env_deny = settings.env_deny,
+                .may_switch_user = !settings.allow_unauthenticated}},
+      memory_guard{on,
+                   sessions::MemoryGauge{},
+                   {.percent = static_cast<unsigned>(std::max<std::uint64_t>(1, settings.memory_guard_percent))},
+                   [this](sessions::MemoryUse) { end_largest_command(); }},
+      drain_begun{on},
+      guard_start_{on, [this] {
+                     if (supervisor.live > 0) memory_guard.start();
+                   }} {
+  if (settings.memory_guard_percent == 0) return;
+  supervisor.live_changed = [this] {
+    if (supervisor.live > 0) {
+      guard_start_.expires_after(kBeforeGuarding);
+    } else {
+      guard_start_.clear();
+      memory_guard.stop();
+    }
+  };
+}
+
+void Agent::end_largest_command() {
+  if (const auto still = guarded_.lock(); still && !still->over()) return;
+  std::shared_ptr<sessions::Command> largest;
+  std::uint64_t most = 0;
+  for (const auto& session : registry.sessions()) {
+    for (const auto& command : session->commands()) {
+      if (command->over()) continue;
+      const std::uint64_t uses = sessions::memory_of(command->tag());
+      if (!largest || uses > most) {
+        largest = command;
+        most = uses;
+      }
+    }
+  }
+  if (!largest) return;
+  log::warning("memory is nearly used up: the largest command is ended",
+               {{"session", largest->session()}, {"command", largest->id()}, {"rss_bytes", most}});
+  guarded_ = largest;
+  largest->end(sessions::Cause::oom_guard);
+}
+
+void Agent::kill_everything() const {
+  for (const auto& session : registry.all()) {
+    for (const auto& command : session->commands()) sessions::signal_tree(command->tag(), SIGKILL);
+  }
+}
+
+Task<> Agent::drain() {
+  draining = true;
+  drain_begun.notify_all();
+  co_await registry.drain();
+}
+
+}  // namespace skiff::runtime

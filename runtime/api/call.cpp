@@ -1,0 +1,73 @@
+#include "runtime/api/call.hpp"
+
+#include <charconv>
+
+#include "runtime/api/route.hpp"
+
+namespace skiff::runtime::api {
+
+Result<std::optional<std::uint64_t>> Call::query_number(std::string_view name, std::uint64_t most) const {
+  const auto text = query(name);
+  if (!text) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc{} || end != text->data() + text->size() || value > most) {
+    return fail(Errc::invalid_field, std::string{name} + " must be a whole number from 0 to " + std::to_string(most),
+                std::string{name});
+  }
+  return value;
+}
+
+Result<bool> Call::query_flag(std::string_view name) const {
+  const auto text = query(name);
+  if (!text || *text == "false" || *text == "0") return false;
+  if (*text == "true" || *text == "1" || text->empty()) return true;
+  return fail(Errc::invalid_field, std::string{name} + " must be true or false", std::string{name});
+}
+
+Result<std::shared_ptr<sessions::Session>> Call::session(std::string_view id) const {
+  if (auto allowed = require_session(identity, id); !allowed) return std::unexpected{allowed.error()};
+  return agent.registry.find(id);
+}
+
+Result<std::shared_ptr<sessions::Session>> Call::session() const {
+  return session(params.empty() ? sessions::Registry::kDefault : std::string_view{params.front()});
+}
+
+Result<std::shared_ptr<sessions::Command>> Call::command() const {
+  auto found = session();
+  if (!found) return std::unexpected{found.error()};
+  return (*found)->find(params.at(1));
+}
+
+void Call::tell_ignored() {
+  if (ignored.empty()) return;
+  std::string text{"handling=lenient; ignored=\""};
+  for (const std::string& name : ignored) {
+    if (!text.ends_with('"')) text += ' ';
+    for (const char c : name) {
+      if (c > ' ' && c < '\x7f' && c != '"' && c != '\\') text += c;
+    }
+  }
+  text += '"';
+  http.extra_headers().set("Preference-Applied", text);
+}
+
+Task<Result<>> Call::json(unsigned status, std::string text) {
+  protocol::HttpResponse response{status, {{"Content-Type", "application/json"}}, std::move(text)};
+  co_return co_await http.respond(std::move(response));
+}
+
+Task<Result<>> Call::no_content() {
+  protocol::HttpResponse response{204};
+  co_return co_await http.respond(std::move(response));
+}
+
+protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,
+                                        std::span<const protocol::ProblemMember> extra) {
+  return {protocol::http_status(error.code),
+          {{"Content-Type", protocol::kProblemType}, {"Cache-Control", "no-store"}},
+          protocol::problem_json(error, request_id, extra)};
+}
+
+}  // namespace skiff::runtime::api

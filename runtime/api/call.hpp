@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "protocol/http_exchange.hpp"
+#include "protocol/problem.hpp"
+#include "protocol/schema.hpp"
+#include "runtime/agent.hpp"
+#include "runtime/credentials.hpp"
+
+namespace skiff::runtime::api {
+
+struct Route;
+
+/// One request on its way through a handler: what was asked, by whom, and the means to answer. Lives as long as the
+/// handler.
+struct Call {
+  Agent& agent;
+  protocol::HttpExchange& http;
+  const Route& route;
+  Identity identity;
+  std::vector<std::string> params;  ///< the values of the path template's variables, in order
+  std::string request_id;
+  std::string body;                  ///< of a route with a JSON body: the whole of it
+  bool lenient = false;              ///< Prefer: handling=lenient (RFC 7240)
+  std::vector<std::string> ignored;  ///< unknown fields that were left out of account
+  std::string command_id;            ///< for the access log
+
+  [[nodiscard]] const protocol::Target& target() const { return http.request().target; }
+  [[nodiscard]] std::optional<std::string_view> query(std::string_view name) const { return target().parameter(name); }
+  /// Errors: invalid_field naming the parameter.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> query_number(std::string_view name, std::uint64_t most) const;
+  [[nodiscard]] Result<bool> query_flag(std::string_view name) const;
+
+  /// The session that the path names, or the default one. Errors: session_not_found, insufficient_scope.
+  [[nodiscard]] Result<std::shared_ptr<sessions::Session>> session() const;
+  [[nodiscard]] Result<std::shared_ptr<sessions::Session>> session(std::string_view id) const;
+  /// The command that the path names.
+  [[nodiscard]] Result<std::shared_ptr<sessions::Command>> command() const;
+
+  /// Decodes the JSON body. Errors: see protocol/schema.hpp.
+  template <class T>
+  [[nodiscard]] Result<T> decode() {
+    auto decoded = protocol::decode<T>(body.empty() ? std::string_view{"{}"} : std::string_view{body},
+                                       {.max_bytes = agent.settings.max_json_bytes}, lenient ? &ignored : nullptr);
+    tell_ignored();
+    return decoded;
+  }
+  /// Names what was ignored in Preference-Applied (RFC 7240 section 3).
+  void tell_ignored();
+
+  /// Answers with a JSON body.
+  [[nodiscard]] Task<Result<>> json(unsigned status, std::string text);
+  [[nodiscard]] Task<Result<>> no_content();
+};
+
+/// What a handler's errors become.
+[[nodiscard]] protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,
+                                                      std::span<const protocol::ProblemMember> extra = {});
+
+}  // namespace skiff::runtime::api

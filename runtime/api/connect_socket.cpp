@@ -1,0 +1,272 @@
+#include "runtime/api/connect_socket.hpp"
+
+#include <map>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "protocol/json_text.hpp"
+#include "runtime/api/commands.hpp"
+#include "runtime/api/socket_messages.hpp"
+#include "runtime/api/sockets.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::WebSocket;
+
+/// Channels that one connection may have open.
+constexpr std::size_t kMostChannels = 1024;
+
+class Connection {
+ public:
+  Connection(protocol::Upgraded connection, Agent& agent, SocketForm form, Identity identity)
+      : agent_{agent},
+        socket_{std::move(connection.stream), std::move(connection.buffered), socket_options(agent)},
+        form_{form},
+        identity_{std::move(identity)} {}
+
+  Task<> receive() {
+    for (;;) {
+      auto message = co_await socket_.read();
+      if (!message) co_return;
+      Result<> taken;
+      std::uint32_t channel = 0;
+      if (message->kind == WebSocket::Kind::binary) {
+        taken = co_await take_binary(std::move(message->payload), &channel);
+      } else {
+        auto parsed = parse_client_message(message->payload, channel);
+        if (parsed) {
+          taken = co_await take(std::move(*parsed));
+        } else {
+          taken = std::unexpected{std::move(parsed.error())};
+        }
+      }
+      if (!taken && is_bad_frame(taken.error().code)) {
+        co_await socket_.close(1002, taken.error().message);
+        co_return;
+      }
+      if (!taken) {
+        std::string text;
+        EventWriter{Form::json_frame, channel}.error(text, taken.error());
+        text.pop_back();
+        (void)co_await socket_.send(WebSocket::Kind::text, std::move(text));
+      }
+    }
+  }
+
+  /// Says good-bye when the agent stops: the channels have told their exits by then.
+  Task<> watch_drain() {
+    while (!agent_.draining) co_await agent_.drain_begun.wait();
+    for (auto& [number, channel] : channels_) co_await channel.command->gone();
+    co_await socket_.close(1001, "the agent is stopping");
+  }
+
+  Task<> close() {
+    socket_.abort();
+    for (auto& [number, channel] : channels_) {
+      if (channel.kill_on_disconnect && !channel.finished) channel.command->end(sessions::Cause::killed_by_client);
+      channel.tasks->cancel();
+      co_await channel.tasks->join();
+    }
+    channels_.clear();
+  }
+
+ private:
+  struct Channel {
+    std::shared_ptr<sessions::Command> command;
+    std::shared_ptr<SocketChannel> carrier;
+    std::unique_ptr<TaskGroup> tasks;
+    bool kill_on_disconnect = false;
+    bool finished = false;
+  };
+
+  static Task<> converse(Connection* self, Channel* channel) {
+    const auto sent = co_await SocketChannel::send_log(channel->carrier);
+    channel->finished = true;
+    if (!sent) self->socket_.abort();
+  }
+
+  Result<Channel*> open_channel(std::uint32_t number) {
+    const auto found = channels_.find(number);
+    if (found == channels_.end() || found->second.finished) {
+      return fail(Errc::invalid_field, "channel " + std::to_string(number) + " is not open", "/channel");
+    }
+    return &found->second;
+  }
+
+  Task<Result<>> take_binary(std::string frame, std::uint32_t* number) {
+    if (form_ == SocketForm::json) co_return fail(Errc::invalid_request, "skiff.v1.json has no binary frames");
+    auto header = BinaryHeader::decode(frame);
+    if (!header) co_return std::unexpected{std::move(header.error())};
+    if (header->kind != BinaryHeader::kStdin)
+      co_return fail(Errc::invalid_request, "a client sends frames of kind 2, stdin");
+    *number = header->channel;
+    auto channel = open_channel(*number);
+    if (!channel) co_return std::unexpected{std::move(channel.error())};
+    frame.erase(0, BinaryHeader::kSize);
+    const auto offset = header->offset == BinaryHeader::kNoOffset ? std::nullopt : std::optional{header->offset};
+    const auto carrier = (*channel)->carrier;
+    co_return co_await carrier->offer_input(std::move(frame), offset);
+  }
+
+  Task<Result<>> take(ClientMessage message) {
+    const std::uint32_t number = message.channel;
+    if (auto* start = std::get_if<StartMessage>(&message.body)) co_return co_await begin(number, std::move(*start));
+    if (auto* attach = std::get_if<AttachMessage>(&message.body)) co_return co_await begin(number, std::move(*attach));
+    if (const auto* ping = std::get_if<PingMessage>(&message.body)) {
+      co_return co_await socket_.send(WebSocket::Kind::text, pong(ping->data, number));
+    }
+    auto channel = open_channel(number);
+    if (!channel) co_return std::unexpected{std::move(channel.error())};
+    Channel& open = **channel;
+    if (auto* input = std::get_if<StdinMessage>(&message.body)) {
+      const auto carrier = open.carrier;
+      co_return co_await carrier->offer_input(std::move(input->bytes), input->offset);
+    }
+    if (std::holds_alternative<StdinCloseMessage>(message.body)) {
+      open.carrier->queue_end_of_input();
+      co_return Result<>{};
+    }
+    if (auto* signal = std::get_if<SignalMessage>(&message.body)) {
+      co_return co_await send_signal(open.command, std::move(signal->request));
+    }
+    if (const auto* resize = std::get_if<ResizeMessage>(&message.body)) co_return open.command->resize(resize->size);
+    open.tasks->cancel();
+    co_await open.tasks->join();
+    channels_.erase(number);
+    co_return co_await tell(number, "detached");
+  }
+
+  Task<Result<>> tell(std::uint32_t number, std::string_view type) {
+    std::string text{'{'};
+    protocol::append_json_key(text, "type");
+    protocol::append_json_string(text, type);
+    protocol::append_json_key(text, "channel");
+    protocol::append_json_integer(text, std::uint64_t{number});
+    text += '}';
+    co_return co_await socket_.send(WebSocket::Kind::text, std::move(text));
+  }
+
+  /// Frees what has finished and says whether `number` can be used.
+  Task<Result<>> make_room(std::uint32_t number) {
+    if (number == 0) co_return fail(Errc::invalid_field, "the client picks a channel from 1 to 4294967295", "/channel");
+    for (auto it = channels_.begin(); it != channels_.end();) {
+      if (!it->second.finished) {
+        ++it;
+        continue;
+      }
+      it->second.tasks->cancel();
+      co_await it->second.tasks->join();
+      it = channels_.erase(it);
+    }
+    if (channels_.contains(number)) {
+      co_return fail(Errc::invalid_field, "channel " + std::to_string(number) + " is in use", "/channel");
+    }
+    if (channels_.size() >= kMostChannels) {
+      co_return fail(Errc::resource_exhausted,
+                     std::to_string(kMostChannels) + " channels are open on this connection, which is the limit");
+    }
+    co_return Result<>{};
+  }
+
+  Result<std::shared_ptr<sessions::Session>> session(const std::string& id) {
+    if (auto allowed = require_session(identity_, id); !allowed) return std::unexpected{std::move(allowed.error())};
+    return agent_.registry.find(id);
+  }
+
+  Task<Result<>> begin(std::uint32_t number, StartMessage message) {
+    if (auto room = co_await make_room(number); !room) co_return room;
+    if (agent_.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+    if (auto allowed = require(identity_, Scope::exec); !allowed) co_return allowed;
+    auto in = session(message.session);
+    if (!in) co_return std::unexpected{std::move(in.error())};
+    const CommandRequest& request = message.request;
+    if (request.if_instance && *request.if_instance != agent_.instance) {
+      co_return fail(Errc::instance_changed, "the agent is now instance " + agent_.instance, "/if_instance");
+    }
+    if (request.user && identity_.anonymous) {
+      co_return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
+    }
+    auto spec = request.spec({});
+    if (!spec) co_return std::unexpected{std::move(spec.error())};
+    auto started = (*in)->start(std::move(*spec));
+    if (!started) co_return std::unexpected{std::move(started.error())};
+    carry(number, started->command, {.lossless = true, .until_end = message.until_end, .announce = agent_.instance},
+          request.on_disconnect == OnDisconnect::kill);
+    co_return Result<>{};
+  }
+
+  Task<Result<>> begin(std::uint32_t number, AttachMessage message) {
+    if (auto room = co_await make_room(number); !room) co_return room;
+    auto in = session(message.session);
+    if (!in) co_return std::unexpected{std::move(in.error())};
+    auto command = (*in)->find(message.id);
+    if (!command) co_return std::unexpected{std::move(command.error())};
+    carry(number, *command,
+          {.from = message.from, .lossless = message.lossless, .until_end = message.until_end, .announce = {}}, false);
+    co_return Result<>{};
+  }
+
+  void carry(std::uint32_t number, std::shared_ptr<sessions::Command> command, SocketChannel::Options options,
+             bool kill) {
+    options.form = form_;
+    options.channel = number;
+    options.tell_channel = true;
+    options.turns = &agent_.supervisor.turns;
+    options.stdin_bytes = agent_.settings.stdin_bytes;
+    Channel& channel = channels_[number];
+    channel.command = command;
+    channel.carrier = std::make_shared<SocketChannel>(socket_, std::move(command), std::move(options), agent_.executor);
+    channel.kill_on_disconnect = kill;
+    channel.tasks = std::make_unique<TaskGroup>(agent_.executor);
+    channel.tasks->spawn("feed", SocketChannel::feed(channel.carrier));
+    channel.tasks->spawn("converse", converse(this, &channel));
+  }
+
+  Agent& agent_;
+  WebSocket socket_;
+  SocketForm form_;
+  Identity identity_;
+  std::map<std::uint32_t, Channel> channels_;
+};
+
+}  // namespace
+
+Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form, Identity identity) {
+  Connection connection{std::move(upgraded), *agent, form, std::move(identity)};
+  TaskGroup group{agent->executor};
+  group.spawn("drain", connection.watch_drain());
+  std::exception_ptr failure;
+  try {
+    co_await connection.receive();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  group.cancel();
+  co_await group.join();
+  co_await connection.close();
+  if (failure) std::rethrow_exception(failure);
+}
+
+WebSocket::Options socket_options(const Agent& agent) {
+  return {.side = protocol::Side::server,
+          .max_message_bytes = agent.settings.max_frame_bytes,
+          .write_deadline = agent.settings.write_timeout,
+          .write_deadline_code = kClosedTooSlow,
+          .ping_interval = agent.settings.keepalive};
+}
+
+std::string pong(std::string_view data, std::optional<std::uint32_t> channel) {
+  std::string text{R"({"type":"pong")"};
+  if (channel && *channel != 0) {
+    protocol::append_json_key(text, "channel");
+    protocol::append_json_integer(text, std::uint64_t{*channel});
+  }
+  protocol::append_json_key(text, "data");
+  protocol::append_json_string(text, data);
+  text += '}';
+  return text;
+}
+
+}  // namespace skiff::runtime::api

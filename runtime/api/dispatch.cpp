@@ -1,0 +1,180 @@
+#include "runtime/api/dispatch.hpp"
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+
+#include "base/id.hpp"
+#include "base/log.hpp"
+#include "protocol/websocket_handshake.hpp"
+#include "runtime/api/call.hpp"
+#include "runtime/api/route.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+constexpr std::size_t kLongestRequestId = 128;
+
+bool is_json(std::string_view content_type) {
+  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  const std::string_view trimmed = type.substr(0, type.find_last_not_of(" \t") + 1);
+  return protocol::same_text(trimmed, "application/json") ||
+         protocol::same_text(trimmed, "application/merge-patch+json");
+}
+
+std::string request_id_of(const protocol::Headers& headers) {
+  const std::string_view given = headers.get("X-Request-Id");
+  const bool usable = !given.empty() && given.size() <= kLongestRequestId &&
+                      std::ranges::all_of(given, [](char c) { return c > ' ' && c < '\x7f'; });
+  return usable ? std::string{given} : new_id("r-");
+}
+
+Result<> check_query(const Route& route, const protocol::Target& target, bool lenient,
+                     std::vector<std::string>& ignored) {
+  for (const auto& parameter : target.query) {
+    if (std::ranges::any_of(route.query, [&](const QueryParameter& known) { return known.name == parameter.name; }))
+      continue;
+    if (!lenient) return fail(Errc::unknown_field, "no query parameter of this name is known", parameter.name);
+    ignored.push_back(parameter.name);
+  }
+  for (const QueryParameter& known : route.query) {
+    if (known.required && !target.parameter(known.name)) {
+      return fail(Errc::missing_field, "the query parameter " + std::string{known.name} + " is required",
+                  std::string{known.name});
+    }
+  }
+  return {};
+}
+
+/// Everything that must hold before a handler may run; leaves the body of a JSON route in the call.
+Task<Result<>> admit(Call& call) {
+  const auto& request = call.http.request();
+  const Route& route = call.route;
+  if (route.scope) {
+    if (auto allowed = require(call.identity, *route.scope); !allowed) co_return std::unexpected{allowed.error()};
+  }
+  if (auto known = check_query(route, request.target, call.lenient, call.ignored); !known) {
+    co_return std::unexpected{known.error()};
+  }
+  call.tell_ignored();
+  if (call.agent.draining && !route.while_draining) {
+    call.http.extra_headers().set("Retry-After", "1");
+    co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+  }
+  if (route.body == Body::json) {
+    const auto type = request.headers.find("Content-Type");
+    const bool empty = request.body.kind == protocol::BodyFraming::Kind::none ||
+                       (request.body.kind == protocol::BodyFraming::Kind::length && request.body.length == 0);
+    if (!empty && (!type || !is_json(*type))) {
+      co_return fail(Errc::unsupported_media_type, "the body must be application/json");
+    }
+    auto body = co_await call.http.read_body(call.agent.settings.max_json_bytes);
+    if (!body) co_return std::unexpected{body.error()};
+    call.body = std::move(*body);
+  }
+  co_return Result<>{};
+}
+
+Result<Identity> identify(Agent& agent, const protocol::Headers& headers) {
+  auto token = presented_token({.authorization = headers.find("Authorization"),
+                                .skiff_token = headers.find("X-Skiff-Token"),
+                                .websocket_protocol = headers.find("Sec-WebSocket-Protocol")});
+  if (!token) return std::unexpected{token.error()};
+  return agent.authenticator.authenticate(*token);
+}
+
+/// Absent on a Unix socket.
+std::optional<boost::asio::ip::address> own_address(const protocol::HttpExchange& http) {
+  const protocol::Address& local = http.local_address();
+  if (local.is_unix()) return std::nullopt;
+  boost::system::error_code error;
+  auto address = boost::asio::ip::make_address(local.host(), error);
+  return error ? std::nullopt : std::optional{address};
+}
+
+/// Host and Origin: what a browser would give away about a page that has no business here.
+Result<> check_browser(Agent& agent, protocol::HttpExchange& http) {
+  const auto& request = http.request();
+  std::optional<std::string_view> host;
+  if (!request.host.empty()) host = request.host;
+  if (auto allowed = agent.browser_guard.check_host(host, own_address(http)); !allowed) return allowed;
+  if (is_safe_method(request.method) && !request.headers.contains("Upgrade")) return {};
+  return agent.browser_guard.check_origin(request.headers.find("Origin"), http.is_tls() ? "https" : "http", host);
+}
+
+void access_log(const protocol::HttpExchange& http, std::string_view template_path, std::string_view request_id,
+                std::string_view who, std::string_view command, SteadyTime began, log::Level level) {
+  if (!log::enabled(level)) return;
+  const auto took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  log::write(level, "request",
+             {{"method", http.request().method},
+              {"route", template_path},
+              {"status", http.status()},
+              {"bytes", http.body_bytes_sent()},
+              {"duration_ms", took},
+              {"who", who},
+              {"request_id", request_id},
+              {"command", command},
+              {"peer", http.peer()},
+              {"traceparent", http.request().headers.get("traceparent")}});
+}
+
+}  // namespace
+
+Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto& request = http.request();
+  const std::string request_id = request_id_of(request.headers);
+  http.extra_headers().set("X-Request-Id", request_id);
+  http.extra_headers().set("X-Skiff-Instance", agent.instance);
+
+  Match found = match(request.method, request.target.segments);
+  const bool open = found.route != nullptr && !found.route->scope;
+  Result<> outcome = check_browser(agent, http);
+  std::string who;
+  std::string command;
+  if (outcome) {
+    // 401 comes before 404, 405 and the body: a stranger learns nothing.
+    Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, request.headers);
+    if (!identity) {
+      http.extra_headers().set("WWW-Authenticate", challenge(request.headers.contains("Authorization")));
+      outcome = std::unexpected{identity.error()};
+    } else if (found.route == nullptr) {
+      if (found.allow.empty()) {
+        outcome = fail(Errc::not_found, "there is no such path; the API is listed at /openapi.json");
+      } else {
+        http.extra_headers().set("Allow", found.allow);
+        outcome = fail(Errc::method_not_allowed, "this path has: " + found.allow);
+      }
+    } else {
+      who = identity->name;
+      Call call{.agent = agent,
+                .http = http,
+                .route = *found.route,
+                .identity = std::move(*identity),
+                .params = std::move(found.params),
+                .request_id = request_id,
+                .body = {},
+                .lenient = request.headers.has_token("Prefer", "handling=lenient"),
+                .ignored = {},
+                .command_id = {}};
+      outcome = co_await admit(call);
+      if (outcome) outcome = co_await found.route->handler(call);
+      command = std::move(call.command_id);
+    }
+  }
+  if (!outcome && http.status() == 0) {
+    const Error& error = outcome.error();
+    if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions) {
+      http.extra_headers().set("Retry-After", "1");
+    }
+    if (error.code == Errc::upgrade_required) {
+      for (const auto& [name, value] : protocol::kUpgradeHeaders) http.extra_headers().set(name, value);
+    }
+    auto response = problem_response(error, request_id);
+    (void)co_await http.respond(std::move(response));
+  }
+  const auto level = http.status() >= 500 ? log::Level::warning : open ? log::Level::debug : log::Level::info;
+  access_log(http, found.route != nullptr ? found.route->path : "-", request_id, who, command, began, level);
+}
+
+}  // namespace skiff::runtime::api

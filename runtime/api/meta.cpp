@@ -1,0 +1,98 @@
+#include "runtime/api/meta.hpp"
+
+#include "protocol/json_text.hpp"
+#include "runtime/api/route.hpp"
+#include "runtime/version.hpp"
+#include "sessions/kernel_features.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::append_json_integer;
+using protocol::append_json_key;
+using protocol::append_json_string;
+
+void append_text(std::string& out, std::string_view key, std::string_view text) {
+  append_json_key(out, key);
+  append_json_string(out, text);
+}
+
+void append_flag(std::string& out, std::string_view key, bool value) {
+  append_json_key(out, key);
+  out += value ? "true" : "false";
+}
+
+void append_number(std::string& out, std::string_view key, std::uint64_t value) {
+  append_json_key(out, key);
+  append_json_integer(out, value);
+}
+
+}  // namespace
+
+Task<Result<>> healthz(Call& call) {
+  co_return co_await call.json(200, R"({"status":"ok"})");
+}
+
+Task<Result<>> readyz(Call& call) {
+  if (call.agent.draining) {
+    call.http.extra_headers().set("Retry-After", "1");
+    co_return fail(Errc::draining, "the agent is stopping");
+  }
+  co_return co_await call.json(200, R"({"status":"ready"})");
+}
+
+Task<Result<>> show_version(Call& call) {
+  std::string text{'{'};
+  append_text(text, "name", "skiffd");
+  append_text(text, "version", kVersion);
+  append_text(text, "api", "v1");
+  append_text(text, "instance", call.agent.instance);
+  append_text(text, "sandbox_id", call.agent.settings.sandbox_id);
+  text += '}';
+  co_return co_await call.json(200, std::move(text));
+}
+
+Task<Result<>> show_capabilities(Call& call) {
+  const auto& kernel = sessions::kernel_features();
+  const Settings& settings = call.agent.settings;
+  std::string text{'{'};
+  append_json_key(text, "kernel");
+  text += '{';
+  append_flag(text, "pidfd", kernel.pidfd);
+  append_flag(text, "close_range", kernel.close_range);
+  append_flag(text, "clone3", kernel.clone3);
+  append_flag(text, "openat2", kernel.openat2);
+  append_number(text, "landlock_abi", static_cast<std::uint64_t>(kernel.landlock_abi));
+  text += '}';
+  append_json_key(text, "isolation");
+  text += R"(["none"])";
+  append_json_key(text, "kill");
+  text += R"({"level":"tree","daemons":true})";
+  append_json_key(text, "limits");
+  text += '{';
+  append_number(text, "max_commands", settings.max_commands);
+  append_number(text, "max_sessions", settings.max_sessions);
+  append_number(text, "max_connections", settings.max_connections);
+  append_number(text, "max_json_bytes", settings.max_json_bytes);
+  append_number(text, "max_frame_bytes", settings.max_frame_bytes);
+  append_number(text, "keep_bytes", settings.keep_bytes);
+  append_number(text, "max_output_bytes", settings.max_output_bytes);
+  append_number(text, "output_memory", settings.output_memory);
+  append_flag(text, "spool", !settings.data_dir.empty());
+  text += '}';
+  append_json_key(text, "command_limits");
+  text += R"(["cpu_time_ms","open_files","file_size_bytes"])";
+  append_json_key(text, "session_shells");
+  text += R"({"stateful":false})";
+  append_json_key(text, "subprotocols");
+  text += R"(["skiff.v1.json","skiff.v1.binary"])";
+  append_json_key(text, "dialects");
+  text += "[]}";
+  co_return co_await call.json(200, std::move(text));
+}
+
+Task<Result<>> show_openapi(Call& call) {
+  co_return co_await call.json(200, openapi_document());
+}
+
+}  // namespace skiff::runtime::api

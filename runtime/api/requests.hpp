@@ -1,0 +1,273 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/error.hpp"
+#include "protocol/schema.hpp"
+#include "sessions/command.hpp"
+#include "sessions/session.hpp"
+
+/// The bodies of requests, as field lists: decoding, its errors and the OpenAPI document come from them.
+
+namespace skiff::protocol {
+
+template <>
+struct Schema<sessions::ResourceLimits> {
+  using T = sessions::ResourceLimits;
+  static constexpr auto fields = std::tuple{
+      field("memory_bytes", &T::memory_bytes, "Memory of the whole tree; needs a writable cgroup v2", {.minimum = 1}),
+      field("pids", &T::pids, "Processes and threads of the whole tree; needs a writable cgroup v2", {.minimum = 1}),
+      field("cpu_millis", &T::cpu_millis, "Thousandths of a core; needs a writable cgroup v2", {.minimum = 1}),
+      field("cpu_time_ms", &T::cpu_time_ms, "CPU time of each process, rounded up to seconds (RLIMIT_CPU)",
+            {.minimum = 1}),
+      field("open_files", &T::open_files, "Open descriptors of each process (RLIMIT_NOFILE)",
+            {.minimum = 3, .maximum = 1 << 20}),
+      field("file_size_bytes", &T::file_size_bytes, "Size of a file that a process writes (RLIMIT_FSIZE)",
+            {.minimum = 0}),
+  };
+};
+
+template <>
+struct Schema<sessions::TerminalSize> {
+  using T = sessions::TerminalSize;
+  static constexpr auto fields = std::tuple{
+      field("cols", &T::cols, "Columns", {.minimum = 1, .maximum = 10000, .optional = true}),
+      field("rows", &T::rows, "Rows", {.minimum = 1, .maximum = 10000, .optional = true}),
+  };
+};
+
+template <>
+struct EnumNames<sessions::Overflow> {
+  using E = sessions::Overflow;
+  static constexpr std::array values{EnumName{E::automatic, "auto"}, EnumName{E::drop, "drop"},
+                                     EnumName{E::block, "block"}, EnumName{E::kill, "kill"}};
+};
+
+template <>
+struct EnumNames<sessions::Target> {
+  using E = sessions::Target;
+  static constexpr std::array values{EnumName{E::leader, "leader"}, EnumName{E::group, "group"},
+                                     EnumName{E::tree, "tree"}};
+};
+
+}  // namespace skiff::protocol
+
+namespace skiff::runtime::api {
+
+using protocol::field;
+using protocol::Text;
+using Milliseconds = std::chrono::milliseconds;
+
+/// A day: longer times are a mistake in the unit.
+inline constexpr std::int64_t kLongestTime = std::int64_t{365} * 24 * 3600 * 1000;
+
+enum class Mode : std::uint8_t { wait, stream, background };
+enum class OnDisconnect : std::uint8_t { go_on, kill };
+
+struct OutputRequest {
+  std::optional<std::uint64_t> keep_bytes;
+  sessions::Overflow overflow = sessions::Overflow::automatic;
+  std::optional<std::uint64_t> max_output_bytes;
+  bool merge_stderr = false;
+  bool checksum = false;
+  static constexpr auto fields = std::tuple{
+      field("keep_bytes", &OutputRequest::keep_bytes, "Output kept in memory for readers", {.minimum = 128 * 1024}),
+      field("overflow", &OutputRequest::overflow, "What happens when more than keep_bytes are unread",
+            {.optional = true}),
+      field("max_output_bytes", &OutputRequest::max_output_bytes, "Of each stream in the result of a WAIT",
+            {.minimum = 0, .maximum = 256 << 20}),
+      field("merge_stderr", &OutputRequest::merge_stderr, "stderr goes to the same pipe as stdout", {.optional = true}),
+      field("checksum", &OutputRequest::checksum, "The end record carries the SHA-256 of each stream",
+            {.optional = true}),
+  };
+};
+
+struct CommandRequest {
+  std::optional<std::string> command;
+  std::optional<std::vector<std::string>> argv;
+  Mode mode = Mode::wait;
+  std::optional<std::string> id;
+  std::optional<std::string> if_instance;
+  std::optional<std::string> cwd;
+  std::map<std::string, std::optional<std::string>> env;
+  std::map<std::string, std::string> secret_env;
+  std::optional<std::string> user;
+  std::optional<std::string> stdin_text;
+  std::optional<std::string> stdin_base64;
+  bool stdin_open = false;
+  std::optional<sessions::TerminalSize> tty;
+  std::optional<Milliseconds> timeout;
+  std::optional<Milliseconds> idle_timeout;
+  std::optional<Milliseconds> kill_grace;
+  std::optional<Milliseconds> wait;
+  OnDisconnect on_disconnect = OnDisconnect::go_on;
+  OutputRequest output;
+  sessions::ResourceLimits limits;
+
+  static constexpr auto fields = std::tuple{
+      field("command", &CommandRequest::command, "A line for the session's shell; this or argv"),
+      field("argv", &CommandRequest::argv, "Program and arguments, without a shell; this or command",
+            {.max_items = 65536}),
+      field("mode", &CommandRequest::mode, "How the answer comes: when it has ended, as it happens, or at once",
+            {.optional = true}),
+      field("id", &CommandRequest::id, "The client's id: started at most once", {.text = Text::id}),
+      field("if_instance", &CommandRequest::if_instance, "Only if the agent is still this instance"),
+      field("cwd", &CommandRequest::cwd, "Working directory, relative to the session's", {.text = Text::no_nul}),
+      field("env", &CommandRequest::env, "Variables to set; null removes one",
+            {.text = Text::no_nul, .keys = Text::env_name, .optional = true}),
+      field("secret_env", &CommandRequest::secret_env, "Variables that are never listed, logged or echoed",
+            {.text = Text::no_nul, .keys = Text::env_name, .optional = true, .write_only = true}),
+      field("user", &CommandRequest::user, "Name or uid, with :group or :gid", {.min_length = 1, .text = Text::no_nul}),
+      field("stdin", &CommandRequest::stdin_text, "Written to stdin at the start"),
+      field("stdin_base64", &CommandRequest::stdin_base64, "The same, for any bytes"),
+      field("stdin_open", &CommandRequest::stdin_open, "Keep stdin open for later writes", {.optional = true}),
+      field("tty", &CommandRequest::tty, "Run on a pseudo-terminal of this size"),
+      field("timeout_ms", &CommandRequest::timeout, "End the tree after this long",
+            {.minimum = 1, .maximum = kLongestTime}),
+      field("idle_timeout_ms", &CommandRequest::idle_timeout, "End the tree after this long without output",
+            {.minimum = 1, .maximum = kLongestTime}),
+      field("kill_grace_ms", &CommandRequest::kill_grace, "From SIGTERM to SIGKILL",
+            {.minimum = 0, .maximum = 3'600'000}),
+      field("wait_ms", &CommandRequest::wait, "Mode wait: answer after this long also while it runs",
+            {.minimum = 0, .maximum = kLongestTime}),
+      field("on_disconnect", &CommandRequest::on_disconnect, "What becomes of the command when the client goes",
+            {.optional = true}),
+      field("output", &CommandRequest::output, "How output is kept", {.optional = true}),
+      field("limits", &CommandRequest::limits, "Bounds for what it may use", {.optional = true}),
+  };
+
+  [[nodiscard]] Result<> validate() const;
+  /// The domain's form. `traceparent` is the request's, or empty.
+  [[nodiscard]] Result<sessions::CommandSpec> spec(std::string traceparent) const;
+};
+
+enum class Isolation : std::uint8_t { none, protect, landlock };
+
+struct ShellRequest {
+  std::optional<std::string> path;
+  bool login = false;
+  bool stateful = false;
+  static constexpr auto fields = std::tuple{
+      field("path", &ShellRequest::path, "Absolute path of the shell", {.min_length = 1, .text = Text::no_nul}),
+      field("login", &ShellRequest::login, "Run it as a login shell", {.optional = true}),
+      field("stateful", &ShellRequest::stateful, "Keep cwd, variables and functions from command to command",
+            {.optional = true}),
+  };
+};
+
+struct SessionRequest {
+  std::optional<std::string> id;
+  std::optional<std::string> root;
+  std::optional<std::string> cwd;
+  std::map<std::string, std::optional<std::string>> env;
+  std::map<std::string, std::string> secret_env;
+  bool env_inherit = true;
+  std::vector<std::string> env_unset;
+  std::optional<std::string> user;
+  ShellRequest shell;
+  std::map<std::string, std::string> labels;
+  std::optional<Milliseconds> idle_timeout;
+  std::optional<Milliseconds> default_timeout;
+  sessions::ResourceLimits limits;
+  Isolation isolation = Isolation::none;
+
+  static constexpr auto fields = std::tuple{
+      field("id", &SessionRequest::id, "The client's id", {.text = Text::id}),
+      field("root", &SessionRequest::root, "Its folder, below the agent's root; made when it is missing",
+            {.min_length = 1, .text = Text::no_nul}),
+      field("cwd", &SessionRequest::cwd, "Working directory of its commands, relative to the root",
+            {.text = Text::no_nul}),
+      field("env", &SessionRequest::env, "Variables of its commands; null removes one",
+            {.text = Text::no_nul, .keys = Text::env_name, .optional = true}),
+      field("secret_env", &SessionRequest::secret_env, "Variables that are never listed, logged or echoed",
+            {.text = Text::no_nul, .keys = Text::env_name, .optional = true, .write_only = true}),
+      field("env_inherit", &SessionRequest::env_inherit, "Start from the agent's environment", {.optional = true}),
+      field("env_unset", &SessionRequest::env_unset, "Variables of the agent to leave out",
+            {.text = Text::env_name, .optional = true}),
+      field("user", &SessionRequest::user, "Name or uid, with :group or :gid", {.min_length = 1, .text = Text::no_nul}),
+      field("shell", &SessionRequest::shell, "The shell that runs command lines", {.optional = true}),
+      field("labels", &SessionRequest::labels, "Names and values to find it by", {.max_items = 64, .optional = true}),
+      field("idle_timeout_ms", &SessionRequest::idle_timeout, "Delete it after this long without use",
+            {.minimum = 1, .maximum = kLongestTime}),
+      field("default_timeout_ms", &SessionRequest::default_timeout, "timeout_ms of commands that name none",
+            {.minimum = 1, .maximum = kLongestTime}),
+      field("limits", &SessionRequest::limits, "Bounds of commands that name none", {.optional = true}),
+      field("isolation", &SessionRequest::isolation, "How far its commands are kept in", {.optional = true}),
+  };
+
+  /// Errors: not_supported and isolation_unavailable for what this build does not offer.
+  [[nodiscard]] Result<sessions::SessionSpec> spec() const;
+};
+
+/// application/merge-patch+json (RFC 7396): null removes.
+struct SessionPatchRequest {
+  std::optional<std::map<std::string, std::optional<std::string>>> labels;
+  std::optional<std::optional<Milliseconds>> idle_timeout;
+  std::optional<std::optional<Milliseconds>> default_timeout;
+  std::optional<sessions::ResourceLimits> limits;
+  std::optional<std::map<std::string, std::optional<std::string>>> env;
+  std::optional<std::string> cwd;
+  static constexpr auto fields = std::tuple{
+      field("labels", &SessionPatchRequest::labels, "Labels to set; null removes one"),
+      field("idle_timeout_ms", &SessionPatchRequest::idle_timeout, "null: none",
+            {.minimum = 1, .maximum = kLongestTime}),
+      field("default_timeout_ms", &SessionPatchRequest::default_timeout, "null: none",
+            {.minimum = 1, .maximum = kLongestTime}),
+      field("limits", &SessionPatchRequest::limits, "Replaces the limits of later commands"),
+      field("env", &SessionPatchRequest::env, "Variables of later commands; null removes one",
+            {.text = Text::no_nul, .keys = Text::env_name}),
+      field("cwd", &SessionPatchRequest::cwd, "Working directory of later commands", {.text = Text::no_nul}),
+  };
+};
+
+struct SignalRequest {
+  std::string signal;
+  std::optional<sessions::Target> target;
+  std::optional<Milliseconds> escalate_after;
+  std::optional<std::string> escalate_to;
+  static constexpr auto fields = std::tuple{
+      field("signal", &SignalRequest::signal, "Name with or without SIG, or number",
+            {.min_length = 1, .max_length = 16}),
+      field("target", &SignalRequest::target,
+            "Whom; by default the tree for KILL and TERM, the group for INT and QUIT, else the leader"),
+      field("escalate_after_ms", &SignalRequest::escalate_after, "If it still lives after this long, end it",
+            {.minimum = 0, .maximum = kLongestTime}),
+      field("escalate_to", &SignalRequest::escalate_to, "The signal that ends it then; default KILL",
+            {.min_length = 1, .max_length = 16}),
+  };
+};
+
+/// The number of a signal: "TERM", "SIGTERM", "15". Errors: invalid_field.
+[[nodiscard]] Result<int> signal_number(std::string_view text, std::string_view field_name);
+/// "SIGTERM"; "SIG64" style for those without a name.
+[[nodiscard]] std::string signal_name(int signal);
+
+}  // namespace skiff::runtime::api
+
+namespace skiff::protocol {
+
+template <>
+struct EnumNames<runtime::api::Mode> {
+  using E = runtime::api::Mode;
+  static constexpr std::array values{EnumName{E::wait, "wait"}, EnumName{E::stream, "stream"},
+                                     EnumName{E::background, "background"}};
+};
+template <>
+struct EnumNames<runtime::api::OnDisconnect> {
+  using E = runtime::api::OnDisconnect;
+  static constexpr std::array values{EnumName{E::go_on, "continue"}, EnumName{E::kill, "kill"}};
+};
+template <>
+struct EnumNames<runtime::api::Isolation> {
+  using E = runtime::api::Isolation;
+  static constexpr std::array values{EnumName{E::none, "none"}, EnumName{E::protect, "protect"},
+                                     EnumName{E::landlock, "landlock"}};
+};
+
+}  // namespace skiff::protocol

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "protocol/openapi.hpp"
+#include "runtime/scopes.hpp"
+
+namespace skiff::runtime::api {
+
+struct Call;
+
+/// What a route does with the request's body before the handler runs.
+enum class Body : unsigned char {
+  none,    ///< there is none to speak of
+  json,    ///< read whole, at most --max-json-bytes; the content type must be JSON
+  stream,  ///< left to the handler
+};
+
+/// A query parameter that a route knows. One that it does not know is refused.
+struct QueryParameter {
+  std::string_view name;
+  std::string_view help;
+  std::string_view schema = R"({"type":"string"})";
+  bool required = false;
+  bool repeated = false;
+};
+
+/// One row of the route table. Everything about a route comes from its row: matching, the credential's scope, the
+/// body's treatment, the name in logs and metrics, and the OpenAPI document.
+struct Route {
+  std::string_view method;
+  std::string_view path;  ///< "/v1/sessions/{sid}"
+  std::string_view operation_id;
+  std::string_view summary;
+  std::string_view tag;
+  std::optional<Scope> scope = std::nullopt;  ///< absent: open to everybody
+  Body body = Body::none;
+  bool websocket = false;
+  bool while_draining = true;  ///< false: 503 once the agent drains
+  Task<Result<>> (*handler)(Call& call);
+  std::span<const QueryParameter> query = {};
+  /// Request and response bodies for the OpenAPI document.
+  void (*describe)(protocol::ApiOperation& operation) = nullptr;
+};
+
+/// THE route table.
+[[nodiscard]] std::span<const Route> routes();
+
+struct Match {
+  const Route* route = nullptr;  ///< absent: no such path, or not with this method
+  std::vector<std::string> params;
+  std::string allow;  ///< the methods that the path has, for 405; empty: no such path
+};
+/// Finds the row for a method and the decoded segments of a path. `/v1/commands...` means the default session. HEAD is
+/// served by GET's row.
+[[nodiscard]] Match match(std::string_view method, const std::vector<std::string>& segments);
+
+/// The OpenAPI 3.1 document of the table.
+[[nodiscard]] const std::string& openapi_document();
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,421 @@
+#include <algorithm>
+#include <array>
+
+#include "runtime/api/commands.hpp"
+#include "runtime/api/describe.hpp"
+#include "runtime/api/front_door.hpp"
+#include "runtime/api/meta.hpp"
+#include "runtime/api/route.hpp"
+#include "runtime/api/session_routes.hpp"
+#include "runtime/api/sockets.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+constexpr std::string_view kNumber = R"({"type":"integer","minimum":0})";
+constexpr std::string_view kFlag = R"({"type":"boolean"})";
+
+constexpr std::array kPageQuery{
+    QueryParameter{"limit", "Items in one answer, 1 to 1000; default 100", kNumber},
+    QueryParameter{"cursor", "next_cursor of the answer before"},
+};
+constexpr std::array kSessionListQuery{
+    kPageQuery[0],
+    kPageQuery[1],
+    QueryParameter{.name = "label", .help = "key=value; all that are given must match", .repeated = true},
+};
+constexpr std::array kCommandListQuery{
+    kPageQuery[0],
+    kPageQuery[1],
+    QueryParameter{"state", "Only those in this state", R"({"enum":["starting","running","ended"]})"},
+};
+constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root folder too", kFlag}};
+constexpr std::array kWaitQuery{QueryParameter{"wait_ms", "Answer when it has ended, or after this long", kNumber}};
+constexpr std::array kStartQuery{QueryParameter{
+    "until", "Mode stream: end with the exit event, or with the end of all pipes", R"({"enum":["exit","end"]})"}};
+constexpr std::array kOutputQuery{
+    QueryParameter{"from", "Offset to begin at; default 0", kNumber},
+    QueryParameter{"limit_bytes", "Stop after this many bytes", kNumber},
+    QueryParameter{"follow", "Go on until the command has ended", kFlag},
+    QueryParameter{"stream", "Only one stream", R"({"enum":["stdout","stderr","both"]})"},
+    QueryParameter{"lossless", "Hold the command up rather than lose a byte", kFlag},
+    QueryParameter{"until", "With follow: end with the exit event, or with the end of all pipes",
+                   R"({"enum":["exit","end"]})"},
+};
+constexpr std::array kStdinQuery{
+    QueryParameter{"eof", "End of file after these bytes", kFlag},
+    QueryParameter{"offset", "Where the bytes belong: what was taken before is skipped", kNumber},
+};
+constexpr std::array kRunQuery{
+    QueryParameter{"cwd", "Working directory, relative to the session's"},
+    QueryParameter{"timeout_ms", "End the tree after this long", kNumber},
+    QueryParameter{"session", "Id of the session; default: default"},
+};
+constexpr std::array kShellQuery{
+    kRunQuery[0],
+    kRunQuery[1],
+    kRunQuery[2],
+    QueryParameter{"cols", "Columns; default 80", kNumber},
+    QueryParameter{"rows", "Rows; default 24", kNumber},
+    QueryParameter{"command", "What to run instead of an interactive shell"},
+};
+constexpr std::array kAttachQuery{
+    kOutputQuery[0],
+    kOutputQuery[4],
+    QueryParameter{"until", "Close after the exit event, or after the end of all pipes", R"({"enum":["exit","end"]})"},
+};
+constexpr std::array kRunSocketQuery{
+    QueryParameter{.name = "command", .help = "A line for the session's shell", .required = true},
+    QueryParameter{"id", "The client's id: started at most once"},
+    kRunQuery[0],
+    kRunQuery[1],
+    QueryParameter{"stdin_open", "Keep stdin open for stdin frames", kFlag},
+    QueryParameter{"tty", "Run on a pseudo-terminal", kFlag},
+    kOutputQuery[0],
+    kOutputQuery[4],
+    kAttachQuery[2],
+};
+
+constexpr std::array kRoutes{
+    Route{.method = "GET",
+          .path = "/healthz",
+          .operation_id = "healthz",
+          .summary = "Whether the agent is alive",
+          .tag = "agent",
+          .handler = healthz,
+          .describe = describe_status},
+    Route{.method = "GET",
+          .path = "/readyz",
+          .operation_id = "readyz",
+          .summary = "Whether the agent takes work: 503 while it drains",
+          .tag = "agent",
+          .handler = readyz,
+          .describe = describe_status},
+    Route{.method = "GET",
+          .path = "/openapi.json",
+          .operation_id = "openapi",
+          .summary = "This document",
+          .tag = "agent",
+          .scope = Scope::read,
+          .handler = show_openapi,
+          .describe = describe_object},
+    Route{.method = "GET",
+          .path = "/v1/version",
+          .operation_id = "showVersion",
+          .summary = "Version and instance of the agent",
+          .tag = "agent",
+          .scope = Scope::read,
+          .handler = show_version,
+          .describe = describe_object},
+    Route{.method = "GET",
+          .path = "/v1/capabilities",
+          .operation_id = "showCapabilities",
+          .summary = "What the kernel allows, limits, subprotocols",
+          .tag = "agent",
+          .scope = Scope::read,
+          .handler = show_capabilities,
+          .describe = describe_object},
+
+    Route{.method = "POST",
+          .path = "/v1/run",
+          .operation_id = "run",
+          .summary = "Run the body as a shell script; its output comes as bytes, its exit in trailers",
+          .tag = "front door",
+          .scope = Scope::exec,
+          .body = Body::stream,
+          .while_draining = false,
+          .handler = run_script,
+          .query = kRunQuery,
+          .describe = describe_run},
+    Route{.method = "GET",
+          .path = "/v1/shell",
+          .operation_id = "openShell",
+          .summary = "An interactive terminal",
+          .tag = "front door",
+          .scope = Scope::exec,
+          .websocket = true,
+          .while_draining = false,
+          .handler = open_shell,
+          .query = kShellQuery},
+    Route{.method = "GET",
+          .path = "/v1/connect",
+          .operation_id = "connect",
+          .summary = "Any number of commands over one WebSocket",
+          .tag = "commands",
+          .scope = Scope::read,
+          .websocket = true,
+          .while_draining = false,
+          .handler = connect},
+
+    Route{.method = "POST",
+          .path = "/v1/sessions",
+          .operation_id = "createSession",
+          .summary = "Create a session",
+          .tag = "sessions",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = create_session,
+          .describe = describe_create_session},
+    Route{.method = "GET",
+          .path = "/v1/sessions",
+          .operation_id = "listSessions",
+          .summary = "List sessions",
+          .tag = "sessions",
+          .scope = Scope::read,
+          .handler = list_sessions,
+          .query = kSessionListQuery,
+          .describe = describe_list},
+    Route{.method = "PUT",
+          .path = "/v1/sessions/{sid}",
+          .operation_id = "putSession",
+          .summary = "Create a session, or answer the one that was created with the same request",
+          .tag = "sessions",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = put_session,
+          .describe = describe_put_session},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}",
+          .operation_id = "showSession",
+          .summary = "Show a session",
+          .tag = "sessions",
+          .scope = Scope::read,
+          .handler = show_session,
+          .describe = describe_object},
+    Route{.method = "PATCH",
+          .path = "/v1/sessions/{sid}",
+          .operation_id = "patchSession",
+          .summary = "Change labels, timeouts, limits, environment or cwd",
+          .tag = "sessions",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .handler = patch_session,
+          .describe = describe_patch_session},
+    Route{.method = "DELETE",
+          .path = "/v1/sessions/{sid}",
+          .operation_id = "deleteSession",
+          .summary = "End every command of a session, then forget it",
+          .tag = "sessions",
+          .scope = Scope::exec,
+          .handler = delete_session,
+          .query = kPurgeQuery,
+          .describe = describe_no_content},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/processes",
+          .operation_id = "listProcesses",
+          .summary = "Every process of the session's commands",
+          .tag = "sessions",
+          .scope = Scope::read,
+          .handler = list_processes,
+          .describe = describe_list},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/wait",
+          .operation_id = "waitFor",
+          .summary = "Wait until something ends, listens, exists or is printed",
+          .tag = "sessions",
+          .scope = Scope::read,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = wait_for_condition,
+          .describe = describe_wait},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/run",
+          .operation_id = "runAttached",
+          .summary = "Start a command from the URL and attach to it",
+          .tag = "commands",
+          .scope = Scope::exec,
+          .websocket = true,
+          .while_draining = false,
+          .handler = run_attached,
+          .query = kRunSocketQuery},
+
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/commands",
+          .operation_id = "startCommand",
+          .summary = "Start a command: wait for it, stream it, or leave it in the background",
+          .tag = "commands",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = start_command,
+          .query = kStartQuery,
+          .describe = describe_start_command},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/commands",
+          .operation_id = "listCommands",
+          .summary = "List commands",
+          .tag = "commands",
+          .scope = Scope::read,
+          .handler = list_commands,
+          .query = kCommandListQuery,
+          .describe = describe_list},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/commands/{cid}",
+          .operation_id = "showCommand",
+          .summary = "Show a command, at once or when it has ended",
+          .tag = "commands",
+          .scope = Scope::read,
+          .handler = show_command,
+          .query = kWaitQuery,
+          .describe = describe_object},
+    Route{.method = "DELETE",
+          .path = "/v1/sessions/{sid}/commands/{cid}",
+          .operation_id = "deleteCommand",
+          .summary = "End a command's tree and forget it",
+          .tag = "commands",
+          .scope = Scope::exec,
+          .handler = delete_command,
+          .describe = describe_no_content},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/commands/{cid}/output",
+          .operation_id = "readOutput",
+          .summary = "A command's log from an offset on",
+          .tag = "commands",
+          .scope = Scope::read,
+          .handler = read_output,
+          .query = kOutputQuery,
+          .describe = describe_stream},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/commands/{cid}/stdin",
+          .operation_id = "writeStdin",
+          .summary = "Write bytes to a command's stdin; waits until it has taken them",
+          .tag = "commands",
+          .scope = Scope::exec,
+          .body = Body::stream,
+          .handler = write_stdin,
+          .query = kStdinQuery,
+          .describe = describe_write_stdin},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/commands/{cid}/signal",
+          .operation_id = "signalCommand",
+          .summary = "Send a signal, and something stronger if that does not help",
+          .tag = "commands",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .handler = signal_command,
+          .describe = describe_signal},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/commands/{cid}/resize",
+          .operation_id = "resizeCommand",
+          .summary = "Change the size of a command's terminal",
+          .tag = "commands",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .handler = resize_command,
+          .describe = describe_resize},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/commands/{cid}/attach",
+          .operation_id = "attach",
+          .summary = "Attach to a command at any offset",
+          .tag = "commands",
+          .scope = Scope::exec,
+          .websocket = true,
+          .handler = attach,
+          .query = kAttachQuery},
+};
+
+/// The next part of a path template, and what follows it.
+std::string_view next_part(std::string_view& path) {
+  path.remove_prefix(1);
+  const std::size_t slash = path.find('/');
+  const std::string_view part = path.substr(0, slash);
+  path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash);
+  return part;
+}
+
+bool fits(std::string_view path, const std::vector<std::string>& segments, std::vector<std::string>& params) {
+  params.clear();
+  for (const std::string& segment : segments) {
+    if (path.empty()) return false;
+    const std::string_view part = next_part(path);
+    if (part.starts_with('{')) {
+      if (segment.empty()) return false;
+      params.push_back(segment);
+    } else if (part != segment) {
+      return false;
+    }
+  }
+  return path.empty();
+}
+
+constexpr std::string_view kCommands = "/v1/sessions/{sid}/commands";
+
+/// `/v1/commands...` is short for the default session's.
+bool is_short(const std::vector<std::string>& segments) {
+  return segments.size() >= 2 && segments[0] == "v1" && segments[1] == "commands";
+}
+
+protocol::ApiOperation operation_of(const Route& route) {
+  protocol::ApiOperation operation;
+  operation.method = route.method;
+  operation.path = route.path;
+  operation.operation_id = route.operation_id;
+  operation.summary = route.summary;
+  operation.tag = route.tag;
+  if (route.scope) operation.scope = name(*route.scope);
+  operation.websocket = route.websocket;
+  for (const QueryParameter& parameter : route.query) {
+    operation.parameters.push_back({.name = std::string{parameter.name},
+                                    .in = protocol::ApiParameter::In::query,
+                                    .help = std::string{parameter.help},
+                                    .schema = std::string{parameter.schema},
+                                    .required = parameter.required,
+                                    .repeated = parameter.repeated});
+  }
+  if (route.describe != nullptr) route.describe(operation);
+  return operation;
+}
+
+}  // namespace
+
+std::span<const Route> routes() {
+  return kRoutes;
+}
+
+Match match(std::string_view method, const std::vector<std::string>& asked) {
+  std::vector<std::string> longer;
+  const bool is_abbreviated = is_short(asked);
+  if (is_abbreviated) {
+    longer = {"v1", "sessions", std::string{sessions::Registry::kDefault}};
+    longer.insert(longer.end(), asked.begin() + 1, asked.end());
+  }
+  const auto& segments = is_abbreviated ? longer : asked;
+  Match found;
+  std::vector<std::string> params;
+  for (const Route& route : kRoutes) {
+    if (!fits(route.path, segments, params)) continue;
+    const bool wanted = route.method == method || (method == "HEAD" && route.method == "GET" && !route.websocket);
+    if (wanted) {
+      found.route = &route;
+      found.params = std::move(params);
+      return found;
+    }
+    if (!found.allow.empty()) found.allow += ", ";
+    found.allow += route.method;
+    if (route.method == "GET" && !route.websocket) found.allow += ", HEAD";
+  }
+  return found;
+}
+
+const std::string& openapi_document() {
+  static const std::string document = [] {
+    std::vector<protocol::ApiOperation> operations;
+    for (const Route& route : kRoutes) {
+      operations.push_back(operation_of(route));
+      if (!route.path.starts_with(kCommands)) continue;
+      protocol::ApiOperation abbreviated = operation_of(route);
+      abbreviated.path.replace(0, kCommands.size(), "/v1/commands");
+      abbreviated.operation_id += "InDefaultSession";
+      operations.push_back(std::move(abbreviated));
+    }
+    const protocol::ApiInfo info{.title = "skiffd",
+                                 .version = "1",
+                                 .description = "Sessions and commands in a sandbox. Fields are only ever added."};
+    return protocol::openapi_json(info, operations);
+  }();
+  return document;
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/deadline.hpp"
+#include "base/task_group.hpp"
+#include "protocol/websocket.hpp"
+#include "runtime/api/events.hpp"
+#include "sessions/command.hpp"
+
+namespace skiff::runtime::api {
+
+/// What a WebSocket speaks.
+enum class SocketForm : std::uint8_t {
+  json,      ///< skiff.v1.json: every frame is one JSON object
+  binary,    ///< skiff.v1.binary: output and stdin as binary frames with a header, control as JSON
+  terminal,  ///< /v1/shell: bare bytes
+};
+
+/// One command on one WebSocket: carries its log to the client at the client's pace, and stdin to it. Reactor thread
+/// only; held by shared_ptr by the coroutines that work for it.
+class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
+ public:
+  struct Options {
+    SocketForm form = SocketForm::json;
+    std::uint32_t channel = 0;
+    bool tell_channel = false;  ///< events name the channel (on /connect)
+    std::uint64_t from = 0;
+    bool lossless = false;
+    bool until_end = false;
+    std::string announce;  ///< the agent's instance: begin with a `started` event; empty: don't
+    std::size_t stdin_bytes = std::size_t{1} << 20U;
+    const sessions::TurnShare* turns = nullptr;  ///< never null when used
+  };
+  SocketChannel(protocol::WebSocket& socket, std::shared_ptr<sessions::Command> command, Options options,
+                Executor executor);
+
+  /// Sends the log until its exit (or end). An error is the connection's.
+  [[nodiscard]] static Task<Result<>> send_log(std::shared_ptr<SocketChannel> self);
+  /// Writes queued stdin to the command, in order, and ends it when asked to. Runs until cancelled or stdin is closed.
+  [[nodiscard]] static Task<> feed(std::shared_ptr<SocketChannel> self);
+
+  /// Queues bytes for stdin, and waits while the queue is full as long as the command goes on reading: a second without
+  /// progress is taken for a command that does not read. `offset`: where they belong; a mismatch comes as an error
+  /// event. Errors: stdin_closed; resource_exhausted when more than `stdin_bytes` wait: nothing of it was taken.
+  [[nodiscard]] Task<Result<>> offer_input(std::string bytes, std::optional<std::uint64_t> offset);
+  void queue_end_of_input();
+
+  [[nodiscard]] const std::shared_ptr<sessions::Command>& command() const noexcept { return command_; }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  /// Sends one event line as a text frame.
+  [[nodiscard]] Task<Result<>> send_error(Error error);
+
+ private:
+  struct Input {
+    std::string bytes;
+    std::optional<std::uint64_t> offset;
+    bool end = false;
+  };
+  [[nodiscard]] Task<Result<>> send_item(sessions::LogItem item);
+  [[nodiscard]] Task<Result<>> send_events(std::string events);
+
+  protocol::WebSocket& socket_;
+  std::shared_ptr<sessions::Command> command_;
+  Options options_;
+  EventWriter writer_;
+  Deadline held_;
+  bool overdue_ = false;
+  std::deque<Input> input_;
+  std::size_t input_bytes_ = 0;
+  bool stalled_ = false;
+  Event input_changed_;
+  Deadline input_stall_;
+};
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,158 @@
+#include "runtime/api/socket_messages.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "protocol/base64.hpp"
+#include "protocol/schema.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+// The messages that have no struct elsewhere; `type`, `channel` and `session` are taken out before.
+
+struct AttachFields {
+  std::string id;
+  std::uint64_t from = 0;
+  bool lossless = false;
+  std::optional<std::string> until;
+  static constexpr auto fields = std::tuple{
+      field("id", &AttachFields::id, "Id of the command", {.text = Text::id}),
+      field("from", &AttachFields::from, "Offset to begin at", {.minimum = 0, .optional = true}),
+      field("lossless", &AttachFields::lossless, "Hold the command up rather than lose a byte", {.optional = true}),
+      field("until", &AttachFields::until, "exit or end"),
+  };
+};
+
+struct StdinFields {
+  std::optional<std::string> data;
+  std::optional<std::string> data_base64;
+  std::optional<std::uint64_t> offset;
+  static constexpr auto fields = std::tuple{
+      field("data", &StdinFields::data, "Text"),
+      field("data_base64", &StdinFields::data_base64, "Or bytes"),
+      field("offset", &StdinFields::offset, "Where they belong, for exact retries"),
+  };
+};
+
+struct PingFields {
+  std::string data;
+  static constexpr auto fields =
+      std::tuple{field("data", &PingFields::data, "Comes back in the pong", {.max_length = 1024, .optional = true})};
+};
+
+struct NoFields {
+  bool unused = false;
+  static constexpr auto fields = std::tuple{};
+};
+
+struct TerminalFields {
+  std::optional<sessions::TerminalSize> resize;
+  static constexpr auto fields = std::tuple{field("resize", &TerminalFields::resize, "New size of the terminal")};
+};
+
+Result<bool> until_end(const std::optional<std::string>& until) {
+  if (!until || *until == "exit") return false;
+  if (*until == "end") return true;
+  return fail(Errc::invalid_field, "until must be exit or end", "/until");
+}
+
+Result<std::optional<std::string>> take_text(nlohmann::json& message, const char* name) {
+  const auto found = message.find(name);
+  if (found == message.end()) return std::nullopt;
+  if (!found->is_string()) return fail(Errc::invalid_field, "expected a string", std::string{"/"} + name);
+  std::string text = std::move(found->get_ref<std::string&>());
+  message.erase(found);
+  return text;
+}
+
+template <class Fields, class Make>
+Result<ClientMessage> make(std::uint32_t channel, const nlohmann::json& message, Make body) {
+  auto decoded = protocol::decode_json<Fields>(message);
+  if (!decoded) return std::unexpected{std::move(decoded.error())};
+  auto made = body(std::move(*decoded));
+  if (!made) return std::unexpected{std::move(made.error())};
+  return ClientMessage{channel, std::move(*made)};
+}
+
+template <class Body>
+using Made = Result<Body>;
+
+}  // namespace
+
+Result<ClientMessage> parse_client_message(std::string_view text, std::uint32_t& channel) {
+  auto parsed = protocol::parse_json(text);
+  if (!parsed) return std::unexpected{std::move(parsed.error())};
+  nlohmann::json message = std::move(*parsed);
+  if (!message.is_object()) return fail(Errc::invalid_request, "a frame is a JSON object with a type");
+  if (const auto found = message.find("channel"); found != message.end()) {
+    if (!found->is_number_unsigned() || found->get<std::uint64_t>() > 0xFFFFFFFFU) {
+      return fail(Errc::invalid_field, "expected a whole number from 0 to 4294967295", "/channel");
+    }
+    channel = found->get<std::uint32_t>();
+    message.erase(found);
+  }
+  auto type = take_text(message, "type");
+  if (!type) return std::unexpected{std::move(type.error())};
+  if (!*type) return fail(Errc::invalid_request, "a frame is a JSON object with a type");
+  const std::string& word = **type;
+
+  if (word == "stdin") {
+    return make<StdinFields>(channel, message, [](StdinFields fields) -> Made<StdinMessage> {
+      if (fields.data.has_value() == fields.data_base64.has_value()) {
+        return fail(Errc::invalid_field, "give exactly one of data and data_base64", "/data");
+      }
+      if (fields.data) return StdinMessage{std::move(*fields.data), fields.offset};
+      auto bytes = protocol::decode_base64(*fields.data_base64);
+      if (!bytes) return fail(Errc::invalid_field, "not base64 (RFC 4648 section 4, with padding)", "/data_base64");
+      return StdinMessage{std::move(*bytes), fields.offset};
+    });
+  }
+  if (word == "stdin_close") {
+    return make<NoFields>(channel, message,
+                          [](const NoFields&) -> Made<StdinCloseMessage> { return StdinCloseMessage{}; });
+  }
+  if (word == "signal") {
+    return make<SignalRequest>(channel, message, [](SignalRequest request) -> Made<SignalMessage> {
+      return SignalMessage{std::move(request)};
+    });
+  }
+  if (word == "resize") {
+    return make<sessions::TerminalSize>(
+        channel, message, [](sessions::TerminalSize size) -> Made<ResizeMessage> { return ResizeMessage{size}; });
+  }
+  if (word == "ping") {
+    return make<PingFields>(channel, message,
+                            [](PingFields fields) -> Made<PingMessage> { return PingMessage{std::move(fields.data)}; });
+  }
+  if (word == "detach") {
+    return make<NoFields>(channel, message, [](const NoFields&) -> Made<DetachMessage> { return DetachMessage{}; });
+  }
+  if (word != "start" && word != "attach") return fail(Errc::invalid_request, "no message of this type is known");
+
+  auto session = take_text(message, "session");
+  if (!session) return std::unexpected{std::move(session.error())};
+  const std::string session_id = session->value_or("default");
+  if (word == "attach") {
+    return make<AttachFields>(channel, message, [&](AttachFields fields) -> Made<AttachMessage> {
+      auto end = until_end(fields.until);
+      if (!end) return std::unexpected{std::move(end.error())};
+      return AttachMessage{session_id, std::move(fields.id), fields.from, fields.lossless, *end};
+    });
+  }
+  auto until = take_text(message, "until");
+  if (!until) return std::unexpected{std::move(until.error())};
+  auto end = until_end(*until);
+  if (!end) return std::unexpected{std::move(end.error())};
+  return make<CommandRequest>(channel, message, [&](CommandRequest request) -> Made<StartMessage> {
+    return StartMessage{session_id, std::move(request), *end};
+  });
+}
+
+Result<sessions::TerminalSize> parse_terminal_message(std::string_view text) {
+  auto decoded = protocol::decode<TerminalFields>(text);
+  if (!decoded) return std::unexpected{std::move(decoded.error())};
+  if (!decoded->resize) return fail(Errc::missing_field, "required", "/resize");
+  return *decoded->resize;
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/error.hpp"
+#include "runtime/api/requests.hpp"
+
+/// What a client sends on a WebSocket.
+namespace skiff::runtime::api {
+
+struct StartMessage {
+  std::string session{"default"};
+  CommandRequest request;
+  bool until_end = false;
+};
+struct AttachMessage {
+  std::string session{"default"};
+  std::string id;
+  std::uint64_t from = 0;
+  bool lossless = false;
+  bool until_end = false;
+};
+struct DetachMessage {};
+struct StdinMessage {
+  std::string bytes;
+  std::optional<std::uint64_t> offset;
+};
+struct StdinCloseMessage {};
+struct SignalMessage {
+  SignalRequest request;
+};
+struct ResizeMessage {
+  sessions::TerminalSize size;
+};
+struct PingMessage {
+  std::string data;
+};
+
+struct ClientMessage {
+  std::uint32_t channel = 0;
+  std::variant<StartMessage, AttachMessage, DetachMessage, StdinMessage, StdinCloseMessage, SignalMessage,
+               ResizeMessage, PingMessage>
+      body;
+};
+
+/// Decodes one text frame: `{"type": "stdin", "channel": 1, ...}`. `channel` is what the frame named, also when the
+/// rest was wrong. Errors: malformed_json and invalid_request for what is no message at all (`is_bad_frame`: the
+/// connection ends with 1002); those of protocol/schema.hpp for a message with wrong fields.
+[[nodiscard]] Result<ClientMessage> parse_client_message(std::string_view text, std::uint32_t& channel);
+[[nodiscard]] constexpr bool is_bad_frame(Errc code) noexcept {
+  return code == Errc::malformed_json || code == Errc::invalid_request;
+}
+/// A frame of /v1/shell: `{"resize":{"cols":80,"rows":24}}`.
+[[nodiscard]] Result<sessions::TerminalSize> parse_terminal_message(std::string_view text);
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/api/call.hpp"
+#include "runtime/api/requests.hpp"
+
+/// Handlers of the WebSocket routes. Each checks what can be checked before the upgrade, so that a client gets a status
+/// and a problem document for it; what goes wrong later is an `error` event or a close code.
+namespace skiff::runtime::api {
+
+/// Close codes of our own (RFC 6455 section 7.4.2).
+inline constexpr std::uint16_t kClosedSessionDeleted = 4004;
+inline constexpr std::uint16_t kClosedTooSlow = 4008;
+
+/// GET .../commands/{cid}/attach: one command.
+[[nodiscard]] Task<Result<>> attach(Call& call);
+/// GET .../run?command=: starts one and attaches.
+[[nodiscard]] Task<Result<>> run_attached(Call& call);
+/// GET /v1/connect: any number of commands of any session.
+[[nodiscard]] Task<Result<>> connect(Call& call);
+
+/// Upgrades and runs `request` on a terminal: raw bytes both ways, text frames for {"resize":{cols,rows}}.
+[[nodiscard]] Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> session,
+                                            CommandRequest request);
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "runtime/api/requests.hpp"
+
+namespace skiff::runtime::api {
+
+struct OutputCondition {
+  std::string command;
+  std::string pattern;
+  static constexpr auto fields = std::tuple{
+      field("command", &OutputCondition::command, "Id of the command", {.text = Text::id}),
+      field("pattern", &OutputCondition::pattern, "RE2 pattern, searched in what it prints",
+            {.min_length = 1, .max_length = 4096}),
+  };
+};
+
+struct WaitCondition {
+  std::optional<std::string> command;
+  std::optional<std::uint16_t> port;
+  std::optional<std::string> path;
+  std::optional<OutputCondition> output;
+  static constexpr auto fields = std::tuple{
+      field("command", &WaitCondition::command, "Until this command has ended", {.text = Text::id}),
+      field("port", &WaitCondition::port, "Until something listens on this TCP port", {.minimum = 1}),
+      field("path", &WaitCondition::path, "Until this path exists, relative to the session's cwd",
+            {.min_length = 1, .text = Text::no_nul}),
+      field("output", &WaitCondition::output, "Until a command has printed this"),
+  };
+  [[nodiscard]] Result<> validate() const;
+};
+
+struct WaitRequest {
+  WaitCondition condition;
+  std::optional<Milliseconds> timeout;
+  static constexpr auto fields = std::tuple{
+      field("for", &WaitRequest::condition, "What to wait for: exactly one"),
+      field("timeout_ms", &WaitRequest::timeout, "Answer with met: false after this long; default 30 s",
+            {.minimum = 0, .maximum = kLongestTime}),
+  };
+};
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,69 @@
+#include "runtime/health.hpp"
+
+#include <cstdio>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "protocol/address.hpp"
+#include "protocol/http_client.hpp"
+
+namespace skiff::runtime {
+namespace {
+
+constexpr std::chrono::milliseconds kPatience{2000};
+
+Task<> ask(protocol::HttpClientOptions options, Result<protocol::HttpReply>* reply) {
+  protocol::HttpClient client{co_await boost::asio::this_coro::executor, std::move(options)};
+  protocol::HttpClient::Request request{.target = "/healthz"};
+  *reply = co_await client.request(std::move(request), std::size_t{64} << 10U);
+}
+
+}  // namespace
+
+int check_health(const Settings& settings) {
+  const std::string& where = settings.listen.front();
+  const auto address = protocol::Address::parse(where);
+  if (!address) {
+    std::fprintf(stderr, "skiffd health: %s\n", address.error().message.c_str());
+    return 1;
+  }
+  protocol::HttpClientOptions options{.host = "127.0.0.1", .connect_time = kPatience, .idle_time = kPatience};
+  if (address->is_unix()) {
+    options.unix_path = address->path();
+  } else {
+    options.port = address->port();
+    if (address->host() == "::") {
+      options.host = "::1";
+    } else if (address->host() != "0.0.0.0") {
+      options.host = address->host();
+    }
+    if (!settings.tls_cert.empty()) {
+      // It is this very container's own agent; its certificate is for names that only its clients know.
+      protocol::TlsClientSettings trust;
+      trust.insecure_skip_verify = true;
+      auto tls = protocol::TlsContext::client(trust);
+      if (!tls) {
+        std::fprintf(stderr, "skiffd health: %s\n", tls.error().message.c_str());
+        return 1;
+      }
+      options.tls = std::move(*tls);
+    }
+  }
+  boost::asio::io_context io;
+  Result<protocol::HttpReply> reply = fail(Errc::internal, "no answer");
+  boost::asio::co_spawn(io.get_executor(), ask(std::move(options), &reply), boost::asio::detached);
+  io.run();
+  if (!reply) {
+    std::fprintf(stderr, "skiffd health: %s: %s\n", where.c_str(), reply.error().message.c_str());
+    return 1;
+  }
+  if (reply->head.status != 200) {
+    std::fprintf(stderr, "skiffd health: %s answered %u\n", where.c_str(), reply->head.status);
+    return 1;
+  }
+  std::puts("ok");
+  return 0;
+}
+
+}  // namespace skiff::runtime

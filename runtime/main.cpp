@@ -1,0 +1,69 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "runtime/health.hpp"
+#include "runtime/install.hpp"
+#include "runtime/self_defence.hpp"
+#include "runtime/serve.hpp"
+#include "runtime/settings.hpp"
+#include "runtime/version.hpp"
+
+namespace {
+
+using namespace skiff::runtime;
+
+constexpr const char* kUsage =
+    "skiffd runs commands for AI agents in this container, over HTTP and WebSocket.\n"
+    "\n"
+    "usage: skiffd [settings]           serve until SIGTERM\n"
+    "       skiffd health [settings]    ask a running one whether it is alive; exit status 0 or 1\n"
+    "       skiffd install FOLDER       copy this program into FOLDER, for an init container\n"
+    "       skiffd version              print the version\n"
+    "\n";
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40) return size.ws_col;
+  return 100;
+}
+
+int usage_error(const skiff::Error& error) {
+  std::fprintf(stderr, "skiffd: %s\nRun `skiffd --help` for all settings.\n", error.message.c_str());
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto inherited = defend_process();
+  if (!inherited) {
+    std::fprintf(stderr, "skiffd: %s\n", inherited.error().message.c_str());
+    return 1;
+  }
+  std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
+  const std::string_view word = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
+  if (word == "version" || word == "--version") {
+    std::printf("skiffd %.*s\n", static_cast<int>(kVersion.size()), kVersion.data());
+    return 0;
+  }
+  if (word == "install") return install(arguments.subspan(1));
+  const bool health = word == "health";
+  if (health) arguments = arguments.subspan(1);
+  auto settings = read_settings(arguments, ::environ, look_around());
+  if (!settings) return usage_error(settings.error());
+  if (settings->help) {
+    std::fputs(kUsage, stdout);
+    std::fputs(settings_help(terminal_width()).c_str(), stdout);
+    return 0;
+  }
+  if (!settings->workload.empty()) {
+    std::fputs("skiffd: a workload after -- is not offered by this version\n", stderr);
+    return 2;
+  }
+  return health ? check_health(*settings) : serve(std::move(*settings), *inherited);
+}

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace skiff::runtime {
+
+/// Everything that can be set about skiffd. The one table of flags, variables, ranges and help is in settings.cpp; the
+/// defaults are the values here. Durations are milliseconds, sizes bytes.
+struct Settings {
+  using Milliseconds = std::chrono::milliseconds;
+  static constexpr std::uint64_t kKiB = 1024;
+  static constexpr std::uint64_t kMiB = 1024 * kKiB;
+  static constexpr std::uint64_t kGiB = 1024 * kMiB;
+
+  // Addresses
+  std::vector<std::string>
+      listen;  ///< "ADDR:PORT", "[ADDR]:PORT" (port 0 picks one) or "unix:PATH"; never empty after reading
+  std::vector<std::string> allowed_hosts;    ///< names, "*.suffix" or "*", accepted as Host
+  std::vector<std::string> allowed_origins;  ///< "scheme://host[:port]", accepted as Origin
+  std::string tls_cert;                      ///< file with the PEM chain; given together with tls_key
+  std::string tls_key;                       ///< file with the PEM key
+
+  // Credentials
+  std::string token_file;                     ///< see token_file.hpp
+  std::vector<std::string> token_sha256;      ///< lower or upper hex, 64 digits each
+  std::vector<std::string> public_key_files;  ///< PEM files
+  std::string public_key_pem;                 ///< SKIFF_PUBLIC_KEY: one or more PEM blocks
+  std::string token;                          ///< SKIFF_TOKEN: plain; Authenticator takes it and wipes it
+  bool print_token = false;                   ///< make and print a token also when stdout is no terminal
+  bool allow_unauthenticated = false;         ///< every request is let in; no `user` switching
+  std::string sandbox_id;                     ///< `aud` of tokens; never empty after reading
+
+  // Workspace
+  std::string root;      ///< absolute; the default session's root; never empty after reading
+  std::string data_dir;  ///< absolute; for output that no longer fits in memory; empty: none
+  std::string shell = "/bin/sh";
+  std::vector<std::string> env_deny;  ///< globs (* and ?) of variables that commands don't inherit from the agent
+
+  // Log
+  std::string log_level = "info";   ///< debug, info, warning, error
+  std::string log_format = "auto";  ///< auto (text on a terminal, else json), json, text
+
+  // Connections
+  std::uint64_t max_connections = 1024;
+  std::uint64_t max_header_bytes = 32 * kKiB;  ///< all header fields together, with the request line
+  std::uint64_t max_target_bytes = 8 * kKiB;   ///< path and query
+  std::uint64_t max_json_bytes = 1 * kMiB;     ///< a JSON body
+  std::uint64_t max_script_bytes = 16 * kMiB;  ///< a script sent to /v1/run
+  std::uint64_t max_frame_bytes = 1 * kMiB;    ///< a WebSocket message
+  Milliseconds header_timeout{
+      10'000};  ///< from the first byte of a request to the end of its headers; also the TLS handshake
+  Milliseconds body_timeout{30'000};   ///< without a byte of a body
+  Milliseconds idle_timeout{75'000};   ///< of a connection between requests
+  Milliseconds write_timeout{30'000};  ///< a peer that takes nothing; also the patience with a lossless reader
+  Milliseconds keepalive{15'000};      ///< between signs of life in long answers; also the WebSocket ping
+
+  // Sessions and commands
+  std::uint64_t max_sessions = 1000;
+  std::uint64_t max_commands = 512;             ///< that live at the same time
+  std::uint64_t max_ended_commands = 1000;      ///< that are kept with their output
+  Milliseconds ended_command_ttl{3'600'000};    ///< how long they are kept at most
+  Milliseconds max_wait{3'600'000};             ///< longest `wait_ms` and other long poll; a longer one is cut to it
+  Milliseconds kill_grace{2'000};               ///< from SIGTERM to SIGKILL, where the request does not say
+  Milliseconds exit_drain{150};                 ///< from a leader's end to its `exit` record while a pipe is still open
+  Milliseconds idempotency_window{86'400'000};  ///< how long a client's command id starts at most one command
+  std::uint64_t idempotency_ids = 100'000;      ///< how many ids are remembered
+  std::uint64_t stdin_bytes = 1 * kMiB;         ///< queued input of one command
+
+  // Output
+  std::uint64_t keep_bytes = 8 * kMiB;        ///< of one command's output in memory, where the request does not say
+  std::uint64_t output_memory = 64 * kMiB;    ///< of all commands' output in memory
+  std::uint64_t spool_bytes = 1 * kGiB;       ///< of all commands' output in data_dir
+  std::uint64_t max_output_bytes = 1 * kMiB;  ///< a stream in the result of a WAIT, where the request does not say
+
+  // Process
+  Milliseconds drain_timeout{10'000};       ///< to end everything after SIGTERM
+  std::uint64_t memory_guard_percent = 95;  ///< of the container's memory; 0: off
+  std::uint64_t spawn_threads = 4;
+  std::uint64_t disk_threads = 2;
+
+  // From the command line only
+  bool help = false;                  ///< --help: print `settings_help` and stop; the rest was not checked
+  std::vector<std::string> workload;  ///< what follows `--`
+};
+
+/// What defaults depend on.
+struct Surroundings {
+  bool is_init = false;        ///< PID 1
+  std::string host_name;       ///< gethostname(2)
+  std::string working_folder;  ///< absolute
+  bool has_workspace = false;  ///< /workspace is a folder
+};
+[[nodiscard]] Surroundings look_around();
+
+/// Reads the environment (environ(7)), then `arguments` (without the program's name and a subcommand). Errors:
+/// invalid_field, with a sentence for the terminal.
+[[nodiscard]] Result<Settings> read_settings(std::span<const char* const> arguments, const char* const* environment,
+                                             const Surroundings& surroundings);
+
+/// The settings part of `skiffd --help`, for a terminal of `width` columns.
+[[nodiscard]] std::string settings_help(std::size_t width);
+
+/// docs/settings.md. A test compares the committed file; SKIFF_UPDATE_DOCS=1 makes that test write it.
+[[nodiscard]] std::string settings_markdown();
+
+}  // namespace skiff::runtime

@@ -1,0 +1,38 @@
+#include <netdb.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+/* For the fully static skiffd only. libcrypto and Asio refer to glibc's name resolution and to dlopen, which in a
+   static program need the shared libraries of the very glibc it was built with: in somebody else's image they crash or
+   hang. skiffd uses neither (it listens on address literals and loads no modules), so these definitions take their
+   place, drop some 150 KB of resolver, and make any use that creeps in fail plainly. */
+
+int getaddrinfo(const char* restrict name, const char* restrict service, const struct addrinfo* restrict hints,
+                struct addrinfo** restrict result) {
+  (void)name, (void)service, (void)hints;
+  *result = NULL;
+  return EAI_FAIL;
+}
+
+void freeaddrinfo(struct addrinfo* list) {
+  (void)list;
+}
+
+int getnameinfo(const struct sockaddr* restrict address, socklen_t length, char* restrict host, socklen_t host_size,
+                char* restrict service, socklen_t service_size, int flags) {
+  (void)address, (void)length, (void)host, (void)host_size, (void)service, (void)service_size, (void)flags;
+  return EAI_FAIL;
+}
+
+struct hostent* gethostbyname(const char* name) {
+  (void)name;
+  return NULL;
+}
+
+/* libc.a's own dlopen is part of every static program, so it can't be defined again: the linker renames the calls
+   (--wrap=dlopen). */
+void* __wrap_dlopen(const char* file, int mode);  /* NOLINT(bugprone-reserved-identifier): the linker's name */
+void* __wrap_dlopen(const char* file, int mode) { /* NOLINT(bugprone-reserved-identifier) */
+  (void)file, (void)mode;
+  return NULL;
+}

@@ -1,0 +1,43 @@
+"""The released skiffd runs in any image: it needs no loader, no library and none of glibc's plug-ins, and it is small."""
+
+import os
+import pathlib
+import subprocess
+
+MAX_BYTES = 8_000_000
+BINARY = pathlib.Path(os.environ["SKIFFD"])
+
+
+def told_by(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_it_is_linked_statically_and_stripped():
+    told = told_by("file", "--brief", BINARY)
+    assert "statically linked" in told and "stripped" in told and "not stripped" not in told, told
+    segments = told_by("readelf", "--program-headers", "--wide", BINARY)
+    assert "INTERP" not in segments and "DYNAMIC" not in segments, segments
+
+
+def test_its_stack_and_relocations_are_protected():
+    segments = told_by("readelf", "--program-headers", "--wide", BINARY)
+    assert "GNU_RELRO" in segments
+    (stack,) = [line for line in segments.splitlines() if "GNU_STACK" in line]
+    assert "RWE" not in stack
+
+
+def test_it_is_small():
+    assert BINARY.stat().st_size <= MAX_BYTES
+
+
+def test_it_holds_none_of_glibcs_name_services():
+    # What reads this file would load shared libraries of one glibc version at run time.
+    content = BINARY.read_bytes()
+    for name in (b"/etc/nsswitch.conf", b"libnss_"):
+        assert name not in content, name
+
+
+def test_it_runs_with_nothing_around_it(tmp_path):
+    done = subprocess.run([BINARY, "version"], env={}, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("skiffd "), done
+    assert done.stderr == ""

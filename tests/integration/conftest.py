@@ -1,0 +1,66 @@
+"""Fixtures of the integration tests. SKIFFD is the binary; what SKIFFD_WRAPPER holds goes before it."""
+
+import os
+import pathlib
+import signal
+import tempfile
+
+import pytest
+
+from agent import Agent, binary
+
+TEST_SECONDS = 180
+
+
+def pytest_configure(config):
+    if not os.path.exists(binary()):
+        raise pytest.UsageError(f"SKIFFD={binary()} does not exist")
+
+
+@pytest.fixture
+def tmp_path():
+    """A folder that is gone after the test, in place of pytest's, which stays: what a failure needs is printed."""
+    with tempfile.TemporaryDirectory(prefix="skiff-", ignore_cleanup_errors=True) as folder:
+        yield pathlib.Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def watchdog():
+    """No test hangs: whatever it waits for, it fails after three minutes."""
+
+    def too_long(_signal, _frame):
+        raise TimeoutError(f"the test took more than {TEST_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(TEST_SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def start_agent(tmp_path):
+    """Starts agents with given arguments; at the end each must have left nothing behind and stop with status 0."""
+    agents = []
+
+    def start(*arguments, **options):
+        folder = tmp_path / f"agent{len(agents)}"
+        folder.mkdir()
+        agent = Agent(folder, *arguments, **options)
+        agents.append(agent)
+        return agent
+
+    yield start
+    errors = []
+    for agent in agents:
+        try:
+            agent.finish()
+        except Exception as error:  # every agent must be ended before the first failure is told
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture
+def agent(start_agent):
+    return start_agent()

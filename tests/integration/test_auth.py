@@ -1,0 +1,240 @@
+"""Who may do what: tokens, scopes, signed tokens, Host and Origin, and that no credential ever comes back."""
+
+import base64
+import json
+import re
+import subprocess
+import time
+
+import pytest
+import websockets
+
+from wire import query
+
+READ, RUN = ("GET", "/v1/sessions"), ("POST", "/v1/commands")
+
+
+def b64url(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class Signer:
+    """Ed25519 keys and tokens made with the openssl command line."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.private, self.public = folder / "private.pem", folder / "public.pem"
+        self._openssl("genpkey", "-algorithm", "ed25519", "-out", self.private)
+        self._openssl("pkey", "-in", self.private, "-pubout", "-out", self.public)
+
+    def _openssl(self, *arguments):
+        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=20)
+
+    def token(self, header=None, **claims):
+        """A signed token for box-1, valid ten minutes; a claim None is left out."""
+        header = {"alg": "EdDSA", "typ": "JWT", **(header or {})}
+        claims = {"aud": "box-1", "exp": int(time.time()) + 600, "scope": "exec", **claims}
+        claims = {name: value for name, value in claims.items() if value is not None}
+        text = ".".join(b64url(json.dumps(part).encode()) for part in (header, claims))
+        (self.folder / "text").write_text(text)
+        self._openssl("pkeyutl", "-sign", "-rawin", "-inkey", self.private, "-in", self.folder / "text",
+                      "-out", self.folder / "signature")
+        return text + "." + b64url((self.folder / "signature").read_bytes())
+
+
+@pytest.fixture
+def signer(tmp_path):
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    return Signer(folder)
+
+
+@pytest.fixture
+def signed(start_agent, signer):
+    """An agent that knows a static token (for cleaning up) and a public key."""
+    return start_agent("--public-key", signer.public, "--sandbox-id", "box-1")
+
+
+def status(agent, token, route=READ, json=None):
+    if json is None and route != READ and route[0] == "POST":
+        json = {"command": "true"}
+    return agent.request(*route, token=token, json=json).status
+
+
+def test_a_credential_is_asked_for_before_anything_else(agent):
+    paths = agent.request("GET", "/openapi.json").json()["paths"]
+    assert len(paths) > 15
+    nobody = {"Authorization": None}
+    for path, methods in paths.items():
+        if path in ("/healthz", "/readyz"):
+            continue
+        concrete = re.sub(r"\{[^}]*\}", "x", path)
+        known = {m.upper() for m in methods if m in ("get", "put", "post", "patch", "delete", "head")}
+        for method in known | {"PROPFIND"}:
+            answer = agent.request(method, concrete, headers=nobody, body=b"{" if method in ("POST", "PUT") else None)
+            assert answer.status == 401, (method, path, answer)
+            assert answer.headers["WWW-Authenticate"].startswith("Bearer"), (method, path)
+    agent.request("GET", "/no/such/path", headers=nobody).problem(401, "unauthenticated")
+    big = agent.stream("POST", "/v1/commands", headers={**nobody, "Content-Length": str(1 << 30)})
+    with big:
+        assert big.status == 401  # before a byte of the body was sent
+
+
+def test_with_a_credential_the_same_gives_404_and_405(agent):
+    agent.request("GET", "/no/such/path").problem(404, "not_found")
+    agent.request("PROPFIND", "/v1/sessions").problem(405, "method_not_allowed")
+
+
+@pytest.mark.parametrize("value", ["Bearer wrong", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "", "Bearer a b"])
+def test_a_wrong_authorization_is_401(agent, value):
+    answer = agent.request("GET", "/v1/sessions", headers={"Authorization": value})
+    answer.problem(401, "unauthenticated")
+    assert "wrong" not in answer.text
+
+
+def test_a_token_with_a_wrong_end_or_a_piece_of_it_is_401(agent):
+    for token in (agent.token + "0", agent.token[:-1], agent.token.upper() + "A", agent.token + "\t0"):
+        assert status(agent, token) == 401, token
+
+
+def test_x_skiff_token_replaces_the_header_that_a_proxy_strips(agent):
+    answer = agent.request("GET", "/v1/sessions", headers={"Authorization": None, "X-Skiff-Token": agent.token})
+    assert answer.status == 200
+    answer = agent.request("GET", "/v1/sessions", headers={"Authorization": None, "X-Skiff-Token": "wrong"})
+    assert answer.status == 401
+
+
+def test_a_websocket_client_without_headers_sends_the_token_as_a_subprotocol(agent):
+    bearer = "skiff.bearer." + b64url(agent.token.encode())
+    nobody = {"Authorization": None}
+    with agent.ws("/v1/connect", ["skiff.v1.json", bearer], nobody) as ws:
+        assert ws.subprotocol == "skiff.v1.json"
+    with agent.ws("/v1/connect", [bearer], nobody) as ws:
+        assert ws.subprotocol is None  # never echoed
+    for protocols in (["skiff.v1.json"], ["skiff.bearer." + b64url(b"wrong")], ["skiff.bearer.%%"]):
+        with pytest.raises((websockets.InvalidStatusCode, websockets.InvalidMessage)) as refusal:
+            agent.ws("/v1/connect", protocols, nobody)
+        assert refusal.value.status_code == 401
+
+
+def test_a_scope_limits_what_a_token_may_do(start_agent, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("reader read\nrunner exec\nboth read,exec\nboss admin\nall\n")
+    agent = start_agent("--token-file", tokens, credential=False)
+    assert status(agent, "reader") == 200
+    refused = agent.request(*RUN, json={"command": "true"}, token="reader")
+    refused.problem(403, "insufficient_scope")
+    for token in ("runner", "both", "all"):
+        assert status(agent, token, RUN) == 200, token
+    for token in ("both", "all"):
+        assert status(agent, token) == 200, token
+    if "/v1/init" in agent.request("GET", "/openapi.json", token="all").json()["paths"]:  # for `admin` alone
+        for token in ("reader", "runner"):
+            assert agent.request("POST", "/v1/init", json={}, token=token).status == 403, token
+    with pytest.raises(websockets.InvalidStatusCode) as refusal:
+        agent.ws(query("/v1/sessions/default/run", command="true"), token="reader")
+    assert refusal.value.status_code == 403
+
+
+def test_a_token_bound_to_a_session_opens_no_other(start_agent, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("all\nbound read,exec mine\n")
+    agent = start_agent("--token-file", tokens, credential=False)
+    for sid in ("mine", "other"):
+        assert agent.request("PUT", f"/v1/sessions/{sid}", json={}, token="all").status in (200, 201)
+    assert status(agent, "bound", ("POST", "/v1/sessions/mine/commands")) == 200
+    assert status(agent, "bound", ("GET", "/v1/sessions/mine")) == 200
+    for route in (("POST", "/v1/sessions/other/commands"), ("GET", "/v1/sessions/other"), RUN,
+                  ("GET", "/v1/sessions/other/commands")):
+        body = {"command": "true"} if route[0] == "POST" else None
+        assert agent.request(*route, token="bound", json=body).status in (403, 404), route
+
+
+def test_a_token_that_was_signed_for_this_sandbox_is_accepted(signed, signer):
+    assert status(signed, signer.token(), RUN) == 200
+    assert status(signed, signer.token(scope="read")) == 200
+    assert status(signed, signer.token(scope="read"), RUN) == 403
+    assert status(signed, signer.token(scope="read exec"), RUN) == 200
+    assert status(signed, signer.token(aud=["other", "box-1"]), RUN) == 200
+
+
+@pytest.mark.parametrize("claims", [
+    {"exp": 1_000_000_000}, {"exp": None}, {"exp": "soon"}, {"aud": "box-2"}, {"aud": None}, {"aud": ["box-2"]},
+    {"nbf": 4_000_000_000},
+], ids=str)
+def test_a_signed_token_with_wrong_claims_is_401(signed, signer, claims):
+    assert status(signed, signer.token(**claims)) == 401
+
+
+@pytest.mark.parametrize("header", [{"alg": "none"}, {"alg": "HS256"}, {"alg": "eddsa"}, {"alg": "RS256"},
+                                    {"crit": ["x"], "x": 1}], ids=str)
+def test_a_signed_token_with_another_algorithm_is_401(signed, signer, header):
+    token = signer.token(header=header)
+    assert status(signed, token) == 401
+    if header["alg" if "alg" in header else "crit"] == "none":
+        assert status(signed, token.rpartition(".")[0] + ".") == 401
+
+
+def test_a_signed_token_without_a_scope_may_at_most_read(signed, signer):
+    assert status(signed, signer.token(scope=None), RUN) in (401, 403)
+    assert status(signed, signer.token(scope="unheard-of"), RUN) in (401, 403)
+
+
+def test_a_tampered_signed_token_is_401(signed, signer):
+    header, claims, signature = signer.token().split(".")
+    other = b64url(json.dumps({"aud": "box-1", "exp": 4_000_000_000, "scope": "admin"}).encode())
+    flipped = ("A" if signature[0] != "A" else "B") + signature[1:]
+    for token in (f"{header}.{other}.{signature}", f"{header}.{claims}.{flipped}", f"{header}.{claims}.",
+                  f"{header}.{claims}", f"{header}.{claims}.{signature}.x", f"{header}..{signature}", "..",
+                  f"{header}.{claims}.{signature[:-4]}"):
+        assert status(signed, token) == 401, token
+
+
+def test_a_token_signed_with_another_key_is_401(signed, tmp_path):
+    folder = tmp_path / "foreign"
+    folder.mkdir()
+    assert status(signed, Signer(folder).token()) == 401
+
+
+def test_an_unknown_host_is_421_unless_it_is_allowed(start_agent):
+    agent = start_agent("--allowed-host", "box.example")
+    for host in ("evil.example", f"evil.example:{agent.port}", "127.0.0.1.evil.example"):
+        agent.request("GET", "/v1/sessions", headers={"Host": host}).problem(421, "host_not_allowed")
+    for host in ("localhost", f"localhost:{agent.port}", "127.0.0.1", agent.host, f"[::1]:{agent.port}", "box.example"):
+        assert agent.request("GET", "/v1/sessions", headers={"Host": host}).status == 200, host
+
+
+def test_a_foreign_origin_can_neither_change_anything_nor_open_a_websocket(start_agent):
+    agent = start_agent("--allowed-origin", "https://app.example")
+    for origin in ("http://evil.example", "null", f"https://{agent.host}", "https://app.example.evil.example"):
+        refused = agent.request(*RUN, json={"command": "true"}, headers={"Origin": origin})
+        refused.problem(403, "origin_not_allowed")
+        with pytest.raises(websockets.InvalidStatusCode) as refusal:
+            agent.ws("/v1/connect", headers={"Origin": origin})
+        assert refusal.value.status_code == 403
+    for origin in (f"http://{agent.host}", "https://app.example"):
+        assert agent.request(*RUN, json={"command": "true"}, headers={"Origin": origin}).status == 200, origin
+        with agent.ws("/v1/connect", headers={"Origin": origin}):
+            pass
+
+
+def test_no_credential_comes_back_in_an_answer_or_in_the_log(start_agent, signer):
+    agent = start_agent("--public-key", signer.public, "--sandbox-id", "box-1")
+    wrong, signed = "wrong-token-b1946ac9", signer.token()
+    answers = [
+        agent.request("GET", "/v1/sessions", token=wrong),
+        agent.request("GET", f"/v1/sessions/nope?token={wrong}"),
+        agent.request("GET", "/v1/sessions/nope", token=signed),
+        agent.request("POST", "/v1/commands", json={"comand": "x"}),
+        agent.request("GET", "/no/such/route"),
+        agent.request("GET", "/v1/sessions/default"),
+        agent.request("GET", "/metrics"),
+    ]
+    for answer in answers:
+        everything = answer.text + str(answer.headers.items())
+        for secret in (agent.token, signed):
+            assert secret not in everything, answer
+    assert wrong not in answers[0].text
+    assert agent.terminate() == 0
+    for secret in (agent.token, wrong, signed, signed.split(".")[2]):
+        assert secret not in agent.log()

@@ -1,0 +1,207 @@
+"""Starting skiffd: its line, its settings, what it refuses, the ways to give a credential, `skiffd health`."""
+
+import os
+import re
+import socket
+import subprocess
+
+import pytest
+
+from agent import command_line, environment
+from waiting import until
+
+
+def skiffd(*arguments, env=None, cwd=None, seconds=30):
+    return subprocess.run(command_line(*arguments), env=environment(**(env or {})), cwd=cwd, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=seconds, text=True)
+
+
+def refused(*arguments, env=None, cwd=None):
+    """Checks that it does not start, says why on stderr and nothing on stdout; returns what it said."""
+    done = skiffd(*arguments, env=env, cwd=cwd)
+    assert done.returncode not in (0, None) and done.returncode > 0, done
+    assert done.stdout == "" and done.stderr.strip(), done
+    return done.stderr, done.returncode
+
+
+def test_one_line_on_stdout_says_where_it_listens(agent):
+    assert re.fullmatch(r"skiffd listening on http://127\.0\.0\.1:[1-9]\d*", agent.line)
+    assert agent.request("GET", "/healthz").status == 200
+    assert agent.terminate() == 0
+    assert agent.process.stdout.read() == b""
+
+
+def test_health_and_readiness_need_no_credential(agent):
+    for path in ("/healthz", "/readyz"):
+        assert agent.request("GET", path, headers={"Authorization": None}).status == 200
+
+
+def test_help_lists_every_setting_with_its_variable():
+    done = skiffd("--help")
+    assert done.returncode == 0, done
+    for flag in ("--listen", "--root", "--data-dir", "--token-file", "--token-sha256", "--public-key", "--sandbox-id",
+                 "--print-token", "--allow-unauthenticated", "--allowed-host", "--allowed-origin", "--env-deny"):
+        assert re.search(re.escape(flag) + r"\b", done.stdout), flag
+    for variable in ("SKIFF_LISTEN", "SKIFF_ROOT", "SKIFF_TOKEN_FILE", "SKIFF_PUBLIC_KEY", "SKIFF_SANDBOX_ID"):
+        assert re.search(variable + r"\b", done.stdout), variable
+    for word in ("health", "install", "version"):
+        assert word in done.stdout
+
+
+def test_version_is_the_same_on_the_command_line_and_over_http(agent):
+    done = skiffd("version")
+    assert done.returncode == 0
+    version = re.search(r"\d+\.\d+\.\d+", done.stdout).group()
+    answer = agent.request("GET", "/v1/version")
+    assert answer.status == 200 and answer.json()["version"] == version
+
+
+@pytest.mark.parametrize("arguments, named", [
+    (["--no-such-flag"], "--no-such-flag"),
+    (["--listen", "nonsense", "--allow-unauthenticated"], "nonsense"),
+    (["--listen", "127.0.0.1:99999", "--allow-unauthenticated"], "99999"),
+    (["no-such-subcommand"], "no-such-subcommand"),
+    (["--token-sha256", "abc"], "sha256"),
+])
+def test_a_bad_flag_ends_it_with_status_2_and_a_line_that_names_it(arguments, named, tmp_path):
+    said, status = refused(*arguments, cwd=tmp_path)
+    assert status == 2, said
+    assert named in said
+
+
+@pytest.mark.parametrize("arguments, named", [
+    (["--root", "/no/such/folder", "--allow-unauthenticated"], "/no/such/folder"),
+    (["--token-file", "/no/such/token"], "/no/such/token"),
+    (["--public-key", "/no/such/key"], "/no/such/key"),
+])
+def test_a_missing_file_is_named(arguments, named, tmp_path):
+    said, _ = refused("--listen", "127.0.0.1:0", *arguments, cwd=tmp_path)
+    assert named in said
+
+
+def test_without_a_credential_it_refuses_and_says_what_to_set(tmp_path):
+    said, _ = refused("--listen", "127.0.0.1:0", cwd=tmp_path)
+    assert "--token-file" in said or "SKIFF_TOKEN" in said
+    assert "--print-token" in said
+
+
+def test_an_empty_token_file_is_no_credential(tmp_path):
+    (tmp_path / "token").write_text("\n\n")
+    refused("--listen", "127.0.0.1:0", "--token-file", tmp_path / "token", cwd=tmp_path)
+
+
+def test_print_token_makes_a_token_and_prints_it_once_with_a_curl_line(start_agent):
+    agent = start_agent("--print-token", credential=False)
+
+    def printed():
+        return re.search(r"curl [^\n]*", agent.log() + agent.line)
+
+    # Wherever it is printed, it is on one of the two streams, together with a line to paste.
+    line = until(printed, what="a curl line on stderr").group()
+    token = re.search(r"Bearer ([A-Za-z0-9._~+/=-]+)", line).group(1)
+    assert len(token) >= 20
+    assert agent.request("GET", "/v1/sessions", token=token).status == 200
+    assert agent.request("GET", "/v1/sessions", token=token + "x").status == 401
+
+
+def test_settings_come_from_variables_too_and_a_flag_wins(start_agent, tmp_path):
+    root = tmp_path / "other"
+    root.mkdir()
+    agent = start_agent(credential=False, env={"SKIFF_TOKEN": "from-the-environment", "SKIFF_ROOT": root})
+    answer = agent.request("POST", "/v1/commands", json={"command": "pwd; env"}, token="from-the-environment")
+    assert answer.status == 200, answer
+    out = answer.json()["stdout"]
+    assert out.splitlines()[0] == str(agent.root)  # --root was given as well
+    assert "from-the-environment" not in out and "SKIFF_" not in out
+
+
+def test_the_root_can_come_from_a_variable_alone(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    with subprocess.Popen(command_line("--listen", "127.0.0.1:0", "--allow-unauthenticated"), cwd=tmp_path,
+                          env=environment(SKIFF_ROOT=root), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            url = process.stdout.readline().decode().split()[-1]
+            done = subprocess.run(["curl", "-sS", "-m", "20", "--data-binary", "pwd", url + "/v1/run"], timeout=30,
+                                  capture_output=True, text=True)
+            assert done.stdout == f"{root}\n", done
+        finally:
+            process.terminate()
+            assert process.wait(15) == 0
+
+
+def test_only_the_digest_of_a_token_need_be_known(start_agent):
+    digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"  # of "test"
+    agent = start_agent("--token-sha256", digest, credential=False)
+    assert agent.request("GET", "/v1/sessions", token="test").status == 200
+    assert agent.request("GET", "/v1/sessions", token=digest).status == 401
+
+
+def test_allow_unauthenticated_warns_and_serves_everybody(start_agent):
+    agent = start_agent("--allow-unauthenticated", credential=False)
+    answer = agent.request("POST", "/v1/commands", json={"command": "echo hi"}, headers={"Authorization": None})
+    assert answer.status == 200 and answer.json()["stdout"] == "hi\n"
+    until(lambda: re.search("unauthenticated|without (a )?(credential|authentication)", agent.log(), re.I),
+          what="a warning in the log")
+
+
+def test_several_listeners_serve_the_same_agent_and_unix_sockets_work(start_agent, tmp_path):
+    path = tmp_path / "skiff.sock"
+    agent = start_agent("--listen", f"unix:{path}")
+    until(path.exists)
+    done = subprocess.run(["curl", "-sS", "-m", "20", "--unix-socket", str(path),
+                           "-H", f"Authorization: Bearer {agent.token}",
+                           "--data-binary", "echo over unix", "http://localhost/v1/run"],
+                          capture_output=True, text=True, timeout=30)
+    assert done.stdout == "over unix\n", done
+    assert agent.request("GET", "/healthz").status == 200
+
+
+def test_a_unix_socket_alone_is_enough(start_agent, tmp_path):
+    agent = start_agent(listen=f"unix:{tmp_path}/only.sock")
+    assert agent.run("echo hi")["stdout"] == "hi\n"
+    assert agent.terminate() == 0
+    assert not os.path.exists(f"{tmp_path}/only.sock")
+
+
+def test_a_unix_socket_left_by_a_killed_agent_is_taken_over(start_agent, tmp_path):
+    path = tmp_path / "left.sock"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+        left.listen()
+    agent = start_agent(listen=f"unix:{path}")
+    assert agent.run("echo hi")["stdout"] == "hi\n"
+
+
+def test_a_port_that_is_taken_is_told(tmp_path):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        address = f"127.0.0.1:{holder.getsockname()[1]}"
+        said, _ = refused("--listen", address, "--allow-unauthenticated", cwd=tmp_path)
+    assert address in said and re.search("in use", said, re.I)
+
+
+def test_health_asks_a_running_agent_and_fails_for_none(start_agent):
+    agent = start_agent()
+    assert skiffd("health", env={"SKIFF_LISTEN": agent.host}).returncode == 0
+    assert agent.terminate() == 0
+    done = skiffd("health", env={"SKIFF_LISTEN": agent.host})
+    assert done.returncode not in (0, None), done
+    assert done.stderr.strip()
+
+
+def test_install_copies_a_binary_that_works(tmp_path):
+    done = skiffd("install", tmp_path)
+    assert done.returncode == 0, done
+    copy = tmp_path / "skiffd"
+    assert os.access(copy, os.X_OK)
+    assert subprocess.run([copy, "version"], capture_output=True, timeout=20).returncode == 0
+
+
+def test_logs_are_json_lines_when_stderr_is_no_terminal(agent):
+    import json
+
+    agent.run("echo hi")
+    for line in agent.log().splitlines():
+        assert isinstance(json.loads(line), dict), line

@@ -1,0 +1,221 @@
+"""Talking to a running command: stdin, the terminal's size, signals."""
+
+import base64
+import json
+import threading
+
+import pytest
+
+import proc
+from waiting import until
+
+
+def stdin(agent, cid, data=b"", **fields):
+    text = "&".join(f"{name}={value}" for name, value in fields.items())
+    return agent.request("POST", f"/v1/commands/{cid}/stdin?{text}", body=data)
+
+
+def signal(agent, cid, name, **fields):
+    return agent.request("POST", f"/v1/commands/{cid}/signal", json={"signal": name, **fields})
+
+
+def printed(agent, cid, pattern):
+    answer = agent.request("POST", "/v1/sessions/default/wait", json={
+        "for": {"output": {"command": cid, "pattern": pattern}}, "timeout_ms": 20_000})
+    assert answer.status == 200 and answer.json()["met"] is True, answer
+
+
+def test_stdin_is_empty_and_closed_by_default(agent):
+    assert agent.run("cat; echo over")["stdout"] == "over\n"
+
+
+def test_stdin_given_at_once_is_read_to_its_end(agent):
+    assert agent.run("cat", stdin="text ä\n")["stdout"] == "text ä\n"
+    every = bytes(range(256))
+    done = agent.run("cat", stdin_base64=base64.b64encode(every).decode())
+    assert base64.b64decode(done["stdout_base64"]) == every
+    big = "0123456789" * 50_000
+    assert agent.run("cat | wc -c", stdin=big)["stdout"].strip() == "500000"
+    assert agent.run("exec true", stdin=big)["exit_code"] == 0  # never read: no harm
+
+
+def test_stdin_that_is_kept_open_takes_pieces_until_its_end(agent):
+    cid = agent.start("cat", stdin_open=True, stdin="first ")["id"]
+    assert stdin(agent, cid, b"second ").status == 204
+    assert stdin(agent, cid, b"third", eof="true").status == 204
+    assert agent.ended(cid)["exit_code"] == 0
+    assert b"".join(event["data"].encode() for event in agent.output(cid)
+                    if event["type"] == "output") == b"first second third"
+    stdin(agent, cid, b"late").problem(409)
+
+
+def test_writing_to_a_closed_stdin_is_told(agent):
+    cid = agent.start("sleep 300")["id"]
+    stdin(agent, cid, b"x").problem(409, "stdin_closed")
+    cid = agent.start("sleep 300", stdin_open=True)["id"]
+    assert stdin(agent, cid, eof="true").status == 204
+    stdin(agent, cid, b"x").problem(409, "stdin_closed")
+
+
+def test_an_offset_makes_a_repeated_write_exact(agent):
+    cid = agent.start("cat", stdin_open=True)["id"]
+    assert stdin(agent, cid, b"hello ", offset=0).status == 204
+    assert stdin(agent, cid, b"world", offset=6).status == 204
+    repeated = stdin(agent, cid, b"world", offset=6)  # the answer was lost, say
+    assert repeated.status in (204, 409)
+    assert stdin(agent, cid, b"x", offset=100).status == 409
+    assert stdin(agent, cid, b"!", offset=11, eof="true").status == 204
+    events = agent.output(cid)
+    assert "".join(event["data"] for event in events if event["type"] == "output") == "hello world!"
+
+
+def test_a_write_that_does_not_fit_waits_and_holds_nobody_up(agent):
+    cid = agent.start("echo up; while [ ! -e go ]; do sleep 0.02; done; wc -c", stdin_open=True)["id"]
+    answers = []
+    writer = threading.Thread(target=lambda: answers.append(stdin(agent, cid, b"x" * 3_000_000, eof="true").status))
+    writer.start()
+    for number in range(20):
+        assert agent.run(f"echo {number}")["stdout"] == f"{number}\n"
+    assert answers == []
+    (agent.root / "go").touch()
+    writer.join(60)
+    assert answers == [204]
+    printed(agent, cid, "3000000")
+
+
+def test_a_write_to_a_command_that_never_reads_ends_with_the_command(agent):
+    cid = agent.start("sleep 300", stdin_open=True)["id"]
+    answers = []
+    writer = threading.Thread(target=lambda: answers.append(stdin(agent, cid, b"x" * 1_000_000).status))
+    writer.start()
+    assert agent.run("echo others go on")["exit_code"] == 0
+    assert signal(agent, cid, "SIGKILL").status == 204
+    writer.join(60)
+    assert answers and answers[0] in (404, 409, 410), answers
+
+
+def test_input_to_a_terminal_is_typed(agent):
+    cid = agent.start("cat", tty={"cols": 80, "rows": 24}, stdin_open=True)["id"]
+    assert stdin(agent, cid, b"hello\n").status == 204
+    printed(agent, cid, "hello\r\nhello")  # the echo, and what cat says
+    assert stdin(agent, cid, eof="true").status == 204
+    assert agent.ended(cid)["exit_code"] == 0
+
+
+def test_a_terminal_is_resized_and_told_so(agent):
+    cid = agent.start("trap 'stty size' WINCH; echo up; while :; do sleep 0.05; done",
+                      tty={"cols": 80, "rows": 24})["id"]
+    printed(agent, cid, "up")
+    answer = agent.request("POST", f"/v1/commands/{cid}/resize", json={"cols": 132, "rows": 50})
+    assert answer.status == 204
+    printed(agent, cid, "50 132")
+    for size in ({"cols": 0, "rows": 1}, {"cols": 100_000, "rows": 1}, {"cols": "80", "rows": 24}):
+        agent.request("POST", f"/v1/commands/{cid}/resize", json=size).problem(400)
+
+
+def test_only_a_terminal_has_a_size(agent):
+    cid = agent.start("sleep 300")["id"]
+    agent.request("POST", f"/v1/commands/{cid}/resize", json={"cols": 80, "rows": 24}).problem(409, "not_a_terminal")
+
+
+def test_a_signal_that_ends_a_command_is_its_cause(agent):
+    for name in ("SIGTERM", "SIGKILL", "SIGINT", "SIGUSR1"):
+        cid = agent.start(argv=["sleep", "300"])["id"]
+        assert signal(agent, cid, name).status == 204
+        shown = agent.ended(cid)
+        assert (shown["cause"], shown["signal"], shown["exit_code"]) == ("signaled", name, None)
+
+
+def test_a_signal_can_be_caught(agent):
+    cid = agent.start("trap 'echo got; exit 6' USR1; echo up; while :; do sleep 0.05; done")["id"]
+    printed(agent, cid, "up")
+    assert signal(agent, cid, "SIGUSR1").status == 204
+    shown = agent.ended(cid)
+    assert (shown["cause"], shown["exit_code"]) == ("exited", 6)
+
+
+def family(agent):
+    """A shell, a child in its group, and a child in a session of its own: (command id, leader, sleep, daemon)."""
+    script = "sleep 300 & echo $! > near; setsid sleep 301 & echo $! > far; echo up; "
+    script += "trap 'echo usr1' USR1; while :; do wait; done"
+    started = agent.start(script)
+    printed(agent, started["id"], "up")
+    until(lambda: [proc.name(pid) for pid in agent.strays()].count("sleep") == 2)
+    sleeps = {line.split()[-1]: pid for pid, line in agent.strays().items() if line.startswith("sleep")}
+    return started["id"], started["pid"], sleeps["300"], sleeps["301"]
+
+
+def test_a_signal_reaches_its_target_and_no_more(agent):
+    for target, dead, living in (("leader", "l", "nf"), ("group", "ln", "f"), ("tree", "lnf", "")):
+        cid, *pids = family(agent)
+        names = dict(zip("lnf", pids))
+        assert signal(agent, cid, "SIGKILL", target=target).status == 204
+        until(lambda: not any(proc.alive(names[one]) for one in dead), what=f"the end of {dead} by {target}")
+        assert all(proc.alive(names[one]) for one in living), target
+        agent.request("DELETE", f"/v1/commands/{cid}")
+        until(lambda: not agent.strays(), what="the end of the family")
+
+
+def test_kill_and_term_reach_the_tree_by_default_and_others_the_leader(agent):
+    for name in ("SIGKILL", "SIGTERM"):
+        cid, *_ = family(agent)
+        assert signal(agent, cid, name).status == 204
+        until(lambda: not agent.strays(), what=f"the end of the tree by {name}")
+    cid, leader, near, far = family(agent)
+    assert signal(agent, cid, "SIGUSR1").status == 204  # the leader traps it, the sleeps would die of it
+    printed(agent, cid, "usr1")
+    assert all(proc.alive(pid) for pid in (leader, near, far))
+
+
+def test_interrupt_reaches_the_group_by_default(agent):
+    cid = agent.start("/usr/bin/python3 -c 'import time; print(1, flush=True); time.sleep(300)'; exit 7")["id"]
+    printed(agent, cid, "1")
+    assert signal(agent, cid, "SIGINT").status == 204
+    assert agent.ended(cid)["state"] == "ended"
+
+
+def test_interrupt_on_a_terminal_is_typed(agent):
+    cid = agent.start("trap 'echo shell' INT; sleep 300; echo after", tty={"cols": 80, "rows": 24})["id"]
+    until(lambda: "sleep" in [proc.name(pid) for pid in agent.strays()])
+    assert signal(agent, cid, "SIGINT").status == 204
+    assert agent.ended(cid)["state"] == "ended"
+    events = agent.output(cid)
+    text = "".join(event["data"] for event in events if event["type"] == "output")
+    assert "^C" in text and "shell" in text and "after" in text
+
+
+def test_a_signal_that_is_ignored_escalates(agent):
+    cid = agent.start("trap '' TERM; echo up; while :; do sleep 0.05; done")["id"]
+    printed(agent, cid, "up")
+    assert signal(agent, cid, "SIGTERM", escalate_after_ms=200, escalate_to="SIGKILL").status == 204
+    shown = agent.ended(cid)
+    assert (shown["signal"], shown["cause"]) == ("SIGKILL", "killed_by_client")
+
+
+def test_no_escalation_follows_when_the_first_signal_was_enough(agent):
+    cid = agent.start(argv=["sleep", "300"])["id"]
+    assert signal(agent, cid, "SIGTERM", escalate_after_ms=200).status == 204
+    shown = agent.ended(cid)
+    assert (shown["signal"], shown["cause"]) == ("SIGTERM", "signaled")
+    assert agent.run("sleep 0.4; echo others are well")["stdout"] == "others are well\n"
+
+
+def test_a_signal_to_an_ended_command_is_told(agent):
+    cid = agent.run("true")["id"]
+    signal(agent, cid, "SIGTERM").problem(409, "command_ended")
+
+
+@pytest.mark.parametrize("body", [{"signal": "SIGNOPE"}, {"signal": 9999}, {}, {"signal": "SIGTERM", "target": "x"}],
+                         ids=json.dumps)
+def test_a_signal_that_does_not_exist_is_refused(agent, body):
+    cid = agent.start("sleep 300")["id"]
+    agent.request("POST", f"/v1/commands/{cid}/signal", json=body).problem(400)
+    assert agent.request("GET", f"/v1/commands/{cid}").json()["state"] == "running"
+
+
+def test_a_stopped_command_is_killed_all_the_same(agent):
+    started = agent.start(argv=["sleep", "300"])
+    assert signal(agent, started["id"], "SIGSTOP").status == 204
+    until(lambda: proc.status(started["pid"], "State").startswith("T"))
+    assert agent.request("DELETE", f"/v1/commands/{started['id']}").status == 204
+    until(lambda: not proc.alive(started["pid"]))

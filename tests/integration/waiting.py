@@ -1,0 +1,29 @@
+"""Waits on conditions, each with a deadline: nothing in this suite sleeps and hopes."""
+
+import time
+
+
+def until(condition, seconds=15.0, what=None):
+    """Asks `condition()` until it answers something true, and returns that; fails after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what or getattr(condition, '__name__', 'condition')}")
+        time.sleep(0.005)
+
+
+def until_still(value, same=8, seconds=30.0, every=0.03):
+    """Asks `value()` until it gave the same answer `same` times in a row, and returns that answer."""
+    deadline = time.monotonic() + seconds
+    last, count = value(), 1
+    while count < same:
+        if time.monotonic() > deadline:
+            raise AssertionError(f"still changing after {seconds} s: {last!r}")
+        time.sleep(every)
+        now = value()
+        count = count + 1 if now == last else 1
+        last = now
+    return last

@@ -1,0 +1,179 @@
+#include "runtime/settings.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skiff::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const Surroundings kHere{.is_init = false, .host_name = "pod-7", .working_folder = "/home/me", .has_workspace = false};
+
+Result<Settings> read(std::vector<const char*> arguments, std::vector<const char*> environment = {},
+                      const Surroundings& surroundings = kHere) {
+  environment.push_back(nullptr);
+  return read_settings(arguments, environment.data(), surroundings);
+}
+
+std::string refusal(std::vector<const char*> arguments, std::vector<const char*> environment = {}) {
+  const auto settings = read(std::move(arguments), std::move(environment));
+  return settings ? "" : settings.error().message;
+}
+
+TEST(SkiffdSettings, HaveDefaultsThatFitTheirSurroundings) {
+  const auto plain = read({});
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_THAT(plain->listen, ElementsAre("127.0.0.1:7070"));
+  EXPECT_EQ(plain->root, "/home/me");
+  EXPECT_EQ(plain->sandbox_id, "pod-7");
+  EXPECT_EQ(plain->data_dir, "");
+  EXPECT_FALSE(plain->help);
+
+  Surroundings pod = kHere;
+  pod.is_init = true;
+  pod.has_workspace = true;
+  const auto in_pod = read({}, {}, pod);
+  ASSERT_TRUE(in_pod);
+  EXPECT_THAT(in_pod->listen, ElementsAre("0.0.0.0:7070"));
+  EXPECT_EQ(in_pod->root, "/workspace");
+}
+
+TEST(SkiffdSettings, AreReadFromVariablesAndFlags) {
+  const auto settings = read(
+      {"--listen", "0.0.0.0:0", "--listen=unix:/run/skiff.sock", "--root", "sub/dir", "--data-dir", "/data",
+       "--kill-grace", "5s", "--keep-bytes=1MiB", "--print-token", "--", "server", "--port", "80"},
+      {"SKIFF_LISTEN=1.2.3.4:5", "SKIFF_SANDBOX_ID=box-1", "SKIFF_TOKEN=secret", "SKIFF_KILL_GRACE=7s",
+       "SKIFF_ENV_DENY=AWS_*,SECRET", "SKIFF_MAX_SESSIONS=5", "SKIFF_PUBLIC_KEY=pem", "SKIFF_PUBLIC_KEY_FILE=a,b"});
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_THAT(settings->listen, ElementsAre("0.0.0.0:0", "unix:/run/skiff.sock"));
+  EXPECT_EQ(settings->root, "/home/me/sub/dir");
+  EXPECT_EQ(settings->data_dir, "/data");
+  EXPECT_EQ(settings->kill_grace, 5s);
+  EXPECT_EQ(settings->keep_bytes, 1048576U);
+  EXPECT_TRUE(settings->print_token);
+  EXPECT_THAT(settings->workload, ElementsAre("server", "--port", "80"));
+  EXPECT_EQ(settings->sandbox_id, "box-1");
+  EXPECT_EQ(settings->token, "secret");
+  EXPECT_THAT(settings->env_deny, ElementsAre("AWS_*", "SECRET"));
+  EXPECT_EQ(settings->max_sessions, 5U);
+  EXPECT_EQ(settings->public_key_pem, "pem");
+  EXPECT_THAT(settings->public_key_files, ElementsAre("a", "b"));
+}
+
+TEST(SkiffdSettings, DoNotStumbleOverWhatKubernetesSetsForAServiceCalledSkiff) {
+  EXPECT_EQ(refusal({}, {"SKIFF_PORT=tcp://10.96.1.1:7070", "SKIFF_SERVICE_HOST=10.96.1.1", "SKIFF_SERVICE_PORT=7070",
+                         "SKIFF_PORT_7070_TCP=tcp://10.96.1.1:7070", "SKIFF_PORT_7070_TCP_PROTO=tcp",
+                         "SKIFF_SERVICE_PORT_HTTP=7070"}),
+            "");
+}
+
+TEST(SkiffdSettings, AreRefusedWhenTheyDoNotFitTogether) {
+  EXPECT_THAT(refusal({"--tls-cert", "a"}), HasSubstr("--tls-key is missing"));
+  EXPECT_THAT(refusal({"--tls-key", "a"}), HasSubstr("--tls-cert is missing"));
+  EXPECT_EQ(refusal({"--tls-key", "a", "--tls-cert", "b"}), "");
+  EXPECT_THAT(refusal({"--keep-bytes", "128MiB"}), HasSubstr("--output-memory"));
+  EXPECT_THAT(refusal({"--shell", "bash"}), HasSubstr("expected an absolute path"));
+  EXPECT_EQ(refusal({"--max-connections", "0"}), "--max-connections \"0\": expected a number from 1 to 100000");
+  EXPECT_EQ(refusal({"--lisen", "x"}), "unknown flag --lisen: did you mean --listen?");
+  EXPECT_EQ(refusal({}, {"SKIFF_LOG_LEVEL=loud"}),
+            "SKIFF_LOG_LEVEL \"loud\": expected one of debug, info, warning, error");
+}
+
+TEST(SkiffdSettings, NeedARootAndAnIdThatCanBeFound) {
+  Surroundings nowhere = kHere;
+  nowhere.working_folder.clear();
+  EXPECT_THAT(read({}, {}, nowhere).error().message, HasSubstr("--root"));
+  EXPECT_THAT(read({"--root", "sub"}, {}, nowhere).error().message, HasSubstr("absolute"));
+  EXPECT_TRUE(read({"--root", "/w"}, {}, nowhere));
+  Surroundings nameless = kHere;
+  nameless.host_name.clear();
+  EXPECT_THAT(read({}, {}, nameless).error().message, HasSubstr("--sandbox-id"));
+  EXPECT_TRUE(read({"--sandbox-id", "x"}, {}, nameless));
+}
+
+TEST(SkiffdSettings, GiveHelpWhateverElseIsWrong) {
+  const auto settings = read({"--nonsense", "--help"}, {"SKIFF_LOG_LEVEL=loud"});
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(settings->help);
+  const auto workload = read({"--", "tool", "--help"});
+  ASSERT_TRUE(workload);
+  EXPECT_FALSE(workload->help);
+}
+
+TEST(SkiffdSettings, AreAllInTheHelp) {
+  for (const std::size_t width : {60U, 100U}) {
+    const std::string help = settings_help(width);
+    std::istringstream lines{help};
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+    for (const char* words :
+         {"--listen ADDR:PORT", "  SKIFF_TOKEN", "--memory-guard-percent N", "Credentials:", "Output:"}) {
+      EXPECT_THAT(help, HasSubstr(words));
+    }
+    EXPECT_THAT(help, Not(HasSubstr("--no-")));
+  }
+  EXPECT_THAT(settings_help(200), HasSubstr("default 8MiB; SKIFF_KEEP_BYTES]"));
+}
+
+TEST(SkiffdSettings, HaveDefaultsWithinTheirRanges) {
+  // Every default is given back as a value: it must be accepted.
+  std::istringstream lines{settings_markdown()};
+  int checked = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `--")) continue;
+    std::vector<std::string> cells;
+    for (std::size_t at = 0; at < line.size();) {
+      const std::size_t end = std::min(line.find(" | ", at), line.size());
+      cells.push_back(line.substr(at, end - at));
+      at = end + 3;
+    }
+    ASSERT_GE(cells.size(), 5U) << line;
+    const std::string& text = cells[3];
+    if (text.size() < 3 || text.front() != '`') continue;
+    const std::string flag = cells[0].substr(3, cells[0].size() - 4) + "=" + text.substr(1, text.size() - 2);
+    EXPECT_EQ(refusal({flag.c_str()}), "") << flag;
+    ++checked;
+  }
+  EXPECT_GT(checked, 30);
+}
+
+TEST(SkiffdSettings, HaveFlagAndVariableOfTheSameName) {
+  std::istringstream lines{settings_markdown()};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `--")) continue;
+    const std::string flag = line.substr(5, line.find('`', 5) - 5);
+    std::string variable = "SKIFF_";
+    for (const char c : flag) variable += c == '-' ? '_' : static_cast<char>(c - 'a' + 'A');
+    if (flag == "token-sha256") variable = "SKIFF_TOKEN_SHA256";
+    if (flag == "public-key") variable = "SKIFF_PUBLIC_KEY_FILE";
+    EXPECT_THAT(line, HasSubstr("| `" + variable + "` |"));
+  }
+}
+
+TEST(SkiffdSettings, AreDocumentedAsTheyAre) {
+  const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../docs/settings.md";
+  if (std::getenv("SKIFF_UPDATE_DOCS") != nullptr) std::ofstream{path} << settings_markdown();
+  std::ifstream file{path};
+  const std::string committed{std::istreambuf_iterator<char>{file}, {}};
+  EXPECT_EQ(committed, settings_markdown()) << "run this test with SKIFF_UPDATE_DOCS=1 and commit docs/settings.md";
+}
+
+TEST(Surroundings, AreThoseOfThisProcess) {
+  const Surroundings here = look_around();
+  EXPECT_FALSE(here.is_init);
+  EXPECT_EQ(here.working_folder, std::filesystem::current_path().string());
+  EXPECT_FALSE(here.host_name.empty());
+}
+
+}  // namespace
+}  // namespace skiff::runtime
