@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace skiff::bench {
+
+/// The command line: `load MODE --name value ...`.
+struct Options {
+  std::string mode;
+  std::uint16_t port = 0;
+  std::string token;  ///< sent as a bearer credential when not empty
+  std::string path = "/v1/sessions/default/commands";
+  std::string body;               ///< JSON of a POST; without one it is a GET
+  std::string command;            ///< bulk over WebSocket: the shell line for /run
+  std::string form = "octet";     ///< bulk: octet, ndjson, ws-binary, ws-json
+  std::string pattern = "bytes";  ///< bulk: bytes, text, lines, zero
+  std::uint64_t bytes = 0;        ///< bulk: how many must come
+  std::string expect;             ///< requests: what each answer's body must contain
+  unsigned clients = 1;           ///< requests: connections; flood: streams; 1..1000
+  unsigned count = 200;           ///< first-byte: how often
+  double seconds = 1;             ///< requests, flood: how long, 0.05..60
+  bool background = false;        ///< flood: nobody reads
+};
+
+/// Throws Failure.
+Options read_options(int argc, char** argv);
+
+// One function a mode; each prints one JSON object and throws Failure when a byte or an answer is not what it must be.
+void run_requests(const Options& options);
+void run_first_byte(const Options& options);
+void run_bulk(const Options& options);
+void run_flood(const Options& options);
+void run_selftest();
+
+}  // namespace skiff::bench

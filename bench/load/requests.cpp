@@ -1,0 +1,111 @@
+// The same request again and again on N keep-alive connections, one outstanding on each; one thread, epoll.
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "bench/load/http.hpp"
+#include "bench/load/options.hpp"
+#include "bench/load/socket.hpp"
+
+namespace skiff::bench {
+
+namespace {
+
+struct Connection {
+  explicit Connection(std::uint16_t port) : socket(port) {}
+  Socket socket;
+  ResponseParser response;
+  std::string body;
+  double sent = 0;
+};
+
+void check_answer(const Connection& connection, const Options& options) {
+  if (connection.response.status() != 200 || connection.body.find(options.expect) == std::string::npos) {
+    throw Failure("an answer without " + options.expect + ": " + connection.response.head() + connection.body);
+  }
+}
+
+}  // namespace
+
+void run_requests(const Options& options) {
+  const std::string request = request_text(options, options.path, options.body);
+  const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
+  std::deque<Connection> connections;
+  for (unsigned i = 0; i < options.clients; ++i) {
+    Connection& connection = connections.emplace_back(options.port);
+    epoll_event event{.events = EPOLLIN, .data = {.ptr = &connection}};
+    ::epoll_ctl(epoll, EPOLL_CTL_ADD, connection.socket.fd(), &event);
+  }
+
+  // A fifth of the time again before the measurement: threads, caches and pools as they are in use.
+  std::vector<double> latencies;
+  latencies.reserve(1 << 20);
+  const double warm = now_us() + options.seconds * 0.2e6;
+  const double end = warm + options.seconds * 1e6;
+  double cpu_before = 0, measured_from = 0;
+  const auto send = [&](Connection& connection) {
+    connection.body.clear();
+    connection.response.reset();
+    connection.sent = now_us();
+    connection.socket.send(request);
+  };
+  std::for_each(connections.begin(), connections.end(), send);
+
+  std::array<char, 65536> buffer;
+  std::array<epoll_event, 64> events;
+  std::size_t outstanding = connections.size();
+  while (outstanding > 0) {
+    const int ready = ::epoll_wait(epoll, events.data(), static_cast<int>(events.size()), 20'000);
+    if (ready <= 0) {
+      throw Failure("no answer for 20 s");
+    }
+    for (int i = 0; i < ready; ++i) {
+      auto& connection = *static_cast<Connection*>(events[static_cast<std::size_t>(i)].data.ptr);
+      const std::size_t got = connection.socket.receive(buffer);
+      if (got == 0) {
+        throw Failure("the server closed a connection");
+      }
+      const std::size_t used = connection.response.feed({buffer.data(), got},
+                                                        [&](std::string_view piece) { connection.body.append(piece); });
+      if (used != got) {
+        throw Failure("more came than the answer");
+      }
+      if (!connection.response.done()) {
+        continue;
+      }
+      const double now = now_us();
+      check_answer(connection, options);
+      if (now >= warm && measured_from == 0) {
+        measured_from = now;
+        cpu_before = own_cpu_seconds();
+      } else if (now < end && measured_from > 0) {
+        latencies.push_back(now - connection.sent);
+      }
+      if (now < end) {
+        send(connection);
+      } else {
+        --outstanding;
+      }
+    }
+  }
+  ::close(epoll);
+  const std::size_t count = latencies.size();
+  if (count == 0) {
+    throw Failure("not one answer in the time");
+  }
+  const double measured = (end - measured_from) / 1e6;
+  const double p50 = percentile(latencies, 0.5), p99 = percentile(latencies, 0.99);
+  std::printf("{\"count\":%zu,\"rate\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%.1f,\"client_cpu_us\":%.2f}\n",
+              count, static_cast<double>(count) / measured, p50, p99, latencies.back(),
+              (own_cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(count));
+}
+
+}  // namespace skiff::bench

@@ -1,0 +1,142 @@
+"""The rows of the table: which figure is compared with which, and what it must reach."""
+
+import statistics
+from dataclasses import dataclass
+
+Samples = dict[str, list[dict]]  # probe -> one entry a round: its figures, or {"error": "..."}
+
+
+@dataclass
+class Row:
+    group: str
+    title: str
+    unit: str
+    subject: tuple[str, str]                  # probe, figure
+    yardstick: tuple[str, str] | None = None
+    against: str = ""                         # the yardstick's name in the table
+    most: float | None = None                 # of the ratio, where there is a yardstick; else of the figure
+    least: float | None = None
+    absolute: bool = False                    # the target is of the figure although there is a yardstick
+
+
+def ratio(group, title, unit, subject, yardstick, against, most=None, least=None) -> Row:
+    return Row(group, title, unit, subject, yardstick, against, most, least)
+
+
+def figure(group, title, unit, subject, most=None, least=None, yardstick=None, against="") -> Row:
+    return Row(group, title, unit, subject, yardstick, against, most, least, absolute=True)
+
+
+def all_rows() -> list[Row]:
+    rows = [
+        figure("spawn", "spawn call, caller blocked, p50", "us", ("skiff.call", "call_p50_us"), most=40,
+               yardstick=("bare.call", "call_p50_us"), against="bare clone"),
+    ]
+    for name, title in (("heap", "with a 500 MB heap"), ("files", "with 10,000 open files"),
+                        ("no-clone3", "with clone3 filtered away")):
+        rows.append(ratio("spawn", f"spawn call {title}", "us", (f"skiff.call.{name}", "call_p50_us"),
+                          ("skiff.call", "call_p50_us"), "itself without", most=1.2))
+
+    sh = "WAIT `sh -c true`"
+    rows += [
+        ratio("wait", f"{sh}, 1 client, p50", "us", ("skiff.wait.1", "p50_us"), ("bare.wait.1", "p50_us"),
+              "bare server", most=1.1),
+        ratio("wait", f"{sh}, 1 client, p99", "us", ("skiff.wait.1", "p99_us"), ("bare.wait.1", "p99_us"),
+              "bare server", most=1.0),
+        ratio("wait", f"{sh}, 1 client, p50", "us", ("skiff.wait.1", "p50_us"), ("floor.spawn", "p50_us"),
+              "bare spawn", most=0.4),
+    ]
+    for clients in (8, 32):
+        rows += [
+            ratio("wait", f"{sh}, {clients} clients", "/s", (f"skiff.wait.{clients}", "rate"),
+                  (f"bare.wait.{clients}", "rate"), "bare server", least=0.97),
+            ratio("wait", f"{sh}, {clients} clients, p99", "us", (f"skiff.wait.{clients}", "p99_us"),
+                  (f"skiff.wait.{clients}", "p50_us"), "own p50", most=2.0),
+        ]
+    for clients in (1, 8, 32):
+        rows.append(ratio("wait", f"WAIT tiny static program, {clients} client{'s' if clients > 1 else ''}", "/s",
+                          (f"skiff.tiny.{clients}", "rate"), (f"bare.tiny.{clients}", "rate"), "bare server",
+                          least=0.95))
+
+    for name, title in (("tiny", "tiny static program"), ("sh", "`sh -c 'echo hi'`")):
+        rows.append(ratio("stream", f"first byte of STREAM, {title}, p50", "us", (f"skiff.first.{name}", "p50_us"),
+                          (f"bare.first.{name}", "p50_us"), "bare server", most=1.2))
+
+    forms = (("octet", "HTTP octet-stream"), ("ws-binary", "WebSocket binary"))
+    for form, title in forms:
+        rows += [
+            ratio("bulk", f"{title}, 256 KiB writer", "MB/s", (f"skiff.{form}.writer", "mb_per_s"),
+                  ("bare.octet.writer", "mb_per_s"), "bare server", least=1.1),
+            ratio("bulk", f"{title}, 256 KiB writer", "MB/s", (f"skiff.{form}.writer", "mb_per_s"),
+                  ("floor.pipe.writer", "mb_per_s"), "bare pipe", least=0.65),
+            ratio("bulk", f"{title}, `head -c`", "MB/s", (f"skiff.{form}.head", "mb_per_s"),
+                  ("bare.octet.head", "mb_per_s"), "bare server"),
+            ratio("bulk", f"{title}, `head -c`", "MB/s", (f"skiff.{form}.head", "mb_per_s"),
+                  ("floor.pipe.head", "mb_per_s"), "bare pipe", least=0.65),
+        ]
+    for form, title, binary in (("ndjson", "NDJSON", "octet"), ("ws-json", "WebSocket JSON", "ws-binary")):
+        for pattern, what in (("bytes", "binary data"), ("text", "text")):
+            rows.append(ratio("bulk", f"{title}, {what}", "MB/s", (f"skiff.{form}.{pattern}", "mb_per_s"),
+                              (f"skiff.{binary}.writer", "mb_per_s"), "own binary", least=0.7))
+
+    for how, title in (("lines", "1,000,000 lines, 4 KiB a write"), ("each", "1,000,000 lines, one write each")):
+        for form in ("octet", "ndjson"):
+            rows.append(ratio("lines", f"{title}, {form}", "s", (f"skiff.{form}.{how}", "seconds"),
+                              (f"floor.cat.{how}", "seconds"), "`cat` on the pipe", most=1.5))
+        rows.append(figure("lines", f"{title}: events", "", (f"skiff.ndjson.{how}", "messages"), most=500_000))
+
+    rows += [
+        figure("http", "HTTP without a command, 64 connections", "/s", ("skiff.health.64", "rate"), least=100_000,
+               yardstick=("bare.health.64", "rate"), against="bare server"),
+        ratio("http", "HTTP without a command, 1 connection, p50", "us", ("skiff.health.1", "p50_us"),
+              ("bare.health.1", "p50_us"), "bare server"),
+    ]
+    for name, title in (("flood", "64 floods, read"), ("flood.background", "64 floods, background")):
+        for what, most in (("p99", 20), ("max", 200)):
+            rows.append(figure("flood", f"health under {title}, {what}", "ms", (f"skiff.{name}", f"{what}_ms"), most,
+                               yardstick=("bare.flood", f"{what}_ms"), against="bare server, read"))
+    rows += [
+        figure("memory", "RSS, idle", "MB", ("skiff.idle", "rss_mb"), 2.5, yardstick=("bare.idle", "rss_mb"),
+               against="bare server"),
+        figure("memory", "per idle session", "KiB", ("skiff.sessions", "kib_each"), 1),
+        figure("memory", "per idle WebSocket", "KiB", ("skiff.websockets", "kib_each"), 8),
+        figure("memory", "RSS with 100 live commands", "MB", ("skiff.live", "rss_mb"), 8,
+               yardstick=("bare.live", "rss_mb"), against="bare server"),
+        ratio("start", "start to accepting", "ms", ("skiff.start", "accepting_ms"), ("floor.true", "accepting_ms"),
+              "static C `true`", most=1.25),
+        figure("start", "start to first answer", "ms", ("skiff.start", "answered_ms"), 4,
+               yardstick=("bare.start", "answered_ms"), against="bare server"),
+        figure("size", "size of skiffd", "MB", ("skiff.size", "mb"), 6),
+    ]
+    return rows
+
+
+def of(samples: Samples, place: tuple[str, str] | None) -> list[float | None]:
+    """One value a round; None where that round failed."""
+    if place is None:
+        return []
+    return [entry.get(place[1]) for entry in samples.get(place[0], [])]
+
+
+def median(values: list) -> float | None:
+    present = [value for value in values if value is not None]
+    return statistics.median(present) if present else None
+
+
+def evaluate(row: Row, samples: Samples) -> dict:
+    """Ratios are taken round by round, so what slows a whole round down falls out of them."""
+    subject, yardstick = of(samples, row.subject), of(samples, row.yardstick)
+    ratios = [a / b for a, b in zip(subject, yardstick) if a is not None and b]
+    errors = [entry["error"] for place in (row.subject, row.yardstick) if place
+              for entry in samples.get(place[0], []) if "error" in entry]
+    judged = median(subject) if row.absolute else median(ratios)
+    met = None
+    if judged is not None and (row.most is not None or row.least is not None):
+        met = (row.most is None or judged <= row.most) and (row.least is None or judged >= row.least) and not errors
+    return {
+        "group": row.group, "title": row.title, "unit": row.unit, "against": row.against,
+        "skiff": median(subject), "yardstick": median(yardstick), "ratio": median(ratios),
+        "ratio_low": min(ratios, default=None), "ratio_high": max(ratios, default=None),
+        "most": row.most, "least": row.least, "absolute": row.absolute, "met": met,
+        "note": errors[0] if errors else "",
+    }
