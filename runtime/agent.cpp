@@ -89,7 +89,7 @@ void Agent::end_largest_command() {
 
 void Agent::kill_everything() const {
   for (const auto& session : registry.all()) {
-    for (const auto& command : session->commands()) sessions::signal_tree(command->tag(), SIGKILL);
+    for (const auto& command : session->commands()) command->kill(sessions::Cause::shutdown);
   }
 }
 

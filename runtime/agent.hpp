@@ -22,7 +22,7 @@ struct Agent {
 
   /// Ends every command with cause `shutdown`; from its start on nothing new begins and /readyz says 503.
   [[nodiscard]] Task<> drain();
-  /// SIGKILL to every process of every command, without waiting: the last thing before an exit that can't wait.
+  /// SIGKILL to every process of every command; a `drain` that waits out their graces ends then.
   void kill_everything() const;
 
   Executor executor;

@@ -30,6 +30,9 @@ constexpr int kWrongSettings = 2;
 /// When the commands are gone, their streams have this long to send their last records.
 constexpr std::chrono::milliseconds kLastResponses{3000};
 
+/// How long processes may take to be gone after a SIGKILL before the agent goes without them.
+constexpr std::chrono::milliseconds kAfterKill{2000};
+
 /// The signals that ask the agent to end. They are blocked everywhere and read here.
 class StopSignals {
  public:
@@ -112,20 +115,25 @@ struct Running {
   Agent& agent;
   protocol::HttpServer& server;
   StopSignals& signals;
-  int status = 0;
 };
 
 Task<> run_until_stopped(Running* running) {
   co_await running->signals.wait();
   log::info("stopping: commands are ended", {{"live", running->agent.supervisor.live}});
   // Clients still connect and learn from /readyz and 503 that this agent is leaving.
-  Deadline limit{running->agent.executor, [running] {
+  Deadline last{running->agent.executor, [] {
+                  log::warning("some processes can't be ended: the agent goes without them");
+                  std::_Exit(0);
+                }};
+  Deadline limit{running->agent.executor, [running, &last] {
+                   log::warning("commands are still there after --drain-timeout: they are killed");
                    running->agent.kill_everything();
-                   log::warning("some commands could not be ended in time (--drain-timeout)");
-                   std::_Exit(0);
+                   last.expires_after(kLastResponses + kAfterKill);
                  }};
   limit.expires_after(running->agent.settings.drain_timeout);
   co_await running->agent.drain();
+  limit.clear();
+  last.expires_after(kLastResponses + kAfterKill);
   running->server.drain();
   co_await running->server.drained(kLastResponses);
   co_await running->server.stop();
@@ -222,7 +230,7 @@ int serve(Settings settings, const InheritedLimits& inherited) {
   asio::co_spawn(executor, run_until_stopped(&running), asio::detached);
   io.run();
   log::info("stopped");
-  return running.status;
+  return 0;
 }
 
 }  // namespace skiff::runtime

@@ -217,7 +217,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   const auto drained = [&] {
     return std::ranges::all_of(self->pumps_, [](const auto& one) { return one->leader_drained(); });
   };
-  while (!self->reaped_ || self->killing_ || !(self->pumps_at_end() || (self->drain_over_ && drained()))) {
+  while (!self->reaped_ || self->kills_ > 0 || !(self->pumps_at_end() || (self->drain_over_ && drained()))) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
     co_await self->changed_.wait();
   }
@@ -228,7 +228,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
   self->changed_.notify_all();
 
-  while (!self->pumps_at_end() || self->killing_) {
+  while (!self->pumps_at_end() || self->kills_ > 0) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
     co_await self->changed_.wait();
   }
@@ -312,11 +312,8 @@ void Command::escalate(std::chrono::milliseconds delay, int signal) {
     if (over_) return;
     if (signal != SIGKILL) signal_tree(tag_, signal);
     if (!ending_) ending_ = Cause::killed_by_client;
-    if (killing_) return;
-    killing_ = true;
-    log_->stop_waiting();
-    const auto grace = signal == SIGKILL ? std::chrono::milliseconds{0} : supervisor_.limits.kill_grace;
-    supervisor_.tasks.spawn("kill", kill_tree(shared_from_this(), grace));
+    if (kills_ > 0) return;
+    begin_kill(signal == SIGKILL ? std::chrono::milliseconds{0} : supervisor_.limits.kill_grace);
   });
   escalation_->expires_after(delay);
 }
@@ -330,11 +327,21 @@ Result<> Command::resize(TerminalSize size) {
 void Command::end(Cause cause) {
   if (over_) return;
   if (!ending_) ending_ = cause;
-  if (state_ == State::starting || killing_) return;
-  killing_ = true;
+  if (state_ == State::starting || kills_ > 0) return;
+  begin_kill(spec_.kill_grace.value_or(supervisor_.limits.kill_grace));
+}
+
+void Command::kill(Cause cause) {
+  if (over_) return;
+  if (!ending_) ending_ = cause;
+  spec_.kill_grace = std::chrono::milliseconds{0};
+  if (state_ != State::starting) begin_kill(*spec_.kill_grace);
+}
+
+void Command::begin_kill(std::chrono::milliseconds grace) {
+  ++kills_;
   // Whoever holds the command up must not hold its end up.
   log_->stop_waiting();
-  const auto grace = spec_.kill_grace.value_or(supervisor_.limits.kill_grace);
   supervisor_.tasks.spawn("kill", kill_tree(shared_from_this(), grace));
 }
 
@@ -342,7 +349,7 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const bool verified = co_await end_tree(self->tag_, grace, self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
-  self->killing_ = false;
+  --self->kills_;
   if (!verified) {
     // Processes in uninterruptible sleep may hold the pipes for ever; nobody waits for that.
     for (auto& one : self->pumps_) one->abandon();

@@ -74,6 +74,8 @@ class Command : public std::enable_shared_from_this<Command> {
   /// Ends its tree, daemons included, with SIGTERM, its grace, SIGKILL. The first cause given is the one that is told.
   /// Safe to repeat.
   void end(Cause cause);
+  /// The same with SIGKILL at once, also when an `end` with its grace is under way.
+  void kill(Cause cause);
   /// Ends when nothing of it is left (see `over()`), or its processes can't be ended (uninterruptible sleep).
   [[nodiscard]] Task<> gone();
 
@@ -86,6 +88,7 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] static Task<> live(std::shared_ptr<Command> self, Launch launch);
   [[nodiscard]] static Task<> feed_input(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> pump(std::shared_ptr<Command> self, std::size_t index);
+  void begin_kill(std::chrono::milliseconds grace);
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
   [[nodiscard]] Result<Pipes> open_pipes();
   void leader_ended(const Reaped& reaped);
@@ -117,7 +120,7 @@ class Command : public std::enable_shared_from_this<Command> {
   SteadyTime started_steady_{};
   std::chrono::microseconds wall_{};
   State state_ = State::starting;
-  bool killing_ = false;
+  int kills_ = 0;  ///< `kill_tree`s under way
   bool drain_over_ = false;
   bool over_ = false;
 };

@@ -3,9 +3,9 @@
 import concurrent.futures
 import http.client
 import json
+import os
 import signal
 import threading
-import time
 
 import pytest
 
@@ -34,15 +34,13 @@ def test_five_hundred_commands_at_once_are_all_answered(agent):
 
 def test_no_exit_code_is_lost_or_swapped_beside_a_storm_of_orphans(agent):
     storm = agent.start("while [ ! -e calm ]; do (sleep 0.02 & exit 9) & (setsid true &); wait; done")
-    deadline = time.monotonic() + 45
+    each = 1250 if not os.environ.get("SKIFFD_SANITIZER") else 250  # by eight lanes: 10,000 of the real thing
     lock, counts = threading.Lock(), {"done": 0, "wrong": []}
 
     def client(lane):
         connection = http.client.HTTPConnection("127.0.0.1", agent.port, timeout=60)
-        for number in range(1250):
-            if time.monotonic() > deadline:
-                break
-            code = (lane * 1250 + number) % 256
+        for number in range(each):
+            code = (lane * each + number) % 256
             connection.request("POST", "/v1/commands", json.dumps({"argv": ["sh", "-c", f"exit {code}"]}),
                                agent.headers({"Content-Type": "application/json"}))
             response = connection.getresponse()
@@ -57,16 +55,13 @@ def test_no_exit_code_is_lost_or_swapped_beside_a_storm_of_orphans(agent):
         for job in [pool.submit(client, lane) for lane in range(8)]:
             job.result()
     (agent.root / "calm").touch()
-    print(f"{counts['done']} of 10,000 exit codes")
-    assert counts["done"] > 1000 and not counts["wrong"], counts["wrong"][:3]
+    assert counts == {"done": 8 * each, "wrong": []}
     assert agent.ended(storm["id"])["cause"] == "exited"
 
 
 def test_a_background_child_does_not_hold_the_answer_up(agent):
-    began = time.monotonic()
-    result = agent.run("sleep 300 & echo hi")
+    result = agent.run("sleep 300 & echo hi")  # the request's own limit is far below that
     assert result["stdout"] == "hi\n" and result["exit_code"] == 0 and result["output_complete"] is False
-    assert time.monotonic() - began < 60  # not 300
     assert agent.run("echo next")["stdout"] == "next\n"
     assert [line for line in agent.strays().values() if line == "sleep 300"]  # and it lives
 

@@ -161,7 +161,7 @@ TEST(SkiffdSettings, HaveFlagAndVariableOfTheSameName) {
 }
 
 TEST(SkiffdSettings, AreDocumentedAsTheyAre) {
-  const auto path = std::filesystem::path{__FILE__}.parent_path() / "../../docs/settings.md";
+  const std::filesystem::path path = SKIFF_SETTINGS_PAGE;
   if (std::getenv("SKIFF_UPDATE_DOCS") != nullptr) std::ofstream{path} << settings_markdown();
   std::ifstream file{path};
   const std::string committed{std::istreambuf_iterator<char>{file}, {}};
