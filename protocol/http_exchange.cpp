@@ -5,9 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include <boost/asio/this_coro.hpp>
+
 #include "protocol/http_connection.hpp"
 
 namespace skiff::protocol {
+namespace asio = boost::asio;
 namespace {
 
 Error misuse(std::string_view what) {
@@ -234,18 +237,22 @@ Task<Result<>> HttpExchange::finish(Headers trailers) {
 // --- the connection
 // ---------------------------------------------------------------------------------------------------
 
-Task<> HttpExchange::peer_closed() {
+Task<bool> HttpExchange::peer_closed() {
+  co_await asio::this_coro::throw_if_cancelled(false);
   HttpInput& input = connection_.input_;
   const std::size_t most = connection_.limits().header_bytes;
   while (!input.ended() && connection_.stream_.is_open()) {
     if (input.buffer().data().size() >= most) {
       // No room to look for the end behind what is already there: only a reset can still be seen.
-      auto broken = co_await connection_.stream_.broken();
-      co_return;
+      (void)co_await connection_.stream_.broken();
+      break;
     }
     auto filled = co_await input.fill(most, kForever);
-    if (!filled) co_return;
+    if (!filled) break;
   }
+  const auto state = co_await asio::this_coro::cancellation_state;
+  co_await asio::this_coro::throw_if_cancelled(true);
+  co_return state.cancelled() == asio::cancellation_type::none;
 }
 
 Task<Result<>> HttpExchange::upgrade(Headers headers, UpgradeHandler handler) {

@@ -79,9 +79,10 @@ class HttpExchange {
   [[nodiscard]] Task<Result<>> finish(Headers trailers = {});
 
   // --- the connection -----------------------------------------------------------------------------------------------
-  /// Ends when the peer has closed or reset the connection (a half-closed one counts as closed). What it sends
-  /// meanwhile is kept, up to a limit. Meant for `wait_for_something() || exchange.peer_closed()`.
-  [[nodiscard]] Task<> peer_closed();
+  /// True when the peer has closed or reset the connection (a half-closed one counts as closed), false when cancelled:
+  /// it throws nothing then, as that is how nearly every one of these ends. What the peer sends meanwhile is kept, up
+  /// to a limit. Meant to run beside the answer (base/beside.hpp).
+  [[nodiscard]] Task<bool> peer_closed();
 
   /// Sends "101 Switching Protocols" with these fields and arranges that `handler` gets the connection.
   [[nodiscard]] Task<Result<>> upgrade(Headers headers, UpgradeHandler handler);

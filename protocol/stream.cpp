@@ -157,6 +157,8 @@ Task<Result<>> Stream::State::wait(std::shared_ptr<State> self, Descriptor::wait
     if (!error) co_return Result<>{};
     const auto state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) {
+      const bool throws = co_await asio::this_coro::throw_if_cancelled();
+      if (!throws) co_return fail(Errc::cancelled, "the wait was cancelled");
       throw boost::system::system_error{asio::error::operation_aborted};
     }
     if (self->cancellations != cancellations || !self->descriptor.is_open()) co_return std::unexpected{closed_error()};

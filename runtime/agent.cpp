@@ -45,7 +45,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       registry{supervisor,
                {.root = settings.root,
                 .shell = settings.shell,
-                .env_deny = settings.env_deny,
+                .inherited = sessions::inheritable_environment(settings.env_deny),
                 .may_switch_user = !settings.allow_unauthenticated}},
       memory_guard{on,
                    sessions::MemoryGauge{},

@@ -42,8 +42,9 @@ Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
   return std::pair{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
 }
 
+/// Of one end of a pipe: the other keeps its own flags.
 void set_non_blocking(int fd) {
-  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  ::fcntl(fd, F_SETFL, O_NONBLOCK);
 }
 
 UniqueFd duplicate(const UniqueFd& fd) {
@@ -126,10 +127,8 @@ Result<Command::Pipes> Command::open_pipes() {
     stdin_inode_ = inode_of(pipes.child_in.get());
     return pipes;
   }
-  if (spec_.input.empty() && !spec_.input_open) {
-    pipes.child_in.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!pipes.child_in) return std::unexpected{system_error(errno, "open \"/dev/null\"")};
-  } else {
+  // Without input the child gets the spawner's /dev/null.
+  if (!spec_.input.empty() || spec_.input_open) {
     auto in = make_pipe();
     if (!in) return std::unexpected{in.error()};
     pipes.child_in = std::move(in->first);
@@ -186,7 +185,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
 
   const AnnouncedSpawn announced = supervisor.reaper.begin_spawn();
   request.announced = announced;
-  auto pid = co_await supervisor.spawner.spawn(std::move(request));
+  auto pid = co_await supervisor.spawner.spawn(std::move(request), supervisor.live == 1);
   if (!pid) {
     supervisor.reaper.conclude_spawn(announced);
     self->spawn_failed(std::move(pid.error()));

@@ -31,8 +31,8 @@ Session::Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground,
     : supervisor_{supervisor},
       ledger_{ledger},
       ground_{ground},
-      spec_{spec},
-      asked_for_{std::move(spec)},
+      spec_{std::make_shared<const SessionSpec>(std::move(spec))},
+      asked_for_{spec_},
       root_{std::move(root)},
       closing_{supervisor.executor},
       on_idle_{std::move(on_idle)} {
@@ -40,7 +40,7 @@ Session::Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground,
 }
 
 std::string Session::cwd() const {
-  return spec_.cwd ? join(root_, *spec_.cwd) : root_;
+  return spec_->cwd ? join(root_, *spec_->cwd) : root_;
 }
 
 Result<std::string> Session::path_below_root(const std::string& path) const {
@@ -53,8 +53,7 @@ Result<std::string> Session::path_below_root(const std::string& path) const {
 }
 
 std::size_t Session::live_commands() const noexcept {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(commands_, [](const auto& entry) { return !entry.second->over(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(order_, [](const auto& command) { return !command->over(); }));
 }
 
 Result<> Session::check_limits(const ResourceLimits& limits) const {
@@ -71,11 +70,11 @@ Result<> Session::check_limits(const ResourceLimits& limits) const {
 
 Result<Launch> Session::prepare(const CommandSpec& spec) const {
   Launch launch;
-  const std::string shell = spec_.shell.value_or(ground_.shell);
+  const std::string shell = spec_->shell.value_or(ground_.shell);
   if (spec.line) {
     if (has_nul(*spec.line)) return fail(Errc::invalid_field, "command holds a NUL byte", "/command");
     launch.argv = {shell};
-    if (spec_.login_shell) launch.argv.emplace_back("-l");
+    if (spec_->login_shell) launch.argv.emplace_back("-l");
     launch.argv.emplace_back("-c");
     if (spec.line->size() > kLongestArgument) {
       const std::string fd = std::to_string(SpawnRequest::kScriptFd);
@@ -94,7 +93,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
     launch.argv = spec.argv;
   }
 
-  std::optional<std::string> user = spec.user ? spec.user : spec_.user;
+  std::optional<std::string> user = spec.user ? spec.user : spec_->user;
   Credentials credentials = current_user();
   if (user) {
     auto found = look_up_user(*user);
@@ -112,10 +111,10 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   }
 
   Environment environment;
-  if (spec_.env_inherit) environment = inheritable_environment(ground_.env_deny);
-  for (const auto& name : spec_.env_unset) environment.erase(name);
-  apply(environment, spec_.env);
-  apply(environment, spec_.secret_env);
+  if (spec_->env_inherit) environment = ground_.inherited;
+  for (const auto& name : spec_->env_unset) environment.erase(name);
+  apply(environment, spec_->env);
+  apply(environment, spec_->secret_env);
   apply(environment, spec.env);
   apply(environment, spec.secret_env);
   if (!spec.traceparent.empty()) environment["TRACEPARENT"] = spec.traceparent;
@@ -146,8 +145,8 @@ Result<Session::Started> Session::start(CommandSpec spec) {
     return fail(Errc::too_many_commands,
                 std::to_string(supervisor_.live) + " commands are running, which is the limit (--max-commands)");
   }
-  if (!spec.timeout) spec.timeout = spec_.default_timeout;
-  if (spec.limits == ResourceLimits{}) spec.limits = spec_.limits;
+  if (!spec.timeout) spec.timeout = spec_->default_timeout;
+  if (spec.limits == ResourceLimits{}) spec.limits = spec_->limits;
   if (auto possible = check_limits(spec.limits); !possible) return std::unexpected{possible.error()};
   auto launch = prepare(spec);
   if (!launch) return std::unexpected{launch.error()};
@@ -158,8 +157,8 @@ Result<Session::Started> Session::start(CommandSpec spec) {
     ledger_.record(id(), spec.id, std::move(fingerprint));
   }
   auto command = std::make_shared<Command>(supervisor_, id(), std::move(spec));
-  commands_.emplace(command->id(), command);
-  order_.push_back(command->id());
+  order_.push_back(command);
+  commands_.emplace(command->id(), std::prev(order_.end()));
   command->launch(std::move(*launch));
   supervisor_.tasks.spawn("watch", watch(shared_from_this(), command));
   return Started{std::move(command), false};
@@ -170,29 +169,29 @@ Task<> Session::watch(std::shared_ptr<Session> self, std::shared_ptr<Command> co
   co_await command->gone();
   self->touch();
   self->supervisor_.retention.add([weak = std::weak_ptr{self}, id = command->id()] {
-    if (const auto session = weak.lock()) {
-      session->commands_.erase(id);
-      std::erase(session->order_, id);
-    }
+    if (const auto session = weak.lock()) session->forget(id);
   });
 }
 
 Result<std::shared_ptr<Command>> Session::find(const std::string& id) const {
   if (!is_valid_id(id)) return fail(Errc::invalid_id, "a command id must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}");
-  if (const auto found = commands_.find(id); found != commands_.end()) return found->second;
-  if (ledger_.find(spec_.id, id)) {
+  if (const auto found = commands_.find(id); found != commands_.end()) return *found->second;
+  if (ledger_.find(spec_->id, id)) {
     return fail(Errc::command_forgotten, "command \"" + id + "\" was run and is no longer kept");
   }
-  return fail(Errc::command_not_found, "no command \"" + id + "\" in session \"" + spec_.id + "\"");
+  return fail(Errc::command_not_found, "no command \"" + id + "\" in session \"" + spec_->id + "\"");
 }
 
 std::vector<std::shared_ptr<Command>> Session::commands() const {
-  std::vector<std::shared_ptr<Command>> list;
-  list.reserve(order_.size());
-  for (const auto& one : order_) {
-    if (const auto found = commands_.find(one); found != commands_.end()) list.push_back(found->second);
-  }
-  return list;
+  return {order_.begin(), order_.end()};
+}
+
+void Session::forget(const std::string& id) {
+  const auto found = commands_.find(id);
+  if (found == commands_.end()) return;
+  const auto place = found->second;
+  commands_.erase(found);
+  order_.erase(place);  // last: it holds the id that the entry was found by
 }
 
 Task<Result<>> Session::erase(std::string id) {
@@ -200,8 +199,7 @@ Task<Result<>> Session::erase(std::string id) {
   auto found = find(id);
   if (!found) co_return std::unexpected{found.error()};
   const std::shared_ptr<Command> command = *found;
-  commands_.erase(id);
-  std::erase(order_, id);
+  forget(id);
   command->end(Cause::killed_by_client);
   co_await command->gone();
   co_return Result<>{};
@@ -209,37 +207,37 @@ Task<Result<>> Session::erase(std::string id) {
 
 Result<> Session::patch(const SessionPatch& patch) {
   touch();
+  auto spec = std::make_shared<SessionSpec>(*spec_);
   if (patch.limits) {
     if (auto possible = check_limits(*patch.limits); !possible) return possible;
-    spec_.limits = *patch.limits;
+    spec->limits = *patch.limits;
   }
   if (patch.labels) {
     for (const auto& [key, value] : *patch.labels) {
       if (value) {
-        spec_.labels[key] = *value;
+        spec->labels[key] = *value;
       } else {
-        spec_.labels.erase(key);
+        spec->labels.erase(key);
       }
     }
   }
-  if (patch.idle_timeout) {
-    spec_.idle_timeout = *patch.idle_timeout;
-    watch_idleness();
-  }
-  if (patch.default_timeout) spec_.default_timeout = *patch.default_timeout;
+  if (patch.idle_timeout) spec->idle_timeout = *patch.idle_timeout;
+  if (patch.default_timeout) spec->default_timeout = *patch.default_timeout;
   if (patch.env) {
-    for (const auto& [key, value] : *patch.env) spec_.env[key] = value;
+    for (const auto& [key, value] : *patch.env) spec->env[key] = value;
   }
-  if (patch.cwd) spec_.cwd = *patch.cwd;
+  if (patch.cwd) spec->cwd = *patch.cwd;
+  spec_ = std::move(spec);
+  if (patch.idle_timeout) watch_idleness();
   return {};
 }
 
 void Session::watch_idleness() {
   idle_.reset();
-  if (!spec_.idle_timeout) return;
+  if (!spec_->idle_timeout) return;
   idle_.emplace(supervisor_.executor, [this] {
     if (live_commands() > 0) touch();
-    const auto due = last_used_ + *spec_.idle_timeout;
+    const auto due = last_used_ + *spec_->idle_timeout;
     const auto now = std::chrono::steady_clock::now();
     if (due <= now) {
       on_idle_();
@@ -247,7 +245,7 @@ void Session::watch_idleness() {
       idle_->expires_after(std::chrono::ceil<std::chrono::milliseconds>(due - now));
     }
   });
-  idle_->expires_after(*spec_.idle_timeout);
+  idle_->expires_after(*spec_->idle_timeout);
 }
 
 Task<> Session::close(Cause cause) {
@@ -268,7 +266,7 @@ Task<> Session::closing() {
 
 std::vector<ProcessInfo> Session::processes() const {
   std::vector<ProcessInfo> all;
-  for (const auto& [id, command] : commands_) {
+  for (const auto& command : order_) {
     auto some = command->processes();
     std::ranges::move(some, std::back_inserter(all));
   }

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -56,18 +57,18 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   /// What the agent gives to every session.
   struct Ground {
-    std::string root;   ///< absolute
-    std::string shell;  ///< absolute path of the default shell
-    std::vector<std::string> env_deny;
+    std::string root;       ///< absolute
+    std::string shell;      ///< absolute path of the default shell
+    Environment inherited;  ///< what commands get of the agent's environment
     bool may_switch_user = true;
   };
   /// `on_idle` is called from the reactor when the idle timeout is over.
   Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
           std::function<void()> on_idle);
 
-  [[nodiscard]] const std::string& id() const noexcept { return spec_.id; }
-  [[nodiscard]] const SessionSpec& spec() const noexcept { return spec_; }
-  [[nodiscard]] const SessionSpec& asked_for() const noexcept { return asked_for_; }
+  [[nodiscard]] const std::string& id() const noexcept { return spec_->id; }
+  [[nodiscard]] const SessionSpec& spec() const noexcept { return *spec_; }
+  [[nodiscard]] const SessionSpec& asked_for() const noexcept { return *asked_for_; }
   [[nodiscard]] const std::string& root() const noexcept { return root_; }
   [[nodiscard]] std::string cwd() const;
   /// `path` as a client gives it (relative to the cwd, or absolute), without `.` and `..`. Errors: path_escapes_root.
@@ -109,14 +110,18 @@ class Session : public std::enable_shared_from_this<Session> {
   void watch_idleness();
   [[nodiscard]] static Task<> watch(std::shared_ptr<Session> self, std::shared_ptr<Command> command);
 
+  using Order = std::list<std::shared_ptr<Command>>;
+  void forget(const std::string& id);
+
   Supervisor& supervisor_;
   IdLedger& ledger_;
   const Ground& ground_;
-  SessionSpec spec_;
-  SessionSpec asked_for_;  ///< the request as it was, for PUT's comparison
+  std::shared_ptr<const SessionSpec> spec_;
+  std::shared_ptr<const SessionSpec> asked_for_;  ///< the request as it was, for PUT's comparison; one with `spec_`
+                                                  ///< until that is patched
   std::string root_;
-  std::unordered_map<std::string, std::shared_ptr<Command>> commands_;
-  std::deque<std::string> order_;
+  Order order_;
+  std::unordered_map<std::string_view, Order::iterator> commands_;  ///< by the ids that the commands hold
   Event closing_;
   WallTime created_at_ = wall_now();
   SteadyTime last_used_ = std::chrono::steady_clock::now();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <mutex>
 #include <string_view>
 
@@ -177,10 +178,10 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
 
 }  // namespace
 
-/// One launch pad a thread, made at start while low descriptor numbers are free.
+/// One launch pad a thread, the reactor's included, made at start while low descriptor numbers are free.
 struct Spawner::Pads {
   explicit Pads(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) free.push_back(std::make_unique<LaunchPad>());
+    for (std::size_t i = 0; i <= count; ++i) free.push_back(std::make_unique<LaunchPad>());
   }
   std::unique_ptr<LaunchPad> take() {
     const std::lock_guard lock{mutex};
@@ -200,14 +201,25 @@ Spawner::Spawner(std::size_t threads) : pads_{std::make_unique<Pads>(threads)}, 
 
 Spawner::~Spawner() = default;
 
-Task<std::expected<pid_t, SpawnFailure>> Spawner::spawn(SpawnRequest request) {
-  auto work = [this, &request] {
+Task<std::expected<pid_t, SpawnFailure>> Spawner::spawn(SpawnRequest request, bool alone) {
+  std::chrono::steady_clock::duration time{};
+  auto work = [this, &request, &time] {
+    const auto begun = std::chrono::steady_clock::now();
     auto pad = pads_->take();
     auto result = spawn_from(*pad, request);
     pads_->give_back(std::move(pad));
+    time = std::chrono::steady_clock::now() - begun;
     return result;
   };
-  co_return co_await pool_.run(std::move(work));
+  const std::string program = request.argv.empty() ? std::string{} : request.argv.front();
+  std::expected<pid_t, SpawnFailure> result;
+  if (alone && quick_.expects(program)) {
+    result = work();
+  } else {
+    result = co_await pool_.run(std::move(work));
+  }
+  quick_.note(program, time);
+  co_return result;
 }
 
 std::expected<pid_t, SpawnFailure> Spawner::spawn_here(const SpawnRequest& request) {

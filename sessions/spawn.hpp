@@ -15,6 +15,7 @@
 #include "base/task.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/exit_status.hpp"
+#include "sessions/quick_starts.hpp"
 #include "sessions/tag.hpp"
 #include "sessions/users.hpp"
 
@@ -55,8 +56,10 @@ class Spawner {
   Spawner(const Spawner&) = delete;
   Spawner& operator=(const Spawner&) = delete;
 
-  /// Reactor thread. The pid, or at which stage it failed. Cancellation does not interrupt it.
-  [[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> spawn(SpawnRequest request);
+  /// Reactor thread. The pid, or at which stage it failed. Cancellation does not interrupt it. `alone`: nothing else
+  /// is running, so a program that was quick to start just now is started in this very thread: waking another one and
+  /// being woken by it costs more than the call.
+  [[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> spawn(SpawnRequest request, bool alone = false);
 
   /// The same, in the calling thread, whose end the child doesn't survive: for benchmarks and tests. Without
   /// `announced`, the caller waits for the child.
@@ -69,6 +72,7 @@ class Spawner {
   struct Pads;
 
   TagSource tags_;
+  QuickStarts quick_;
   std::unique_ptr<Pads> pads_;
   BlockingPool pool_;
 };

@@ -29,7 +29,8 @@ struct Interrupts {
 };
 
 Task<> watch_peer(protocol::HttpExchange* http, std::shared_ptr<sessions::OutputLog> log, Interrupts* interrupts) {
-  co_await http->peer_closed();
+  const bool gone = co_await http->peer_closed();
+  if (!gone) co_return;
   interrupts->peer_gone = true;
   log->wake();
 }

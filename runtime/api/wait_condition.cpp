@@ -27,7 +27,8 @@ struct Progress {
 };
 
 Task<> watch_peer(protocol::HttpExchange* http, Progress* progress) {
-  co_await http->peer_closed();
+  const bool gone = co_await http->peer_closed();
+  if (!gone) co_return;
   progress->peer_gone = true;
   progress->changed.notify_all();
 }

@@ -273,8 +273,7 @@ struct Waiting {
 Task<> wait_for_peer(HttpExchange& exchange, std::shared_ptr<Waiting> waiting) {
   waiting->has_begun = true;
   waiting->began.notify_all();
-  co_await exchange.peer_closed();
-  waiting->is_gone = true;
+  waiting->is_gone = co_await exchange.peer_closed();
   waiting->gone.notify_all();
 }
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+
+#include "base/clock.hpp"
+
+namespace skiff::sessions {
+
+/// Remembers which programs were started without delay a moment ago, so are in the page cache: another start of them
+/// will hardly hold its caller up. Bounded; reactor thread only.
+class QuickStarts {
+ public:
+  /// True when the last start of `program` was quick and not long ago.
+  [[nodiscard]] bool expects(const std::string& program) const;
+  /// A start of `program` took `time` until it ran or had failed.
+  void note(const std::string& program, std::chrono::steady_clock::duration time);
+
+ private:
+  static constexpr std::chrono::microseconds kQuick{500};
+  static constexpr std::chrono::seconds kLately{5};
+  static constexpr std::size_t kMost = 64;
+
+  std::unordered_map<std::string, SteadyTime> quick_;
+};
+
+}  // namespace skiff::sessions
