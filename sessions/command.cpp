@@ -176,6 +176,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.env = std::move(launch.env);
   request.cwd = std::move(launch.cwd);
   request.user = std::move(launch.user);
+  request.ruleset = std::move(launch.rules);
   request.in = std::move(pipes->child_in);
   request.out = std::move(pipes->child_out);
   request.err = std::move(pipes->child_err);

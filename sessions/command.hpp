@@ -28,6 +28,7 @@ struct Launch {
   std::string cwd;
   std::string script;  ///< a long shell line, handed over as a memfd on SpawnRequest::kScriptFd
   std::optional<Credentials> user;
+  std::shared_ptr<const Ruleset> rules;  ///< to be put on; null: none
 };
 
 enum class State : std::uint8_t { starting, running, ended };

@@ -205,9 +205,18 @@ SKIFF_CHILD void become_user(Child& child) {
   give_up(child, LaunchStage::exec, refused ? -EACCES : error);
 }
 
+/// While the agent's descriptors are still there. What follows opens nothing, so the rules can't be in its way.
+SKIFF_CHILD void put_on_rules(const LaunchPlan& plan, Child& child) {
+  if (plan.ruleset < 0) return;
+  long r = call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1);
+  if (r >= 0) r = call(SYS_landlock_restrict_self, plan.ruleset, 0);
+  if (r < 0) give_up(child, LaunchStage::isolation, r);
+}
+
 [[noreturn]] SKIFF_CHILD void child_main(void* argument) {
   Child& child = *static_cast<Child*>(argument);
   const LaunchPlan& plan = *child.plan;
+  put_on_rules(plan, child);
   // Leaves the shared table first, with a copy of its low part only: the rest may be 10,000 connections.
   if (child.beyond > 0) {
     if (const long r = call(SYS_close_range, child.beyond, ~0U, CLOSE_RANGE_UNSHARE); r < 0) {

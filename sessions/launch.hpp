@@ -18,6 +18,7 @@ namespace skiff::sessions {
 enum class LaunchStage : unsigned char {
   descriptors,
   clone,
+  isolation,
   signals,
   session,
   terminal,
@@ -33,6 +34,7 @@ struct LaunchPlan {
   std::array<int, 4> descriptors{-1, -1, -1,
                                  -1};  ///< for 0, 1, 2 and the script; -1: /dev/null, and for the script none
   bool controlling_terminal = false;
+  int ruleset = -1;  ///< a Landlock ruleset to put on; -1: none
   Tag tag = 0;
   const std::pair<int, rlimit>* limits = nullptr;
   std::size_t limit_count = 0;

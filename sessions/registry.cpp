@@ -51,9 +51,21 @@ Result<std::shared_ptr<Session>> Registry::create(SessionSpec spec) {
   if (spec.user) {
     if (auto user = look_up_user(*spec.user); !user) return std::unexpected{user.error()};
   }
+  if (auto offered = check_offered(spec.isolation); !offered) return std::unexpected{offered.error()};
+  std::vector<Ruleset::Ground> grounds;
+  for (const ExtraRoot& extra : spec.extra_roots) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(extra.path, error)) {
+      return fail(Errc::path_not_found, '"' + extra.path + "\" is not a folder", "/extra_roots");
+    }
+    grounds.push_back({.folder = extra.path, .writable = extra.access == RootAccess::rw});
+  }
   auto root = resolve_root(spec);
   if (!root) return std::unexpected{root.error()};
-  return make(std::move(spec), std::move(*root));
+  grounds.push_back({.folder = *root, .writable = true});
+  auto rules = Ruleset::create(spec.isolation, grounds);
+  if (!rules) return std::unexpected{std::move(rules.error())};
+  return make(std::move(spec), std::move(*root), std::move(*rules));
 }
 
 Result<Registry::Put> Registry::put(SessionSpec spec) {
@@ -123,11 +135,11 @@ Task<> Registry::drain() {
   for (const auto& session : all) co_await session->close(Cause::shutdown);
 }
 
-std::shared_ptr<Session> Registry::make(SessionSpec spec, std::string root) {
+std::shared_ptr<Session> Registry::make(SessionSpec spec, std::string root, std::shared_ptr<const Ruleset> rules) {
   std::string id = spec.id;
   auto on_idle = [this, id] { supervisor_.tasks.spawn("idle session", expire(id)); };
-  auto session =
-      std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(root), std::move(on_idle));
+  auto session = std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(root),
+                                           std::move(rules), std::move(on_idle));
   sessions_.emplace(std::move(id), session);
   return session;
 }

@@ -17,7 +17,8 @@ class Registry {
 
   Registry(Supervisor& supervisor, Session::Ground ground);
 
-  /// Errors: session_conflict when the id is taken, too_many_sessions, invalid_field, invalid_id, user_not_found.
+  /// Errors: session_conflict when the id is taken, too_many_sessions, invalid_field, invalid_id, user_not_found,
+  /// limit_unavailable, isolation_unavailable, path_not_found (an extra root).
   [[nodiscard]] Result<std::shared_ptr<Session>> create(SessionSpec spec);
   struct Put {
     std::shared_ptr<Session> session;
@@ -40,7 +41,8 @@ class Registry {
 
  private:
   [[nodiscard]] Result<std::string> resolve_root(const SessionSpec& spec) const;
-  [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, std::string root);
+  [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, std::string root,
+                                              std::shared_ptr<const Ruleset> rules = nullptr);
   [[nodiscard]] Task<> expire(std::string id);
 
   Supervisor& supervisor_;

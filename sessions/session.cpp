@@ -27,13 +27,14 @@ std::string join(const std::string& base, const std::string& path) {
 }  // namespace
 
 Session::Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
-                 std::function<void()> on_idle)
+                 std::shared_ptr<const Ruleset> rules, std::function<void()> on_idle)
     : supervisor_{supervisor},
       ledger_{ledger},
       ground_{ground},
       spec_{std::make_shared<const SessionSpec>(std::move(spec))},
       asked_for_{spec_},
       root_{std::move(root)},
+      rules_{std::move(rules)},
       closing_{supervisor.executor},
       on_idle_{std::move(on_idle)} {
   watch_idleness();
@@ -120,6 +121,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   if (!spec.traceparent.empty()) environment["TRACEPARENT"] = spec.traceparent;
   complete(environment, credentials, launch.user.has_value(), shell, spec.terminal.has_value());
   launch.env = as_strings(environment);
+  launch.rules = rules_;
 
   if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
   launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();

@@ -15,6 +15,7 @@
 #include "sessions/command.hpp"
 #include "sessions/environment.hpp"
 #include "sessions/id_ledger.hpp"
+#include "sessions/isolation.hpp"
 #include "sessions/supervisor.hpp"
 
 namespace skiff::sessions {
@@ -22,10 +23,21 @@ namespace skiff::sessions {
 using Labels = std::map<std::string, std::string>;
 
 /// What a client asks for when it creates a session.
+enum class RootAccess : unsigned char { rw, ro };
+
+/// A folder beside the root that the session's file operations reach.
+struct ExtraRoot {
+  std::string path;  ///< absolute
+  RootAccess access = RootAccess::rw;
+
+  [[nodiscard]] bool operator==(const ExtraRoot&) const = default;
+};
+
 struct SessionSpec {
   std::string id;                   ///< empty: the agent makes one
   std::optional<std::string> root;  ///< below the agent's root; made when it is missing
-  std::optional<std::string> cwd;   ///< relative to the root
+  std::vector<ExtraRoot> extra_roots;
+  std::optional<std::string> cwd;  ///< relative to the root
   EnvironmentChange env;
   SecretEnvironment secret_env;
   std::vector<std::string> env_unset;
@@ -37,6 +49,7 @@ struct SessionSpec {
   std::optional<std::chrono::milliseconds> idle_timeout;
   std::optional<std::chrono::milliseconds> default_timeout;
   ResourceLimits limits;  ///< of each command that names none of its own
+  Isolation isolation = Isolation::none;
 
   [[nodiscard]] bool operator==(const SessionSpec&) const = default;
 };
@@ -63,8 +76,9 @@ class Session : public std::enable_shared_from_this<Session> {
     bool may_switch_user = true;
   };
   /// `on_idle` is called from the reactor when the idle timeout is over.
+  /// `rules` are what its commands put on; null: none.
   Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
-          std::function<void()> on_idle);
+          std::shared_ptr<const Ruleset> rules, std::function<void()> on_idle);
 
   [[nodiscard]] const std::string& id() const noexcept { return spec_->id; }
   [[nodiscard]] const SessionSpec& spec() const noexcept { return *spec_; }
@@ -120,6 +134,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const SessionSpec> asked_for_;  ///< the request as it was, for PUT's comparison; one with `spec_`
                                                   ///< until that is patched
   std::string root_;
+  std::shared_ptr<const Ruleset> rules_;
   Order order_;
   std::unordered_map<std::string_view, Order::iterator> commands_;  ///< by the ids that the commands hold
   Event closing_;

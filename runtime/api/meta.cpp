@@ -65,7 +65,12 @@ Task<Result<>> show_capabilities(Call& call) {
   append_number(text, "landlock_abi", static_cast<std::uint64_t>(kernel.landlock_abi));
   text += '}';
   append_json_key(text, "isolation");
-  text += R"(["none"])";
+  text += '[';
+  for (const sessions::Isolation level : sessions::offered_isolation()) {
+    if (text.back() != '[') text += ',';
+    text.append(1, '"').append(name(level)).append(1, '"');
+  }
+  text += ']';
   append_json_key(text, "kill");
   text += R"({"level":"tree","daemons":true})";
   append_json_key(text, "limits");

@@ -51,16 +51,19 @@ Result<sessions::CommandSpec> CommandRequest::spec(std::string traceparent) cons
 Result<sessions::SessionSpec> SessionRequest::spec() const {
   if (shell.stateful)
     return fail(Errc::not_supported, "stateful shells are not offered by this version", "/shell/stateful");
-  if (isolation != Isolation::none) {
-    return fail(Errc::isolation_unavailable, "this version enforces no isolation level; see /v1/capabilities",
-                "/isolation");
-  }
   if (shell.path && !shell.path->starts_with('/')) {
     return fail(Errc::invalid_field, "the shell's path must be absolute", "/shell/path");
   }
   sessions::SessionSpec spec;
   spec.id = id.value_or("");
   spec.root = root;
+  for (const ExtraRootRequest& extra : extra_roots) {
+    if (!extra.path.starts_with('/')) {
+      return fail(Errc::invalid_field, "an extra root's path must be absolute", "/extra_roots");
+    }
+    spec.extra_roots.push_back({extra.path, extra.access});
+  }
+  spec.isolation = isolation;
   spec.cwd = cwd;
   spec.env = env;
   spec.secret_env = secret_env;

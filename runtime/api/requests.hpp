@@ -147,7 +147,16 @@ struct CommandRequest {
   [[nodiscard]] Result<sessions::CommandSpec> spec(std::string traceparent) const;
 };
 
-enum class Isolation : std::uint8_t { none, protect, landlock };
+/// A further root of a session.
+struct ExtraRootRequest {
+  std::string path;
+  sessions::RootAccess access = sessions::RootAccess::rw;
+  static constexpr auto fields = std::tuple{
+      field("path", &ExtraRootRequest::path, "Absolute path of a folder that exists",
+            {.min_length = 1, .text = Text::no_nul}),
+      field("access", &ExtraRootRequest::access, "Whether files below it may be changed", {.optional = true}),
+  };
+};
 
 struct ShellRequest {
   std::optional<std::string> path;
@@ -175,12 +184,15 @@ struct SessionRequest {
   std::optional<Milliseconds> idle_timeout;
   std::optional<Milliseconds> default_timeout;
   sessions::ResourceLimits limits;
-  Isolation isolation = Isolation::none;
+  std::vector<ExtraRootRequest> extra_roots;
+  sessions::Isolation isolation = sessions::Isolation::none;
 
   static constexpr auto fields = std::tuple{
       field("id", &SessionRequest::id, "The client's id", {.text = Text::id}),
       field("root", &SessionRequest::root, "Its folder, below the agent's root; made when it is missing",
             {.min_length = 1, .text = Text::no_nul}),
+      field("extra_roots", &SessionRequest::extra_roots, "Further folders that its file operations reach",
+            {.max_items = 16, .optional = true}),
       field("cwd", &SessionRequest::cwd, "Working directory of its commands, relative to the root",
             {.text = Text::no_nul}),
       field("env", &SessionRequest::env, "Variables of its commands; null removes one",
@@ -264,10 +276,16 @@ struct EnumNames<runtime::api::OnDisconnect> {
   static constexpr std::array values{EnumName{E::go_on, "continue"}, EnumName{E::kill, "kill"}};
 };
 template <>
-struct EnumNames<runtime::api::Isolation> {
-  using E = runtime::api::Isolation;
+struct EnumNames<sessions::Isolation> {
+  using E = sessions::Isolation;
   static constexpr std::array values{EnumName{E::none, "none"}, EnumName{E::protect, "protect"},
                                      EnumName{E::landlock, "landlock"}};
+};
+
+template <>
+struct EnumNames<sessions::RootAccess> {
+  using E = sessions::RootAccess;
+  static constexpr std::array values{EnumName{E::rw, "rw"}, EnumName{E::ro, "ro"}};
 };
 
 }  // namespace skiff::protocol

@@ -40,6 +40,16 @@ void append_session(std::string& out, const Call& call, const Session& session) 
   out += '{';
   append_text(out, "id", session.id());
   append_text(out, "root", session.root());
+  append_json_key(out, "extra_roots");
+  out += '[';
+  for (const sessions::ExtraRoot& extra : spec.extra_roots) {
+    if (out.back() != '[') out += ',';
+    out += '{';
+    append_text(out, "path", extra.path);
+    append_text(out, "access", extra.access == sessions::RootAccess::rw ? "rw" : "ro");
+    out += '}';
+  }
+  out += ']';
   append_text(out, "cwd", session.cwd());
   append_text(out, "created_at", rfc3339(session.created_at()));
   append_map(out, "env", spec.env);
@@ -70,7 +80,7 @@ void append_session(std::string& out, const Call& call, const Session& session) 
   append_time("default_timeout_ms", spec.default_timeout);
   append_json_key(out, "limits");
   protocol::append_json(out, spec.limits);
-  append_text(out, "isolation", "none");
+  append_text(out, "isolation", name(spec.isolation));
   append_json_key(out, "commands");
   out += '{';
   append_json_key(out, "live");

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::sessions {
+
+/// How far a command is kept in, on top of what the container does.
+enum class Isolation : unsigned char {
+  none,
+  protect,   ///< it can't signal or trace what is not its own: the agent, other commands
+  landlock,  ///< and it writes only below its roots and /tmp, and reads only there and in system folders
+};
+
+[[nodiscard]] std::string_view name(Isolation level) noexcept;
+
+/// The levels that this kernel can enforce, `none` first. The others need Landlock with scopes (ABI 6, Linux 6.12).
+[[nodiscard]] std::vector<Isolation> offered_isolation();
+
+/// Errors: isolation_unavailable.
+[[nodiscard]] Result<> check_offered(Isolation level);
+
+/// A Landlock ruleset (landlock(7)) that a child puts on before it becomes a program; each child then is a domain of
+/// its own. Immutable, shared by all commands of a session. It implies no_new_privs: no sudo, no set-uid programs.
+class Ruleset {
+ public:
+  /// A folder and whether commands may write below it.
+  struct Ground {
+    std::string folder;
+    bool writable = true;
+  };
+
+  /// Null for `none`. Errors: isolation_unavailable where the kernel can't; path_not_found and others for a folder in
+  /// `grounds` that can't be opened.
+  [[nodiscard]] static Result<std::shared_ptr<const Ruleset>> create(Isolation level,
+                                                                     const std::vector<Ground>& grounds);
+
+  explicit Ruleset(UniqueFd fd) : fd_{std::move(fd)} {}
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+};
+
+}  // namespace skiff::sessions

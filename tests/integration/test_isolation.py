@@ -1,0 +1,107 @@
+"""What a session's isolation level keeps its commands from."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+
+
+@pytest.fixture
+def levels(agent):
+    return agent.request("GET", "/v1/capabilities").json()["isolation"]
+
+
+@pytest.fixture
+def outside():
+    """A folder that is neither below the root nor below /tmp, where pytest's own are."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix=".itest-", dir=pathlib.Path.home()))
+    (path / "file").write_text("there\n")
+    yield path
+    shutil.rmtree(path)
+
+
+def session(agent, level, **more):
+    answer = agent.request("POST", "/v1/sessions", json={"isolation": level, **more})
+    assert answer.status == 201, answer
+    assert answer.json()["isolation"] == level
+    return answer.json()["id"]
+
+
+def run(agent, sid, command):
+    answer = agent.request("POST", f"/v1/sessions/{sid}/commands", json={"command": command})
+    assert answer.status == 200, answer
+    return answer.json()
+
+
+def test_a_level_that_the_kernel_can_not_enforce_is_refused_and_nothing_is_made(agent, levels):
+    assert levels[0] == "none"
+    for level in {"protect", "landlock"} - set(levels):
+        agent.request("PUT", "/v1/sessions/x", json={"isolation": level}).problem(422, "isolation_unavailable")
+        agent.request("GET", "/v1/sessions/x").problem(404, "session_not_found")
+    if "SKIFFD_WRAPPER" in os.environ:
+        assert levels == ["none"]  # Landlock's calls are among those that are taken away
+
+
+def test_without_isolation_a_command_can_signal_its_agent(agent):
+    assert run(agent, session(agent, "none"), "kill -0 $PPID && echo reached")["stdout"] == "reached\n"
+
+
+def test_protect_keeps_signals_from_the_agent_and_leaves_a_commands_own_processes_alone(agent, levels):
+    if "protect" not in levels:
+        pytest.skip("this kernel has no Landlock scopes")
+    sid = session(agent, "protect")
+    result = run(agent, sid, "kill -0 $PPID 2>&1; sleep 60 & kill $! && wait $!; echo $?; grep NoNewPrivs /proc/self/status")
+    assert "not permitted" in result["stdout"].lower()
+    assert result["stdout"].endswith("143\nNoNewPrivs:\t1\n")
+    assert run(agent, sid, f"echo x > {agent.folder}/written && cat {agent.folder}/written")["stdout"] == "x\n"
+
+
+def test_a_protected_command_is_killed_whole_as_any_other(agent, levels):
+    if "protect" not in levels:
+        pytest.skip("this kernel has no Landlock scopes")
+    sid = session(agent, "protect")
+    started = agent.request("POST", f"/v1/sessions/{sid}/commands",
+                            json={"command": "setsid sleep 1000 & sleep 1000", "timeout_ms": 200}).json()
+    assert (started["cause"], started["signal"]) == ("timeout", "SIGTERM")
+    assert not [line for line in agent.strays().values() if "sleep 1000" in line]
+
+
+def test_landlock_lets_a_command_write_below_its_roots_and_tmp_alone(agent, levels, outside):
+    if "landlock" not in levels:
+        pytest.skip("this kernel has no Landlock")
+    plain, kept = session(agent, "none"), session(agent, "landlock")
+    assert run(agent, plain, f"cat {outside}/file")["stdout"] == "there\n"
+    assert "denied" in run(agent, kept, f"cat {outside}/file")["stderr"]
+    assert "denied" in run(agent, kept, f"echo x > {outside}/new")["stderr"] and not (outside / "new").exists()
+    assert "denied" in run(agent, kept, "echo x > /etc/itest-new")["stderr"]
+    result = run(agent, kept, "echo in > here && cat here && cd \"$(mktemp -d)\" && echo tmp > t && cat t && rm t && "
+                              "rmdir \"$PWD\" && ls /etc >/dev/null && echo to > /dev/null && echo ok")
+    assert (result["stdout"], result["stderr"]) == ("in\ntmp\nok\n", "")
+
+
+def test_extra_roots_are_let_in_as_far_as_they_say(agent, levels, outside):
+    if "landlock" not in levels:
+        pytest.skip("this kernel has no Landlock")
+    read = session(agent, "landlock", extra_roots=[{"path": str(outside), "access": "ro"}])
+    write = session(agent, "landlock", extra_roots=[{"path": str(outside), "access": "rw"}])
+    assert run(agent, read, f"cat {outside}/file")["stdout"] == "there\n"
+    assert "denied" in run(agent, read, f"echo x > {outside}/new")["stderr"]
+    assert run(agent, write, f"echo x > {outside}/new && cat {outside}/new")["stdout"] == "x\n"
+
+
+def test_an_extra_root_that_is_not_there_is_refused(agent):
+    answer = agent.request("POST", "/v1/sessions", json={"extra_roots": [{"path": "/nonexistent/folder"}]})
+    assert answer.problem(404, "path_not_found")["field"] == "/extra_roots"
+    agent.request("POST", "/v1/sessions", json={"extra_roots": [{"path": "relative"}]}).problem(400, "invalid_field")
+
+
+def test_a_terminal_works_under_landlock(agent, levels):
+    if "landlock" not in levels:
+        pytest.skip("this kernel has no Landlock")
+    sid = session(agent, "landlock")
+    answer = agent.request("POST", f"/v1/sessions/{sid}/commands",
+                           json={"command": "tty; stty size; echo typed > /dev/tty", "tty": {"cols": 91, "rows": 17}})
+    assert "/dev/pts/" in answer.json()["stdout"] and "17 91" in answer.json()["stdout"]
+    assert "typed" in answer.json()["stdout"]
