@@ -112,7 +112,11 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   }
 
   Environment environment;
-  if (spec_.env_inherit) environment = inheritable_environment(ground_.env_deny);
+  if (spec_.env_inherit) {
+    environment = inheritable_environment(ground_.env_deny);
+    apply(environment, ground_.env);
+    apply(environment, ground_.secret_env);
+  }
   for (const auto& name : spec_.env_unset) environment.erase(name);
   apply(environment, spec_.env);
   apply(environment, spec_.secret_env);

@@ -60,6 +60,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string shell;  ///< absolute path of the default shell
     std::vector<std::string> env_deny;
     bool may_switch_user = true;
+    EnvironmentChange env = {};         ///< on top of the agent's own environment
+    SecretEnvironment secret_env = {};  ///< the same
   };
   /// `on_idle` is called from the reactor when the idle timeout is over.
   Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
