@@ -58,6 +58,7 @@ namespace skiff {
   X(permission_denied)                                                                                                \
   X(no_space)                                                                                                         \
   X(resource_exhausted)     /* the machine has no more descriptors, memory or processes */                            \
+  X(already_initialised)    /* /v1/init was called before */                                                          \
   X(draining)               /* the agent is about to stop */                                                          \
   X(timeout)                /* a wait that ran into its own end */                                                    \
   X(cancelled)              /* the one who asked is gone */                                                           \

@@ -106,6 +106,8 @@ Entry entry(Errc code) noexcept {
       return {507, "There is no space left"};
     case Errc::resource_exhausted:
       return {503, "The machine is out of a resource"};
+    case Errc::already_initialised:
+      return {409, "The sandbox was initialised before"};
     case Errc::draining:
       return {503, "The agent is about to stop"};
     case Errc::timeout:

@@ -106,6 +106,7 @@ void Command::launch(Launch launch) {
   started_steady_ = std::chrono::steady_clock::now();
   tag_ = supervisor_.spawner.new_tag();
   supervisor_.begin_life();
+  ++supervisor_.counts.started[0];
   supervisor_.tasks.spawn("command", live(shared_from_this(), std::move(launch)));
 }
 
@@ -186,7 +187,9 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
 
   const AnnouncedSpawn announced = supervisor.reaper.begin_spawn();
   request.announced = announced;
+  const auto asked = std::chrono::steady_clock::now();
   auto pid = co_await supervisor.spawner.spawn(std::move(request), supervisor.live == 1);
+  supervisor.counts.spawn[0].observe(std::chrono::duration<double>{std::chrono::steady_clock::now() - asked}.count());
   if (!pid) {
     supervisor.reaper.conclude_spawn(announced);
     self->spawn_failed(std::move(pid.error()));
@@ -222,7 +225,9 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
     co_await self->changed_.wait();
   }
   self->exit_drain_.reset();
-  self->log_->exit(self->describe_exit());
+  ExitStatus status = self->describe_exit();
+  supervisor.counts.count_end(status.cause);
+  self->log_->exit(std::move(status));
   self->state_ = State::ended;
   for (auto& one : self->pumps_) one->mark_late();
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
@@ -411,6 +416,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   state_ = State::ended;
   over_ = true;
   supervisor_.end_life();
+  supervisor_.counts.count_end(status.cause);
   log_->exit(std::move(status));
   log_->end();
   changed_.notify_all();

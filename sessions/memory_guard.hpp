@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/task.hpp"
+#include "sessions/cgroup_folder.hpp"
 #include "sessions/tag.hpp"
 
 namespace skiff::sessions {
@@ -33,9 +34,7 @@ class MemoryGauge {
   [[nodiscard]] std::optional<MemoryUse> read() const;
 
  private:
-  bool version2_ = false;
-  std::filesystem::path group_;  ///< this process' cgroup as a folder; empty: none
-  std::filesystem::path mount_;  ///< where the hierarchy is mounted
+  std::optional<CgroupFolder> folder_;
 };
 
 /// Keeps the container's OOM killer from ending the agent with its commands (kubelet sets memory.oom.group): looks at

@@ -67,6 +67,10 @@ std::uint64_t OutputBudget::spool_used() const noexcept {
   return state_->spool ? state_->spool->used() : 0;
 }
 
+const OutputCounts& OutputBudget::counts() const noexcept {
+  return state_->counts;
+}
+
 Task<> OutputBudget::drain() {
   if (state_->spool) co_await state_->spool->drain();
 }

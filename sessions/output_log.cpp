@@ -119,6 +119,7 @@ void OutputLog::append(Stream stream, std::size_t size, bool late) {
   }
   log.store->append(stream, size, late, wall_now());
   log.next += size;
+  log.budget.counts.bytes[stream == Stream::err ? 1 : 0] += size;
   if (stream == Stream::err) log.of_err += size;
   log.last_output = std::chrono::steady_clock::now();
 

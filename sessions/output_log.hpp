@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/slice.hpp"
 #include "base/task.hpp"
+#include "sessions/counts.hpp"
 #include "sessions/exit_status.hpp"
 
 namespace skiff::sessions {
@@ -46,6 +47,7 @@ class OutputBudget {
 
   [[nodiscard]] std::size_t memory_used() const noexcept;
   [[nodiscard]] std::uint64_t spool_used() const noexcept;
+  [[nodiscard]] const OutputCounts& counts() const noexcept;
   /// Ends when nothing is being written to disk. Await it before the destructor: only with a spool does it ever wait.
   [[nodiscard]] Task<> drain();
 

@@ -83,6 +83,7 @@ struct OutputBudget::State {
   const Limits limits;
   std::shared_ptr<SegmentPool> segments = std::make_shared<SegmentPool>();
   std::shared_ptr<Spool> spool;
+  OutputCounts counts;
   std::size_t held = 0;
   std::size_t leaving = 0;
   using Logs = boost::intrusive::list<OutputLog::State, boost::intrusive::constant_time_size<false>>;

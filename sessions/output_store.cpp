@@ -138,7 +138,10 @@ bool OutputStore::retain(std::uint64_t from, std::uint64_t pinned, bool may_wait
   // Without a disk, what is kept is exact to the byte; to a disk only whole chunks go.
   if (!budget_.spool && resident_ < chunks_.size()) {
     OutputChunk& oldest = chunks_[resident_];
-    if (oldest.first() < from) oldest.begin = static_cast<std::uint32_t>(from - oldest.base);
+    if (oldest.first() < from) {
+      count_gap(resident_, from - oldest.first());
+      oldest.begin = static_cast<std::uint32_t>(from - oldest.base);
+    }
   }
   return true;
 }
@@ -191,7 +194,15 @@ OutputStore::GaveUp OutputStore::let_go(Index index, bool may_wait) {
   return GaveUp::something;
 }
 
+void OutputStore::count_gap(Index index, std::uint64_t bytes) noexcept {
+  // Where something is missing in front already, the gap only grows.
+  const std::uint64_t before = index == 0 ? 0 : chunks_[index - 1].next();
+  if (chunks_[index].first() == before) ++budget_.counts.gaps[0];
+  budget_.counts.gap_bytes[0] += bytes;
+}
+
 void OutputStore::drop(Index index) {
+  count_gap(index, chunks_[index].next() - chunks_[index].first());
   OutputChunk gone = std::move(chunks_[index]);
   chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(index));
   if (index >= resident_) tail_cost_ -= gone.cost;

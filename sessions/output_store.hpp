@@ -92,6 +92,8 @@ class OutputStore : public std::enable_shared_from_this<OutputStore> {
   void uncount(OutputChunk& chunk);
   GaveUp let_go(Index index, bool may_wait);
   void drop(Index index);
+  /// For the metrics: `bytes` at the beginning of a chunk are about to be dropped.
+  void count_gap(Index index, std::uint64_t bytes) noexcept;
   void written(std::uint64_t first, bool good);
 
   OutputBudget::State& budget_;

@@ -36,6 +36,12 @@ class Registry {
   /// session_protected (the default session), invalid_field (purge without a root of its own), io_error.
   [[nodiscard]] Task<Result<>> erase(std::string id, bool purge);
 
+  /// What commands of all sessions find on top of the agent's own environment, from now on.
+  void set_environment(EnvironmentChange env, SecretEnvironment secret_env) {
+    ground_.env = std::move(env);
+    ground_.secret_env = std::move(secret_env);
+  }
+
   /// Ends every command of every session with cause `shutdown`; no command starts afterwards.
   [[nodiscard]] Task<> drain();
 

@@ -112,7 +112,11 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   }
 
   Environment environment;
-  if (spec_->env_inherit) environment = ground_.inherited;
+  if (spec_->env_inherit) {
+    environment = ground_.inherited;
+    apply(environment, ground_.env);
+    apply(environment, ground_.secret_env);
+  }
   for (const auto& name : spec_->env_unset) environment.erase(name);
   apply(environment, spec_->env);
   apply(environment, spec_->secret_env);

@@ -74,6 +74,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string shell;      ///< absolute path of the default shell
     Environment inherited;  ///< what commands get of the agent's environment
     bool may_switch_user = true;
+    EnvironmentChange env = {};         ///< on top of the agent's own environment
+    SecretEnvironment secret_env = {};  ///< the same
   };
   /// `on_idle` is called from the reactor when the idle timeout is over.
   /// `rules` are what its commands put on; null: none.

@@ -7,6 +7,7 @@
 
 #include "base/blocking_pool.hpp"
 #include "base/task_group.hpp"
+#include "sessions/counts.hpp"
 #include "sessions/output_log.hpp"
 #include "sessions/reaper.hpp"
 #include "sessions/retention.hpp"
@@ -61,6 +62,7 @@ struct Supervisor {
   TurnShare turns;
   Retention retention;
   TaskGroup tasks;
+  Counts counts;
   std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open
   std::function<void()> live_changed;  ///< called when `live` became 0 or is no longer 0; may be empty
 };

@@ -5,6 +5,7 @@
 
 #include "base/event.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/fake_root.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::sessions {
@@ -12,29 +13,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Files that look like a container's /proc and /sys/fs/cgroup.
-class FakeRoot {
- public:
-  FakeRoot() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "guard-XXXXXX").string();
-    path = ::mkdtemp(pattern.data());
-  }
-  ~FakeRoot() { std::filesystem::remove_all(path); }
-  FakeRoot(const FakeRoot&) = delete;
-  FakeRoot& operator=(const FakeRoot&) = delete;
+using test::FakeRoot;
 
-  void write(const std::string& name, const std::string& content) const {
-    std::filesystem::create_directories((path / name).parent_path());
-    std::ofstream{path / name} << content;
-  }
-  void version2(const std::string& group, const std::string& current, const std::string& max,
-                const std::string& stat) const {
-    write("sys/fs/cgroup" + group + "/memory.current", current);
-    write("sys/fs/cgroup" + group + "/memory.max", max);
-    write("sys/fs/cgroup" + group + "/memory.stat", stat);
-  }
-  std::filesystem::path path;
-};
+void version2(const FakeRoot& root, const std::string& group, const std::string& current, const std::string& max,
+              const std::string& stat) {
+  root.write("sys/fs/cgroup" + group + "/memory.current", current);
+  root.write("sys/fs/cgroup" + group + "/memory.max", max);
+  root.write("sys/fs/cgroup" + group + "/memory.stat", stat);
+}
 
 constexpr auto kMount2 = "30 25 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw,nsdelegate\n";
 
@@ -42,7 +28,7 @@ TEST(MemoryGauge, ReadsVersion2LessTheInactiveCache) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", std::string{"22 27 0:21 / /proc rw - proc proc rw\n"} + kMount2);
-  root.version2("", "900000\n", "1000000\n", "anon 5\nfile 6\ninactive_file 200000\nactive_file 1\n");
+  version2(root, "", "900000\n", "1000000\n", "anon 5\nfile 6\ninactive_file 200000\nactive_file 1\n");
   const auto use = MemoryGauge{root.path}.read();
   ASSERT_TRUE(use);
   EXPECT_EQ(use->used, 700'000U);
@@ -54,9 +40,9 @@ TEST(MemoryGauge, TakesTheLevelNearestToItsLimit) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/pod/container\n");
   root.write("proc/self/mountinfo", kMount2);
-  root.version2("", "1", "max\n", "");
-  root.version2("/pod", "950", "1000", "inactive_file 0\n");
-  root.version2("/pod/container", "100", "max\n", "inactive_file 0\n");
+  version2(root, "", "1", "max\n", "");
+  version2(root, "/pod", "950", "1000", "inactive_file 0\n");
+  version2(root, "/pod/container", "100", "max\n", "inactive_file 0\n");
   const auto use = MemoryGauge{root.path}.read();
   ASSERT_TRUE(use);
   EXPECT_EQ(use->used, 950U);
@@ -67,7 +53,7 @@ TEST(MemoryGauge, KnowsNoLimitFromMax) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", kMount2);
-  root.version2("", "900", "max\n", "");
+  version2(root, "", "900", "max\n", "");
   const auto use = MemoryGauge{root.path}.read();
   ASSERT_TRUE(use);
   EXPECT_EQ(use->used, 900U);
@@ -131,7 +117,7 @@ CO_TEST(MemoryGuard, CallsItsOwnerWhenTheBoundIsReached) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", kMount2);
-  root.version2("", "94", "100", "");
+  version2(root, "", "94", "100", "");
   Event changed{executor};
   std::vector<MemoryUse> calls;
   MemoryGuard guard{
@@ -148,7 +134,7 @@ CO_TEST(MemoryGuard, CallsItsOwnerWhenTheBoundIsReached) {
     co_await turn.async_wait(use_task);
   }
   EXPECT_TRUE(calls.empty()) << "94 of 100 is below 95 percent";
-  root.version2("", "95", "100", "");
+  version2(root, "", "95", "100", "");
   while (calls.size() < 2) co_await changed.wait();
   EXPECT_EQ(calls.front().used, 95U);
   guard.stop();
@@ -168,7 +154,7 @@ CO_TEST(MemoryGuard, MayBeStoppedFromItsOwnCall) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/\n");
   root.write("proc/self/mountinfo", kMount2);
-  root.version2("", "100", "100", "");
+  version2(root, "", "100", "100", "");
   Event changed{executor};
   int calls = 0;
   std::optional<MemoryGuard> guard;

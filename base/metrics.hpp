@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// Numbers about a running process, for Prometheus. What is counted is plain members of whoever counts (an increment,
+/// no lookup, no lock); a table says what they are called and turns them into text when somebody asks. Reactor thread
+/// only.
+namespace skiff {
+
+/// How often something took how long, in buckets that fit everything from a system call to a long command.
+class Histogram {
+ public:
+  /// Upper bounds of the buckets, in seconds; one more takes the rest.
+  static constexpr std::array kBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                      0.25,   0.5,   1.0,    2.5,   5.0,  10.0,  30.0, 60.0};
+
+  void observe(double seconds) noexcept {
+    std::size_t bucket = 0;
+    while (bucket < kBounds.size() && seconds > kBounds[bucket]) ++bucket;
+    ++counts_[bucket];
+    sum_ += seconds;
+  }
+  /// Of each bucket alone, the last one above all bounds.
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
+  [[nodiscard]] double sum() const noexcept { return sum_; }
+
+ private:
+  std::array<std::uint64_t, kBounds.size() + 1> counts_{};
+  double sum_ = 0;
+};
+
+/// Where the values of a metric are, one for each of its label sets (one in all for a metric without labels).
+namespace metric {
+
+struct Counters {
+  std::span<const std::uint64_t> values;
+};
+struct Histograms {
+  std::span<const Histogram> values;
+};
+/// Read when the table is. NaN: there is no such value here, and the series is left out.
+struct Gauge {
+  std::function<double()> read;
+};
+/// A counter that somebody else keeps, in any unit.
+struct CounterFrom {
+  std::function<double()> read;
+};
+
+using Source = std::variant<Counters, Histograms, Gauge, CounterFrom>;
+
+}  // namespace metric
+
+/// The label sets of a metric, written down once: `{route="/v1/run",method="POST"}` without the braces.
+class LabelSets {
+ public:
+  LabelSets() = default;
+  explicit LabelSets(std::vector<std::string_view> names) : names_{std::move(names)} {}
+
+  /// One value for each name.
+  void add(std::initializer_list<std::string_view> values);
+
+  [[nodiscard]] const std::vector<std::string_view>& names() const noexcept { return names_; }
+  [[nodiscard]] const std::vector<std::string>& sets() const noexcept { return sets_; }
+
+ private:
+  std::vector<std::string_view> names_;
+  std::vector<std::string> sets_;
+};
+
+/// One row of a metrics table.
+struct Metric {
+  std::string_view name;  ///< counters end in _total, times in _seconds, sizes in _bytes
+  std::string_view help;  ///< one sentence, no line breaks
+  metric::Source source;
+  LabelSets labels = {};
+  bool only_used = false;  ///< a label set that nothing happened to is left out
+};
+
+/// Names and shows metrics. What the rows point to outlives the table.
+class MetricsTable {
+ public:
+  /// As many values as label sets in each row; names must be unique.
+  explicit MetricsTable(std::vector<Metric> rows);
+
+  /// The Prometheus text format, version 0.0.4.
+  [[nodiscard]] std::string text() const;
+  static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+  /// A page's table: name, type, labels, help.
+  [[nodiscard]] std::string markdown() const;
+
+  [[nodiscard]] const std::vector<Metric>& rows() const noexcept { return rows_; }
+
+ private:
+  std::vector<Metric> rows_;
+};
+
+}  // namespace skiff

@@ -1,0 +1,53 @@
+#include "runtime/activity.hpp"
+
+namespace skiff::runtime {
+
+Activity::Activity(Executor executor, std::function<void(std::string_view)> over)
+    : over_{std::move(over)},
+      lease_end_{executor, [this] { finish("the lease is over"); }},
+      idle_end_{executor, [this] { finish("nobody used the sandbox for the idle time"); }} {}
+
+void Activity::begin() noexcept {
+  if (uses_++ == 0) idle_end_.clear();
+}
+
+void Activity::end() {
+  if (--uses_ > 0) return;
+  last_used_ = std::chrono::steady_clock::now();
+  last_used_wall_ = wall_now();
+  if (idle_limit_) idle_end_.expires_after(*idle_limit_);
+}
+
+void Activity::lease(std::optional<Milliseconds> ttl) {
+  lease_ = ttl;
+  lease_ends_.reset();
+  lease_end_.clear();
+  if (!ttl) return;
+  lease_ends_ = wall_now() + *ttl;
+  lease_end_.expires_after(*ttl);
+}
+
+void Activity::idle_limit(std::optional<Milliseconds> ttl) {
+  idle_limit_ = ttl;
+  idle_end_.clear();
+  if (!ttl || in_use()) return;
+  idle_end_.expires_after(*ttl);
+}
+
+WallTime Activity::last_used() const noexcept {
+  return in_use() ? wall_now() : last_used_wall_;
+}
+
+Activity::Milliseconds Activity::idle_for() const noexcept {
+  if (in_use()) return Milliseconds{0};
+  return std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - last_used_);
+}
+
+void Activity::finish(std::string_view why) {
+  if (!over_) return;
+  lease_end_.clear();
+  idle_end_.clear();
+  std::exchange(over_, nullptr)(why);
+}
+
+}  // namespace skiff::runtime

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/metrics.hpp"
+#include "sessions/exit_status.hpp"
+
+namespace skiff::sessions {
+
+/// What happened since the agent's start, for its metrics: whoever knows counts, anybody reads. Reactor thread only.
+struct Counts {
+  static constexpr std::size_t kCauses = static_cast<std::size_t>(Cause::spawn_failed) + 1;
+
+  std::array<std::uint64_t, 1> started{};
+  std::array<std::uint64_t, kCauses> ended{};  ///< by Cause
+  std::array<Histogram, 1> spawn;  ///< from the request to the running program, the wait for a thread included
+
+  void count_end(Cause cause) noexcept { ++ended[static_cast<std::size_t>(cause)]; }
+};
+
+/// The same for output.
+struct OutputCounts {
+  std::array<std::uint64_t, 2> bytes{};      ///< stdout, stderr
+  std::array<std::uint64_t, 1> gaps{};       ///< places in logs where output was dropped
+  std::array<std::uint64_t, 1> gap_bytes{};  ///< and how much
+};
+
+}  // namespace skiff::sessions
