@@ -392,6 +392,8 @@ void Command::watch_time() {
 
 void Command::leader_ended(const Reaped& reaped) {
   reaped_ = reaped;
+  const bool killed = WIFSIGNALED(reaped.status) && WTERMSIG(reaped.status) == SIGKILL;
+  if (killed && !ending_ && supervisor_.out_of_memory()) ending_ = Cause::oom;
   cause_at_exit_ = ending_;  // what ends its background processes later is not why the leader ended
   wall_ = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_steady_);
   for (auto& one : pumps_) one->leader_ended();

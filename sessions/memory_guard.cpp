@@ -23,6 +23,11 @@ constexpr double kFastestGrowth = 4.0 * 1024 * 1024 * 1024;  // bytes a second
 MemoryGauge::MemoryGauge(const std::filesystem::path& root)
     : folder_{find_cgroup(root, {"memory", "memory.usage_in_bytes", "memory.current"})} {}
 
+std::optional<std::uint64_t> MemoryGauge::oom_kills() const {
+  if (!folder_) return std::nullopt;
+  return read_cgroup_entry(folder_->group / (folder_->version2 ? "memory.events" : "memory.oom_control"), "oom_kill");
+}
+
 std::optional<MemoryUse> MemoryGauge::read() const {
   if (!folder_) return std::nullopt;
   const bool version2 = folder_->version2;

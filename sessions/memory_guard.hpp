@@ -32,6 +32,8 @@ class MemoryGauge {
 
   /// Of this cgroup or one above it: whichever is nearest to its limit. Nothing where no memory controller is mounted.
   [[nodiscard]] std::optional<MemoryUse> read() const;
+  /// How many processes the kernel has killed here for lack of memory. Nothing where it doesn't count them.
+  [[nodiscard]] std::optional<std::uint64_t> oom_kills() const;
 
  private:
   std::optional<CgroupFolder> folder_;

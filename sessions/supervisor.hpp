@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "base/blocking_pool.hpp"
 #include "base/task_group.hpp"
 #include "sessions/counts.hpp"
+#include "sessions/memory_guard.hpp"
 #include "sessions/output_log.hpp"
 #include "sessions/reaper.hpp"
 #include "sessions/retention.hpp"
@@ -53,6 +55,13 @@ struct Supervisor {
     if (--live == 0 && live_changed) live_changed();
   }
 
+  /// True when the kernel's count of processes killed for lack of memory has grown since the last call: asked when one
+  /// got a SIGKILL that nobody here sent.
+  [[nodiscard]] bool out_of_memory() {
+    const auto now = memory.oom_kills();
+    return now && std::exchange(oom_kills, *now) < *now;
+  }
+
   Executor executor;
   BlockingPool& disk;
   SupervisorLimits limits;
@@ -62,6 +71,8 @@ struct Supervisor {
   TurnShare turns;
   Retention retention;
   TaskGroup tasks;
+  MemoryGauge memory;
+  std::uint64_t oom_kills = memory.oom_kills().value_or(0);  ///< at the last look
   Counts counts;
   std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open
   std::function<void()> live_changed;  ///< called when `live` became 0 or is no longer 0; may be empty

@@ -85,6 +85,16 @@ TEST(MemoryGauge, KnowsWhatVersion1ShowsForNoLimit) {
   EXPECT_EQ(MemoryGauge{root.path}.read().value().limit, 0U);
 }
 
+TEST(MemoryGauge, CountsTheKernelsKills) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", kMount2);
+  version2(root, "", "900", "max\n", "");
+  EXPECT_FALSE(MemoryGauge{root.path}.oom_kills());
+  root.write("sys/fs/cgroup/memory.events", "low 0\nhigh 0\nmax 31\noom 4\noom_kill 3\noom_group_kill 0\n");
+  EXPECT_EQ(MemoryGauge{root.path}.oom_kills(), 3U);
+}
+
 TEST(MemoryGauge, HasNothingToSayWithoutAController) {
   const FakeRoot root;
   EXPECT_FALSE(MemoryGauge{root.path}.read());
