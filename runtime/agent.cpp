@@ -20,6 +20,7 @@ sessions::SupervisorLimits supervisor_limits(const Settings& settings, const Inh
           .sessions = settings.max_sessions,
           .remembered_ids = settings.idempotency_ids,
           .remember_ids_for = settings.idempotency_window,
+          .cgroup = settings.cgroup,
           .open_files = inherited.open_files.rlim_cur};
 }
 

@@ -137,6 +137,8 @@ std::vector<Setting> rows(Settings& s) {
        "To end everything after SIGTERM. Keep it below the pod's terminationGracePeriodSeconds."},
       {"memory-guard-percent", "SKIFF_MEMORY_GUARD_PERCENT", Count{&s.memory_guard_percent, 0, 100}, "N", kProcess,
        "Of the container's memory limit: above it the largest command is ended before the kernel ends the container. 0: off."},
+      {"cgroup", "SKIFF_CGROUP", Text{&s.cgroup}, "DIR", kProcess,
+       "A cgroup v2 folder that the agent may write to: commands with memory_bytes, pids or cpu_millis get a leaf there. auto: the agent's own cgroup, if it may; none: no such limits."},
       {"spawn-threads", "SKIFF_SPAWN_THREADS", Count{&s.spawn_threads, 1, 64}, "N", kProcess,
        "Threads that start processes."},
       {"disk-threads", "SKIFF_DISK_THREADS", Count{&s.disk_threads, 1, 64}, "N", kProcess,

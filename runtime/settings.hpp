@@ -80,6 +80,7 @@ struct Settings {
 
   // Process
   Milliseconds drain_timeout{10'000};       ///< to end everything after SIGTERM
+  std::string cgroup = "auto";              ///< where commands with limits get cgroups: auto, none, or a folder
   std::uint64_t memory_guard_percent = 95;  ///< of the container's memory; 0: off
   std::uint64_t spawn_threads = 4;
   std::uint64_t disk_threads = 2;

@@ -183,6 +183,13 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.err = std::move(pipes->child_err);
   request.controlling_terminal = self->spec_.terminal.has_value();
   request.tag = self->tag_;
+  auto group = supervisor.cgroups.make(self->spec_.id, self->spec_.limits);
+  if (!group) {
+    self->spawn_failed({"cgroup", errno, group.error().message});
+    co_return;
+  }
+  self->group_ = std::move(*group);
+  if (self->group_) request.cgroup = self->group_->processes();
   request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
 
   const AnnouncedSpawn announced = supervisor.reaper.begin_spawn();
@@ -242,6 +249,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   self->escalation_.reset();
   if (self->feed_) self->feed_->close();
   self->terminal_.reset();
+  self->group_.reset();
   self->log_->end();
   self->over_ = true;
   supervisor.end_life();
@@ -354,6 +362,8 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const bool verified = co_await end_tree(self->tag_, grace, self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
+  // Nothing escapes from a cgroup, also not what has taken its tag off.
+  if (self->group_ && self->group_->kill()) self->kill_level_ = "cgroup";
   --self->kills_;
   if (!verified) {
     // Processes in uninterruptible sleep may hold the pipes for ever; nobody waits for that.
@@ -393,7 +403,8 @@ void Command::watch_time() {
 void Command::leader_ended(const Reaped& reaped) {
   reaped_ = reaped;
   const bool killed = WIFSIGNALED(reaped.status) && WTERMSIG(reaped.status) == SIGKILL;
-  if (killed && !ending_ && supervisor_.out_of_memory()) ending_ = Cause::oom;
+  const bool in_group = group_ && group_->out_of_memory();
+  if (killed && !ending_ && (in_group || supervisor_.out_of_memory())) ending_ = Cause::oom;
   cause_at_exit_ = ending_;  // what ends its background processes later is not why the leader ended
   wall_ = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_steady_);
   for (auto& one : pumps_) one->leader_ended();
@@ -415,6 +426,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   status.output_complete = true;
   status.failure = std::move(failure);
   status.ended_at = wall_now();
+  group_.reset();
   state_ = State::ended;
   over_ = true;
   supervisor_.end_life();
@@ -445,6 +457,7 @@ ExitStatus Command::describe_exit() const {
                   .involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw),
                   .read_blocks = static_cast<std::uint64_t>(used.ru_inblock),
                   .write_blocks = static_cast<std::uint64_t>(used.ru_oublock)};
+  if (group_) status.usage.peak_bytes = group_->peak_bytes();
   status.output_complete = pumps_at_end();
   if (!status.output_complete) {
     std::vector<ino_t> inodes;

@@ -106,6 +106,7 @@ class Command : public std::enable_shared_from_this<Command> {
   std::vector<std::unique_ptr<OutputPump>> pumps_;
   std::unique_ptr<StdinFeed> feed_;
   UniqueFd terminal_;
+  std::unique_ptr<CommandGroup> group_;  ///< null: it shares the agent's cgroup
   std::optional<Deadline> timeout_;
   std::optional<Deadline> idle_timeout_;
   std::optional<Deadline> escalation_;

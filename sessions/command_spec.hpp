@@ -17,12 +17,12 @@ using SecretEnvironment = std::map<std::string, std::string>;                 //
 
 /// Bounds for what one command may use. What the kernel or the container can't enforce is refused, never dropped.
 struct ResourceLimits {
-  std::optional<std::uint64_t> memory_bytes;     ///< needs a writable cgroup v2
-  std::optional<std::uint64_t> pids;             ///< needs a writable cgroup v2
-  std::optional<std::uint64_t> cpu_millis;       ///< needs a writable cgroup v2
-  std::optional<std::uint64_t> cpu_time_ms;      ///< RLIMIT_CPU, whole seconds upwards, of each process
-  std::optional<std::uint64_t> open_files;       ///< RLIMIT_NOFILE
-  std::optional<std::uint64_t> file_size_bytes;  ///< RLIMIT_FSIZE
+  std::optional<std::uint64_t> memory_bytes = {};     ///< needs a writable cgroup v2
+  std::optional<std::uint64_t> pids = {};             ///< needs a writable cgroup v2
+  std::optional<std::uint64_t> cpu_millis = {};       ///< needs a writable cgroup v2
+  std::optional<std::uint64_t> cpu_time_ms = {};      ///< RLIMIT_CPU, whole seconds upwards, of each process
+  std::optional<std::uint64_t> open_files = {};       ///< RLIMIT_NOFILE
+  std::optional<std::uint64_t> file_size_bytes = {};  ///< RLIMIT_FSIZE
   [[nodiscard]] bool operator==(const ResourceLimits&) const = default;
 };
 

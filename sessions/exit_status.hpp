@@ -36,6 +36,7 @@ struct Usage {
   std::chrono::microseconds user{};
   std::chrono::microseconds system{};
   std::uint64_t max_rss_bytes = 0;
+  std::optional<std::uint64_t> peak_bytes = {};  ///< of all its processes together, where it has a cgroup of its own
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   std::uint64_t read_blocks = 0;   ///< 512-byte blocks, ru_inblock

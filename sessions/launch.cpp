@@ -213,9 +213,15 @@ SKIFF_CHILD void put_on_rules(const LaunchPlan& plan, Child& child) {
   if (r < 0) give_up(child, LaunchStage::isolation, r);
 }
 
+SKIFF_CHILD void enter_cgroup(const LaunchPlan& plan, Child& child) {
+  if (plan.cgroup < 0) return;
+  if (const long r = call(SYS_write, plan.cgroup, as_long("0"), 1); r < 0) give_up(child, LaunchStage::cgroup, r);
+}
+
 [[noreturn]] SKIFF_CHILD void child_main(void* argument) {
   Child& child = *static_cast<Child*>(argument);
   const LaunchPlan& plan = *child.plan;
+  enter_cgroup(plan, child);
   put_on_rules(plan, child);
   // Leaves the shared table first, with a copy of its low part only: the rest may be 10,000 connections.
   if (child.beyond > 0) {

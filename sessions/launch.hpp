@@ -18,6 +18,7 @@ namespace skiff::sessions {
 enum class LaunchStage : unsigned char {
   descriptors,
   clone,
+  cgroup,
   isolation,
   signals,
   session,
@@ -34,6 +35,7 @@ struct LaunchPlan {
   std::array<int, 4> descriptors{-1, -1, -1,
                                  -1};  ///< for 0, 1, 2 and the script; -1: /dev/null, and for the script none
   bool controlling_terminal = false;
+  int cgroup = -1;   ///< an open cgroup.procs of the cgroup to enter; -1: stay
   int ruleset = -1;  ///< a Landlock ruleset to put on; -1: none
   Tag tag = 0;
   const std::pair<int, rlimit>* limits = nullptr;

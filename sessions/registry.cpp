@@ -44,10 +44,7 @@ Result<std::shared_ptr<Session>> Registry::create(SessionSpec spec) {
     return fail(Errc::too_many_sessions,
                 std::to_string(sessions_.size()) + " sessions exist, which is the limit (--max-sessions)");
   }
-  if (spec.limits.memory_bytes || spec.limits.pids || spec.limits.cpu_millis) {
-    return fail(Errc::limit_unavailable,
-                "memory_bytes, pids and cpu_millis need a cgroup v2 that the agent may write to", "/limits");
-  }
+  if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return std::unexpected{possible.error()};
   if (spec.user) {
     if (auto user = look_up_user(*spec.user); !user) return std::unexpected{user.error()};
   }

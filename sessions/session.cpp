@@ -57,18 +57,6 @@ std::size_t Session::live_commands() const noexcept {
   return static_cast<std::size_t>(std::ranges::count_if(order_, [](const auto& command) { return !command->over(); }));
 }
 
-Result<> Session::check_limits(const ResourceLimits& limits) const {
-  if (limits.memory_bytes || limits.pids || limits.cpu_millis) {
-    return fail(Errc::limit_unavailable,
-                "memory_bytes, pids and cpu_millis need a cgroup v2 that the agent may write to, which this container "
-                "does not have",
-                limits.memory_bytes ? "/limits/memory_bytes"
-                : limits.pids       ? "/limits/pids"
-                                    : "/limits/cpu_millis");
-  }
-  return {};
-}
-
 Result<Launch> Session::prepare(const CommandSpec& spec) const {
   Launch launch;
   const std::string shell = spec_->shell.value_or(ground_.shell);
@@ -153,7 +141,7 @@ Result<Session::Started> Session::start(CommandSpec spec) {
   }
   if (!spec.timeout) spec.timeout = spec_->default_timeout;
   if (spec.limits == ResourceLimits{}) spec.limits = spec_->limits;
-  if (auto possible = check_limits(spec.limits); !possible) return std::unexpected{possible.error()};
+  if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return std::unexpected{possible.error()};
   auto launch = prepare(spec);
   if (!launch) return std::unexpected{launch.error()};
 
@@ -215,7 +203,7 @@ Result<> Session::patch(const SessionPatch& patch) {
   touch();
   auto spec = std::make_shared<SessionSpec>(*spec_);
   if (patch.limits) {
-    if (auto possible = check_limits(*patch.limits); !possible) return possible;
+    if (auto possible = supervisor_.cgroups.check(*patch.limits); !possible) return possible;
     spec->limits = *patch.limits;
   }
   if (patch.labels) {

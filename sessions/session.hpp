@@ -122,7 +122,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   [[nodiscard]] Result<Launch> prepare(const CommandSpec& spec) const;
-  [[nodiscard]] Result<> check_limits(const ResourceLimits& limits) const;
   void watch_idleness();
   [[nodiscard]] static Task<> watch(std::shared_ptr<Session> self, std::shared_ptr<Command> command);
 

@@ -62,6 +62,8 @@ std::string_view word(LaunchStage stage) {
       return "descriptors";
     case LaunchStage::clone:
       return "clone";
+    case LaunchStage::cgroup:
+      return "cgroup";
     case LaunchStage::isolation:
       return "isolation";
     case LaunchStage::signals:
@@ -98,6 +100,8 @@ std::string attempted(LaunchStage stage, const SpawnRequest& request) {
       return "make a process";
     case LaunchStage::descriptors:
       return "pass descriptors";
+    case LaunchStage::cgroup:
+      return "enter its cgroup";
     case LaunchStage::isolation:
       return "put the isolation on";
     case LaunchStage::signals:
@@ -152,6 +156,7 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
   LaunchPlan plan;
   plan.descriptors = {request.in.get(), request.out.get(), request.err.get(), request.script.get()};
   plan.controlling_terminal = request.controlling_terminal;
+  plan.cgroup = request.cgroup;
   plan.ruleset = request.ruleset ? request.ruleset->fd() : -1;
   plan.tag = request.tag;
   plan.limits = request.limits.data();

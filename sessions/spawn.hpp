@@ -35,6 +35,7 @@ struct SpawnRequest {
       err;          ///< become descriptors 0, 1, 2 (not given: /dev/null); for a terminal all three are its slave side
   UniqueFd script;  ///< becomes descriptor `kScriptFd` when given (a memfd that holds a long script)
   bool controlling_terminal = false;       ///< make descriptor 0 the controlling terminal (TIOCSCTTY)
+  int cgroup = -1;                         ///< an open cgroup.procs of the cgroup to enter; -1: the agent's own
   std::shared_ptr<const Ruleset> ruleset;  ///< to be put on; null: none
   Tag tag = 0;
   std::optional<Credentials> user;             ///< switch to this user; needs CAP_SETUID and CAP_SETGID
@@ -48,7 +49,7 @@ struct SpawnRequest {
 /// Starts processes on its own threads, by `clone(CLONE_VM|CLONE_VFORK|CLONE_FILES)` with a stack of its own
 /// (docs/adr/0004), so that the reactor never waits for an exec on a slow disk. The child is in a new session and
 /// process group, has default signal dispositions, an empty mask and only the descriptors above, and gets SIGKILL when
-/// the agent or the starting thread dies. Stages of a failure: descriptors, clone, isolation, signals, session,
+/// the agent or the starting thread dies. Stages of a failure: descriptors, clone, cgroup, isolation, signals, session,
 /// terminal, limits, user, chdir, exec.
 class Spawner {
  public:

@@ -8,6 +8,7 @@
 
 #include "base/blocking_pool.hpp"
 #include "base/task_group.hpp"
+#include "sessions/command_group.hpp"
 #include "sessions/counts.hpp"
 #include "sessions/memory_guard.hpp"
 #include "sessions/output_log.hpp"
@@ -31,7 +32,8 @@ struct SupervisorLimits {
   std::size_t sessions = 1000;
   std::size_t remembered_ids = 100'000;
   std::chrono::milliseconds remember_ids_for{std::chrono::hours{24}};
-  rlim_t open_files = 1024;  ///< soft RLIMIT_NOFILE of commands: the agent's own may have been raised
+  std::string cgroup = "none";  ///< where commands with limits get a cgroup: see `CgroupHome`
+  rlim_t open_files = 1024;     ///< soft RLIMIT_NOFILE of commands: the agent's own may have been raised
 };
 
 /// What all commands share: the threads that spawn, the one reaper, the output budget, and the owner of their
@@ -41,11 +43,12 @@ struct Supervisor {
              std::size_t spawn_threads)
       : executor{on},
         disk{disk_pool},
-        limits{bounds},
+        limits{std::move(bounds)},
+        cgroups{limits.cgroup},
         spawner{spawn_threads},
         reaper{on},
         budget{on, disk_pool, std::move(output)},
-        retention{on, bounds.ended_commands, bounds.ended_ttl},
+        retention{on, limits.ended_commands, limits.ended_ttl},
         tasks{on} {}
 
   void begin_life() {
@@ -65,6 +68,7 @@ struct Supervisor {
   Executor executor;
   BlockingPool& disk;
   SupervisorLimits limits;
+  CgroupHome cgroups;
   Spawner spawner;
   Reaper reaper;
   OutputBudget budget;

@@ -49,6 +49,7 @@ void append_usage(std::string& out, const sessions::Usage& usage) {
   append_number(out, "user_us", static_cast<std::uint64_t>(usage.user.count()));
   append_number(out, "system_us", static_cast<std::uint64_t>(usage.system.count()));
   append_number(out, "max_rss_bytes", usage.max_rss_bytes);
+  if (usage.peak_bytes) append_number(out, "peak_bytes", *usage.peak_bytes);
   append_number(out, "voluntary_switches", usage.voluntary_switches);
   append_number(out, "involuntary_switches", usage.involuntary_switches);
   append_number(out, "read_bytes", usage.read_blocks * 512);
@@ -108,6 +109,27 @@ void append_exit_members(std::string& out, const sessions::ExitStatus& status) {
   append_usage(out, status.usage);
 }
 
+void append_limits(std::string& out, const sessions::ResourceLimits& limits) {
+  if (limits == sessions::ResourceLimits{}) return;
+  append_json_key(out, "limits");
+  out += '{';
+  const auto append = [&out](std::string_view name, const std::optional<std::uint64_t>& value, std::string_view by) {
+    if (!value) return;
+    append_json_key(out, name);
+    out += '{';
+    append_number(out, "value", *value);
+    append_text(out, "by", by);
+    out += '}';
+  };
+  append("memory_bytes", limits.memory_bytes, "cgroup");
+  append("pids", limits.pids, "cgroup");
+  append("cpu_millis", limits.cpu_millis, "cgroup");
+  append("cpu_time_ms", limits.cpu_time_ms, "rlimit");
+  append("open_files", limits.open_files, "rlimit");
+  append("file_size_bytes", limits.file_size_bytes, "rlimit");
+  out += '}';
+}
+
 void append_command(std::string& out, const sessions::Command& command, bool with_hints) {
   const auto& spec = command.spec();
   out += '{';
@@ -142,6 +164,7 @@ void append_command(std::string& out, const sessions::Command& command, bool wit
                     command.log()->bytes_of(sessions::Stream::err));
   append_flag(out, "ended", command.log()->ended());
   out += '}';
+  append_limits(out, spec.limits);
   if (const auto& status = command.exit_status()) append_exit_members(out, *status);
   if (with_hints && command.waiting_for_input()) {
     append_json_key(out, "hints");

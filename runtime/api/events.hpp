@@ -21,6 +21,8 @@ enum class Form : std::uint8_t {
 
 /// Appends to `out` the members of an `exit` event or a result: exit_code, signal, cause, usage, ...
 void append_exit_members(std::string& out, const sessions::ExitStatus& status);
+/// Appends "limits", each with its value and by what it is enforced, unless there are none.
+void append_limits(std::string& out, const sessions::ResourceLimits& limits);
 /// "id", "state", "pid", ... of a command, as lists and `show` give them.
 void append_command(std::string& out, const sessions::Command& command, bool with_hints);
 /// `"stdout":N,"stderr":N` in braces.

@@ -86,7 +86,10 @@ Task<Result<>> show_capabilities(Call& call) {
   append_flag(text, "spool", !settings.data_dir.empty());
   text += '}';
   append_json_key(text, "command_limits");
-  text += R"(["cpu_time_ms","open_files","file_size_bytes"])";
+  text += R"(["cpu_time_ms","open_files","file_size_bytes")";
+  for (const std::string_view limit : call.agent.supervisor.cgroups.offered())
+    text.append(",\"").append(limit).append(1, '"');
+  text += ']';
   append_json_key(text, "session_shells");
   text += R"({"stateful":false})";
   append_json_key(text, "subprotocols");

@@ -148,6 +148,7 @@ Task<std::string> wait_result(std::shared_ptr<sessions::Command> command, std::s
   append_json_integer(text, next);
   append_json_key(text, "started_at");
   append_json_string(text, rfc3339(command->started_at()));
+  append_limits(text, command->spec().limits);
   if (const auto& status = command->exit_status()) append_exit_members(text, *status);
   text += '}';
   co_return text;

@@ -105,3 +105,46 @@ def test_a_terminal_works_under_landlock(agent, levels):
                            json={"command": "tty; stty size; echo typed > /dev/tty", "tty": {"cols": 91, "rows": 17}})
     assert "/dev/pts/" in answer.json()["stdout"] and "17 91" in answer.json()["stdout"]
     assert "typed" in answer.json()["stdout"]
+
+
+def test_limits_of_a_cgroup_are_written_to_a_leaf_and_told(start_agent, tmp_path):
+    # A plain folder in place of a delegated cgroup: the machines that this runs on have no controller on version 2.
+    home = tmp_path / "cgroup"
+    home.mkdir()
+    (home / "cgroup.controllers").write_text("memory pids cpu\n")
+    agent = start_agent("--cgroup", home)
+    assert {"memory_bytes", "pids", "cpu_millis"} <= set(
+        agent.request("GET", "/v1/capabilities").json()["command_limits"])
+    result = agent.run("cat cgroup.procs", cwd=str(home / "skiff-c1"), id="c1",
+                       limits={"memory_bytes": 1 << 28, "pids": 50, "open_files": 99})
+    assert result["stdout"] == "0"  # what the child wrote to enter it
+    assert result["limits"] == {"memory_bytes": {"value": 1 << 28, "by": "cgroup"},
+                                "pids": {"value": 50, "by": "cgroup"}, "open_files": {"value": 99, "by": "rlimit"}}
+    assert (home / "skiff-c1" / "memory.max").read_text() == str(1 << 28)
+    assert (home / "skiff-c1" / "cgroup.kill").exists() is False
+
+
+@pytest.fixture
+def real_cgroup():
+    mount = next((line.split()[4] for line in open("/proc/self/mountinfo") if " - cgroup2 " in line), "/nonexistent")
+    group = pathlib.Path(mount) / ("itest-" + os.urandom(6).hex())
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    yield group
+    group.rmdir()
+
+
+def test_a_real_cgroup_bounds_and_ends_a_command_or_says_what_it_lacks(real_cgroup, start_agent):
+    agent = start_agent("--cgroup", real_cgroup)
+    has_pids = "pids" in (real_cgroup / "cgroup.controllers").read_text().split()
+    assert ("pids" in agent.request("GET", "/v1/capabilities").json()["command_limits"]) == has_pids
+    limited = {"command": "setsid sleep 1000 & sleep 1000", "limits": {"pids": 9}, "timeout_ms": 200}
+    answer = agent.request("POST", "/v1/commands", json=limited)
+    if has_pids:
+        assert answer.json()["kill_level"] == "cgroup" and answer.json()["cause"] == "timeout"
+    else:
+        answer.problem(422, "limit_unavailable")
+    assert not [entry for entry in real_cgroup.iterdir() if entry.is_dir()]
+    assert agent.terminate() == 0
