@@ -1,7 +1,14 @@
 #include "protocol/http_exchange.hpp"
 
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -214,6 +221,94 @@ Task<Result<>> HttpExchange::write(std::span<const std::string_view> parts) {
 Task<Result<>> HttpExchange::write(std::string_view bytes) {
   const std::array<std::string_view, 1> parts{bytes};
   co_return co_await write(parts);
+}
+
+namespace {
+
+/// One job on a disk thread: others wait for that thread, too.
+constexpr std::uint64_t kFileTurn = 16U << 20U;
+constexpr std::size_t kFileBlock = 256U << 10U;
+
+struct FileStep {
+  std::uint64_t sent = 0;
+  int error = 0;  ///< EAGAIN: the socket takes no more just now
+};
+
+FileStep send_some(int socket, int file, std::uint64_t offset, std::uint64_t length) {
+  FileStep step;
+  const std::uint64_t most = std::min(length, kFileTurn);
+  auto at = static_cast<off_t>(offset);
+  while (step.sent < most) {
+    const ssize_t sent = ::sendfile(socket, file, &at, most - step.sent);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) step.error = errno;
+    if (sent == 0) step.error = ENODATA;
+    if (sent <= 0) break;
+    step.sent += static_cast<std::uint64_t>(sent);
+  }
+  return step;
+}
+
+Error cut_file() {
+  return {Errc::io_error, "the file has become shorter while it was sent"};
+}
+
+}  // namespace
+
+Task<Result<>> HttpExchange::send_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length) {
+  if (phase_ != Phase::body || !counted_) {
+    co_return std::unexpected{misuse("a file outside of a streamed response with a length")};
+  }
+  if (length > body_bytes_left_) co_return std::unexpected{misuse("more bytes than the response's length")};
+  if (!head_.empty()) {
+    if (auto sent = co_await send_head(); !sent) co_return sent;
+  }
+  if (bodiless_) {
+    body_bytes_left_ -= length;
+    co_return Result<>{};
+  }
+  if (is_tls()) co_return co_await copy_file(disk, file, offset, length);
+  co_return co_await splice_file(disk, file, offset, length);
+}
+
+Task<Result<>> HttpExchange::splice_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length) {
+  // Of its own, so that a thread that is in the middle of it can't meet a number that was closed and given away again.
+  const UniqueFd socket{::fcntl(connection_.stream_.fd(), F_DUPFD_CLOEXEC, 0)};
+  if (!socket) co_return std::unexpected{system_error(errno, "send a file")};
+  while (length > 0) {
+    auto turn = [&] { return send_some(socket.get(), file, offset, length); };
+    const FileStep step = co_await disk.run(std::move(turn));
+    offset += step.sent;
+    length -= step.sent;
+    body_bytes_sent_ += step.sent;
+    body_bytes_left_ -= step.sent;
+    if (step.error == EAGAIN) {
+      auto ready = co_await connection_.stream_.writable(connection_.limits().write_stall_time);
+      if (!ready) co_return ready;
+    } else if (step.error == ENODATA) {
+      co_return std::unexpected{cut_file()};
+    } else if (step.error != 0) {
+      co_return std::unexpected{system_error(step.error, "send a file")};
+    }
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> HttpExchange::copy_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length) {
+  const auto block = std::make_unique_for_overwrite<char[]>(kFileBlock);
+  while (length > 0) {
+    auto turn = [&] {
+      return ::pread(file, block.get(), std::min<std::uint64_t>(length, kFileBlock), static_cast<off_t>(offset));
+    };
+    const ssize_t got = co_await disk.run(std::move(turn));
+    if (got == 0) co_return std::unexpected{cut_file()};
+    if (got < 0) co_return fail(Errc::io_error, "the file can't be read any more");
+    const std::string_view bytes{block.get(), static_cast<std::size_t>(got)};
+    if (auto sent = co_await write(bytes); !sent) co_return sent;
+    offset += bytes.size();
+    length -= bytes.size();
+  }
+  co_return Result<>{};
 }
 
 Task<Result<>> HttpExchange::finish(Headers trailers) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/blocking_pool.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "protocol/address.hpp"
@@ -74,6 +75,10 @@ class HttpExchange {
   /// Sends the parts as they are, without copying them: they must live until it returns. Empty writes are nothing.
   [[nodiscard]] Task<Result<>> write(std::span<const std::string_view> parts);
   [[nodiscard]] Task<Result<>> write(std::string_view bytes);
+  /// Sends `length` bytes of a regular file, from `offset` on, in a response with a length. What may wait for the disk
+  /// is done on `disk`; on a plain connection the bytes don't pass through this process (sendfile(2)). Errors: also
+  /// io_error when the file has become shorter.
+  [[nodiscard]] Task<Result<>> send_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length);
   /// Ends the body. Trailers go out only with chunked framing; name them in a `Trailer` field of the head. A handler
   /// that returns without it makes the connection end abruptly, so that the client sees that the body was cut.
   [[nodiscard]] Task<Result<>> finish(Headers trailers = {});
@@ -98,6 +103,8 @@ class HttpExchange {
   [[nodiscard]] Result<> begin_head(const HttpResponse& head, std::optional<std::uint64_t> length, bool streamed);
   [[nodiscard]] Task<Result<>> send(std::span<const std::string_view> parts);
   [[nodiscard]] Task<Result<>> send_head();
+  [[nodiscard]] Task<Result<>> splice_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length);
+  [[nodiscard]] Task<Result<>> copy_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length);
   [[nodiscard]] Task<Result<>> send_continue();
 
   HttpConnection& connection_;
