@@ -11,8 +11,8 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/clock.hpp"
+#include "base/kernel_features.hpp"
 #include "base/unique_fd.hpp"
-#include "sessions/kernel_features.hpp"
 #include "sessions/process_tree.hpp"
 
 namespace skiff::sessions {

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sessions/kernel_features.hpp"
+#include "base/kernel_features.hpp"
 #include "sessions/spawn.hpp"
 
 // The child's part runs on the agent's memory while the agent's other threads go on. A sanitizer's instrumentation

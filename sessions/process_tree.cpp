@@ -17,8 +17,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/kernel_features.hpp"
 #include "base/unique_fd.hpp"
-#include "sessions/kernel_features.hpp"
 
 namespace skiff::sessions {
 namespace {

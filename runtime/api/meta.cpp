@@ -1,9 +1,9 @@
 #include "runtime/api/meta.hpp"
 
+#include "base/kernel_features.hpp"
 #include "protocol/json_text.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/version.hpp"
-#include "sessions/kernel_features.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -53,7 +53,7 @@ Task<Result<>> show_version(Call& call) {
 }
 
 Task<Result<>> show_capabilities(Call& call) {
-  const auto& kernel = sessions::kernel_features();
+  const auto& kernel = kernel_features();
   const Settings& settings = call.agent.settings;
   std::string text{'{'};
   append_json_key(text, "kernel");

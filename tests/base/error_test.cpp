@@ -34,6 +34,12 @@ TEST(Error, MapsEachErrnoToTheCodeAClientCanActOn) {
   EXPECT_EQ(system_error(EDQUOT, "x").code, Errc::no_space);
   EXPECT_EQ(system_error(EMFILE, "x").code, Errc::resource_exhausted);
   EXPECT_EQ(system_error(EAGAIN, "x").code, Errc::resource_exhausted);
+  EXPECT_EQ(system_error(EFBIG, "x").code, Errc::no_space);
+  EXPECT_EQ(system_error(EEXIST, "x").code, Errc::already_exists);
+  EXPECT_EQ(system_error(ENOTEMPTY, "x").code, Errc::directory_not_empty);
+  EXPECT_EQ(system_error(EISDIR, "x").code, Errc::is_a_directory);
+  EXPECT_EQ(system_error(ENAMETOOLONG, "x").code, Errc::name_too_long);
+  EXPECT_EQ(system_error(ELOOP, "x").code, Errc::too_many_links);
   EXPECT_EQ(system_error(ETIMEDOUT, "x").code, Errc::timeout);
   EXPECT_EQ(system_error(EIO, "x").code, Errc::io_error);
 }

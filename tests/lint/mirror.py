@@ -8,6 +8,9 @@ import tree
 TESTED_ELSEWHERE = {
     "base/asio.cpp": "compiles Asio, holds no code of ours",
     "runtime/main.cpp": "tests/integration starts the real binary",
+    "fs/descriptor.cpp": "tests/fs/tree_test.cpp opens through it",
+    "fs/resolve.cpp": "tests/fs/tree_test.cpp, which is run again without openat2",
+    "fs/target.cpp": "tests/fs/write_test.cpp",
     "protocol/json_parse.cpp": "tests/protocol/schema_test.cpp parses through it",
     "protocol/websocket_write.cpp": "the sending half of websocket.cpp, same test",
     "runtime/agent.cpp": "tests/integration drives it through the real binary",

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sessions/kernel_features.hpp"
+#include "base/kernel_features.hpp"
 #include "sessions/terminal.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/reactor_test.hpp"

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <dirent.h>
-#include <stdlib.h>  // NOLINT: mkdtemp is not in <cstdlib>
-
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <random>
@@ -19,38 +15,13 @@
 #include "base/blocking_pool.hpp"
 #include "sessions/output_log.hpp"
 #include "tests/support/reactor_test.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 /// What tests of output logs share.
 namespace skiff::test {
 
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = 1024 * kKiB;
-
-/// An empty folder that goes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "skiff-test.XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"mkdtemp failed"};
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  [[nodiscard]] bool empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline std::size_t open_descriptors() {
-  const auto entries = std::filesystem::directory_iterator{"/proc/self/fd"};
-  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
-}
 
 /// Appends all of `bytes`, as a pump does that never waits.
 inline void write(sessions::OutputLog& log, sessions::Stream stream, std::string_view bytes, bool late = false) {

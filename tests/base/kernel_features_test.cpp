@@ -1,4 +1,4 @@
-#include "sessions/kernel_features.hpp"
+#include "base/kernel_features.hpp"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "base/unique_fd.hpp"
 
-namespace skiff::sessions {
+namespace skiff {
 namespace {
 
 TEST(KernelFeatures, SaysOfPidfdsWhatAnAttemptSays) {
@@ -45,4 +45,4 @@ TEST(KernelFeatures, ReportsLandlockOnlyWithAVersion) {
 }
 
 }  // namespace
-}  // namespace skiff::sessions
+}  // namespace skiff

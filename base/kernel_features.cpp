@@ -1,4 +1,4 @@
-#include "sessions/kernel_features.hpp"
+#include "base/kernel_features.hpp"
 
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -12,7 +12,7 @@
 
 #include "base/unique_fd.hpp"
 
-namespace skiff::sessions {
+namespace skiff {
 namespace {
 
 bool has_pidfd() {
@@ -55,4 +55,4 @@ const KernelFeatures& kernel_features() {
   return features;
 }
 
-}  // namespace skiff::sessions
+}  // namespace skiff

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace skiff::sessions {
+namespace skiff {
 
 /// What this kernel, and the filter in front of it, allow. Container runtimes hide a system call by ENOSYS or, the
 /// older ones, by EPERM: both mean absent. Probed once.
@@ -14,4 +14,4 @@ struct KernelFeatures {
 
 [[nodiscard]] const KernelFeatures& kernel_features();
 
-}  // namespace skiff::sessions
+}  // namespace skiff

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace skiff::fs {
+
+/// A name in a folder, whatever path led to it.
+struct NameKey {
+  dev_t device = 0;
+  ino_t folder = 0;
+  std::string name = {};
+  auto operator<=>(const NameKey&) const = default;
+};
+[[nodiscard]] Result<NameKey> key_of(int folder, const std::string& name);
+
+/// Holds names for as long as it lives: between all sessions of this process nobody else changes what has that name, so
+/// that what was checked still holds when it is acted upon. Takes all its names at once, so that no two can wait for
+/// each other; waits until all are free. Never held across the arrival of a client's bytes.
+class NameLock {
+ public:
+  explicit NameLock(std::vector<NameKey> keys);
+  /// Of one name.
+  [[nodiscard]] static Result<NameLock> of(int folder, const std::string& name);
+  NameLock(NameLock&& other) noexcept;
+  NameLock& operator=(NameLock&&) = delete;
+  ~NameLock();
+
+ private:
+  std::vector<NameKey> keys_;
+};
+
+}  // namespace skiff::fs

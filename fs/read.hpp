@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "fs/entry.hpp"
+#include "fs/tree.hpp"
+
+namespace skiff::fs {
+
+/// What is at a path; the last name is not followed. Errors: those of Tree.
+struct Seen {
+  UniqueFd object;  ///< O_PATH: for its tag
+  Entry entry;
+};
+[[nodiscard]] Result<Seen> look_at(const Tree& tree, std::string_view path, Links last = Links::keep);
+
+/// A regular file, open to be read or sent, and what it was when it was opened. It goes on being that file when its
+/// name is written anew meanwhile.
+struct OpenFile {
+  UniqueFd fd;
+  Entry entry;
+};
+/// Errors: those of Tree; not_a_regular_file, is_a_directory.
+[[nodiscard]] Result<OpenFile> open_to_read(const Tree& tree, std::string_view path);
+
+/// Fills `into` from that offset on; less only at the end of the file. Errors: io_error.
+[[nodiscard]] Result<std::size_t> read_at(int fd, std::uint64_t offset, std::span<char> into);
+
+/// Lines counted from 1, both ends included; `last` 0: to the end of the file.
+struct LineRange {
+  std::uint64_t first = 1;
+  std::uint64_t last = 0;
+};
+/// "10-40", "10-" or "10". Errors: invalid_field.
+[[nodiscard]] Result<LineRange> parse_lines(std::string_view text);
+
+/// From the first to one past the last byte.
+struct ByteRange {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+};
+/// Where lines are, in the first `size` bytes of a file: found by reading it block by block up to the last line, in
+/// bounded memory. A line holds its "\n"; the last one may lack it. Lines past the end are empty, at the end. Errors:
+/// io_error.
+[[nodiscard]] Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size);
+
+}  // namespace skiff::fs

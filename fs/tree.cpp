@@ -1,0 +1,203 @@
+#include "fs/tree.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/kernel_features.hpp"
+#include "fs/descriptor.hpp"
+
+namespace skiff::fs {
+namespace {
+
+/// openat2(2) gives EAGAIN when a rename anywhere on the system fell into its check of a "..".
+constexpr int kMostTries = 64;
+
+/// The descriptor, or the errno.
+std::expected<UniqueFd, int> open_beneath(const RootFolder& root, const char* path, int flags) {
+  open_how how{};
+  how.flags = static_cast<unsigned>(flags | O_PATH | O_CLOEXEC);
+  how.resolve = RESOLVE_NO_MAGICLINKS | (root.system ? 0U : unsigned{RESOLVE_BENEATH});
+  for (int i = 0; i < kMostTries; ++i) {
+    UniqueFd fd{static_cast<int>(::syscall(SYS_openat2, root.fd.get(), path, &how, sizeof how))};
+    if (fd) return fd;
+    if (errno != EAGAIN && errno != EINTR) break;
+  }
+  return std::unexpected{errno};
+}
+
+/// What the walk decides: it begins absolute links anew at their root, and knows which of a call's reasons it was.
+bool walk_decides(int error) {
+  return error == EXDEV || error == ELOOP || error == EAGAIN || error == ENOTDIR;
+}
+
+std::vector<std::string> owned(const std::vector<std::string_view>& names) {
+  return {names.begin(), names.end()};
+}
+
+Result<RootFolder> open_root(const Root& root) {
+  auto names = split_path(root.path);
+  if (!names) return std::unexpected{std::move(names.error())};
+  if (!names->absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
+  RootFolder folder{.fd = UniqueFd{::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
+                    .names = owned(names->names),
+                    .real = {},
+                    .access = root.access,
+                    .status = {},
+                    .system = false};
+  struct stat system{};
+  if (!folder.fd || ::fstat(folder.fd.get(), &folder.status) != 0 || ::stat("/", &system) != 0) {
+    return std::unexpected{system_error(errno, "open the root " + quoted(root.path))};
+  }
+  std::array<char, kMostPathBytes + 1> real;
+  const ssize_t size = ::readlink(proc_path(folder.fd.get()).c_str(), real.data(), real.size());
+  if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + quoted(root.path))};
+  auto real_names = split_path({real.data(), static_cast<std::size_t>(size)});
+  if (!real_names) return std::unexpected{std::move(real_names.error())};
+  folder.real = owned(real_names->names);
+  folder.system = folder.real.empty() && same_object(folder.status, system);
+  return folder;
+}
+
+bool within(const RootFolder& inner, const RootFolder& outer) {
+  return inner.real.size() >= outer.real.size() && std::equal(outer.real.begin(), outer.real.end(), inner.real.begin());
+}
+
+bool is_link(int folder, const std::string& name) {
+  char byte = 0;
+  return ::readlinkat(folder, name.c_str(), &byte, 1) >= 0;
+}
+
+}  // namespace
+
+struct Tree::Routed {
+  SplitPath split;
+  std::size_t root = 0;
+  std::span<const std::string_view> names;  // below the root
+  std::string_view path;
+};
+
+Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
+  Tree tree;
+  extra.insert(extra.begin(), std::move(main));
+  for (const Root& root : extra) {
+    auto folder = open_root(root);
+    if (!folder) return std::unexpected{std::move(folder.error())};
+    tree.roots_.push_back(std::move(*folder));
+  }
+  // The kernel does not tell when it passes from a root into one inside it: then only the walk knows what may be
+  // written.
+  const bool nested = std::ranges::any_of(tree.roots_, [&](const RootFolder& inner) {
+    return inner.access == Access::read_only && std::ranges::any_of(tree.roots_, [&](const RootFolder& outer) {
+             return outer.access == Access::read_write && within(inner, outer);
+           });
+  });
+  tree.kernel_resolves_ = kernel_features().openat2 && !nested;
+  return tree;
+}
+
+Result<Tree::Routed> Tree::route(std::string_view path) const {
+  auto split = split_path(path);
+  if (!split) return std::unexpected{std::move(split.error())};
+  Routed routed{.split = std::move(*split), .root = 0, .names = {}, .path = path};
+  routed.names = routed.split.names;
+  if (routed.split.absolute) {
+    auto start = find_start(roots_, routed.names, path);
+    if (!start) return std::unexpected{std::move(start.error())};
+    routed.root = start->root;
+    routed.names = routed.names.subspan(start->names);
+  }
+  return routed;
+}
+
+Result<Resolved> Tree::walk(const Routed& routed, ResolveOptions options) const {
+  return resolve(roots_, routed.root, routed.names, routed.split.folder, options, routed.path);
+}
+
+Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) const {
+  auto routed = route(path);
+  if (!routed) return std::unexpected{std::move(routed.error())};
+  if (kernel_resolves_) {
+    const RootFolder& root = roots_[routed->root];
+    const std::string below = join(routed->names, routed->split.folder);
+    auto fd = open_beneath(root, below.c_str(), last == Links::keep ? O_NOFOLLOW : 0);
+    if (fd) {
+      if (use == Use::change && root.access != Access::read_write) return refuse_write(path);
+      return std::move(*fd);
+    }
+    if (!walk_decides(fd.error())) return std::unexpected{system_error(fd.error(), "open " + quoted(path))};
+  }
+  auto found = walk(*routed, {.last = last, .parents = Parents::require, .missing = Missing::refuse});
+  if (!found) return std::unexpected{std::move(found.error())};
+  if (use == Use::change && found->access != Access::read_write) return refuse_write(path);
+  return std::move(found->object);
+}
+
+Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  auto object = open_object(path, Links::follow, writes ? Use::change : Use::read);
+  if (!object) return object;
+  auto status = status_of(object->get());
+  if (!status) return std::unexpected{std::move(status.error())};
+  // Only now is it opened for real: opening a FIFO wakes who waits at its other end, opening a device may do anything.
+  if (auto regular = check_regular(status->st_mode, path); !regular) return std::unexpected{std::move(regular.error())};
+  UniqueFd file = reopen(object->get(), flags);
+  if (!file) return std::unexpected{system_error(errno, "open " + quoted(path))};
+  return file;
+}
+
+Result<UniqueFd> Tree::open_folder(std::string_view path) const {
+  auto object = open_object(path, Links::follow);
+  if (!object) return object;
+  UniqueFd folder = reopen(object->get(), O_RDONLY | O_DIRECTORY);
+  if (folder) return folder;
+  if (errno == ENOTDIR) return fail(Errc::not_a_directory, quoted(path) + " is not a folder");
+  return std::unexpected{system_error(errno, "open " + quoted(path))};
+}
+
+Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) const {
+  auto routed = route(path);
+  if (!routed) return std::unexpected{std::move(routed.error())};
+  const std::span<const std::string_view> names = routed->names;
+  if (kernel_resolves_ && !routed->split.folder) {
+    const RootFolder& root = roots_[routed->root];
+    const std::string below = join(names.first(names.size() - 1));
+    auto parent = open_beneath(root, below.c_str(), O_DIRECTORY);
+    if (parent) {
+      std::string name{names.back()};
+      if (last == Links::keep || !is_link(parent->get(), name)) {
+        if (root.access != Access::read_write) return refuse_write(path);
+        return Place{.parent = std::move(*parent), .name = std::move(name), .folder = false};
+      }
+    } else if (!walk_decides(parent.error()) && (parent.error() != ENOENT || parents == Parents::require)) {
+      return std::unexpected{system_error(parent.error(), "open the folder of " + quoted(path))};
+    }
+  }
+  auto found = walk(*routed, {.last = last, .parents = parents, .missing = Missing::allow});
+  if (!found) return std::unexpected{std::move(found.error())};
+  if (found->name.empty()) {
+    return fail(Errc::invalid_field, quoted(path) + " is a root or ends in \"..\": it has no name to change", "path");
+  }
+  if (found->access != Access::read_write || found->parent_access != Access::read_write) return refuse_write(path);
+  return Place{.parent = std::move(found->parent), .name = std::move(found->name), .folder = found->folder};
+}
+
+std::string Tree::main_path() const {
+  std::string path;
+  for (const std::string& name : roots_.front().real) path += "/" + name;
+  return path.empty() ? "/" : path;
+}
+
+bool Tree::is_read_only_root(const struct stat& status) const {
+  return std::ranges::any_of(roots_, [&](const RootFolder& root) {
+    return root.access == Access::read_only && same_object(root.status, status);
+  });
+}
+
+}  // namespace skiff::fs

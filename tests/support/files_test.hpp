@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fs/tree.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+/// What tests of files share: real folders, and a tree over them.
+namespace skiff::test {
+
+inline void put(const std::filesystem::path& path, std::string_view bytes) {
+  std::ofstream{path, std::ios::binary} << bytes;
+}
+
+inline std::string get(const std::filesystem::path& path) {
+  std::ifstream in{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// The names in a folder.
+inline std::set<std::string> names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator{folder}) names.insert(entry.path().filename());
+  return names;
+}
+
+/// "ok", or the error's word.
+template <class T>
+std::string word(const Result<T>& result) {
+  return result ? "ok" : std::string{name(result.error().code)};
+}
+
+/// `root`, which a session may change; `library`, which it may only read; `outside`, which is none of its business and
+/// holds a secret.
+class Files : public ::testing::Test {
+ protected:
+  Files() {
+    for (const auto& folder : {root, library, outside}) std::filesystem::create_directory(folder);
+    put(outside / "secret", "secret");
+    put(library / "book", "words");
+  }
+
+  [[nodiscard]] fs::Tree open_tree() const {
+    auto tree = fs::Tree::open({.path = root, .access = fs::Access::read_write},
+                               {{.path = library, .access = fs::Access::read_only}});
+    if (!tree) throw std::runtime_error{tree.error().message};
+    return std::move(*tree);
+  }
+
+  TemporaryFolder folder_;
+
+ public:
+  const std::filesystem::path& top = folder_.path();
+  const std::filesystem::path root = top / "root";
+  const std::filesystem::path library = top / "library";
+  const std::filesystem::path outside = top / "outside";
+};
+
+}  // namespace skiff::test

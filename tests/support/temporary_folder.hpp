@@ -1,0 +1,40 @@
+#pragma once
+
+#include <stdlib.h>  // NOLINT: mkdtemp is not in <cstdlib>
+
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace skiff::test {
+
+/// An empty folder that goes with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "skiff-test.XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"mkdtemp failed"};
+    path_ = pattern;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] bool empty() const { return std::filesystem::is_empty(path_); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::size_t open_descriptors() {
+  const auto entries = std::filesystem::directory_iterator{"/proc/self/fd"};
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+}  // namespace skiff::test
