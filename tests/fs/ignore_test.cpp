@@ -132,7 +132,7 @@ TEST(Ignore, AgreesWithGitOnRandomTrees) {
                                     "b*/**", "/*",   "!a.c",   "*/a.c", "**/*.c", "!**/b",    "a **", "[a-"};
   const char* names[] = {"a", "b", "a.c", "b.c"};
   std::size_t tracked = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 20; ++round) {
     const test::ScratchTree tree;
     std::vector<std::string> folders{""};
     for (int i = 0; i < 6; ++i) {
@@ -162,7 +162,7 @@ TEST(Ignore, AgreesWithGitOnRandomTrees) {
     ASSERT_EQ(found, wanted) << "round " << round;
     tracked += wanted.size();
   }
-  EXPECT_GT(tracked, 100U);
+  EXPECT_GT(tracked, 50U);
 }
 
 }  // namespace

@@ -122,13 +122,13 @@ TEST(Walk, FindsTheSameOnAnyNumberOfThreads) {
   const test::ScratchTree tree;
   Paths wanted;
   for (int folder = 0; folder < 30; ++folder) {
-    for (int file = 0; file < (folder == 7 ? 5000 : 20); ++file) {
+    for (int file = 0; file < (folder == 7 ? 1500 : 10); ++file) {
       tree.write("f" + std::to_string(folder) + "/sub/" + std::to_string(file));
     }
   }
   wanted = paths(tree, {.sorted = true});
   std::ranges::sort(wanted);
-  EXPECT_EQ(wanted.size(), 29U * 20 + 5000 + 60);
+  EXPECT_EQ(wanted.size(), 29U * 10 + 1500 + 60);
   for (const unsigned threads : {1U, 2U, 4U}) {
     EXPECT_TRUE(paths(tree, {.threads = threads}) == wanted) << threads;
   }
@@ -136,14 +136,14 @@ TEST(Walk, FindsTheSameOnAnyNumberOfThreads) {
 
 TEST(Walk, StopsOnSeveralThreadsToo) {
   const test::ScratchTree tree;
-  for (int i = 0; i < 3000; ++i) tree.write("d" + std::to_string(i % 10) + "/" + std::to_string(i));
-  for (int round = 0; round < 30; ++round) {
+  for (int i = 0; i < 1500; ++i) tree.write("d" + std::to_string(i % 10) + "/" + std::to_string(i));
+  for (int round = 0; round < 20; ++round) {
     std::atomic<int> visits = 0;
     const auto summary = walk(tree.open(), {.threads = 4}, {}, [&](const WalkEntry&) {
       return ++visits > round * 20 ? WalkStep::stop : WalkStep::go_on;
     });
     EXPECT_TRUE(summary.stopped);
-    EXPECT_LT(visits, 3000);
+    EXPECT_LT(visits, 1500);
   }
 }
 
@@ -158,7 +158,7 @@ TEST(Walk, KeepsFewDescriptorsOpenInDeepTrees) {
   const test::ScratchTree tree;
   // Each level has a second folder, which waits in the queue while the first is walked.
   UniqueFd at = tree.open();
-  constexpr std::size_t depth = 600;
+  constexpr std::size_t depth = 300;
   for (std::size_t i = 0; i < depth; ++i) {
     ASSERT_EQ(::mkdirat(at.get(), "a", 0755), 0);
     ASSERT_EQ(::mkdirat(at.get(), "b", 0755), 0);
