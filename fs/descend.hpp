@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::fs {
+
+/// Opens the folder at `path` beneath `folder` for reading, component by component and through no link: `path` is
+/// relative, "" and "." stand for `folder` itself, `..` is refused (`path_escapes_root`, as is a link).
+[[nodiscard]] Result<UniqueFd> descend(int folder, std::string_view path);
+
+/// A path relative to a folder, cut into the folder that holds it and its name. `name` is empty for "" and ".".
+struct SplitPath {
+  std::string_view folder;
+  std::string_view name;
+};
+[[nodiscard]] SplitPath split_path(std::string_view path) noexcept;
+
+/// The path without empty components and `.`. Refuses what is absolute, holds `..` (`path_escapes_root`), a zero byte
+/// or a component above 255 bytes (`invalid_field`).
+[[nodiscard]] Result<std::string> clean_path(std::string_view path);
+
+}  // namespace skiff::fs

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skiff::fs {
+
+/// A wildcard for the name of one file: `*`, `?`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `\x` for x itself; bytes, not
+/// characters, are what `?` and sets stand for. A match takes time in the order of name times pattern, whatever both
+/// are.
+class NameWildcard {
+ public:
+  [[nodiscard]] bool matches(std::string_view name) const noexcept;
+
+ private:
+  friend class PathWildcard;
+  struct Token {
+    enum class Kind : std::uint8_t { byte, any, set, star } kind;
+    unsigned char byte = 0;  ///< of `byte`
+    std::uint16_t set = 0;   ///< of `set`: which of `sets_`
+  };
+  enum class Form : std::uint8_t { literal, prefix, suffix, general };
+
+  void settle();
+  [[nodiscard]] bool matches_tokens(std::string_view name) const noexcept;
+
+  Form form_ = Form::literal;
+  std::string text_;  // of all forms but `general`
+  std::vector<Token> tokens_;
+  std::vector<std::bitset<256>> sets_;
+};
+
+/// A wildcard for a path, component by component; a component `**` stands for any number of components, at the end for
+/// at least one. The syntax is that of gitignore(5) without its `!`, leading and trailing slash.
+class PathWildcard {
+ public:
+  /// Nothing when the pattern can never match: a bracket that isn't closed, a backslash at the end.
+  [[nodiscard]] static std::optional<PathWildcard> compile(std::string_view pattern);
+
+  [[nodiscard]] bool matches(std::string_view path) const noexcept;
+  /// False when nothing beneath this folder can match: a walk may leave it out.
+  [[nodiscard]] bool may_match_beneath(std::string_view folder) const noexcept;
+  /// Whether the pattern is a single component.
+  [[nodiscard]] bool is_name() const noexcept { return parts_.size() == 1; }
+
+ private:
+  struct Part {
+    bool any_folders = false;  ///< `**`
+    NameWildcard name;
+  };
+  std::vector<Part> parts_;
+};
+
+/// Where the bracket expression that begins at `pattern[at]` ends (the index of its `]`), by the rules of wildcards.
+[[nodiscard]] std::optional<std::size_t> bracket_end(std::string_view pattern, std::size_t at);
+
+}  // namespace skiff::fs
