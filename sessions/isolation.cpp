@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 
-#include "sessions/kernel_features.hpp"
+#include "base/kernel_features.hpp"
 
 namespace skiff::sessions {
 namespace {
