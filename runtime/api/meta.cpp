@@ -88,7 +88,7 @@ Task<Result<>> show_capabilities(Call& call) {
   append_json_key(text, "command_limits");
   text += R"(["cpu_time_ms","open_files","file_size_bytes"])";
   append_json_key(text, "session_shells");
-  text += R"({"stateful":false})";
+  text += R"({"stateful":true})";
   append_json_key(text, "subprotocols");
   text += R"(["skiff.v1.json","skiff.v1.binary"])";
   append_json_key(text, "dialects");
