@@ -26,6 +26,7 @@ namespace skiff {
   X(method_not_allowed)     /* the path exists, the method does not */                                                \
   X(session_not_found)                                                                                                \
   X(session_conflict)       /* the session exists and was created with another request */                             \
+  X(session_is_stateful)    /* what was to be changed belongs to the session's shell */                               \
   X(session_protected)      /* the default session can't be deleted */                                                \
   X(too_many_sessions)                                                                                                \
   X(command_not_found)                                                                                                \

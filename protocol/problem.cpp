@@ -42,6 +42,8 @@ Entry entry(Errc code) noexcept {
       return {404, "There is no such session"};
     case Errc::session_conflict:
       return {409, "The session exists with other settings"};
+    case Errc::session_is_stateful:
+      return {409, "The session's shell keeps this itself"};
     case Errc::session_protected:
       return {409, "The session is protected"};
     case Errc::too_many_sessions:

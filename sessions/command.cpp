@@ -12,6 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "sessions/input_wait.hpp"
+#include "sessions/shell_script.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;
@@ -56,12 +57,12 @@ ino_t inode_of(int fd) {
   return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
 }
 
-/// A long shell line as a file of its own: an argument may not be longer than 128 KiB (execve(2), MAX_ARG_STRLEN).
-Result<UniqueFd> script_file(const std::string& script) {
+/// A file in memory for the child to read.
+Result<UniqueFd> memory_file(const std::string& content) {
   UniqueFd file{::memfd_create("skiff-script", MFD_CLOEXEC)};
   if (!file) return std::unexpected{system_error(errno, "make a file for the script")};
-  for (std::size_t done = 0; done < script.size();) {
-    const ssize_t wrote = ::write(file.get(), script.data() + done, script.size() - done);
+  for (std::size_t done = 0; done < content.size();) {
+    const ssize_t wrote = ::write(file.get(), content.data() + done, content.size() - done);
     if (wrote < 0) return std::unexpected{system_error(errno, "write the script")};
     done += static_cast<std::size_t>(wrote);
   }
@@ -154,6 +155,26 @@ Result<Command::Pipes> Command::open_pipes() {
   return pipes;
 }
 
+Result<std::vector<std::pair<UniqueFd, int>>> Command::open_files(const Launch& launch) const {
+  std::vector<std::pair<UniqueFd, int>> files;
+  for (const auto& [descriptor, content] : launch.files) {
+    auto file = memory_file(content);
+    if (!file) return std::unexpected{file.error()};
+    files.emplace_back(std::move(*file), descriptor);
+  }
+  if (shell_) {
+    auto dump = shell_->open_dump();
+    if (!dump) return std::unexpected{dump.error()};
+    if (*dump) files.emplace_back(std::move(*dump), ShellScript::kDumpFd);
+  }
+  return files;
+}
+
+Task<> Command::keep_state(std::shared_ptr<Command> self) {
+  const auto shell = std::exchange(self->shell_, nullptr);
+  self->state_saved_ = co_await shell->conclude(WIFEXITED(self->reaped_->status), self->supervisor_.disk);
+}
+
 Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   // Only the end of its processes ends a command's life: cancelling it half-way would lose their exit.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
@@ -165,14 +186,13 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
     co_return;
   }
   SpawnRequest request;
-  if (!launch.script.empty()) {
-    auto script = script_file(launch.script);
-    if (!script) {
-      self->spawn_failed({"script", errno, script.error().message});
-      co_return;
-    }
-    request.script = std::move(*script);
+  self->shell_ = std::move(launch.shell);
+  auto files = self->open_files(launch);
+  if (!files) {
+    self->spawn_failed({"script", errno, files.error().message});
+    co_return;
   }
+  request.extra = std::move(*files);
   request.argv = std::move(launch.argv);
   request.env = std::move(launch.env);
   request.cwd = std::move(launch.cwd);
@@ -229,8 +249,13 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   };
   while (!self->reaped_ || self->kills_ > 0 || !(self->pumps_at_end() || (self->drain_over_ && drained()))) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
-    co_await self->changed_.wait();
+    if (self->reaped_ && self->shell_) {
+      co_await keep_state(self);
+    } else {
+      co_await self->changed_.wait();
+    }
   }
+  if (self->shell_) co_await keep_state(self);
   self->exit_drain_.reset();
   ExitStatus status = self->describe_exit();
   supervisor.counts.count_end(status.cause);
@@ -423,6 +448,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   // As a shell would say: 127 not found, 126 found but not to be run.
   status.exit_code = failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
   status.cause = Cause::spawn_failed;
+  if (std::exchange(shell_, nullptr)) status.state_saved = StateSaved::discarded;
   status.output_complete = true;
   status.failure = std::move(failure);
   status.ended_at = wall_now();
@@ -448,6 +474,7 @@ ExitStatus Command::describe_exit() const {
   }
   if (cause_at_exit_) status.cause = *cause_at_exit_;
   status.kill_level = kill_level_;
+  status.state_saved = state_saved_;
   const rusage& used = reaped_->usage;
   status.usage = {.wall = wall_,
                   .user = micros(used.ru_utime),

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "sessions/output_log.hpp"
 #include "sessions/output_pump.hpp"
 #include "sessions/process_tree.hpp"
+#include "sessions/shell_state.hpp"
 #include "sessions/stdin_feed.hpp"
 #include "sessions/supervisor.hpp"
 
@@ -26,7 +28,8 @@ struct Launch {
   std::vector<std::string> argv;
   std::vector<std::string> env;
   std::string cwd;
-  std::string script;  ///< a long shell line, handed over as a memfd on SpawnRequest::kScriptFd
+  std::map<int, std::string> files;  ///< what the child reads from memfds, by its descriptor (7, 8)
+  std::shared_ptr<ShellRun> shell;   ///< the command's part in its session's state; null: none
   std::optional<Credentials> user;
   std::shared_ptr<const Ruleset> rules;  ///< to be put on; null: none
 };
@@ -92,6 +95,9 @@ class Command : public std::enable_shared_from_this<Command> {
   void begin_kill(std::chrono::milliseconds grace);
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
   [[nodiscard]] Result<Pipes> open_pipes();
+  /// The descriptors beside 0 to 2.
+  [[nodiscard]] Result<std::vector<std::pair<UniqueFd, int>>> open_files(const Launch& launch) const;
+  [[nodiscard]] static Task<> keep_state(std::shared_ptr<Command> self);
   void leader_ended(const Reaped& reaped);
   void spawn_failed(SpawnFailure failure);
   void watch_time();
@@ -112,6 +118,8 @@ class Command : public std::enable_shared_from_this<Command> {
   std::optional<Deadline> escalation_;
   std::optional<Deadline> exit_drain_;
   std::optional<Reaped> reaped_;
+  std::shared_ptr<ShellRun> shell_;  ///< until its state was kept, or not
+  std::optional<StateSaved> state_saved_;
   std::optional<Cause> ending_;         ///< why its tree is being ended
   std::optional<Cause> cause_at_exit_;  ///< `ending_` when the leader ended
   std::string kill_level_;

@@ -45,6 +45,7 @@ struct CommandSpec {
   Overflow overflow = Overflow::automatic;
   bool merge_stderr = false;
   bool checksum = false;
+  bool saves_state = true;  ///< in a stateful session; false for what runs in the background
   ResourceLimits limits;
   std::string traceparent;  ///< W3C trace context for the command, empty: none
 

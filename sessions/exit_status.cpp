@@ -30,4 +30,16 @@ std::string_view name(Cause cause) noexcept {
   return "exited";
 }
 
+std::string_view name(StateSaved outcome) noexcept {
+  switch (outcome) {
+    case StateSaved::saved:
+      return "saved";
+    case StateSaved::discarded:
+      return "discarded";
+    case StateSaved::conflict:
+      return "conflict";
+  }
+  return "discarded";
+}
+
 }  // namespace skiff::sessions

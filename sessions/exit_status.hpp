@@ -29,6 +29,14 @@ enum class Cause : unsigned char {
 };
 [[nodiscard]] std::string_view name(Cause cause) noexcept;
 
+/// What became of the state that a command of a stateful session left.
+enum class StateSaved : unsigned char {
+  saved,
+  discarded,  ///< its shell did not come to its end, or the command may not save, or the state is too large
+  conflict,   ///< another command of the session saved since this one started
+};
+[[nodiscard]] std::string_view name(StateSaved outcome) noexcept;
+
 /// What a command used, from wait4(2)'s rusage of its leader (with the children it waited for) and, where the kernel
 /// shows it, /proc/PID/io of the leader.
 struct Usage {
@@ -60,7 +68,8 @@ struct ExitStatus {
   bool output_complete = false;   ///< every pipe was at its end when this was written
   std::vector<pid_t> background;  ///< processes of the command that still live and hold one of its pipes
   std::optional<SpawnFailure> failure;
-  std::string kill_level;  ///< when its tree was ended: how that was verified ("tree"), else empty
+  std::optional<StateSaved> state_saved;  ///< of a shell line in a stateful session
+  std::string kill_level;                 ///< when its tree was ended: how that was verified ("tree"), else empty
   WallTime ended_at{};
 };
 

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
 constexpr std::size_t kGuardBytes = 4096;
-constexpr int kLeastSlot = 8;  // above 0-2 and the script's number, so no source is overwritten before it was copied
+constexpr int kLeastSlot = 10;     // above every target, so no source is overwritten before it was copied
 constexpr unsigned kMostLow = 64;  // the kernel copies tables in steps of 64 descriptors
 
 struct KernelSigaction {
@@ -117,7 +117,7 @@ long clone_onto(void* stack_top, unsigned long flags, pid_t* pid_seen, void (*bo
 /// What the two sides share while the parent's thread is suspended.
 struct Child {
   const LaunchPlan* plan = nullptr;
-  int sources[4] = {};  ///< all at `kLeastSlot` or above; the script's may be -1
+  int sources[3 + kMostExtraDescriptors] = {};  ///< for 0, 1, 2 and the extra ones, all at `kLeastSlot` or above
   unsigned beyond = 0;  ///< above 0: the table is shared and has to be left behind, from this number on
   bool close_range = false;
   std::uint64_t not_default = 0;  ///< bit N-1: signal N is ignored or handled
@@ -133,28 +133,34 @@ struct Child {
   for (;;) call(SYS_exit_group, 127);
 }
 
+/// Closes the descriptors from `first` to before `end`.
+SKIFF_CHILD void close_between(const Child& child, long first, long end) {
+  if (first >= end) return;
+  if (child.close_range) {
+    call(SYS_close_range, first, end - 1, 0);
+    return;
+  }
+  for (long fd = first; fd < end; ++fd) call(SYS_close, fd);
+}
+
 SKIFF_CHILD void take_descriptors(Child& child) {
+  const LaunchPlan& plan = *child.plan;
   for (int target = 0; target < 3; ++target) {
     if (const long r = call(SYS_dup3, child.sources[target], target, 0); r < 0) {
       give_up(child, LaunchStage::descriptors, r);
     }
   }
-  const bool script = child.sources[3] >= 0;
-  if (script) {
-    if (const long r = call(SYS_dup3, child.sources[3], SpawnRequest::kScriptFd, 0); r < 0) {
+  // What is close-on-exec goes anyway; closing is for what somebody else in the process left open to be inherited.
+  long next = 3;
+  for (std::size_t i = 0; i < plan.extra_count; ++i) {
+    const int target = plan.extra[i].target;
+    if (const long r = call(SYS_dup3, child.sources[3 + i], target, 0); r < 0) {
       give_up(child, LaunchStage::descriptors, r);
     }
+    close_between(child, next, target);
+    next = target + 1;
   }
-  // What is close-on-exec goes anyway; this is for what somebody else in the process left open to be inherited.
-  if (!child.close_range) {
-    for (long fd = 3; fd < child.table_size; ++fd) {
-      if (!script || fd != SpawnRequest::kScriptFd) call(SYS_close, fd);
-    }
-    return;
-  }
-  const long first = script ? SpawnRequest::kScriptFd + 1 : 3;
-  if (script) call(SYS_close_range, 3, SpawnRequest::kScriptFd - 1, 0);
-  call(SYS_close_range, first, ~0U, 0);
+  close_between(child, next, child.close_range ? 1L << 32U : child.table_size);
 }
 
 SKIFF_CHILD void take_limits(Child& child) {
@@ -315,16 +321,12 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
   child.not_default = not_default_;
   child.parent = ::getpid();
 
-  std::array<UniqueFd, 4> raised;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const bool script = i == 3;
-    int source = plan.descriptors[i];
-    if (source < 0 && !script) source = null_.get();
-    if (source < 0) {
-      child.sources[i] = -1;
-      if (script) continue;
-      return {.error = ENOENT, .stage = LaunchStage::descriptors};
-    }
+  const std::size_t count = 3 + plan.extra_count;
+  std::array<UniqueFd, 3 + kMostExtraDescriptors> raised;
+  for (std::size_t i = 0; i < count; ++i) {
+    int source = i < 3 ? plan.descriptors[i] : plan.extra[i - 3].source;
+    if (source < 0 && i < 3) source = null_.get();
+    if (source < 0) return {.error = ENOENT, .stage = LaunchStage::descriptors};
     if (beyond_ > 0) {
       child.sources[i] = slots_[i].get();
       if (::dup3(source, slots_[i].get(), O_CLOEXEC) >= 0) continue;
@@ -353,9 +355,7 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
 
   // The slots must not hold the pipes' ends: their reader would wait for an end that never comes.
   if (beyond_ > 0) {
-    for (std::size_t i = 0; i < 4; ++i) {
-      if (child.sources[i] >= 0) ::dup3(null_.get(), slots_[i].get(), O_CLOEXEC);
-    }
+    for (std::size_t i = 0; i < count; ++i) ::dup3(null_.get(), slots_[i].get(), O_CLOEXEC);
   }
   if (made < 0) return {.error = static_cast<int>(-made), .stage = LaunchStage::clone};
   return {.pid = static_cast<pid_t>(made), .error = child.error, .stage = child.stage};

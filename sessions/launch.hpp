@@ -29,11 +29,19 @@ enum class LaunchStage : unsigned char {
   exec,
 };
 
+/// A descriptor beside 0, 1 and 2 that a child is given.
+struct ExtraDescriptor {
+  int source = -1;
+  int target = -1;  ///< 3 to 9, above that of the one before
+};
+inline constexpr std::size_t kMostExtraDescriptors = 3;
+
 /// Everything that a child needs to become a program, as plain pointers and numbers: it shares the agent's memory and
 /// may not allocate, lock or call anything but the kernel.
 struct LaunchPlan {
-  std::array<int, 4> descriptors{-1, -1, -1,
-                                 -1};  ///< for 0, 1, 2 and the script; -1: /dev/null, and for the script none
+  std::array<int, 3> descriptors{-1, -1, -1};  ///< for 0, 1, 2; -1: /dev/null
+  ExtraDescriptor extra[kMostExtraDescriptors];
+  std::size_t extra_count = 0;
   bool controlling_terminal = false;
   int cgroup = -1;   ///< an open cgroup.procs of the cgroup to enter; -1: stay
   int ruleset = -1;  ///< a Landlock ruleset to put on; -1: none
@@ -76,7 +84,7 @@ class LaunchPad {
   std::uint64_t not_default_ =
       0;  ///< signals that the agent ignored or handled when this was made; it changes none later
   UniqueFd null_;
-  std::array<UniqueFd, 4> slots_;
+  std::array<UniqueFd, 3 + kMostExtraDescriptors> slots_;
   unsigned beyond_ = 0;  ///< the number above the highest slot; 0: no slots
 };
 

@@ -8,12 +8,10 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/id.hpp"
+#include "sessions/shell_script.hpp"
 
 namespace skiff::sessions {
 namespace {
-
-// execve(2): one argument may be 128 KiB long; longer lines go by a file descriptor.
-constexpr std::size_t kLongestArgument = std::size_t{120} << 10U;
 
 bool has_nul(const std::string& text) {
   return text.find('\0') != std::string::npos;
@@ -35,12 +33,18 @@ Session::Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground,
       asked_for_{spec_},
       root_{std::move(root)},
       rules_{std::move(rules)},
+      shell_state_{spec_->stateful_shell ? std::make_shared<ShellState>() : nullptr},
       closing_{supervisor.executor},
       on_idle_{std::move(on_idle)} {
   watch_idleness();
 }
 
 std::string Session::cwd() const {
+  const bool moved = shell_state_ && shell_state_->snapshot && !shell_state_->snapshot->cwd().empty();
+  return moved ? shell_state_->snapshot->cwd() : first_cwd();
+}
+
+std::string Session::first_cwd() const {
   return spec_->cwd ? join(root_, *spec_->cwd) : root_;
 }
 
@@ -57,23 +61,68 @@ std::size_t Session::live_commands() const noexcept {
   return static_cast<std::size_t>(std::ranges::count_if(order_, [](const auto& command) { return !command->over(); }));
 }
 
+void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Names own, Launch& launch,
+                           Environment& environment) const {
+  if (!shell_state_) {
+    launch.argv = {shell};
+    if (spec_->login_shell) launch.argv.emplace_back("-l");
+    launch.argv.emplace_back("-c");
+    if (spec.line->size() > ShellScript::kLongestArgument) {
+      const std::string fd = std::to_string(ShellScript::kCommandFd);
+      launch.argv.insert(launch.argv.end(), {". /proc/self/fd/" + fd, "sh"});
+      // The shell has the file open under a number of its own when it comes to close this one.
+      launch.files[ShellScript::kCommandFd] = "exec " + fd + "<&-\n" + *spec.line;
+    } else {
+      if (spec.line->starts_with('-') || spec.line->starts_with('+')) launch.argv.emplace_back("--");
+      launch.argv.push_back(*spec.line);
+    }
+    return;
+  }
+  const auto before = shell_state_->snapshot;
+  ShellScript script{.shell = shell,
+                     .login = spec_->login_shell,
+                     .command = *spec.line,
+                     .before = before.get(),
+                     .cwd = {},
+                     .tells_start = spec.cwd.has_value(),
+                     .dumps = spec.saves_state,
+                     .functions = spec_->keep_functions,
+                     .file_size_limited = spec.limits.file_size_bytes.has_value()};
+  // Here and not by the launch: a folder that is gone must not keep the session from running anything.
+  if (!spec.cwd && cwd() != first_cwd()) script.cwd = cwd();
+  launch.argv = script.argv();
+  if (script.is_long()) launch.files[ShellScript::kCommandFd] = script.command_file();
+  if (before) launch.files[ShellScript::kSnapshotFd] = before->script(own, ShellScript::kSnapshotFd);
+  environment[ShellScript::kVariable] = script.text();
+  launch.shell = std::make_shared<ShellRun>(shell_state_, std::move(own), cwd(), spec.saves_state);
+}
+
+Names Session::take_over_state(const CommandSpec& spec, Environment& environment) const {
+  Names own;
+  const auto add = [&own](const auto& variables) {
+    for (const auto& [name, value] : variables) own.insert(name);
+  };
+  add(ground_.secret_env);
+  add(spec_->secret_env);
+  const auto& before = shell_state_->snapshot;
+  if (before) {
+    before->restrict(environment, own);
+    if (!spec.line) before->apply_exported(environment);
+  }
+  add(spec.env);
+  add(spec.secret_env);
+  own.insert("TRACEPARENT");
+  if (spec.user) own.insert({"HOME", "LOGNAME", "USER"});
+  const bool has_terminal_name = environment.contains("TERM") || (before && before->exports("TERM"));
+  if (spec.terminal && !has_terminal_name) own.insert("TERM");
+  return own;
+}
+
 Result<Launch> Session::prepare(const CommandSpec& spec) const {
   Launch launch;
   const std::string shell = spec_->shell.value_or(ground_.shell);
   if (spec.line) {
     if (has_nul(*spec.line)) return fail(Errc::invalid_field, "command holds a NUL byte", "/command");
-    launch.argv = {shell};
-    if (spec_->login_shell) launch.argv.emplace_back("-l");
-    launch.argv.emplace_back("-c");
-    if (spec.line->size() > kLongestArgument) {
-      const std::string fd = std::to_string(SpawnRequest::kScriptFd);
-      launch.argv.insert(launch.argv.end(), {". /proc/self/fd/" + fd, "sh"});
-      // The shell has the file open under a number of its own when it comes to close this one.
-      launch.script = "exec " + fd + "<&-\n" + *spec.line;
-    } else {
-      if (spec.line->starts_with('-') || spec.line->starts_with('+')) launch.argv.emplace_back("--");
-      launch.argv.push_back(*spec.line);
-    }
   } else {
     if (spec.argv.empty() || spec.argv.front().empty()) {
       return fail(Errc::invalid_field, "argv must name a program", "/argv");
@@ -108,15 +157,18 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   for (const auto& name : spec_->env_unset) environment.erase(name);
   apply(environment, spec_->env);
   apply(environment, spec_->secret_env);
+  Names own;
+  if (shell_state_) own = take_over_state(spec, environment);
   apply(environment, spec.env);
   apply(environment, spec.secret_env);
   if (!spec.traceparent.empty()) environment["TRACEPARENT"] = spec.traceparent;
   complete(environment, credentials, launch.user.has_value(), shell, spec.terminal.has_value());
+  if (spec.line) prepare_line(spec, shell, std::move(own), launch, environment);
   launch.env = as_strings(environment);
   launch.rules = rules_;
 
   if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
-  launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
+  launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : spec.line ? first_cwd() : cwd();
   return launch;
 }
 
@@ -201,6 +253,12 @@ Task<Result<>> Session::erase(std::string id) {
 
 Result<> Session::patch(const SessionPatch& patch) {
   touch();
+  if (shell_state_ && (patch.env || patch.cwd)) {
+    return fail(Errc::session_is_stateful,
+                "the session's shell keeps its own variables and working directory: change them by a command (export, "
+                "unset, cd)",
+                patch.env ? "/env" : "/cwd");
+  }
   auto spec = std::make_shared<SessionSpec>(*spec_);
   if (patch.limits) {
     if (auto possible = supervisor_.cgroups.check(*patch.limits); !possible) return possible;

@@ -16,6 +16,7 @@
 #include "sessions/environment.hpp"
 #include "sessions/id_ledger.hpp"
 #include "sessions/isolation.hpp"
+#include "sessions/shell_state.hpp"
 #include "sessions/supervisor.hpp"
 
 namespace skiff::sessions {
@@ -45,6 +46,8 @@ struct SessionSpec {
   std::optional<std::string> user;
   std::optional<std::string> shell;  ///< absolute path
   bool login_shell = false;
+  bool stateful_shell = false;  ///< what one shell line changes in its shell is there for the next (docs/stateful.md)
+  bool keep_functions = true;   ///< the functions too, where the shell can print them
   Labels labels;
   std::optional<std::chrono::milliseconds> idle_timeout;
   std::optional<std::chrono::milliseconds> default_timeout;
@@ -86,6 +89,7 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] const SessionSpec& spec() const noexcept { return *spec_; }
   [[nodiscard]] const SessionSpec& asked_for() const noexcept { return *asked_for_; }
   [[nodiscard]] const std::string& root() const noexcept { return root_; }
+  /// Of a stateful session: where the last command that saved has left it.
   [[nodiscard]] std::string cwd() const;
   /// `path` as a client gives it (relative to the cwd, or absolute), without `.` and `..`. Errors: path_escapes_root.
   [[nodiscard]] Result<std::string> path_below_root(const std::string& path) const;
@@ -109,6 +113,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Ends the command's tree and forgets it. It is out of lists at once; the answer waits until its processes are gone.
   [[nodiscard]] Task<Result<>> erase(std::string id);
 
+  /// Errors: limit_unavailable; session_is_stateful for `env` and `cwd`, which are its shell's.
   [[nodiscard]] Result<> patch(const SessionPatch& patch);
   void touch() noexcept { last_used_ = std::chrono::steady_clock::now(); }
 
@@ -122,6 +127,13 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   [[nodiscard]] Result<Launch> prepare(const CommandSpec& spec) const;
+  /// Of a stateful session: makes `environment` what its commands left, and tells which variables the command that is
+  /// to run has to itself.
+  [[nodiscard]] Names take_over_state(const CommandSpec& spec, Environment& environment) const;
+  /// What runs a shell line; in a stateful session `own` are the variables that this command has to itself.
+  void prepare_line(const CommandSpec& spec, const std::string& shell, Names own, Launch& launch,
+                    Environment& environment) const;
+  [[nodiscard]] std::string first_cwd() const;
   void watch_idleness();
   [[nodiscard]] static Task<> watch(std::shared_ptr<Session> self, std::shared_ptr<Command> command);
 
@@ -136,6 +148,7 @@ class Session : public std::enable_shared_from_this<Session> {
                                                   ///< until that is patched
   std::string root_;
   std::shared_ptr<const Ruleset> rules_;
+  std::shared_ptr<ShellState> shell_state_;  ///< null: stateless
   Order order_;
   std::unordered_map<std::string_view, Order::iterator> commands_;  ///< by the ids that the commands hold
   Event closing_;

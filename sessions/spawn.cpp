@@ -154,7 +154,9 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
   shell_argv.insert(shell_argv.end(), argv.begin() + 1, argv.end());
 
   LaunchPlan plan;
-  plan.descriptors = {request.in.get(), request.out.get(), request.err.get(), request.script.get()};
+  plan.descriptors = {request.in.get(), request.out.get(), request.err.get()};
+  if (request.extra.size() > kMostExtraDescriptors) return failed(LaunchStage::descriptors, EINVAL, request);
+  for (const auto& [source, target] : request.extra) plan.extra[plan.extra_count++] = {source.get(), target};
   plan.controlling_terminal = request.controlling_terminal;
   plan.cgroup = request.cgroup;
   plan.ruleset = request.ruleset ? request.ruleset->fd() : -1;

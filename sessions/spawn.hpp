@@ -32,18 +32,16 @@ struct SpawnRequest {
   std::vector<std::string> env;   ///< "NAME=value"
   std::string cwd;                ///< absolute; empty: the agent's own
   UniqueFd in, out,
-      err;          ///< become descriptors 0, 1, 2 (not given: /dev/null); for a terminal all three are its slave side
-  UniqueFd script;  ///< becomes descriptor `kScriptFd` when given (a memfd that holds a long script)
-  bool controlling_terminal = false;       ///< make descriptor 0 the controlling terminal (TIOCSCTTY)
-  int cgroup = -1;                         ///< an open cgroup.procs of the cgroup to enter; -1: the agent's own
-  std::shared_ptr<const Ruleset> ruleset;  ///< to be put on; null: none
+      err;  ///< become descriptors 0, 1, 2 (not given: /dev/null); for a terminal all three are its slave side
+  std::vector<std::pair<UniqueFd, int>> extra;  ///< become these descriptors: at most 3, ascending in 3..9
+  bool controlling_terminal = false;            ///< make descriptor 0 the controlling terminal (TIOCSCTTY)
+  int cgroup = -1;                              ///< an open cgroup.procs of the cgroup to enter; -1: the agent's own
+  std::shared_ptr<const Ruleset> ruleset;       ///< to be put on; null: none
   Tag tag = 0;
   std::optional<Credentials> user;             ///< switch to this user; needs CAP_SETUID and CAP_SETGID
   std::vector<std::pair<int, rlimit>> limits;  ///< RLIMIT_* other than RTTIME
   int nice = 5;                                ///< added to the agent's own: its threads go before its commands
   AnnouncedSpawn announced;                    ///< always given where a Reaper runs
-
-  static constexpr int kScriptFd = 7;
 };
 
 /// Starts processes on its own threads, by `clone(CLONE_VM|CLONE_VFORK|CLONE_FILES)` with a stack of its own

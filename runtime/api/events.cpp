@@ -95,6 +95,7 @@ void append_exit_members(std::string& out, const sessions::ExitStatus& status) {
     }
     out += ']';
   }
+  if (status.state_saved) append_text(out, "state_saved", name(*status.state_saved));
   if (!status.kill_level.empty()) append_text(out, "kill_level", status.kill_level);
   if (status.failure) {
     append_json_key(out, "error");

@@ -91,7 +91,7 @@ Task<Result<>> show_capabilities(Call& call) {
     text.append(",\"").append(limit).append(1, '"');
   text += ']';
   append_json_key(text, "session_shells");
-  text += R"({"stateful":false})";
+  text += R"({"stateful":true})";
   append_json_key(text, "subprotocols");
   text += R"(["skiff.v1.json","skiff.v1.binary"])";
   append_json_key(text, "dialects");

@@ -43,14 +43,13 @@ Result<sessions::CommandSpec> CommandRequest::spec(std::string traceparent) cons
   spec.overflow = output.overflow;
   spec.merge_stderr = output.merge_stderr;
   spec.checksum = output.checksum;
+  spec.saves_state = mode != Mode::background;
   spec.limits = limits;
   spec.traceparent = std::move(traceparent);
   return spec;
 }
 
 Result<sessions::SessionSpec> SessionRequest::spec() const {
-  if (shell.stateful)
-    return fail(Errc::not_supported, "stateful shells are not offered by this version", "/shell/stateful");
   if (shell.path && !shell.path->starts_with('/')) {
     return fail(Errc::invalid_field, "the shell's path must be absolute", "/shell/path");
   }
@@ -72,6 +71,8 @@ Result<sessions::SessionSpec> SessionRequest::spec() const {
   spec.user = user;
   spec.shell = shell.path;
   spec.login_shell = shell.login;
+  spec.stateful_shell = shell.stateful;
+  spec.keep_functions = shell.functions;
   spec.labels = labels;
   spec.idle_timeout = idle_timeout;
   spec.default_timeout = default_timeout;

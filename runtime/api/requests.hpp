@@ -162,10 +162,13 @@ struct ShellRequest {
   std::optional<std::string> path;
   bool login = false;
   bool stateful = false;
+  bool functions = true;
   static constexpr auto fields = std::tuple{
       field("path", &ShellRequest::path, "Absolute path of the shell", {.min_length = 1, .text = Text::no_nul}),
       field("login", &ShellRequest::login, "Run it as a login shell", {.optional = true}),
       field("stateful", &ShellRequest::stateful, "Keep cwd, variables and functions from command to command",
+            {.optional = true}),
+      field("functions", &ShellRequest::functions, "Of a stateful one: keep functions too, where the shell is bash",
             {.optional = true}),
   };
 };

@@ -69,7 +69,12 @@ void append_session(std::string& out, const Call& call, const Session& session) 
   append_json_key(out, "login");
   out += spec.login_shell ? "true" : "false";
   append_json_key(out, "stateful");
-  out += "false}";
+  out += spec.stateful_shell ? "true" : "false";
+  if (spec.stateful_shell) {
+    append_json_key(out, "functions");
+    out += spec.keep_functions ? "true" : "false";
+  }
+  out += '}';
   append_map(out, "labels", spec.labels);
   const auto append_time = [&](std::string_view key, const std::optional<Milliseconds>& time) {
     if (!time) return;

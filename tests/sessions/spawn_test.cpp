@@ -94,16 +94,17 @@ TEST(Spawn, HoldsNoPipeOpenAfterwards) {
   EXPECT_EQ(test::read_all(pipe.read.get()), "") << "an end must come: nobody else holds the pipe";
 }
 
-TEST(Spawn, PassesAScriptAsItsOwnDescriptor) {
+TEST(Spawn, PassesFurtherDescriptorsUnderTheirNumbers) {
   SpawnRequest request = testcmd({"descriptors"});
-  request.script.reset(::memfd_create("script", MFD_CLOEXEC));
-  EXPECT_EQ(run(std::move(request)).out, "0\n1\n2\n7\n");
+  for (const int target : {3, 7, 9}) request.extra.emplace_back(::memfd_create("extra", MFD_CLOEXEC), target);
+  EXPECT_EQ(run(std::move(request)).out, "0\n1\n2\n3\n7\n9\n");
 
+  UniqueFd script{::memfd_create("script", MFD_CLOEXEC)};
+  ASSERT_EQ(::write(script.get(), "echo from the script", 20), 20);
+  ::lseek(script.get(), 0, SEEK_SET);
   SpawnRequest shell = testcmd({});
   shell.argv = {"sh", "-c", ". /dev/fd/7"};
-  shell.script.reset(::memfd_create("script", MFD_CLOEXEC));
-  ASSERT_EQ(::write(shell.script.get(), "echo from the script", 20), 20);
-  ::lseek(shell.script.get(), 0, SEEK_SET);
+  shell.extra.emplace_back(std::move(script), 7);
   EXPECT_EQ(run(std::move(shell)).out, "from the script\n");
 }
 
@@ -114,7 +115,7 @@ TEST(Spawn, TakesItsDescriptorsFromLowNumbersInAnyOrder) {
   ASSERT_EQ(::dup3(pipe.write.get(), 7, O_CLOEXEC), 7);
   SpawnRequest request = testcmd({"descriptors"});
   request.out.reset(7);
-  request.script.reset(::fcntl(0, F_DUPFD_CLOEXEC, 3));
+  request.extra.emplace_back(::fcntl(0, F_DUPFD_CLOEXEC, 3), 7);
   pipe.write.reset();
   {
     const Child child{std::move(request)};

@@ -1,0 +1,486 @@
+"""Stateful shell sessions: what one command leaves is there for the next, in dash, busybox ash and bash alike."""
+
+import os
+import shutil
+import threading
+
+import pytest
+
+import proc
+from waiting import until
+
+SHELLS = ("dash", "ash", "bash", "sh")
+
+
+@pytest.fixture(scope="module")
+def shells(tmp_path_factory):
+    """A path for each shell. `ash` is busybox under the name it needs; `sh` is bash under the name that makes it POSIX."""
+    folder = tmp_path_factory.mktemp("shells")
+    (folder / "ash").symlink_to("/bin/busybox")
+    (folder / "sh").symlink_to("/bin/bash")
+    yield {"dash": "/bin/dash", "bash": "/bin/bash", "ash": str(folder / "ash"), "sh": str(folder / "sh")}
+    shutil.rmtree(folder)
+
+
+class Shell:
+    """One stateful session."""
+
+    def __init__(self, agent, kind, path, **fields):
+        self.agent, self.kind = agent, kind
+        shell = {"path": path, "stateful": True, **fields.pop("shell", {})}
+        self.sid = agent.session(shell=shell, **fields)
+
+    def run(self, command=None, **fields):
+        return self.agent.run(command, self.sid, **fields)
+
+    def saves(self, command, **fields):
+        result = self.run(command, **fields)
+        assert result["state_saved"] == "saved", result
+        return result
+
+    def says(self, command, **fields):
+        """The command's stdout; it must end well, with an empty stderr."""
+        result = self.saves(command, **fields)
+        assert (result["exit_code"], result["stderr"]) == (0, ""), result
+        return result["stdout"]
+
+    def show(self):
+        return self.agent.request("GET", f"/v1/sessions/{self.sid}").json()
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request, agent, shells):
+    return Shell(agent, request.param, shells[request.param])
+
+
+@pytest.fixture(params=("bash", "sh"))
+def bash(request, agent, shells):
+    return Shell(agent, request.param, shells[request.param])
+
+
+QUOTES = "a'b\"c\\d\n$HOME `x` \t!*é end"
+
+# What the first command does, what the next one asks, and the answer.
+KEPT = {
+    "cd": ("mkdir -p d/e; cd d/e", "pwd", "{root}/d/e\n"),
+    "cd -": ("mkdir -p one two; cd one; cd ../two", "cd - >/dev/null; pwd", "{root}/one\n"),
+    "a folder with a newline": ("mkdir 'x\ny'; cd 'x\ny'", "pwd", "{root}/x\ny\n"),
+    "export": ("export GREETING=hello", "sh -c 'echo $GREETING'", "hello\n"),
+    "plain variables": ("PLAIN='two words'", 'echo "$PLAIN"; env | grep -c ^PLAIN= || :', "two words\n0\n"),
+    "export with quotes and newlines": (f"export ODD='{QUOTES.replace(chr(39), chr(39) + chr(92) + chr(39) * 2)}'",
+                                        'printf "%s|" "$ODD"; printenv ODD', QUOTES + "|" + QUOTES + "\n"),
+    "an empty variable": ("EMPTY=", 'echo "${EMPTY-unset}"', "\n"),
+    "unset": ("unset FROM_SESSION", 'echo "${FROM_SESSION-unset}"', "unset\n"),
+    "unset of what the agent has": ("unset ITEST_MARK", "env | grep -c ^ITEST_MARK= || :", "0\n"),
+    "no longer exported": ("v=$FROM_SESSION; unset FROM_SESSION; FROM_SESSION=$v",
+                           "echo $FROM_SESSION; env | grep -c ^FROM_SESSION= || :", "here\n0\n"),
+    "umask": ("umask 027", "umask", "0027\n"),
+    "alias": ("alias hi='echo hi there'", "hi", "hi there\n"),
+    "alias with quotes": ("""alias it='echo "it'"'"'s"'""", "it", "it's\n"),
+    "readonly": ("readonly FIXED=1", "echo $FIXED", "1\n"),
+    "the status of a failed command": ("KEEP=1; (exit 4)", "echo $KEEP", "1\n"),
+    "its own descriptor 9": ("exec 9>nine; echo hi >&9; X=9", "cat nine; echo $X", "hi\n9\n"),
+    "exec of a redirection": ("exec >file; echo hidden; X=1", "cat file; echo $X", "hidden\n1\n"),
+    "hostile aliases and a function": (
+        "alias export='echo no' set='echo no' command='echo no' eval='echo no' exit='echo no' unalias='echo no';"
+        "umask() { echo no; }; cd /tmp; V=1", "pwd; echo $V", "/tmp\n1\n"),
+    "an empty IFS": ("IFS=; V='a b'", 'printf "%s|" $V; echo', {"dash": "a|b|\n", "ash": "a|b|\n", None: "a b|\n"}),
+    "positional parameters are not": ("set -- a b c", 'echo "$#"', "0\n"),
+    "options are not": ("set -f; set -a; set -u; V=1", 'echo "$V" $-', None),
+    "traps are not": ("trap 'echo bye' EXIT TERM", "trap; echo none", "none\n"),
+    "a heredoc": ("V=$(cat <<'E'\nline $x\nE\n)", 'echo "$V"', "line $x\n"),
+    "an open heredoc": ("cat <<E\nopen", "echo fine", "fine\n"),
+    "nothing at all": ("", "echo fine", "fine\n"),
+    "a comment at its end": ("V=1 # why", "echo $V", "1\n"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_a_command_leaves_is_there_for_the_next(agent, shells, case):
+    before, ask, answer = KEPT[case]
+    for kind, path in shells.items():
+        root = f"r-{kind}"
+        shell = Shell(agent, kind, path, root=root, env={"FROM_SESSION": "here"})
+        shell.saves(before)
+        given = shell.says(ask)
+        if answer is None:
+            assert given.startswith("1 ") and not set("fau") & set(given.split()[1]), (kind, given)
+            continue
+        wanted = answer if isinstance(answer, str) else answer.get(kind, answer[None])
+        assert given == wanted.replace("{root}", f"{agent.root}/{root}"), kind
+        assert shell.says(ask) == given, kind  # and it is still there
+
+
+# What bash keeps beyond that.
+KEPT_BY_BASH = {
+    "a function with a heredoc": ("f() { cat <<X\nhi $1\nX\n}", "f there", "hi there\n"),
+    "a function with an extglob pattern": (
+        "shopt -s extglob\ng() { case $1 in +(a|b)) echo ab;; *) echo other;; esac; }\nshopt -u extglob",
+        "g abba; g xyz; shopt -q extglob || echo off", "ab\nother\noff\n"),
+    "an exported function": ("h() { echo exported; }; export -f h", "bash -c h", "exported\n"),
+    "a removed function": ("f() { :; }; unset -f f", "type f >/dev/null 2>&1 || echo none", "none\n"),
+    "arrays": ("a=(one 'two words' \"q'q\"); declare -A m=([k y]='v $x' [b]=2)",
+               'printf "%s|" "${a[@]}" "${m[k y]}" "${#m[@]}"', "one|two words|q'q|v $x|2|"),
+    "attributes": ("declare -i n=1; declare -u up=x; declare -r fixed=1", "n=n+1; up=abc; echo $n $up $fixed",
+                   "2 ABC 1\n"),
+    "shopt": ("shopt -s nullglob; shopt -u sourcepath", "echo no-such-*; shopt -q sourcepath || echo off", "\noff\n"),
+    "an alias without expand_aliases": ("alias hi='echo hi'; shopt -u expand_aliases", "hi 2>/dev/null || echo none",
+                                        "none\n"),
+    "a nameref": ("target=1; declare -n ref=target", "ref=2; echo $target", "2\n"),
+    "no printable text": ("bytes=$'\\001\\377\\n'", "printf %s \"$bytes\" | od -An -tx1", " 01 ff 0a\n"),
+    "a function named as a builtin": ("echo() { printf 'mine %s\\n' \"$*\"; }", "echo x", "mine x\n"),
+    "functions named cd and pwd": ("cd() { builtin cd /; }; pwd() { printf 'mine\\n'; }", "cd; builtin pwd", "/\n"),
+    "a function like the rest": ("exec() { :; }; shift() { :; }; declare() { :; }; V=1", "echo $V", "1\n"),
+}
+
+
+@pytest.mark.parametrize("case", KEPT_BY_BASH)
+def test_bash_keeps_functions_arrays_and_options(agent, shells, case):
+    before, ask, answer = KEPT_BY_BASH[case]
+    # What POSIX mode forbids: functions with the names of special builtins.
+    for kind in ("bash",) if case == "a function like the rest" else ("bash", "sh"):
+        shell = Shell(agent, kind, shells[kind])
+        shell.saves(before)
+        assert shell.says(ask) == answer, kind
+        assert shell.says(ask) == answer, kind
+
+
+# How a command may end: its exit status in dash, busybox and bash, and whether its state is kept.
+SAVED, LOST = "saved", "discarded"
+ENDS = {
+    "exit": ("V=2; exit 3", 3, LOST),
+    "the exit of a subshell": ("V=2; (exit 4)", 4, SAVED),
+    "errexit": ("V=2; set -e; false; echo not here", 1, LOST),
+    "nounset": ("V=2; set -u; echo $nope; echo not here", {"dash": 2, "ash": 2, "bash": 127, "sh": 127}, LOST),
+    "exec": ("V=2; exec true", 0, LOST),
+    "a failing exec": ("V=2; exec /no/such/program", 127, LOST),
+    "not found": ("V=2; no-such-program", 127, SAVED),
+    "an unbalanced quote": ("V=2; echo 'open", {"dash": 2, "ash": 2, None: None}, None),
+    "a syntax error": ("V=2; if; then", {"dash": 2, "ash": 2, None: None}, None),
+    "an open brace": ("V=2; { echo", {"dash": 2, "ash": 2, None: None}, None),
+    "an EXIT trap": ("V=2; trap 'echo bye' EXIT; (exit 6)", 6, SAVED),
+    "an EXIT trap that exits": ("V=2; trap 'exit 5' EXIT; true", 5, SAVED),
+    "a TERM trap": ("V=2; trap 'exit 7' TERM; kill -TERM $$; echo not here", 7, LOST),
+    "a TERM trap that goes on": ("V=2; trap 'V=3' TERM; kill -TERM $$; V=2; (exit 8)", 8, SAVED),
+    "a background process": ("V=2; sleep 0.3 & echo", 0, SAVED),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_the_status_is_the_commands_and_the_state_is_kept_only_at_the_shells_end(agent, shells, case):
+    command, status, kept = ENDS[case]
+    for kind, path in shells.items():
+        shell = Shell(agent, kind, path)
+        shell.saves("V=1")
+        result = shell.run(command)
+        wanted = status.get(kind, status.get(None)) if isinstance(status, dict) else status
+        assert result["cause"] == "exited", (kind, result)
+        assert wanted is None and result["exit_code"] != 0 or result["exit_code"] == wanted, (kind, result)
+        assert "not here" not in result["stdout"], (kind, result)
+        if kept is None:  # a syntax error runs nothing of its line: what it was stays, whatever the shell calls that
+            assert shell.says("echo $V") == "1\n", kind
+            continue
+        assert result["state_saved"] == kept, (kind, result)
+        assert shell.says("echo $V") == ("2\n" if kept == SAVED else "1\n"), kind
+
+
+@pytest.mark.parametrize("how", ("kill -9 $$", "kill -TERM $$", "kill -9 0", "kill -9 -$$"))
+def test_a_shell_that_is_killed_leaves_the_state_as_it_was(shell, how):
+    shell.saves("V=1; cd /tmp")
+    result = shell.run(f"V=2; cd /; {how}; sleep 60")
+    assert (result["cause"], result["state_saved"]) == ("signaled", "discarded"), result
+    assert result["exit_code"] is None
+    assert shell.says("echo $V; pwd") == "1\n/tmp\n"
+
+
+def test_traps_of_the_user_run_with_the_users_descriptors(shell):
+    result = shell.saves("trap 'echo out; echo err >&2' EXIT; f() { return 3; }; f")
+    assert (result["stdout"], result["stderr"], result["exit_code"]) == ("out\n", "err\n", 3)
+
+
+def test_return_and_a_broken_readonly_wedge_nothing(shell):
+    shell.saves("V=1")
+    shell.run("V=1; return 3")
+    shell.run("readonly FIXED=1; FIXED=2; echo after")
+    shell.run("readonly V; readonly PATH HOME")
+    for _ in range(2):
+        assert shell.says("echo $V") == "1\n"
+
+
+def test_stdout_and_stderr_are_apart_and_hold_only_what_the_command_says(shell):
+    result = shell.saves("echo out; echo err >&2; set -x; : traced")
+    assert result["stdout"] == "out\n"
+    assert result["stderr"].startswith("err\n") and result["stderr"].count("traced") == 1, result
+    assert len(result["stderr"].splitlines()) == 2, result
+
+
+def test_stdin_belongs_to_the_command(shell):
+    assert shell.says("read -r a; cat; echo $a", stdin="first\nrest\n") == "rest\nfirst\n"
+    assert shell.says("echo $a") == "first\n"
+
+
+def test_it_is_a_process_of_its_own_each_time(shell):
+    seen = shell.saves("echo $$ $PPID $#; echo $0")
+    pid, parent, count = seen["stdout"].split()[:3]
+    assert (int(parent), count) == (shell.agent.pid, "0")
+    shown = shell.agent.request("GET", f"/v1/sessions/{shell.sid}/commands/{seen['id']}").json()
+    assert int(pid) == shown["pid"]
+    assert seen["stdout"].splitlines()[1] == shell.show()["shell"]["path"]
+
+
+def test_children_see_no_descriptor_and_no_variable_of_it(shell):
+    shell.saves("V=1")
+    for long in ("", " #" + "x" * 130_000):
+        assert shell.says("ls /proc/self/fd" + long).split() == ["0", "1", "2", "3"]  # 3 is the folder that ls reads
+        assert "skiff" not in shell.says("env; set | grep -v EXECUTION_STRING | grep -v ^_= || :" + long)
+
+
+def test_ps_shows_the_command_and_not_the_script(shell):
+    shell.saves("V=1")
+    started = shell.agent.start("echo ready; read -r x", shell.sid, stdin_open=True)
+    shown = proc.command_line(started["pid"]) if hasattr(proc, "command_line") else open(
+        f"/proc/{started['pid']}/cmdline").read().replace("\0", " ")
+    assert "echo ready; read -r x" in shown and len(shown) < 200
+    shell.agent.request("POST", f"/v1/sessions/{shell.sid}/commands/{started['id']}/stdin?eof=true", body=b"")
+    shell.agent.ended(started["id"], shell.sid)
+
+
+def test_errors_name_the_line_of_the_command(shell):
+    for _ in range(2):  # without and with a state to take over
+        result = shell.saves("\n\nno-such-program\n")
+        assert "3" in result["stderr"] or shell.kind == "ash" and "2" in result["stderr"], result
+
+
+def test_a_command_may_be_300_kb_long(shell):
+    shell.saves("V=1")
+    text = "x" * 300_000
+    assert shell.says(f"LONG='{text}'; echo ${{#LONG}} $V") == "300000 1\n"
+    assert shell.says("echo ${#LONG}") == "300000\n"
+
+
+def test_a_state_that_is_too_large_is_discarded(shell):
+    shell.saves("V=1")
+    result = shell.run("V=2; big=$(head -c 5000000 /dev/zero | tr '\\0' x); (exit 9)")
+    assert (result["exit_code"], result["state_saved"]) == (9, "discarded"), result
+    assert shell.says("echo $V ${#big}") == "1 0\n"
+
+
+def test_a_large_state_is_kept(shell):
+    shell.says("big=$(head -c 1000000 /dev/zero | tr '\\0' x)")
+    assert shell.says("echo ${#big}; unset big") == "1000000\n"
+
+
+def test_a_variable_too_large_to_export_does_not_wedge_the_session(shell):
+    shell.saves("export BIG=$(head -c 200000 /dev/zero | tr '\\0' x)")
+    assert shell.run("ls")["exit_code"] == 126 or shell.kind in ("dash", "ash")
+    shell.saves("unset BIG")
+    assert shell.says("ls / >/dev/null; echo fine") == "fine\n"
+
+
+def test_the_environment_of_one_command_is_not_kept(shell):
+    shell.saves("A=plain; export B=exported")
+    given = {"A": "1", "B": "2", "C": "3", "FROM": "x"}
+    assert shell.says("echo $A $B $C; env | grep -c '^[ABC]=' || :; B=changed; cd /tmp", env=given) == "1 2 3\n3\n"
+    assert shell.says("echo $A $B ${C-none} $PWD; env | grep -c ^A= || :") == "plain exported none /tmp\n0\n"
+    assert shell.says("echo ${B-none}", env={"B": None}) == "none\n"
+    assert shell.says("printenv B") == "exported\n"
+
+
+def test_the_environment_of_the_first_command_is_not_kept_either(agent, shells):
+    for kind, path in shells.items():
+        shell = Shell(agent, kind, path, env={"A": "session"})
+        assert shell.says("echo $A $B", env={"A": "own", "B": "own"}) == "own own\n"
+        assert shell.says("echo $A ${B-none}") == "session none\n"
+        assert shell.says("A=new; echo $A") == "new\n"
+        assert shell.says("printenv A; unset A") == "new\n"
+        assert shell.says("echo ${A-none}") == "none\n"
+
+
+def test_secrets_are_given_each_time_and_never_kept(agent, shells):
+    for kind, path in shells.items():
+        shell = Shell(agent, kind, path, secret_env={"TOKEN": "s3cret"})
+        assert shell.says("echo $TOKEN $OTHER", secret_env={"OTHER": "s3cond"}) == "s3cret s3cond\n"
+        started = agent.start("read -r x", shell.sid, stdin_open=True)
+        with open(f"/proc/{started['pid']}/cmdline", "rb") as file:
+            assert b"s3c" not in file.read()
+        agent.request("POST", f"/v1/sessions/{shell.sid}/commands/{started['id']}/stdin?eof=true", body=b"")
+        agent.ended(started["id"], shell.sid)
+        assert shell.says("echo $TOKEN ${OTHER-none}; TOKEN=changed") == "s3cret none\n"
+        assert shell.says("echo $TOKEN") == "s3cret\n"
+        assert "s3c" not in str(shell.show())
+
+
+def test_a_command_with_its_own_cwd_leaves_the_sessions_alone(shell):
+    shell.saves("mkdir -p d/e; cd d")
+    here = shell.says("pwd").strip()
+    assert shell.says("pwd", cwd="e") == here + "/e\n"
+    assert shell.says("pwd") == here + "\n"
+    assert shell.says("pwd", cwd="/tmp") == "/tmp\n"
+    assert shell.says("pwd") == here + "\n"
+    shell.saves("cd /", cwd="/tmp")
+    assert shell.says("pwd") == "/\n"
+    missing = shell.run("pwd", cwd="/no/such")
+    assert (missing["cause"], missing["state_saved"]) == ("spawn_failed", "discarded")
+
+
+def test_a_working_directory_that_is_gone_is_told_and_wedges_nothing(shell):
+    shell.saves("mkdir gone; cd gone")
+    shell.saves("rmdir ../gone; V=1")
+    result = shell.saves("pwd; echo $V")
+    assert (result["stdout"], result["exit_code"]) == (f"{shell.agent.root}\n1\n", 0)
+    assert "gone" in result["stderr"]
+    assert shell.says("pwd") == f"{shell.agent.root}\n"
+
+
+def test_a_command_without_a_shell_gets_the_variables_and_the_folder(shell):
+    odd = "a'b\"c\n$d"
+    shell.saves('mkdir d; cd d; export V="$ODD"; plain=1; unset FROM', env={"ODD": odd})
+    result = shell.run(argv=["printenv", "V"])
+    assert (result["stdout"], "state_saved" in result) == (odd + "\n", False)
+    assert shell.run(argv=["pwd", "-P"])["stdout"] == f"{shell.agent.root}/d\n"
+    assert "plain=" not in shell.run(argv=["env"])["stdout"]
+    assert shell.run(argv=["printenv", "V"], env={"V": "own"})["stdout"] == "own\n"
+
+
+def test_of_overlapping_commands_the_first_to_end_is_saved(shell):
+    slow = {}
+    fifo = shell.agent.root / "fifo"
+    os.mkfifo(fifo)
+    thread = threading.Thread(target=lambda: slow.update(shell.run("V=slow; cat fifo >/dev/null; cd /tmp")))
+    thread.start()
+    with open(fifo, "w"):  # it has started, with the state as it was
+        assert shell.saves("V=quick")["exit_code"] == 0
+    thread.join(30)
+    assert (slow["exit_code"], slow["state_saved"]) == (0, "conflict"), slow
+    assert shell.says("echo $V; pwd") == f"quick\n{shell.agent.root}\n"
+
+
+def test_background_commands_see_the_state_and_never_save(shell):
+    shell.saves("V=1")
+    started = shell.agent.start("echo $V; V=2; cd /; (exit 5)", shell.sid)
+    ended = shell.agent.ended(started["id"], shell.sid)
+    assert (ended["exit_code"], ended["state_saved"]) == (5, "discarded"), ended
+    assert shell.says("echo $V") == "1\n"
+
+
+def test_a_background_process_holds_up_neither_the_state_nor_the_next_command(shell):
+    result = shell.saves("V=1; sleep 300 >/dev/null 2>&1 & echo $!")
+    assert result["exit_code"] == 0
+    assert shell.says("echo $V") == "1\n"
+    assert proc.alive(int(result["stdout"])) if hasattr(proc, "alive") else os.path.exists(
+        f"/proc/{result['stdout'].strip()}")
+
+
+def test_it_works_on_a_terminal(shell):
+    shell.saves("V=1; cd /tmp")
+    result = shell.saves("tty >/dev/null && echo $V; pwd; stty size; V=2; echo err >&2; echo $TERM",
+                         tty={"cols": 91, "rows": 17})
+    assert result["stdout"].replace("\r", "") == "1\n/tmp\n17 91\nerr\nxterm-256color\n"
+    assert shell.says("echo $V ${TERM-none}").split()[0] == "2"
+    assert "xterm" not in shell.says("env | grep ^TERM= || :")
+    shell.saves("export TERM=vt100")
+    assert shell.says("echo $TERM", tty={"cols": 80, "rows": 24}) == "vt100\r\n"
+
+
+def test_login_shells_take_the_state_over_after_their_profile(agent, shells, tmp_path):
+    (tmp_path / ".profile").write_text(
+        "FROM_PROFILE=1\nexport PATH=/profile:$PATH\nreadonly TMOUT=5\nalias cd='echo no' eval='echo no' export=false\n")
+    for kind, path in shells.items():
+        shell = Shell(agent, kind, path, shell={"login": True}, env={"HOME": str(tmp_path)})
+        assert shell.saves("echo $FROM_PROFILE; V=1; PATH=/mine:/bin:/usr/bin; \\cd /tmp")["stdout"] == "1\n", kind
+        for _ in range(2):
+            assert shell.saves("echo $V $PATH; pwd")["stdout"] == "1 /mine:/bin:/usr/bin\n/tmp\n", kind
+
+
+def test_timeouts_and_kills_discard(shell):
+    shell.saves("V=1")
+    for fields in ({"timeout_ms": 300}, {"idle_timeout_ms": 300}):
+        result = shell.run("V=2; sleep 60", kill_grace_ms=100, **fields)
+        assert result["state_saved"] == "discarded" and result["cause"].endswith("timeout"), result
+    started = shell.agent.start("sleep 60", shell.sid)
+    shell.agent.request("POST", f"/v1/sessions/{shell.sid}/commands/{started['id']}/signal", json={"signal": "KILL"})
+    assert shell.agent.ended(started["id"], shell.sid)["state_saved"] == "discarded"
+    assert shell.says("echo $V") == "1\n"
+
+
+def test_streams_tell_it_with_their_exit(shell):
+    with shell.agent.stream("POST", f"/v1/sessions/{shell.sid}/commands",
+                            json={"command": "echo hi; V=1", "mode": "stream"}) as stream:
+        events = list(stream.events())
+    assert events[-1]["type"] == "exit" and events[-1]["state_saved"] == "saved", events
+    assert shell.says("echo $V") == "1\n"
+
+
+def test_a_repeated_id_runs_nothing_again(shell):
+    first = shell.saves("N=${N-0}; N=$((N + 1)); echo $N", id="once")
+    again = shell.run("N=${N-0}; N=$((N + 1)); echo $N", id="once")
+    assert again == first
+    assert shell.says("echo $N") == "1\n"
+
+
+def test_a_limit_on_files_discards_a_state_and_kills_no_shell(shell):
+    shell.saves("V=1")
+    result = shell.run("V=2; (exit 3)", limits={"file_size_bytes": 100})
+    assert (result["exit_code"], result["state_saved"]) == (3, "discarded"), result
+    assert shell.says("echo $V") == "1\n"
+
+
+def test_bash_keeps_300_functions_or_none_as_asked(agent, shells):
+    many = "\n".join(f"f{i}() {{ local x={i}; case $x in {i}) echo \"f{i} $*\";; esac; }}" for i in range(300))
+    keeps = Shell(agent, "bash", shells["bash"])
+    keeps.saves(many + "\nV=1")
+    assert keeps.says("f0 a; f299 b; echo $V") == "f0 a\nf299 b\n1\n"
+    keeps.saves("unset -f f0")
+    assert keeps.says("type f0 >/dev/null 2>&1 || f1") == "f1 \n"
+    leaves = Shell(agent, "bash", shells["bash"], shell={"functions": False})
+    leaves.saves(many + "\nV=1")
+    assert leaves.says("type f0 >/dev/null 2>&1 || echo $V") == "1\n"
+    assert leaves.show()["shell"]["functions"] is False
+
+
+def test_a_function_that_bash_prints_wrongly_takes_nothing_else_with_it(agent, shells):
+    shell = Shell(agent, "bash", shells["bash"])
+    shell.saves("V=1; alias hi='echo hi'; BASH_FUNC_broken() { :; }; cd /tmp")
+    assert shell.says("hi; echo $V; pwd") == "hi\n1\n/tmp\n"
+
+
+def test_a_shell_that_becomes_another_one_goes_on(agent, shells, tmp_path):
+    link = tmp_path / "sh"
+    link.symlink_to("/bin/dash")
+    shell = Shell(agent, "dash", str(link))
+    shell.saves("V=1; cd /tmp")
+    link.unlink()
+    link.symlink_to("/bin/bash")
+    assert shell.says("echo $V; pwd; W=(1 2)") == "1\n/tmp\n"
+    assert shell.says("echo $V ${W[1]}") == "1 2\n"
+    link.unlink()
+    link.symlink_to("/bin/dash")
+    shell.run("true")
+    assert shell.saves("pwd")["stdout"] == "/tmp\n"
+
+
+def test_sessions_say_that_they_are_stateful_and_where_they_are(shell):
+    shown = shell.show()
+    assert shown["shell"]["stateful"] is True and shown["shell"]["login"] is False
+    assert shown["cwd"] == str(shell.agent.root)
+    shell.saves("mkdir d; cd d")
+    assert shell.show()["cwd"] == f"{shell.agent.root}/d"
+
+
+def test_the_environment_of_a_stateful_session_is_not_patched(shell):
+    path = f"/v1/sessions/{shell.sid}"
+    for body in ({"env": {"A": "1"}}, {"cwd": "d"}):
+        answer = shell.agent.request("PATCH", path, json=body, headers={"Content-Type": "application/merge-patch+json"})
+        assert (answer.status, answer.json()["code"]) == (409, "session_is_stateful"), answer
+    answer = shell.agent.request("PATCH", path, json={"labels": {"a": "b"}},
+                                 headers={"Content-Type": "application/merge-patch+json"})
+    assert answer.status == 200
+
+
+def test_sessions_share_nothing_and_stateless_ones_keep_nothing(agent, shells):
+    one, two = (Shell(agent, "dash", shells["dash"]) for _ in range(2))
+    one.saves("V=1; cd /tmp")
+    assert two.says("echo ${V-none}") == "none\n"
+    plain = agent.run("V=1; cd /tmp; echo $V")
+    assert "state_saved" not in plain
+    assert agent.run("echo ${V-none}; pwd")["stdout"] == f"none\n{agent.root}\n"
