@@ -6,6 +6,7 @@
 
 #include "base/id.hpp"
 #include "base/log.hpp"
+#include "runtime/api/route.hpp"
 
 namespace skiff::runtime {
 namespace {
@@ -41,6 +42,12 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       instance{new_id("i-")},
       authenticator{std::move(who)},
       browser_guard{std::move(browsers)},
+      requests{api::routes().size()},
+      activity{on,
+               [this](std::string_view why) {
+                 outlived_ = true;
+                 stop(why);
+               }},
       disk{"skiff-disk", settings.disk_threads},
       supervisor{on, disk, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
       registry{supervisor,
@@ -53,18 +60,29 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                    {.percent = static_cast<unsigned>(std::max<std::uint64_t>(1, settings.memory_guard_percent))},
                    [this](sessions::MemoryUse) { end_largest_command(); }},
       drain_begun{on},
+      stop_asked_{on},
       guard_start_{on, [this] {
                      if (supervisor.live > 0) memory_guard.start();
                    }} {
+  supervisor.live_changed = [this] { live_changed(); };
+  if (settings.ttl.count() > 0) activity.lease(settings.ttl);
+  if (settings.idle_ttl.count() > 0) activity.idle_limit(settings.idle_ttl);
+}
+
+void Agent::live_changed() {
+  const bool some = supervisor.live > 0;
+  if (some) {
+    activity.begin();
+  } else {
+    activity.end();
+  }
   if (settings.memory_guard_percent == 0) return;
-  supervisor.live_changed = [this] {
-    if (supervisor.live > 0) {
-      guard_start_.expires_after(kBeforeGuarding);
-    } else {
-      guard_start_.clear();
-      memory_guard.stop();
-    }
-  };
+  if (some) {
+    guard_start_.expires_after(kBeforeGuarding);
+  } else {
+    guard_start_.clear();
+    memory_guard.stop();
+  }
 }
 
 void Agent::end_largest_command() {
@@ -92,6 +110,16 @@ void Agent::kill_everything() const {
   for (const auto& session : registry.all()) {
     for (const auto& command : session->commands()) command->kill(sessions::Cause::shutdown);
   }
+}
+
+void Agent::stop(std::string_view why) {
+  if (std::exchange(stopping_, true)) return;
+  log::info("stopping: commands are ended", {{"why", why}, {"live", supervisor.live}});
+  stop_asked_.notify_all();
+}
+
+Task<> Agent::stop_asked() {
+  while (!stopping_) co_await stop_asked_.wait();
 }
 
 Task<> Agent::drain() {

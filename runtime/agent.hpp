@@ -6,13 +6,20 @@
 #include "base/deadline.hpp"
 #include "base/event.hpp"
 #include "base/task_group.hpp"
+#include "runtime/activity.hpp"
+#include "runtime/audit_log.hpp"
 #include "runtime/browser_guard.hpp"
 #include "runtime/credentials.hpp"
+#include "runtime/metrics.hpp"
 #include "runtime/self_defence.hpp"
 #include "runtime/settings.hpp"
 #include "sessions/memory_guard.hpp"
 #include "sessions/registry.hpp"
 #include "sessions/supervisor.hpp"
+
+namespace skiff::protocol {
+class HttpServer;
+}
 
 namespace skiff::runtime {
 
@@ -25,21 +32,52 @@ struct Agent {
   /// SIGKILL to every process of every command; a `drain` that waits out their graces ends then.
   void kill_everything() const;
 
+  /// Asks for the agent's end, the first time with `why`, for the log.
+  void stop(std::string_view why);
+  [[nodiscard]] Task<> stop_asked();
+  /// The lease or the idle time is over.
+  [[nodiscard]] bool outlived() const noexcept { return outlived_; }
+
+  /// A WebSocket, as long as it is open.
+  class OpenSocket {
+   public:
+    explicit OpenSocket(Agent& agent) : agent_{agent}, use_{agent.activity} { ++agent.websockets; }
+    OpenSocket(const OpenSocket&) = delete;
+    OpenSocket& operator=(const OpenSocket&) = delete;
+    ~OpenSocket() { --agent_.websockets; }
+
+   private:
+    Agent& agent_;
+    Activity::Use use_;
+  };
+
   Executor executor;
   Settings settings;
   std::string instance;  ///< new with each boot
   Authenticator authenticator;
   BrowserGuard browser_guard;
+  RequestCounts requests;
+  Activity activity;
   BlockingPool disk;
   sessions::Supervisor supervisor;
   sessions::Registry registry;
   sessions::MemoryGuard memory_guard;
   Event drain_begun;
   bool draining = false;
+  bool initialised = false;         ///< /v1/init was called
+  sessions::Labels labels;          ///< of the sandbox, from /v1/init
+  std::unique_ptr<AuditLog> audit;  ///< may be null
+  const protocol::HttpServer* server = nullptr;
+  std::size_t websockets = 0;
   SteadyTime started = std::chrono::steady_clock::now();
 
  private:
   void end_largest_command();
+  void live_changed();
+
+  Event stop_asked_;
+  bool stopping_ = false;
+  bool outlived_ = false;
 
   Deadline guard_start_;                      ///< a command that is over at once is not worth a look at the memory
   std::weak_ptr<sessions::Command> guarded_;  ///< the command that the guard is ending

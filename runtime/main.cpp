@@ -21,6 +21,8 @@ constexpr const char* kUsage =
     "skiffd runs commands for AI agents in this container, over HTTP and WebSocket.\n"
     "\n"
     "usage: skiffd [settings]           serve until SIGTERM\n"
+    "       skiffd [settings] -- PROGRAM [ARGUMENTS]\n"
+    "                                   run a program beside it and exit with its status\n"
     "       skiffd health [settings]    ask a running one whether it is alive; exit status 0 or 1\n"
     "       skiffd install FOLDER       copy this program into FOLDER, for an init container\n"
     "       skiffd version              print the version\n"
@@ -60,10 +62,6 @@ int main(int argc, char** argv) {
     std::fputs(kUsage, stdout);
     std::fputs(settings_help(terminal_width()).c_str(), stdout);
     return 0;
-  }
-  if (!settings->workload.empty()) {
-    std::fputs("skiffd: a workload after -- is not offered by this version\n", stderr);
-    return 2;
   }
   return health ? check_health(*settings) : serve(std::move(*settings), *inherited);
 }

@@ -1,25 +1,25 @@
 #include "runtime/serve.hpp"
 
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 
 #include "base/log.hpp"
 #include "protocol/http_server.hpp"
 #include "protocol/listener.hpp"
-#include "protocol/tls.hpp"
+#include "protocol/tls_reload.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/dispatch.hpp"
+#include "runtime/file_watch.hpp"
+#include "runtime/signals.hpp"
 #include "runtime/small_file.hpp"
 #include "runtime/version.hpp"
+#include "runtime/workload.hpp"
 
 namespace skiff::runtime {
 namespace asio = boost::asio;
@@ -32,36 +32,6 @@ constexpr std::chrono::milliseconds kLastResponses{3000};
 
 /// How long processes may take to be gone after a SIGKILL before the agent goes without them.
 constexpr std::chrono::milliseconds kAfterKill{2000};
-
-/// The signals that ask the agent to end. They are blocked everywhere and read here.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
-    sigprocmask(SIG_BLOCK, &set_, nullptr);
-  }
-
-  [[nodiscard]] Task<> wait() {
-    const Executor executor = co_await asio::this_coro::executor;
-    asio::posix::basic_stream_descriptor<Executor> source{executor, ::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK)};
-    for (;;) {
-      co_await source.async_wait(asio::posix::descriptor_base::wait_read, use_task);
-      signalfd_siginfo info{};
-      while (::read(source.native_handle(), &info, sizeof info) == sizeof info) {
-        // In a container of its own the agent can be signalled by its commands: those carry a pid of this namespace,
-        // the kubelet's signal comes from outside and carries 0 (design: self-defence).
-        const bool from_inside = ::getpid() == 1 && info.ssi_pid != 0;
-        if (!from_inside) co_return;
-        log::warning("a signal from inside the container was ignored", {{"pid", info.ssi_pid}});
-      }
-    }
-  }
-
- private:
-  sigset_t set_{};
-};
 
 std::string url_of(const protocol::Address& address, bool tls) {
   if (address.is_unix()) return address.text();
@@ -111,32 +81,95 @@ Result<Authenticator> make_authenticator(Settings& settings, std::string& made) 
   return who;
 }
 
+/// What is running, for the coroutines that end it.
 struct Running {
   Agent& agent;
   protocol::HttpServer& server;
-  StopSignals& signals;
+  Signals& signals;
+  protocol::ReloadableTls* tls = nullptr;  ///< null: none
+  std::unique_ptr<Workload> workload = nullptr;
+  int status = 0;  ///< what the process exits with
 };
 
+void reload_certificate(Running& running) {
+  if (running.tls == nullptr) return;
+  const auto outcome = running.tls->reload();
+  if (!outcome) {
+    log::error("the new certificate can't be used: the old one stays", {{"error", outcome.error().message}});
+  } else if (*outcome == protocol::ReloadableTls::Outcome::changed) {
+    log::info("the new certificate is used from now on");
+  }
+}
+
+/// SIGHUP: look at the files again. Where there are none, whoever started the agent from a terminal has left.
+void hang_up(Running& running) {
+  if (running.tls == nullptr && !running.agent.audit) {
+    running.agent.stop("SIGHUP");
+    return;
+  }
+  if (running.agent.audit) running.agent.audit->reopen();
+  reload_certificate(running);
+}
+
+Task<> watch_certificate(Running* running) {
+  const Settings& settings = running->agent.settings;
+  auto watch = FileWatch::open({settings.tls_cert, settings.tls_key});
+  if (!watch) {
+    log::warning("a new certificate is only seen after a SIGHUP", {{"error", watch.error().message}});
+    co_return;
+  }
+  co_await watch->watch([running] { reload_certificate(*running); });
+}
+
+Task<> run_workload(Running* running) {
+  if (auto started = co_await running->workload->start(); !started) {
+    std::fprintf(stderr, "skiffd: %s\n", started.error().message.c_str());
+    running->agent.stop("the workload can't be run");
+  }
+  co_await running->workload->ended();
+  running->agent.stop("the workload has ended");
+}
+
+/// Ends all commands, and the workload, with its grace.
+Task<> end_everything(Running* running) {
+  if (running->workload) running->workload->terminate();
+  co_await running->agent.drain();
+  if (!running->workload) co_return;
+  co_await running->workload->ended();
+  co_await running->workload->sweep();
+  // A sandbox whose time is over has done what it was for.
+  if (!running->agent.outlived()) running->status = running->workload->status();
+}
+
 Task<> run_until_stopped(Running* running) {
-  co_await running->signals.wait();
-  log::info("stopping: commands are ended", {{"live", running->agent.supervisor.live}});
+  TaskGroup beside{running->agent.executor};
+  beside.spawn("signals", running->signals.watch([running] { running->agent.stop("a signal"); },
+                                                 [running] { hang_up(*running); }));
+  if (running->tls != nullptr) beside.spawn("certificate", watch_certificate(running));
+  if (running->workload) beside.spawn("workload", run_workload(running));
+  co_await running->agent.stop_asked();
+
   // Clients still connect and learn from /readyz and 503 that this agent is leaving.
-  Deadline last{running->agent.executor, [] {
+  Deadline last{running->agent.executor, [running] {
                   log::warning("some processes can't be ended: the agent goes without them");
-                  std::_Exit(0);
+                  running->agent.audit.reset();
+                  std::_Exit(running->status);
                 }};
   Deadline limit{running->agent.executor, [running, &last] {
                    log::warning("commands are still there after --drain-timeout: they are killed");
                    running->agent.kill_everything();
+                   if (running->workload) running->workload->kill();
                    last.expires_after(kLastResponses + kAfterKill);
                  }};
   limit.expires_after(running->agent.settings.drain_timeout);
-  co_await running->agent.drain();
+  co_await end_everything(running);
   limit.clear();
   last.expires_after(kLastResponses + kAfterKill);
   running->server.drain();
   co_await running->server.drained(kLastResponses);
   co_await running->server.stop();
+  beside.cancel();
+  co_await beside.join();
   co_await running->agent.supervisor.tasks.join();
   co_await running->agent.supervisor.budget.drain();
   running->agent.executor.context().stop();
@@ -184,17 +217,25 @@ int serve(Settings settings, const InheritedLimits& inherited) {
     log::warning("everybody who can connect may run commands (--allow-unauthenticated)");
   auto browsers = BrowserGuard::create(settings.allowed_hosts, settings.allowed_origins);
   if (!browsers) return failed(browsers.error(), kWrongSettings);
-  std::shared_ptr<protocol::TlsContext> tls;
+  std::shared_ptr<protocol::ReloadableTls> tls;
   if (!settings.tls_cert.empty()) {
-    auto context = protocol::TlsContext::server({settings.tls_cert, settings.tls_key});
+    auto context = protocol::ReloadableTls::open({settings.tls_cert, settings.tls_key});
     if (!context) return failed(context.error(), kWrongSettings);
     tls = std::move(*context);
   }
 
-  StopSignals signals;
+  std::unique_ptr<AuditLog> audit;
+  if (!settings.audit_log.empty()) {
+    auto opened = AuditLog::open(settings.audit_log);
+    if (!opened) return failed(opened.error(), kWrongSettings);
+    audit = std::move(*opened);
+  }
+
+  Signals signals;
   asio::io_context io;
   const Executor executor = io.get_executor();
   Agent agent{executor, std::move(settings), std::move(*who), std::move(*browsers), inherited};
+  agent.audit = std::move(audit);
   protocol::HttpServer server{executor,
                               {.limits = {.header_bytes = agent.settings.max_header_bytes,
                                           .target_bytes = agent.settings.max_target_bytes,
@@ -205,11 +246,13 @@ int serve(Settings settings, const InheritedLimits& inherited) {
                                           .connections = agent.settings.max_connections},
                                .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
                                .error_response =
-                                   [](unsigned status, const Error& error) {
+                                   [&agent](unsigned status, const Error& error) {
+                                     agent.requests.refused(agent.requests.no_route(), status);
                                      auto response = api::problem_response(error, {});
                                      response.status = status;
                                      return response;
                                    }}};
+  agent.server = &server;
   protocol::Address first;
   for (const protocol::Address& address : *addresses) {
     auto listener = protocol::Listener::open(executor, address);
@@ -226,11 +269,14 @@ int serve(Settings settings, const InheritedLimits& inherited) {
   }
   log::info("serving", {{"version", kVersion}, {"instance", agent.instance}, {"root", agent.settings.root}});
 
-  Running running{agent, server, signals};
+  Running running{agent, server, signals, tls.get()};
+  if (!agent.settings.workload.empty()) {
+    running.workload = std::make_unique<Workload>(agent.supervisor, agent.settings.workload, inherited);
+  }
   asio::co_spawn(executor, run_until_stopped(&running), asio::detached);
   io.run();
   log::info("stopped");
-  return 0;
+  return running.status;
 }
 
 }  // namespace skiff::runtime

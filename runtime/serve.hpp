@@ -7,8 +7,9 @@
 namespace skiff::runtime {
 
 /// Serves until a signal ends it (SIGTERM or SIGINT; as PID 1 a SIGTERM counts only from outside the container).
-/// Returns the process' exit status: 0 after a drain, 2 for settings that can't be, 1 when it could not start for
-/// another reason; the reason is on stderr.
+/// Returns the process' exit status: 0 after a drain, or the workload's where there is one and its end or a signal
+/// ended the agent, 2 for settings that can't be, 1 when it could not start for another reason; the reason is on
+/// stderr.
 [[nodiscard]] int serve(Settings settings, const InheritedLimits& inherited);
 
 }  // namespace skiff::runtime

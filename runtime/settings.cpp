@@ -79,6 +79,10 @@ std::vector<Setting> rows(Settings& s) {
        "Least important messages to log."},
       {"log-format", "SKIFF_LOG_FORMAT", Choice{&s.log_format, {"auto", "json", "text"}}, "FORMAT", kLog,
        "json, text, or auto: text on a terminal."},
+      {"audit-log", "SKIFF_AUDIT_LOG", Text{&s.audit_log}, "FILE", kLog,
+       "Who did what, as JSON lines appended to this file. After a SIGHUP it is opened again, for rotation. Keep it where commands can't write."},
+      {"audit-commands", "SKIFF_AUDIT_COMMANDS", Switch{&s.audit_commands}, "", kLog,
+       "Write what is run into the audit log; without it only its size and SHA-256. Environments and input never are."},
 
       {"max-connections", "SKIFF_MAX_CONNECTIONS", Count{&s.max_connections, 1, 100'000}, "N", kConnections,
        "Connections at the same time."},
@@ -135,6 +139,10 @@ std::vector<Setting> rows(Settings& s) {
 
       {"drain-timeout", "SKIFF_DRAIN_TIMEOUT", Duration{&s.drain_timeout, 0ms, 1h}, "TIME", kProcess,
        "To end everything after SIGTERM. Keep it below the pod's terminationGracePeriodSeconds."},
+      {"ttl", "SKIFF_TTL", Duration{&s.ttl, 0ms, std::chrono::days{365}}, "TIME", kProcess,
+       "The agent drains and exits with status 0 after this time, unless /v1/init or /v1/lease say otherwise. 0: never."},
+      {"idle-ttl", "SKIFF_IDLE_TTL", Duration{&s.idle_ttl, 0ms, std::chrono::days{365}}, "TIME", kProcess,
+       "The same, after this time without a request, a live command or an open stream. 0: never."},
       {"memory-guard-percent", "SKIFF_MEMORY_GUARD_PERCENT", Count{&s.memory_guard_percent, 0, 100}, "N", kProcess,
        "Of the container's memory limit: above it the largest command is ended before the kernel ends the container. 0: off."},
       {"cgroup", "SKIFF_CGROUP", Text{&s.cgroup}, "DIR", kProcess,
@@ -179,6 +187,9 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
   auto data = absolute(std::move(s.data_dir), surroundings, "--data-dir");
   if (!data) return std::unexpected{std::move(data.error())};
   s.data_dir = std::move(*data);
+  auto audit = absolute(std::move(s.audit_log), surroundings, "--audit-log");
+  if (!audit) return std::unexpected{std::move(audit.error())};
+  s.audit_log = std::move(*audit);
   return {};
 }
 

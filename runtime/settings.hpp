@@ -45,6 +45,8 @@ struct Settings {
   // Log
   std::string log_level = "info";   ///< debug, info, warning, error
   std::string log_format = "auto";  ///< auto (text on a terminal, else json), json, text
+  std::string audit_log;            ///< absolute; empty: none
+  bool audit_commands = false;      ///< what is run goes into the audit log, not only its size and digest
 
   // Connections
   std::uint64_t max_connections = 1024;
@@ -81,6 +83,8 @@ struct Settings {
   // Process
   Milliseconds drain_timeout{10'000};       ///< to end everything after SIGTERM
   std::string cgroup = "auto";              ///< where commands with limits get cgroups: auto, none, or a folder
+  Milliseconds ttl{0};                      ///< the lease at start; 0: none
+  Milliseconds idle_ttl{0};                 ///< how long the sandbox may be idle; 0: for ever
   std::uint64_t memory_guard_percent = 95;  ///< of the container's memory; 0: off
   std::uint64_t spawn_threads = 4;
   std::uint64_t disk_threads = 2;

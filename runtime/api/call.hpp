@@ -19,6 +19,13 @@ namespace skiff::runtime::api {
 
 struct Route;
 
+/// Who asks, in which request: what goes along with a command that is started for them.
+struct Caller {
+  Identity identity;
+  std::string request_id;
+  std::string traceparent;  ///< W3C trace context; empty: none
+};
+
 /// One request on its way through a handler: what was asked, by whom, and the means to answer. Lives as long as the
 /// handler.
 struct Call {
@@ -32,6 +39,7 @@ struct Call {
   bool lenient = false;              ///< Prefer: handling=lenient (RFC 7240)
   std::vector<std::string> ignored;  ///< unknown fields that were left out of account
   std::string command_id;            ///< for the access log
+  std::string traceparent;           ///< W3C trace context; empty: none
 
   [[nodiscard]] const protocol::Target& target() const { return http.request().target; }
   [[nodiscard]] std::optional<std::string_view> query(std::string_view name) const { return target().parameter(name); }

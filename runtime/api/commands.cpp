@@ -3,6 +3,7 @@
 #include <charconv>
 #include <csignal>
 
+#include "runtime/api/audit.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/log_stream.hpp"
 #include "runtime/api/paging.hpp"
@@ -13,16 +14,6 @@ namespace {
 
 std::string location_of(const sessions::Command& command) {
   return "/v1/sessions/" + command.session() + "/commands/" + command.id();
-}
-
-/// W3C Trace Context: version, trace id, parent id, flags, in lower hex. Anything else is not passed on.
-std::string traceparent_of(const protocol::Headers& headers) {
-  const std::string_view given = headers.get("traceparent");
-  if (given.size() < 55 || given.size() > 256) return {};
-  for (const char c : given) {
-    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == '-')) return {};
-  }
-  return std::string{given};
 }
 
 Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> command, CommandRequest request) {
@@ -42,16 +33,24 @@ Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> comman
 
 }  // namespace
 
-Result<sessions::Session::Started> start(Call& call, sessions::Session& session, const CommandRequest& request) {
-  if (request.if_instance && *request.if_instance != call.agent.instance) {
-    return fail(Errc::instance_changed, "the agent is now instance " + call.agent.instance, "/if_instance");
+Result<sessions::Session::Started> start(Agent& agent, const Caller& caller, sessions::Session& session,
+                                         const CommandRequest& request) {
+  if (request.if_instance && *request.if_instance != agent.instance) {
+    return fail(Errc::instance_changed, "the agent is now instance " + agent.instance, "/if_instance");
   }
-  if (request.user && call.identity.anonymous) {
+  if (request.user && caller.identity.anonymous) {
     return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
   }
-  auto spec = request.spec(traceparent_of(call.http.request().headers));
+  auto spec = request.spec(caller.traceparent);
   if (!spec) return std::unexpected{spec.error()};
   auto started = session.start(std::move(*spec));
+  if (started && !started->repeated) audit_command(agent, caller, *started->command);
+  return started;
+}
+
+Result<sessions::Session::Started> start(Call& call, sessions::Session& session, const CommandRequest& request) {
+  const Caller caller{call.identity, call.request_id, call.traceparent};
+  auto started = start(call.agent, caller, session, request);
   if (started) call.command_id = started->command->id();
   return started;
 }

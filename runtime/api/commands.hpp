@@ -21,6 +21,9 @@ namespace skiff::runtime::api {
 /// trace context. Records the command's id for the access log.
 [[nodiscard]] Result<sessions::Session::Started> start(Call& call, sessions::Session& session,
                                                        const CommandRequest& request);
+/// The same for who asks over a connection that is no longer HTTP.
+[[nodiscard]] Result<sessions::Session::Started> start(Agent& agent, const Caller& caller, sessions::Session& session,
+                                                       const CommandRequest& request);
 /// Sends one signal as /signal and the WebSocket do, with its default target and its escalation.
 [[nodiscard]] Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalRequest request);
 

@@ -19,11 +19,11 @@ constexpr std::size_t kMostChannels = 1024;
 
 class Connection {
  public:
-  Connection(protocol::Upgraded connection, Agent& agent, SocketForm form, Identity identity)
+  Connection(protocol::Upgraded connection, Agent& agent, SocketForm form, Caller caller)
       : agent_{agent},
         socket_{std::move(connection.stream), std::move(connection.buffered), socket_options(agent)},
         form_{form},
-        identity_{std::move(identity)} {}
+        caller_{std::move(caller)} {}
 
   Task<> receive() {
     for (;;) {
@@ -170,26 +170,19 @@ class Connection {
   }
 
   Result<std::shared_ptr<sessions::Session>> session(const std::string& id) {
-    if (auto allowed = require_session(identity_, id); !allowed) return std::unexpected{std::move(allowed.error())};
+    if (auto allowed = require_session(caller_.identity, id); !allowed)
+      return std::unexpected{std::move(allowed.error())};
     return agent_.registry.find(id);
   }
 
   Task<Result<>> begin(std::uint32_t number, StartMessage message) {
     if (auto room = co_await make_room(number); !room) co_return room;
     if (agent_.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
-    if (auto allowed = require(identity_, Scope::exec); !allowed) co_return allowed;
+    if (auto allowed = require(caller_.identity, Scope::exec); !allowed) co_return allowed;
     auto in = session(message.session);
     if (!in) co_return std::unexpected{std::move(in.error())};
     const CommandRequest& request = message.request;
-    if (request.if_instance && *request.if_instance != agent_.instance) {
-      co_return fail(Errc::instance_changed, "the agent is now instance " + agent_.instance, "/if_instance");
-    }
-    if (request.user && identity_.anonymous) {
-      co_return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
-    }
-    auto spec = request.spec({});
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
-    auto started = (*in)->start(std::move(*spec));
+    auto started = start(agent_, caller_, **in, request);
     if (!started) co_return std::unexpected{std::move(started.error())};
     carry(number, started->command, {.lossless = true, .until_end = message.until_end, .announce = agent_.instance},
           request.on_disconnect == OnDisconnect::kill);
@@ -226,14 +219,15 @@ class Connection {
   Agent& agent_;
   WebSocket socket_;
   SocketForm form_;
-  Identity identity_;
+  Caller caller_;
   std::map<std::uint32_t, Channel> channels_;
 };
 
 }  // namespace
 
-Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form, Identity identity) {
-  Connection connection{std::move(upgraded), *agent, form, std::move(identity)};
+Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form, Caller caller) {
+  const Agent::OpenSocket open{*agent};
+  Connection connection{std::move(upgraded), *agent, form, std::move(caller)};
   TaskGroup group{agent->executor};
   group.spawn("drain", connection.watch_drain());
   std::exception_ptr failure;

@@ -8,13 +8,14 @@
 #include "protocol/http_exchange.hpp"
 #include "protocol/websocket.hpp"
 #include "runtime/agent.hpp"
+#include "runtime/api/call.hpp"
 #include "runtime/api/socket_channel.hpp"
 
 namespace skiff::runtime::api {
 
 /// A WebSocket that carries any number of commands, each on the channel that the client chose. Runs until the
 /// connection ends; commands go on unless they were started with on_disconnect: kill.
-[[nodiscard]] Task<> serve_connect(protocol::Upgraded connection, Agent* agent, SocketForm form, Identity identity);
+[[nodiscard]] Task<> serve_connect(protocol::Upgraded connection, Agent* agent, SocketForm form, Caller caller);
 
 /// How every WebSocket of the agent behaves.
 [[nodiscard]] protocol::WebSocket::Options socket_options(const Agent& agent);

@@ -1,6 +1,7 @@
 #include "runtime/api/describe.hpp"
 
 #include "protocol/schema.hpp"
+#include "runtime/api/init_request.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/api/wait_request.hpp"
 
@@ -64,6 +65,35 @@ void describe_list(ApiOperation& operation) {
 
 void describe_no_content(ApiOperation& operation) {
   operation.responses.push_back({.status = 204, .description = "Done", .bodies = {}, .headers = {}});
+}
+
+void describe_metrics(ApiOperation& operation) {
+  operation.responses.push_back({.status = 200,
+                                 .description = "Prometheus text format 0.0.4",
+                                 .bodies = {{"text/plain", {.name = {}, .json = R"({"type":"string"})"}}},
+                                 .headers = {}});
+}
+
+void describe_stats(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What is not known here is null"));
+}
+
+void describe_ports(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "By port"));
+}
+
+void describe_activity(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "As it is now"));
+}
+
+void describe_init(ApiOperation& operation) {
+  takes<InitRequest>(operation, "InitRequest");
+  operation.responses.push_back(json(200, "Done; setup is the result of the setup command, or null"));
+}
+
+void describe_lease(ApiOperation& operation) {
+  takes<LeaseRequest>(operation, "LeaseRequest");
+  operation.responses.push_back(json(200, "The lease as it is now"));
 }
 
 void describe_run(ApiOperation& operation) {

@@ -5,7 +5,9 @@
 
 #include "base/id.hpp"
 #include "base/log.hpp"
+#include "protocol/traceparent.hpp"
 #include "protocol/websocket_handshake.hpp"
+#include "runtime/api/audit.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/route.hpp"
 
@@ -13,6 +15,7 @@ namespace skiff::runtime::api {
 namespace {
 
 constexpr std::size_t kLongestRequestId = 128;
+constexpr std::string_view kSessionPath = "/v1/sessions/{sid}";
 
 bool is_json(std::string_view content_type) {
   const std::string_view type = content_type.substr(0, content_type.find(';'));
@@ -101,37 +104,68 @@ Result<> check_browser(Agent& agent, protocol::HttpExchange& http) {
   return agent.browser_guard.check_origin(request.headers.find("Origin"), http.is_tls() ? "https" : "http", host);
 }
 
-void access_log(const protocol::HttpExchange& http, std::string_view template_path, std::string_view request_id,
-                std::string_view who, std::string_view command, SteadyTime began, log::Level level) {
+/// What the logs and metrics say of a request once it was answered.
+struct Account {
+  std::string request_id = {};
+  std::string traceparent = {};
+  std::string who = {};
+  std::string session = {};
+  std::string command = {};
+  const Route* route = nullptr;  ///< null: none matched
+  SteadyTime began = std::chrono::steady_clock::now();
+};
+
+void settle(Agent& agent, const protocol::HttpExchange& http, const Account& account) {
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - account.began;
+  const std::size_t row =
+      account.route != nullptr ? static_cast<std::size_t>(account.route - routes().data()) : agent.requests.no_route();
+  agent.requests.answered(row, http.status(), took.count());
+  const bool open = account.route != nullptr && !account.route->scope;
+  const std::string_view path = account.route != nullptr ? account.route->path : "-";
+  const double took_ms = took.count() * 1000;
+  if (!open) {
+    audit_request(agent, {.request_id = account.request_id,
+                          .who = account.who,
+                          .peer = http.peer(),
+                          .method = http.request().method,
+                          .route = path,
+                          .session = account.session,
+                          .command = account.command,
+                          .traceparent = account.traceparent,
+                          .status = http.status(),
+                          .bytes = http.body_bytes_sent(),
+                          .duration_ms = took_ms});
+  }
+  const auto level = http.status() >= 500 ? log::Level::warning : open ? log::Level::debug : log::Level::info;
   if (!log::enabled(level)) return;
-  const auto took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
   log::write(level, "request",
              {{"method", http.request().method},
-              {"route", template_path},
+              {"route", path},
               {"status", http.status()},
               {"bytes", http.body_bytes_sent()},
-              {"duration_ms", took},
-              {"who", who},
-              {"request_id", request_id},
-              {"command", command},
+              {"duration_ms", took_ms},
+              {"who", account.who},
+              {"request_id", account.request_id},
+              {"command", account.command},
               {"peer", http.peer()},
-              {"traceparent", http.request().headers.get("traceparent")}});
+              {"traceparent", account.traceparent}});
 }
 
 }  // namespace
 
 Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
-  const auto began = std::chrono::steady_clock::now();
   const auto& request = http.request();
-  const std::string request_id = request_id_of(request.headers);
-  http.extra_headers().set("X-Request-Id", request_id);
+  Account account{.request_id = request_id_of(request.headers),
+                  .traceparent = protocol::valid_traceparent(request.headers.get("traceparent"))};
+  http.extra_headers().set("X-Request-Id", account.request_id);
+  // W3C Trace Context Level 2: the trace that this belongs to.
+  if (!account.traceparent.empty()) http.extra_headers().set("traceresponse", account.traceparent);
   http.extra_headers().set("X-Skiff-Instance", agent.instance);
 
   Match found = match(request.method, request.target.segments);
+  account.route = found.route;
   const bool open = found.route != nullptr && !found.route->scope;
   Result<> outcome = check_browser(agent, http);
-  std::string who;
-  std::string command;
   if (outcome) {
     // 401 comes before 404, 405 and the body: a stranger learns nothing.
     Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, request.headers);
@@ -146,20 +180,24 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
         outcome = fail(Errc::method_not_allowed, "this path has: " + found.allow);
       }
     } else {
-      who = identity->name;
+      account.who = identity->name;
+      if (found.route->path.starts_with(kSessionPath)) account.session = found.params.front();
+      std::optional<Activity::Use> use;
+      if (found.route->is_use && !open) use.emplace(agent.activity);
       Call call{.agent = agent,
                 .http = http,
                 .route = *found.route,
                 .identity = std::move(*identity),
                 .params = std::move(found.params),
-                .request_id = request_id,
+                .request_id = account.request_id,
                 .body = {},
                 .lenient = request.headers.has_token("Prefer", "handling=lenient"),
                 .ignored = {},
-                .command_id = {}};
+                .command_id = {},
+                .traceparent = account.traceparent};
       outcome = co_await admit(call);
       if (outcome) outcome = co_await found.route->handler(call);
-      command = std::move(call.command_id);
+      account.command = std::move(call.command_id);
     }
   }
   if (!outcome && http.status() == 0) {
@@ -170,11 +208,10 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
     if (error.code == Errc::upgrade_required) {
       for (const auto& [name, value] : protocol::kUpgradeHeaders) http.extra_headers().set(name, value);
     }
-    auto response = problem_response(error, request_id);
+    auto response = problem_response(error, account.request_id);
     (void)co_await http.respond(std::move(response));
   }
-  const auto level = http.status() >= 500 ? log::Level::warning : open ? log::Level::debug : log::Level::info;
-  access_log(http, found.route != nullptr ? found.route->path : "-", request_id, who, command, began, level);
+  settle(agent, http, account);
 }
 
 }  // namespace skiff::runtime::api

@@ -48,6 +48,8 @@ Task<Result<>> show_version(Call& call) {
   append_text(text, "api", "v1");
   append_text(text, "instance", call.agent.instance);
   append_text(text, "sandbox_id", call.agent.settings.sandbox_id);
+  append_json_key(text, "labels");
+  protocol::append_json(text, call.agent.labels);
   text += '}';
   co_return co_await call.json(200, std::move(text));
 }

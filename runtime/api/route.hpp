@@ -43,6 +43,7 @@ struct Route {
   Body body = Body::none;
   bool websocket = false;
   bool while_draining = true;  ///< false: 503 once the agent drains
+  bool is_use = true;          ///< false: it only looks, so a sandbox that is only asked this is idle
   Task<Result<>> (*handler)(Call& call);
   std::span<const QueryParameter> query = {};
   /// Request and response bodies for the OpenAPI document.

@@ -166,6 +166,7 @@ Task<> until_over(Task<> task, Ending* ending) {
 }
 
 Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
+  const Agent::OpenSocket open{attachment.agent};
   WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(attachment.agent)};
   auto channel =
       std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor);
@@ -277,9 +278,8 @@ Task<Result<>> connect(Call& call) {
   if (!handshake) co_return std::unexpected{handshake.error()};
   co_return co_await call.http.upgrade(
       std::move(handshake->headers),
-      [&agent = call.agent, form = handshake->form, identity = call.identity](protocol::Upgraded connection) {
-        return serve_connect(std::move(connection), &agent, form, identity);
-      });
+      [&agent = call.agent, form = handshake->form, caller = Caller{call.identity, call.request_id, call.traceparent}](
+          protocol::Upgraded connection) { return serve_connect(std::move(connection), &agent, form, caller); });
 }
 
 }  // namespace skiff::runtime::api

@@ -28,11 +28,12 @@ def _run(coroutine, seconds):
 class Ws:
     """A WebSocket. JSON objects are text frames and dicts here; binary frames are bytes. Use it in a `with`."""
 
-    def __init__(self, url, subprotocols, headers, sock=None):
+    def __init__(self, url, subprotocols, headers, sock=None, ssl=None):
         async def connect():
             return await websockets.connect(
                 url, subprotocols=subprotocols or None, extra_headers=headers, compression=None, max_size=None,
-                max_queue=4, ping_interval=None, open_timeout=15, close_timeout=5, sock=sock)
+                max_queue=4, ping_interval=None, open_timeout=15, close_timeout=5, sock=sock,
+                **({"ssl": ssl} if ssl else {}))
 
         self.socket = _run(connect(), 20)
         self.subprotocol = self.socket.subprotocol

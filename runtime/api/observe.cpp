@@ -1,0 +1,216 @@
+#include "runtime/api/observe.hpp"
+
+#include <limits>
+
+#include "protocol/http_server.hpp"
+#include "protocol/json_text.hpp"
+#include "protocol/utf8.hpp"
+#include "runtime/api/init.hpp"
+#include "runtime/process_stats.hpp"
+#include "sessions/container_stats.hpp"
+#include "sessions/listening_ports.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::append_json_integer;
+using protocol::append_json_key;
+using protocol::append_json_string;
+
+void append_number(std::string& out, std::string_view key, std::optional<std::uint64_t> value) {
+  append_json_key(out, key);
+  if (value) {
+    append_json_integer(out, *value);
+  } else {
+    out += "null";
+  }
+}
+
+void append_text(std::string& out, std::string_view key, std::string_view text) {
+  append_json_key(out, key);
+  append_json_string(out, protocol::to_valid_utf8(text));
+}
+
+/// `"key":{`, what `members` appends, `}`.
+template <class Members>
+void append_object(std::string& out, std::string_view key, Members members) {
+  append_json_key(out, key);
+  out += '{';
+  members();
+  out += '}';
+}
+
+std::optional<std::uint64_t> as_ms(std::optional<std::uint64_t> us) {
+  return us ? std::optional{*us / 1000} : std::nullopt;
+}
+
+/// What is looked up on a pool thread, for it may block.
+struct Looked {
+  sessions::ContainerStats container;
+  std::optional<sessions::DiskStats> root;
+  std::optional<sessions::DiskStats> data;
+};
+
+void append_disk(std::string& out, std::string_view path, const std::optional<sessions::DiskStats>& disk) {
+  if (out.back() != '[') out += ',';
+  out += '{';
+  append_text(out, "path", path);
+  const auto member = [&](std::string_view key, std::uint64_t sessions::DiskStats::* value) {
+    append_number(out, key, disk ? std::optional{(*disk).*value} : std::nullopt);
+  };
+  member("total_bytes", &sessions::DiskStats::total_bytes);
+  member("available_bytes", &sessions::DiskStats::available_bytes);
+  member("total_inodes", &sessions::DiskStats::total_inodes);
+  member("available_inodes", &sessions::DiskStats::available_inodes);
+  out += '}';
+}
+
+void append_container(std::string& out, const sessions::ContainerStats& stats) {
+  append_number(
+      out, "cgroup_version",
+      stats.cgroup_version ? std::optional<std::uint64_t>{static_cast<unsigned>(*stats.cgroup_version)} : std::nullopt);
+  append_object(out, "cpu", [&] {
+    append_number(out, "cores", std::uint64_t{stats.cpu.cores});
+    append_number(out, "limit_millis", stats.cpu.limit_millis);
+    append_number(out, "used_ms", as_ms(stats.cpu.used_us));
+    append_number(out, "throttled_ms", as_ms(stats.cpu.throttled_us));
+  });
+  append_object(out, "memory", [&] {
+    append_number(out, "used_bytes", stats.memory.used_bytes);
+    append_number(out, "limit_bytes", stats.memory.limit_bytes);
+    append_number(out, "peak_bytes", stats.memory.peak_bytes);
+    append_number(out, "oom_kills", stats.memory.oom_kills);
+  });
+  append_object(out, "pids", [&] {
+    append_number(out, "used", stats.pids.used);
+    append_number(out, "limit", stats.pids.limit);
+  });
+}
+
+/// A command's processes are known by their mark.
+struct Marked {
+  sessions::Tag tag;
+  std::string session;
+  std::string command;
+};
+
+std::vector<Marked> live_tags(const Agent& agent) {
+  std::vector<Marked> tags;
+  for (const auto& session : agent.registry.sessions()) {
+    for (const auto& command : session->commands()) {
+      if (!command->over()) tags.push_back({command->tag(), session->id(), command->id()});
+    }
+  }
+  return tags;
+}
+
+void append_port(std::string& out, const sessions::ListeningPort& port, const std::vector<Marked>& tags,
+                 const Identity& identity) {
+  if (out.back() != '[') out += ',';
+  out += '{';
+  append_number(out, "port", std::uint64_t{port.port});
+  append_text(out, "address", port.address);
+  append_number(out, "uid", std::uint64_t{port.uid});
+  append_number(out, "pid", port.pid ? std::optional{static_cast<std::uint64_t>(*port.pid)} : std::nullopt);
+  if (!port.process.empty()) append_text(out, "process", port.process);
+  const auto mark = port.pid ? sessions::mark_of(*port.pid) : std::nullopt;
+  for (const Marked& one : tags) {
+    if (!mark || !sessions::belongs(*mark, one.tag) || !require_session(identity, one.session)) continue;
+    append_text(out, "session", one.session);
+    append_text(out, "command", one.command);
+    break;
+  }
+  out += '}';
+}
+
+double count(std::size_t value) {
+  return static_cast<double>(value);
+}
+
+}  // namespace
+
+Task<Result<>> show_metrics(Call& call) {
+  const Agent& agent = call.agent;
+  const MetricsTable table = metrics_table(
+      {.requests = agent.requests,
+       .commands = agent.supervisor.counts,
+       .output = agent.supervisor.budget.counts(),
+       .live_commands = [&] { return count(agent.supervisor.live); },
+       .sessions = [&] { return count(agent.registry.sessions().size()); },
+       .connections = [&] { return count(agent.server->connections()); },
+       .websockets = [&] { return count(agent.websockets); },
+       .output_memory = [&] { return count(agent.supervisor.budget.memory_used()); },
+       .output_spool = [&] { return count(agent.supervisor.budget.spool_used()); },
+       .audit_lost =
+           [&] {
+             return agent.audit ? static_cast<double>(agent.audit->lost()) : std::numeric_limits<double>::quiet_NaN();
+           },
+       .draining = [&] { return agent.draining ? 1.0 : 0.0; }});
+  protocol::HttpResponse response{200, {{"Content-Type", MetricsTable::kContentType}}, table.text()};
+  co_return co_await call.http.respond(std::move(response));
+}
+
+Task<Result<>> show_stats(Call& call) {
+  const Agent& agent = call.agent;
+  const Settings& settings = agent.settings;
+  auto look = [&settings] {
+    Looked found{.container = sessions::read_container_stats(),
+                 .root = sessions::read_disk_stats(settings.root),
+                 .data = std::nullopt};
+    if (!settings.data_dir.empty()) found.data = sessions::read_disk_stats(settings.data_dir);
+    return found;
+  };
+  const Looked found = co_await call.agent.disk.run(std::move(look));
+  std::string text{'{'};
+  const auto up = std::chrono::steady_clock::now() - agent.started;
+  append_number(text, "uptime_ms",
+                static_cast<std::uint64_t>(std::chrono::duration_cast<Activity::Milliseconds>(up).count()));
+  append_container(text, found.container);
+  append_json_key(text, "disk");
+  text += '[';
+  append_disk(text, settings.root, found.root);
+  if (!settings.data_dir.empty()) append_disk(text, settings.data_dir, found.data);
+  text += ']';
+  append_object(text, "agent", [&] {
+    append_number(text, "cpu_ms", static_cast<std::uint64_t>(cpu_seconds() * 1000));
+    append_number(text, "rss_bytes", resident_bytes());
+    append_number(text, "open_files", open_files());
+  });
+  append_object(text, "commands", [&] {
+    append_number(text, "live", std::uint64_t{agent.supervisor.live});
+    append_number(text, "limit", std::uint64_t{settings.max_commands});
+  });
+  append_object(text, "output", [&] {
+    append_number(text, "memory_bytes", std::uint64_t{agent.supervisor.budget.memory_used()});
+    append_number(text, "spool_bytes", agent.supervisor.budget.spool_used());
+  });
+  text += '}';
+  co_return co_await call.json(200, std::move(text));
+}
+
+Task<Result<>> list_ports(Call& call) {
+  auto look = [] { return sessions::listening_ports(); };
+  const auto ports = co_await call.agent.disk.run(std::move(look));
+  const auto tags = live_tags(call.agent);
+  std::string text{R"({"items":[)"};
+  for (const auto& port : ports) append_port(text, port, tags, call.identity);
+  text += "]}";
+  co_return co_await call.json(200, std::move(text));
+}
+
+Task<Result<>> show_activity(Call& call) {
+  const Agent& agent = call.agent;
+  std::string text{'{'};
+  append_json_key(text, "in_use");
+  text += agent.activity.in_use() ? "true" : "false";
+  append_text(text, "last_used_at", rfc3339(agent.activity.last_used()));
+  append_number(text, "idle_ms", static_cast<std::uint64_t>(agent.activity.idle_for().count()));
+  append_number(text, "live_commands", std::uint64_t{agent.supervisor.live});
+  append_number(text, "open_connections", std::uint64_t{agent.server->connections()});
+  append_number(text, "open_websockets", std::uint64_t{agent.websockets});
+  append_lease(text, agent.activity);
+  text += '}';
+  co_return co_await call.json(200, std::move(text));
+}
+
+}  // namespace skiff::runtime::api

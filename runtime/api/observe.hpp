@@ -1,0 +1,13 @@
+#pragma once
+
+#include "runtime/api/call.hpp"
+
+/// Handlers that look at the agent and its container from outside.
+namespace skiff::runtime::api {
+
+[[nodiscard]] Task<Result<>> show_metrics(Call& call);
+[[nodiscard]] Task<Result<>> show_stats(Call& call);
+[[nodiscard]] Task<Result<>> list_ports(Call& call);
+[[nodiscard]] Task<Result<>> show_activity(Call& call);
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::runtime {
+
+/// Tells that files may have changed, by watching the folders that they are in (inotify(7)): so also when a file is
+/// replaced by another one, and when Kubernetes swaps the `..data` link of a mounted secret. Reactor thread only.
+class FileWatch {
+ public:
+  /// `changed` is called from the reactor when the folders have been quiet for a moment after a change. Errors: those
+  /// of inotify, where it is not offered.
+  [[nodiscard]] static Result<FileWatch> open(std::vector<std::string> files);
+
+  /// Until cancelled.
+  [[nodiscard]] Task<> watch(std::function<void()> changed);
+
+ private:
+  FileWatch(UniqueFd source, std::vector<std::string> folders)
+      : source_{std::move(source)}, folders_{std::move(folders)} {}
+  void add_watches() const;
+
+  UniqueFd source_;
+  std::vector<std::string> folders_;
+};
+
+}  // namespace skiff::runtime

@@ -1,0 +1,97 @@
+#include "runtime/metrics.hpp"
+
+#include "runtime/api/route.hpp"
+#include "runtime/process_stats.hpp"
+#include "runtime/version.hpp"
+
+namespace skiff::runtime {
+namespace {
+
+using metric::CounterFrom;
+using metric::Counters;
+using metric::Gauge;
+using metric::Histograms;
+
+constexpr std::array<std::string_view, RequestCounts::kClasses> kClassNames{"1xx", "2xx", "3xx", "4xx", "5xx"};
+
+/// Method and path of each route; what matched none has neither, for a client could make up any number of them.
+template <class Add>
+void each_route(Add add) {
+  for (const api::Route& route : api::routes()) add(route.path, route.method);
+  add("-", "-");
+}
+
+LabelSets by_route() {
+  LabelSets labels{{"route", "method"}};
+  each_route([&](std::string_view path, std::string_view method) { labels.add({path, method}); });
+  return labels;
+}
+
+LabelSets by_route_and_class() {
+  LabelSets labels{{"route", "method", "status"}};
+  each_route([&](std::string_view path, std::string_view method) {
+    for (const std::string_view status : kClassNames) labels.add({path, method, status});
+  });
+  return labels;
+}
+
+LabelSets by_cause() {
+  LabelSets labels{{"cause"}};
+  for (std::size_t i = 0; i < sessions::Counts::kCauses; ++i) labels.add({name(static_cast<sessions::Cause>(i))});
+  return labels;
+}
+
+LabelSets one(std::string_view label, std::initializer_list<std::string_view> values) {
+  LabelSets labels{{label}};
+  for (const std::string_view value : values) labels.add({value});
+  return labels;
+}
+
+}  // namespace
+
+MetricsTable metrics_table(const Measured& m) {
+  // clang-format off
+  return MetricsTable{{
+      {"skiff_requests_total", "Answered requests, by route, method and class of the status; route - is no route of ours.",
+       Counters{m.requests.by_class()}, by_route_and_class(), true},
+      {"skiff_request_duration_seconds", "From a request's head to the end of its answer, which for a stream is the end of the stream.",
+       Histograms{m.requests.seconds()}, by_route(), true},
+      {"skiff_connections", "Open connections, WebSockets included.", Gauge{m.connections}},
+      {"skiff_websockets", "Open WebSockets.", Gauge{m.websockets}},
+      {"skiff_sessions", "Sessions, the default one included.", Gauge{m.sessions}},
+      {"skiff_commands_live", "Commands that are starting or running, or whose pipes are still open.", Gauge{m.live_commands}},
+      {"skiff_commands_started_total", "Commands that were started, those that could not be spawned included.",
+       Counters{m.commands.started}},
+      {"skiff_commands_ended_total", "Commands whose leader has ended, by cause.", Counters{m.commands.ended}, by_cause()},
+      {"skiff_spawn_duration_seconds", "From asking for a process to its running program, the wait for a thread included.",
+       Histograms{m.commands.spawn}},
+      {"skiff_output_bytes_total", "What commands wrote, by stream.", Counters{m.output.bytes}, one("stream", {"stdout", "stderr"})},
+      {"skiff_output_gaps_total", "Places in output logs where something was dropped.", Counters{m.output.gaps}},
+      {"skiff_output_gap_bytes_total", "Output that was dropped.", Counters{m.output.gap_bytes}},
+      {"skiff_output_kept_bytes", "Output that is kept in memory.", Gauge{m.output_memory}},
+      {"skiff_output_spool_bytes", "Output that is kept in the data folder.", Gauge{m.output_spool}},
+      {"skiff_audit_lost_total", "Lines that the audit log could not take; absent without --audit-log.", CounterFrom{m.audit_lost}},
+      {"skiff_draining", "1 once the agent drains.", Gauge{m.draining}},
+      {"skiff_build_info", "Always 1; the labels say what runs.", Gauge{[] { return 1.0; }}, one("version", {kVersion})},
+      {"process_cpu_seconds_total", "CPU time of the agent itself.", CounterFrom{cpu_seconds}},
+      {"process_resident_memory_bytes", "Resident memory of the agent itself.", Gauge{[] { return static_cast<double>(resident_bytes()); }}},
+      {"process_open_fds", "Descriptors that the agent has open.", Gauge{[] { return static_cast<double>(open_files()); }}},
+      {"process_max_fds", "Descriptors that it may have open.", Gauge{[] { return static_cast<double>(most_open_files()); }}},
+      {"process_start_time_seconds", "When it was started, in seconds since 1970.", Gauge{start_time_seconds}},
+  }};
+  // clang-format on
+}
+
+std::string metrics_markdown() {
+  const RequestCounts requests{api::routes().size()};
+  const sessions::Counts commands;
+  const sessions::OutputCounts output;
+  return "# Metrics of skiffd\n\n"
+         "`GET /metrics` (scope read) answers in the Prometheus text format, version 0.0.4. Counters start at 0 with "
+         "each boot of the agent.\nSeries of requests appear when the first one was answered.\n\n"
+         "This page is made from the table in `runtime/metrics.cpp`: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` "
+         "after a change.\n\n" +
+         metrics_table({.requests = requests, .commands = commands, .output = output}).markdown();
+}
+
+}  // namespace skiff::runtime

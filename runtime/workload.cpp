@@ -1,0 +1,84 @@
+#include "runtime/workload.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/log.hpp"
+#include "sessions/environment.hpp"
+#include "sessions/process_tree.hpp"
+
+namespace skiff::runtime {
+namespace {
+
+constexpr int kNotFound = 127;
+constexpr int kCannotRun = 126;
+constexpr int kSignalBase = 128;
+
+UniqueFd duplicate(int fd) {
+  return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+}
+
+}  // namespace
+
+Workload::Workload(sessions::Supervisor& supervisor, std::vector<std::string> argv, const InheritedLimits& inherited)
+    : supervisor_{supervisor},
+      argv_{std::move(argv)},
+      inherited_{inherited},
+      changed_{supervisor.executor},
+      tag_{supervisor.spawner.new_tag()} {}
+
+Task<Result<>> Workload::start() {
+  sessions::SpawnRequest request;
+  request.argv = argv_;
+  request.env = sessions::as_strings(sessions::inheritable_environment({}));
+  request.in = duplicate(STDIN_FILENO);
+  request.out = duplicate(STDOUT_FILENO);
+  request.err = duplicate(STDERR_FILENO);
+  request.tag = tag_;
+  request.limits = {{RLIMIT_NOFILE, inherited_.open_files}};
+  // It is what the container is for: no command of an agent goes before it.
+  request.nice = 0;
+  const auto announced = supervisor_.reaper.begin_spawn();
+  request.announced = announced;
+  auto pid = co_await supervisor_.spawner.spawn(std::move(request));
+  if (!pid) {
+    supervisor_.reaper.conclude_spawn(announced);
+    const bool absent = pid.error().error == ENOENT || pid.error().error == ENOTDIR;
+    status_ = absent ? kNotFound : kCannotRun;
+    co_return fail(Errc::invalid_request, "the workload: " + pid.error().message);
+  }
+  pid_ = *pid;
+  running_ = true;
+  supervisor_.reaper.conclude_spawn(announced, *pid, [this](const sessions::Reaped& reaped) {
+    running_ = false;
+    status_ = WIFEXITED(reaped.status) ? WEXITSTATUS(reaped.status) : kSignalBase + WTERMSIG(reaped.status);
+    log::info("the workload has ended", {{"status", status_}});
+    changed_.notify_all();
+  });
+  log::info("the workload runs", {{"pid", pid_}, {"program", argv_.front()}});
+  co_return Result<>{};
+}
+
+void Workload::terminate() {
+  // Until its end is told of here, the pid is its own (Reaper).
+  if (running_) ::kill(pid_, SIGTERM);
+}
+
+void Workload::kill() {
+  sessions::signal_tree(tag_, SIGKILL);
+}
+
+Task<> Workload::ended() {
+  while (running_) co_await changed_.wait();
+}
+
+Task<> Workload::sweep() {
+  (void)co_await sessions::end_tree(tag_, supervisor_.limits.kill_grace, supervisor_.limits.kill_patience);
+}
+
+}  // namespace skiff::runtime

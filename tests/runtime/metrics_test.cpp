@@ -1,0 +1,55 @@
+#include "runtime/metrics.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/api/route.hpp"
+
+namespace skiff::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(SkiffdMetrics, RequestsAreCountedByRouteAndClass) {
+  RequestCounts requests{api::routes().size()};
+  const sessions::Counts commands;
+  const sessions::OutputCounts output;
+  const auto zero = [] { return 0.0; };
+  const MetricsTable table = metrics_table({.requests = requests,
+                                            .commands = commands,
+                                            .output = output,
+                                            .live_commands = zero,
+                                            .sessions = zero,
+                                            .connections = zero,
+                                            .websockets = zero,
+                                            .output_memory = zero,
+                                            .output_spool = zero,
+                                            .audit_lost = zero,
+                                            .draining = zero});
+  EXPECT_THAT(table.text(), Not(HasSubstr("skiff_requests_total{")));
+  requests.answered(0, 200, 0.002);
+  requests.answered(requests.no_route(), 404, 0.001);
+  requests.refused(requests.no_route(), 431);
+  const std::string first = "route=\"" + std::string{api::routes()[0].path} + "\",method=\"GET\"";
+  EXPECT_THAT(table.text(), HasSubstr("skiff_requests_total{" + first + ",status=\"2xx\"} 1\n"));
+  EXPECT_THAT(table.text(), HasSubstr("skiff_request_duration_seconds_count{" + first + "} 1\n"));
+  EXPECT_THAT(table.text(), HasSubstr("skiff_requests_total{route=\"-\",method=\"-\",status=\"4xx\"} 2\n"));
+  EXPECT_THAT(table.text(), HasSubstr("skiff_request_duration_seconds_count{route=\"-\",method=\"-\"} 1\n"));
+  EXPECT_THAT(table.text(), HasSubstr("skiff_commands_ended_total{cause=\"spawn_failed\"} 0\n"));
+}
+
+TEST(SkiffdMetrics, AreDocumentedAsTheyAre) {
+  const std::string page = metrics_markdown();
+  if (std::getenv("SKIFF_UPDATE_DOCS") != nullptr) std::ofstream{SKIFF_METRICS_PAGE} << page;
+  std::ifstream file{SKIFF_METRICS_PAGE};
+  const std::string committed{std::istreambuf_iterator<char>{file}, {}};
+  EXPECT_EQ(page, committed) << "run runtime_tests with SKIFF_UPDATE_DOCS=1";
+}
+
+}  // namespace
+}  // namespace skiff::runtime
