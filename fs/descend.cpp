@@ -45,11 +45,11 @@ Result<UniqueFd> descend(int folder, std::string_view path) {
   return at;
 }
 
-SplitPath split_path(std::string_view path) noexcept {
+FolderAndName cut_path(std::string_view path) noexcept {
   while (path.ends_with('/')) path.remove_suffix(1);
   const std::size_t slash = path.rfind('/');
-  SplitPath split =
-      slash == std::string_view::npos ? SplitPath{{}, path} : SplitPath{path.substr(0, slash), path.substr(slash + 1)};
+  FolderAndName split =
+      slash == std::string_view::npos ? FolderAndName{{}, path} : FolderAndName{path.substr(0, slash), path.substr(slash + 1)};
   if (split.name == ".") split.name = {};
   return split;
 }

@@ -316,6 +316,19 @@ Task<> Session::closing() {
   while (!closed_) co_await closing_.wait();
 }
 
+Result<std::shared_ptr<const fs::Tree>> Session::tree() {
+  touch();
+  if (tree_) return tree_;
+  std::vector<fs::Root> extra;
+  for (const ExtraRoot& one : spec_->extra_roots) {
+    extra.push_back({one.path, one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only});
+  }
+  auto opened = fs::Tree::open({.path = root_}, std::move(extra));
+  if (!opened) return std::unexpected{std::move(opened.error())};
+  tree_ = std::make_shared<const fs::Tree>(std::move(*opened));
+  return tree_;
+}
+
 std::vector<ProcessInfo> Session::processes() const {
   std::vector<ProcessInfo> all;
   for (const auto& command : order_) {

@@ -12,6 +12,7 @@
 
 #include "base/deadline.hpp"
 #include "base/error.hpp"
+#include "fs/tree.hpp"
 #include "sessions/command.hpp"
 #include "sessions/environment.hpp"
 #include "sessions/id_ledger.hpp"
@@ -125,6 +126,10 @@ class Session : public std::enable_shared_from_this<Session> {
 
   [[nodiscard]] std::vector<ProcessInfo> processes() const;
 
+  /// The folders that its file operations reach; opened at the first use, and what they then were. Errors:
+  /// path_not_found, not_a_directory, permission_denied.
+  [[nodiscard]] Result<std::shared_ptr<const fs::Tree>> tree();
+
  private:
   [[nodiscard]] Result<Launch> prepare(const CommandSpec& spec) const;
   /// Of a stateful session: makes `environment` what its commands left, and tells which variables the command that is
@@ -148,6 +153,7 @@ class Session : public std::enable_shared_from_this<Session> {
                                                   ///< until that is patched
   std::string root_;
   std::shared_ptr<const Ruleset> rules_;
+  std::shared_ptr<const fs::Tree> tree_;     ///< null until it is used
   std::shared_ptr<ShellState> shell_state_;  ///< null: stateless
   Order order_;
   std::unordered_map<std::string_view, Order::iterator> commands_;  ///< by the ids that the commands hold

@@ -51,13 +51,13 @@ TEST(CleanPath, LeavesOutWhatLeadsNowhere) {
   EXPECT_EQ(clean_path(std::string(256, 'a')).error().code, Errc::invalid_field);
 }
 
-TEST(SplitPath, PartsTheNameFromItsFolder) {
-  EXPECT_EQ(split_path("a/b/c").folder, "a/b");
-  EXPECT_EQ(split_path("a/b/c").name, "c");
-  EXPECT_EQ(split_path("c").folder, "");
-  EXPECT_EQ(split_path("c/").name, "c");
-  EXPECT_EQ(split_path("").name, "");
-  EXPECT_EQ(split_path(".").name, "");
+TEST(FolderAndName, PartsTheNameFromItsFolder) {
+  EXPECT_EQ(cut_path("a/b/c").folder, "a/b");
+  EXPECT_EQ(cut_path("a/b/c").name, "c");
+  EXPECT_EQ(cut_path("c").folder, "");
+  EXPECT_EQ(cut_path("c/").name, "c");
+  EXPECT_EQ(cut_path("").name, "");
+  EXPECT_EQ(cut_path(".").name, "");
 }
 
 }  // namespace
