@@ -189,6 +189,13 @@ def test_a_second_sigterm_does_no_harm(agent):
     assert not agent.strays()
 
 
+def test_a_hangup_ends_it_as_there_are_no_files_to_read_again(agent):
+    agent.start("sleep 300")
+    agent.process.send_signal(signal.SIGHUP)
+    assert agent.process.wait(15) == 0
+    assert not agent.strays()
+
+
 def test_when_the_agent_is_killed_no_client_hangs_and_its_commands_die(agent):
     started = [agent.start(argv=["sleep", "300"]) for _ in range(5)]
     started.append(agent.start(argv=["sh", "-c", "trap '' TERM HUP; while :; do sleep 0.05; done"]))
