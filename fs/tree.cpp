@@ -165,7 +165,7 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
   auto routed = route(path);
   if (!routed) return std::unexpected{std::move(routed.error())};
   const std::span<const std::string_view> names = routed->names;
-  if (kernel_resolves_ && !routed->split.folder) {
+  if (kernel_resolves_ && !routed->split.folder && !names.empty()) {
     const RootFolder& root = roots_[routed->root];
     const std::string below = join(names.first(names.size() - 1));
     auto parent = open_beneath(root, below.c_str(), O_DIRECTORY);
