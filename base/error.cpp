@@ -21,9 +21,22 @@ Errc code_of(int error) noexcept {
     case EACCES:
     case EPERM:
     case EROFS:
+    case EBUSY:
       return Errc::permission_denied;
+    case EEXIST:
+      return Errc::already_exists;
+    case EISDIR:
+      return Errc::is_a_directory;
+    case ENOTEMPTY:
+      return Errc::directory_not_empty;
+    case ENAMETOOLONG:
+      return Errc::name_too_long;
+    case ELOOP:
+    case EMLINK:
+      return Errc::too_many_links;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return Errc::no_space;
     case EMFILE:
     case ENFILE:

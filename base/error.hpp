@@ -45,6 +45,7 @@ namespace skiff {
   X(unsupported_media_type)                                                                                           \
   X(not_acceptable)                                                                                                   \
   X(payload_too_large)                                                                                                \
+  X(malformed_archive)      /* bytes that are no tar archive, or one that is cut or contradicts itself */            \
   X(headers_too_large)                                                                                                \
   X(target_too_long)                                                                                                  \
   X(length_required)                                                                                                  \
@@ -55,6 +56,16 @@ namespace skiff {
   X(precondition_failed)                                                                                              \
   X(path_escapes_root)      /* a path that leaves the session's roots */                                              \
   X(path_not_found)                                                                                                   \
+  X(not_a_regular_file)     /* a folder is is_a_directory; a FIFO, socket, device or link is this */                  \
+  X(is_a_directory)                                                                                                   \
+  X(not_a_directory)                                                                                                  \
+  X(directory_not_empty)                                                                                              \
+  X(already_exists)                                                                                                   \
+  X(name_too_long)          /* a name over 255 bytes, or a path over 4095 */                                          \
+  X(too_many_links)         /* a chain of links that is too long, or a loop */                                        \
+  X(checksum_mismatch)      /* the bytes are not those of the expected SHA-256 */                                     \
+  X(edit_not_found)         /* the text to replace does not occur that often */                                       \
+  X(append_offset_mismatch) /* the file does not end at that offset */                                                \
   X(permission_denied)                                                                                                \
   X(no_space)                                                                                                         \
   X(resource_exhausted)     /* the machine has no more descriptors, memory or processes */                            \

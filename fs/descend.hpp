@@ -13,14 +13,14 @@ namespace skiff::fs {
 [[nodiscard]] Result<UniqueFd> descend(int folder, std::string_view path);
 
 /// A path relative to a folder, cut into the folder that holds it and its name. `name` is empty for "" and ".".
-struct SplitPath {
+struct FolderAndName {
   std::string_view folder;
   std::string_view name;
 };
-[[nodiscard]] SplitPath split_path(std::string_view path) noexcept;
+[[nodiscard]] FolderAndName folder_and_name(std::string_view path) noexcept;
 
 /// The path without empty components and `.`. Refuses what is absolute, holds `..` (`path_escapes_root`), a zero byte
-/// or a component above 255 bytes (`invalid_field`).
+/// (`invalid_field`) or a component above 255 bytes (`name_too_long`).
 [[nodiscard]] Result<std::string> clean_path(std::string_view path);
 
 }  // namespace skiff::fs

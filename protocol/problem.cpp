@@ -80,6 +80,8 @@ Entry entry(Errc code) noexcept {
       return {406, "No acceptable form is available"};
     case Errc::payload_too_large:
       return {413, "The content is too large"};
+    case Errc::malformed_archive:
+      return {400, "The archive is not valid"};
     case Errc::headers_too_large:
       return {431, "The headers are too large"};
     case Errc::target_too_long:
@@ -100,6 +102,26 @@ Entry entry(Errc code) noexcept {
       return {403, "The path leaves the session"};
     case Errc::path_not_found:
       return {404, "There is no such path"};
+    case Errc::not_a_regular_file:
+      return {409, "This is not a regular file"};
+    case Errc::is_a_directory:
+      return {409, "This is a folder"};
+    case Errc::not_a_directory:
+      return {409, "This is not a folder"};
+    case Errc::directory_not_empty:
+      return {409, "The folder is not empty"};
+    case Errc::already_exists:
+      return {409, "Something of that name exists"};
+    case Errc::name_too_long:
+      return {400, "A name is too long"};
+    case Errc::too_many_links:
+      return {409, "There are too many links"};
+    case Errc::checksum_mismatch:
+      return {422, "The checksum does not match"};
+    case Errc::edit_not_found:
+      return {409, "The text to replace is not there"};
+    case Errc::append_offset_mismatch:
+      return {409, "The file ends at another offset"};
     case Errc::permission_denied:
       return {403, "Permission denied"};
     case Errc::no_space:
