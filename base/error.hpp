@@ -46,6 +46,7 @@ namespace skiff {
   X(unsupported_media_type)                                                                                           \
   X(not_acceptable)                                                                                                   \
   X(payload_too_large)                                                                                                \
+  X(malformed_archive)      /* bytes that are no tar archive, or one that is cut or contradicts itself */            \
   X(headers_too_large)                                                                                                \
   X(target_too_long)                                                                                                  \
   X(length_required)                                                                                                  \

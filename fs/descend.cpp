@@ -45,13 +45,13 @@ Result<UniqueFd> descend(int folder, std::string_view path) {
   return at;
 }
 
-FolderAndName cut_path(std::string_view path) noexcept {
+FolderAndName folder_and_name(std::string_view path) noexcept {
   while (path.ends_with('/')) path.remove_suffix(1);
   const std::size_t slash = path.rfind('/');
-  FolderAndName split =
-      slash == std::string_view::npos ? FolderAndName{{}, path} : FolderAndName{path.substr(0, slash), path.substr(slash + 1)};
-  if (split.name == ".") split.name = {};
-  return split;
+  FolderAndName parts = slash == std::string_view::npos ? FolderAndName{{}, path}
+                                                        : FolderAndName{path.substr(0, slash), path.substr(slash + 1)};
+  if (parts.name == ".") parts.name = {};
+  return parts;
 }
 
 Result<std::string> clean_path(std::string_view path) {
@@ -64,7 +64,7 @@ Result<std::string> clean_path(std::string_view path) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (name.empty() || name == ".") continue;
     if (name == "..") return fail(Errc::path_escapes_root, "\"" + std::string{path} + "\" holds \"..\"");
-    if (name.size() > kLongestName) return fail(Errc::invalid_field, "a name in a path is longer than 255 bytes");
+    if (name.size() > kLongestName) return fail(Errc::name_too_long, "a name in a path is longer than 255 bytes");
     if (!clean.empty()) clean += '/';
     clean += name;
   }

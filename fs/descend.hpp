@@ -17,10 +17,10 @@ struct FolderAndName {
   std::string_view folder;
   std::string_view name;
 };
-[[nodiscard]] FolderAndName cut_path(std::string_view path) noexcept;
+[[nodiscard]] FolderAndName folder_and_name(std::string_view path) noexcept;
 
 /// The path without empty components and `.`. Refuses what is absolute, holds `..` (`path_escapes_root`), a zero byte
-/// or a component above 255 bytes (`invalid_field`).
+/// (`invalid_field`) or a component above 255 bytes (`name_too_long`).
 [[nodiscard]] Result<std::string> clean_path(std::string_view path);
 
 }  // namespace skiff::fs

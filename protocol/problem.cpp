@@ -82,6 +82,8 @@ Entry entry(Errc code) noexcept {
       return {406, "No acceptable form is available"};
     case Errc::payload_too_large:
       return {413, "The content is too large"};
+    case Errc::malformed_archive:
+      return {400, "The archive is not valid"};
     case Errc::headers_too_large:
       return {431, "The headers are too large"};
     case Errc::target_too_long:

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace skiff::fs {
+
+constexpr std::size_t kTarBlock = 512;
+
+/// How many bytes fill the last block.
+constexpr std::size_t tar_padding(std::uint64_t size) noexcept {
+  return static_cast<std::size_t>((kTarBlock - size % kTarBlock) % kTarBlock);
+}
+
+/// Where a field stands in a header, and how long it is.
+struct TarField {
+  std::size_t at;
+  std::size_t size;
+};
+namespace tar_field {
+constexpr TarField name{0, 100}, mode{100, 8}, uid{108, 8}, gid{116, 8}, size{124, 12}, time{136, 12}, sum{148, 8},
+    type{156, 1}, link{157, 100}, magic{257, 8}, prefix{345, 155};
+}  // namespace tar_field
+
+/// The sum of a header's bytes, those of the sum itself counted as spaces.
+[[nodiscard]] std::uint32_t tar_sum(std::span<const char> block) noexcept;
+
+/// A number in octal digits, or in base 256 when the first bit is set. Nothing when it is neither, or does not fit.
+[[nodiscard]] std::optional<std::int64_t> tar_number(std::span<const char> block, TarField field) noexcept;
+
+/// A text up to the first zero byte.
+[[nodiscard]] std::string_view tar_text(std::span<const char> block, TarField field) noexcept;
+
+/// Writes octal digits and a zero byte. False when the number does not fit.
+bool put_tar_number(std::span<char> block, TarField field, std::uint64_t number) noexcept;
+
+}  // namespace skiff::fs
