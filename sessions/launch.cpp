@@ -292,7 +292,8 @@ LaunchPad::LaunchPad() {
   stack_ = memory;
   ::mprotect(memory, kGuardBytes, PROT_NONE);
 
-  null_.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  if (null) null_.reset(::fcntl(null.get(), F_DUPFD_CLOEXEC, kLeastSlot));
   if (!null_ || !kernel_features().close_range) return;
   for (UniqueFd& slot : slots_) {
     slot.reset(::fcntl(null_.get(), F_DUPFD_CLOEXEC, kLeastSlot));

@@ -83,13 +83,16 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
                      .login = spec_->login_shell,
                      .command = *spec.line,
                      .before = before.get(),
-                     .cwd = {},
                      .tells_start = spec.cwd.has_value(),
                      .dumps = spec.saves_state,
                      .functions = spec_->keep_functions,
                      .file_size_limited = spec.limits.file_size_bytes.has_value()};
-  // Here and not by the launch: a folder that is gone must not keep the session from running anything.
-  if (!spec.cwd && cwd() != first_cwd()) script.cwd = cwd();
+  // Not by the launch: a folder that is gone must not keep the session from running anything.
+  if (!spec.cwd && cwd() != first_cwd()) {
+    script.cwd = cwd();
+    script.fallback_cwd = first_cwd();
+    launch.cwd = "/";
+  }
   launch.argv = script.argv();
   if (script.is_long()) launch.files[ShellScript::kCommandFd] = script.command_file();
   if (before) launch.files[ShellScript::kSnapshotFd] = before->script(own, ShellScript::kSnapshotFd);
@@ -163,12 +166,11 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   apply(environment, spec.secret_env);
   if (!spec.traceparent.empty()) environment["TRACEPARENT"] = spec.traceparent;
   complete(environment, credentials, launch.user.has_value(), shell, spec.terminal.has_value());
+  if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
+  launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
   if (spec.line) prepare_line(spec, shell, std::move(own), launch, environment);
   launch.env = as_strings(environment);
   launch.rules = rules_;
-
-  if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
-  launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : spec.line ? first_cwd() : cwd();
   return launch;
 }
 

@@ -13,14 +13,17 @@ namespace {
 
 /// After the command: the status is kept in $1, which no dump shows.
 constexpr std::string_view kBashDump = R"(builtin set +exuv -- "$?";builtin trap - DEBUG ERR RETURN;)";
+// In POSIX mode bash's pwd fails in a folder that is gone, which must not be taken for the session's folder.
 constexpr std::string_view kBashSections =
-    R"(builtin echo '#bash';builtin pwd;builtin echo '#umask';builtin umask;builtin echo '#options';builtin shopt -p;)"
+    R"(builtin echo '#bash';builtin pwd||builtin printf '%s\n' "$PWD";)"
+    R"(builtin echo '#umask';builtin umask;builtin echo '#options';builtin shopt -p;)"
     R"(builtin echo '#variables';builtin declare -p;builtin echo '#aliases';builtin alias -p;)";
 constexpr std::string_view kBashFunctions =
     R"(builtin echo '#attributes';builtin declare -F;builtin echo '#functions';builtin declare -f;)";
 constexpr std::string_view kPosixDump = R"(\set +exuv -- "$?";)";
 constexpr std::string_view kPosixSections =
-    R"(\unset -f command;\command echo '#posix';\command pwd;\command echo '#umask';\command umask;)"
+    R"(\unset -f command;\command echo '#posix';\command pwd||\command printf '%s\n' "$PWD";)"
+    R"(\command echo '#umask';\command umask;)"
     R"(\command echo '#variables';\command set;\command echo '#exported';\command export -p;)"
     R"(\command echo '#readonly';\command readonly -p;\command echo '#aliases';\command alias;)";
 
@@ -29,8 +32,11 @@ constexpr std::string_view kPosixSections =
 std::string ShellScript::text() const {
   const std::string dump_fd = std::to_string(kDumpFd);
   std::string text = std::string{"{ \\unset "} + kVariable + ';';
-  // What cd says when the folder is gone is for the user to see.
-  if (!cwd.empty()) text += "\\command cd -- " + quote_word(cwd) + " >/dev/null;";
+  if (!cwd.empty()) {
+    // What cd says when the folder is gone is for the user to see.
+    text += "\\command cd -- " + quote_word(cwd) + " >/dev/null||\\command cd -- " + quote_word(fallback_cwd) +
+            " >/dev/null||\\exit 126;";
+  }
   if (tells_start && dumps) text += "{ \\command echo '#start';\\command pwd;} >&" + dump_fd + ';';
   if (before != nullptr) {
     // `command`: an error in what is read ends neither this nor the shell.
@@ -70,13 +76,14 @@ std::string ShellScript::text() const {
 std::vector<std::string> ShellScript::argv() const {
   std::vector<std::string> words{shell};
   if (login) words.emplace_back("-l");
-  words.insert(words.end(), {"-c", std::string{"eval \"$"} + kVariable + '"', shell});
+  words.insert(words.end(), {"-c", std::string{"\\eval \"$"} + kVariable + '"', shell});
   if (!is_long()) words.emplace_back(command);
   return words;
 }
 
 std::string ShellScript::command_file() const {
-  std::string text = (bash() ? "builtin exec " : "\\exec ") + std::to_string(kCommandFd) + "<&-;";
+  // Not `builtin exec`: bash would open it again.
+  std::string text = "\\exec " + std::to_string(kCommandFd) + "<&-;";
   return text.append(command);
 }
 

@@ -8,6 +8,7 @@ import tempfile
 import pytest
 
 from agent import Agent, binary
+from stateful import SHELLS, Shell, shell_paths
 
 TEST_SECONDS = 180
 
@@ -64,3 +65,16 @@ def start_agent(tmp_path):
 @pytest.fixture
 def agent(start_agent):
     return start_agent()
+
+
+@pytest.fixture(scope="session")
+def shells():
+    """{"dash": path, "ash": path, "bash": path, "sh": path}"""
+    with shell_paths() as paths:
+        yield paths
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request, agent, shells):
+    """A stateful session of each of them."""
+    return Shell(agent, request.param, shells[request.param])
