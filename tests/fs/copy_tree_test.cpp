@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fs/entry.hpp"
 #include "tests/support/files_test.hpp"
+#include "tests/support/in_child.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -39,6 +41,14 @@ TEST_F(CopyTreeTest, CopiesBytesOfAnyNumber) {
     EXPECT_EQ(copied_bytes(root / "in"), bytes) << size;
   }
   EXPECT_NE(copied_bytes("/proc/self/status").find("Pid:"), std::string::npos) << "a file that says it is empty";
+}
+
+TEST_F(CopyTreeTest, CopiesBytesAlsoWhereTheKernelDoesNotDoIt) {
+  const std::string bytes = std::string(700'000, 'x') + "end";
+  put(root / "in", bytes);
+  for (const int error : {ENOSYS, EXDEV, EPERM}) {
+    test::expect_without([&] { EXPECT_EQ(copied_bytes(root / "in"), bytes); }, SYS_copy_file_range, error);
+  }
 }
 
 TEST_F(CopyTreeTest, LeavesHolesOut) {

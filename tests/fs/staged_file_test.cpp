@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <set>
 #include <utility>
 
 #include "tests/support/files_test.hpp"
+#include "tests/support/in_child.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -86,6 +88,26 @@ TEST_F(StagedFileTest, FailsInAFolderThatIsGone) {
   std::filesystem::remove(root / "gone");
   EXPECT_EQ(word(file.publish("f", Existing::refuse)), "path_not_found");
   EXPECT_FALSE(StagedFile::make(gone.get(), 0666));
+}
+
+TEST_F(StagedFileTest, RenamesOnlyToANewNameAlsoOnOlderKernels) {
+  const auto checks = [&] {
+    put(root / "a", "a");
+    put(root / "b", "b");
+    std::filesystem::create_directories(root / "d/inner");
+    std::filesystem::create_directory(root / "e");
+    std::filesystem::create_symlink("nowhere", root / "link");
+    EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "b"), EEXIST);
+    EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "e"), EEXIST);
+    EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "c"), 0);
+    EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "g"), 0);
+    EXPECT_EQ(rename_new(folder.get(), "g", folder.get(), "g/inner/x"), EINVAL);
+    EXPECT_EQ(rename_new(folder.get(), "link", folder.get(), "link2"), 0);
+    EXPECT_EQ(rename_new(folder.get(), "none", folder.get(), "x"), ENOENT);
+    EXPECT_EQ(names_in(root), (Names{"b", "c", "e", "g", "link2"}));
+    EXPECT_EQ(names_in(root / "g/inner"), Names{});
+  };
+  test::expect_without(checks, SYS_renameat2, ENOSYS);
 }
 
 TEST_F(StagedFileTest, RenamesOnlyToANewName) {

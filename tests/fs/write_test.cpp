@@ -6,13 +6,14 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <thread>
 
 #include "fs/read.hpp"
 #include "tests/support/files_test.hpp"
+#include "tests/support/in_child.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -250,19 +251,9 @@ TEST_F(WriteTest, DoesNotFollowALinkThatAppearsWhileTheBytesCome) {
   EXPECT_EQ(get(outside / "secret"), "secret");
 }
 
-/// Runs it in a child of its own, whose limits and mounts are nobody else's; true when it returned true.
-template <class Body>
-int status_in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(body());
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 TEST_F(WriteTest, LeavesTheOldContentAndNothingElseWhenAFileMayNotGrow) {
   put(root / "f", "old");
-  EXPECT_EQ(status_in_child([&] {
+  EXPECT_EQ(test::status_in_child([&] {
               ::signal(SIGXFSZ, SIG_IGN);
               const rlimit limit{.rlim_cur = 10'000, .rlim_max = 10'000};
               if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return 2;
@@ -277,7 +268,7 @@ TEST_F(WriteTest, LeavesTheOldContentAndNothingElseWhenAFileMayNotGrow) {
 TEST_F(WriteTest, LeavesTheOldContentAndNothingElseOnAFullDisk) {
   constexpr int kNoMounts = 77;
   const std::string disk = root.string();
-  const int status = status_in_child([&] {
+  const int status = test::status_in_child([&] {
     if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kNoMounts;
     if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kNoMounts;
     if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) return kNoMounts;
@@ -293,6 +284,26 @@ TEST_F(WriteTest, LeavesTheOldContentAndNothingElseOnAFullDisk) {
   });
   if (status == kNoMounts) GTEST_SKIP() << "nothing can be mounted here";
   EXPECT_EQ(status, 0);
+}
+
+TEST_F(WriteTest, WritesTheSameWhereNoFileIsNameless) {
+  const auto checks = [&] {
+    put(root / "f", "old");
+    {
+      Writer writer = Writer::begin(tree, "f").value();
+      EXPECT_TRUE(writer.write(std::string{"abandoned"}));
+      EXPECT_EQ(names_in(root).size(), 2U) << "it has a temporary name";
+    }
+    EXPECT_EQ(names_in(root), Names{"f"});
+    EXPECT_EQ(get(root / "f"), "old");
+    EXPECT_EQ(word(write_file(tree, "f", "new")), "ok");
+    EXPECT_EQ(word(write_file(tree, "g", "new", new_only())), "ok");
+    EXPECT_EQ(word(write_file(tree, "g", "new", new_only())), "precondition_failed");
+    EXPECT_EQ(get(root / "f"), "new");
+    EXPECT_EQ(names_in(root), (Names{"f", "g"}));
+  };
+  constexpr auto kNameless = static_cast<std::uint32_t>(O_TMPFILE) & ~static_cast<std::uint32_t>(O_DIRECTORY);
+  test::expect_without(checks, SYS_openat, EOPNOTSUPP, 2, kNameless);
 }
 
 TEST_F(WriteTest, LeavesNoDescriptorOpen) {
