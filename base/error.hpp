@@ -54,6 +54,7 @@ namespace skiff {
   X(expectation_failed)                                                                                               \
   X(upgrade_required)       /* a WebSocket route reached without an upgrade */                                        \
   X(too_many_connections)                                                                                             \
+  X(range_not_satisfiable)  /* a Range that begins behind the end of the file */                                      \
   X(precondition_failed)                                                                                              \
   X(path_escapes_root)      /* a path that leaves the session's roots */                                              \
   X(path_not_found)                                                                                                   \

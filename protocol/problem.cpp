@@ -98,6 +98,8 @@ Entry entry(Errc code) noexcept {
       return {426, "A WebSocket upgrade is required"};
     case Errc::too_many_connections:
       return {503, "There are too many connections"};
+    case Errc::range_not_satisfiable:
+      return {416, "The range is behind the end"};
     case Errc::precondition_failed:
       return {412, "A precondition does not hold"};
     case Errc::path_escapes_root:

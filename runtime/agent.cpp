@@ -34,6 +34,9 @@ sessions::OutputBudget::Limits output_limits(const Settings& settings) {
 
 constexpr std::chrono::milliseconds kBeforeGuarding{50};
 
+/// So many searches and archives at once; further ones wait their turn.
+constexpr std::size_t kSearchThreads = 4;
+
 }  // namespace
 
 Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited)
@@ -49,6 +52,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                  stop(why);
                }},
       disk{"skiff-disk", settings.disk_threads},
+      search{"skiff-search", kSearchThreads},
       supervisor{on, disk, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
       registry{supervisor,
                {.root = settings.root,

@@ -59,6 +59,7 @@ struct Agent {
   RequestCounts requests;
   Activity activity;
   BlockingPool disk;
+  BlockingPool search;  ///< for what may take long: searches and archives
   sessions::Supervisor supervisor;
   sessions::Registry registry;
   sessions::MemoryGuard memory_guard;

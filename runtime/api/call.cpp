@@ -63,6 +63,13 @@ Task<Result<>> Call::no_content() {
   co_return co_await http.respond(std::move(response));
 }
 
+bool is_json(std::string_view content_type) {
+  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  const std::string_view trimmed = type.substr(0, type.find_last_not_of(" \t") + 1);
+  return protocol::same_text(trimmed, "application/json") ||
+         protocol::same_text(trimmed, "application/merge-patch+json");
+}
+
 protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,
                                         std::span<const protocol::ProblemMember> extra) {
   return {protocol::http_status(error.code),

@@ -69,6 +69,9 @@ struct Call {
   [[nodiscard]] Task<Result<>> no_content();
 };
 
+/// True for application/json and application/merge-patch+json, whatever the parameters.
+[[nodiscard]] bool is_json(std::string_view content_type);
+
 /// What a handler's errors become.
 [[nodiscard]] protocol::HttpResponse problem_response(const Error& error, std::string_view request_id,
                                                       std::span<const protocol::ProblemMember> extra = {});

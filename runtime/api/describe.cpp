@@ -1,7 +1,7 @@
 #include "runtime/api/describe.hpp"
 
-#include "protocol/schema.hpp"
 #include "runtime/api/answer_schemas.hpp"
+#include "runtime/api/describe_parts.hpp"
 #include "runtime/api/init_request.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/api/wait_request.hpp"
@@ -12,30 +12,6 @@ namespace {
 using protocol::ApiBody;
 using protocol::ApiOperation;
 using protocol::ApiResponse;
-using protocol::SchemaRef;
-
-constexpr const char* kJson = "application/json";
-
-ApiResponse json(unsigned status, std::string description, SchemaRef schema,
-                 std::vector<protocol::ApiHeader> headers = {}) {
-  return {.status = status,
-          .description = std::move(description),
-          .bodies = {{kJson, std::move(schema)}},
-          .headers = std::move(headers)};
-}
-
-void describe_no_content(ApiOperation& operation) {
-  operation.responses.push_back({.status = 204, .description = "Done", .bodies = {}, .headers = {}});
-}
-
-template <class T>
-void takes(ApiOperation& operation, std::string name, const char* type = kJson) {
-  operation.request.push_back({type, {std::move(name), protocol::json_schema<T>()}});
-}
-
-void may_fail(ApiOperation& operation, std::initializer_list<unsigned> statuses) {
-  operation.problems.insert(operation.problems.end(), statuses);
-}
 
 std::vector<ApiBody> stream_bodies() {
   return {{"application/x-ndjson", event_schema()},

@@ -17,13 +17,6 @@ namespace {
 constexpr std::size_t kLongestRequestId = 128;
 constexpr std::string_view kSessionPath = "/v1/sessions/{sid}";
 
-bool is_json(std::string_view content_type) {
-  const std::string_view type = content_type.substr(0, content_type.find(';'));
-  const std::string_view trimmed = type.substr(0, type.find_last_not_of(" \t") + 1);
-  return protocol::same_text(trimmed, "application/json") ||
-         protocol::same_text(trimmed, "application/merge-patch+json");
-}
-
 std::string request_id_of(const protocol::Headers& headers) {
   const std::string_view given = headers.get("X-Request-Id");
   const bool usable = !given.empty() && given.size() <= kLongestRequestId &&

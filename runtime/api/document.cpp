@@ -8,6 +8,8 @@ namespace skiff::runtime::api {
 namespace {
 
 constexpr std::string_view kCommands = "/v1/sessions/{sid}/commands";
+constexpr std::string_view kFiles = "/v1/sessions/{sid}/files";
+constexpr std::string_view kDefaultSession = "/v1/sessions/{sid}";
 
 /// The errors that come from what kind of route it is: a broken request, a Host that isn't ours, too large a head, too
 /// many connections; then those of credentials, ids and bodies. 405 is of methods that aren't in the document.
@@ -40,6 +42,12 @@ protocol::ApiOperation operation_of(const Route& route) {
     operation.parameters.push_back(id_parameter("sid", "The session"));
   if (route.path.find("{cid}") != std::string_view::npos)
     operation.parameters.push_back(id_parameter("cid", "The command"));
+  if (route.path.find("{path}") != std::string_view::npos) {
+    operation.parameters.push_back({.name = "path",
+                                    .in = protocol::ApiParameter::In::path,
+                                    .help = "Relative to the session's root, or absolute (then it begins with %2F)",
+                                    .schema = R"({"type":"string"})"});
+  }
   for (const QueryParameter& parameter : route.query) {
     operation.parameters.push_back({.name = std::string{parameter.name},
                                     .in = protocol::ApiParameter::In::query,
@@ -59,9 +67,9 @@ const std::string& openapi_document() {
     std::vector<protocol::ApiOperation> operations;
     for (const Route& route : routes()) {
       operations.push_back(operation_of(route));
-      if (!route.path.starts_with(kCommands)) continue;
+      if (!route.path.starts_with(kCommands) && !route.path.starts_with(kFiles)) continue;
       protocol::ApiOperation abbreviated = operation_of(route);
-      abbreviated.path.replace(0, kCommands.size(), "/v1/commands");
+      abbreviated.path.replace(0, kDefaultSession.size(), "/v1");
       std::erase_if(abbreviated.parameters, [](const auto& parameter) { return parameter.name == "sid"; });
       abbreviated.operation_id += "InDefaultSession";
       operations.push_back(std::move(abbreviated));

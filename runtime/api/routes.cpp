@@ -3,6 +3,7 @@
 
 #include "runtime/api/commands.hpp"
 #include "runtime/api/describe.hpp"
+#include "runtime/api/file_routes.hpp"
 #include "runtime/api/front_door.hpp"
 #include "runtime/api/init.hpp"
 #include "runtime/api/meta.hpp"
@@ -398,11 +399,22 @@ std::string_view next_part(std::string_view& path) {
   return part;
 }
 
+/// A last part that takes everything that is left, slashes included: a file's path.
+constexpr std::string_view kRestOfPath = "{path}";
+
 bool fits(std::string_view path, const std::vector<std::string>& segments, std::vector<std::string>& params) {
   params.clear();
   for (const std::string& segment : segments) {
     if (path.empty()) return false;
     const std::string_view part = next_part(path);
+    if (part == kRestOfPath) {
+      std::string rest = segment;
+      for (auto i = static_cast<std::size_t>(&segment - segments.data()) + 1; i < segments.size(); ++i) {
+        rest.append(1, '/').append(segments[i]);
+      }
+      params.push_back(std::move(rest));
+      return true;
+    }
     if (part.starts_with('{')) {
       if (segment.empty()) return false;
       params.push_back(segment);
@@ -413,15 +425,22 @@ bool fits(std::string_view path, const std::vector<std::string>& segments, std::
   return path.empty();
 }
 
-/// `/v1/commands...` is short for the default session's.
+/// `/v1/commands...`, `/v1/files...` are short for the default session's.
 bool is_short(const std::vector<std::string>& segments) {
-  return segments.size() >= 2 && segments[0] == "v1" && segments[1] == "commands";
+  if (segments.size() < 2 || segments[0] != "v1") return false;
+  return segments[1] == "commands" || segments[1] == "files" || segments[1].starts_with("files:");
 }
 
 }  // namespace
 
 std::span<const Route> routes() {
-  return kRoutes;
+  static const std::vector<Route> table = [] {
+    std::vector<Route> rows{kRoutes.begin(), kRoutes.end()};
+    const auto files = file_routes();
+    rows.insert(rows.end(), files.begin(), files.end());
+    return rows;
+  }();
+  return table;
 }
 
 Match match(std::string_view method, const std::vector<std::string>& asked) {
@@ -434,7 +453,7 @@ Match match(std::string_view method, const std::vector<std::string>& asked) {
   const auto& segments = is_abbreviated ? longer : asked;
   Match found;
   std::vector<std::string> params;
-  for (const Route& route : kRoutes) {
+  for (const Route& route : routes()) {
     if (!fits(route.path, segments, params)) continue;
     const bool wanted = route.method == method || (method == "HEAD" && route.method == "GET" && !route.websocket);
     if (wanted) {

@@ -1,0 +1,305 @@
+#include "runtime/api/file_bytes.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "fs/append.hpp"
+#include "fs/change.hpp"
+#include "fs/read.hpp"
+#include "fs/write.hpp"
+#include "protocol/json_text.hpp"
+#include "runtime/api/byte_range.hpp"
+#include "runtime/api/file_call.hpp"
+#include "runtime/api/file_edits.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+/// Up to this size a file goes in one step: one visit to the disk's thread, one send.
+constexpr std::size_t kSmallFile = std::size_t{64} << 10U;
+/// What is received between two visits to the disk's thread.
+constexpr std::size_t kUploadBlock = std::size_t{512} << 10U;
+
+// --- reading ---
+
+struct Opened {
+  fs::OpenFile file;
+  std::optional<std::string> tag;
+  fs::ByteRange part;  ///< by lines
+  bool unchanged = false;
+  std::string small;  ///< the whole of a small file
+};
+
+struct ReadOptions {
+  std::optional<fs::LineRange> lines;
+  std::optional<fs::TagList> none_match;
+  bool with_bytes = false;
+};
+
+Result<Opened> open_for(const FileCall& file, const ReadOptions& options) {
+  auto opened = fs::open_to_read(*file.tree, file.path);
+  if (!opened) return std::unexpected{std::move(opened.error())};
+  Opened result{.file = std::move(*opened), .tag = {}, .part = {}, .small = {}};
+  const fs::Entry& entry = result.file.entry;
+  const int fd = result.file.fd.get();
+  result.tag = fs::entity_tag(fd, entry);
+  if (options.none_match) {
+    auto same = options.none_match->match_weakly(fd, entry);
+    if (!same) return std::unexpected{std::move(same.error())};
+    result.unchanged = *same;
+    if (*same) return result;
+  }
+  result.part = {.from = 0, .to = entry.size};
+  if (options.lines) {
+    auto found = fs::find_lines(fd, *options.lines, entry.size);
+    if (!found) return std::unexpected{std::move(found.error())};
+    result.part = *found;
+  }
+  if (options.with_bytes && entry.size > 0 && entry.size <= kSmallFile) {
+    result.small.resize(entry.size);
+    auto got = fs::read_at(fd, 0, result.small);
+    // One that is cut short or written while it is read goes the way of large ones, which notices.
+    if (!got || *got != entry.size) result.small.clear();
+  }
+  return result;
+}
+
+/// RFC 9110, 13.1.5: a range holds for the representation that the client knows, else for none.
+bool range_applies(const Call& call, const std::optional<std::string>& tag) {
+  const auto given = call.http.request().headers.find("If-Range");
+  return !given || (tag && *given == *tag);
+}
+
+Task<Result<>> send_part(Call& call, Opened opened, AskedRange range) {
+  const std::uint64_t size = opened.file.entry.size;
+  const bool whole = range.kind == AskedRange::Kind::whole;
+  protocol::HttpResponse head{whole ? 200U : 206U, {{"Content-Type", "application/octet-stream"}}};
+  head.headers.set("Accept-Ranges", "bytes");
+  head.headers.set("X-Content-Type-Options", "nosniff");
+  head.headers.set("Last-Modified", http_date(opened.file.entry.modified));
+  if (opened.tag) head.headers.set("ETag", *opened.tag);
+  if (!whole) {
+    head.headers.set("Content-Range", "bytes " + std::to_string(range.from) + '-' + std::to_string(range.to - 1) + '/' +
+                                          std::to_string(size));
+  }
+  const std::uint64_t length = range.to - range.from;
+  if (!opened.small.empty()) {
+    head.body = opened.small.substr(range.from, length);
+    co_return co_await call.http.respond(std::move(head));
+  }
+  if (auto begun = co_await call.http.start(std::move(head), length, protocol::HttpExchange::Send::with_first_write);
+      !begun) {
+    co_return begun;
+  }
+  if (length > 0) {
+    auto sent = co_await call.http.send_file(call.agent.disk, opened.file.fd.get(), range.from, length);
+    if (!sent) co_return sent;
+  }
+  co_return co_await call.http.finish();
+}
+
+// --- writing ---
+
+Result<fs::WriteOptions> write_options(const Call& call) {
+  fs::WriteOptions options;
+  auto conditions = conditions_of(call);
+  if (!conditions) return std::unexpected{std::move(conditions.error())};
+  options.conditions = std::move(*conditions);
+  if (const auto text = call.query("mode")) {
+    auto mode = parse_mode(*text, "mode");
+    if (!mode) return std::unexpected{std::move(mode.error())};
+    options.attributes.mode = *mode;
+  }
+  for (const auto& [name, value] :
+       {std::pair{"uid", &options.attributes.uid}, std::pair{"gid", &options.attributes.gid}}) {
+    auto number = call.query_number(name, std::numeric_limits<uid_t>::max() - 1);
+    if (!number) return std::unexpected{std::move(number.error())};
+    if (*number) *value = static_cast<uid_t>(**number);
+  }
+  if (const auto text = call.query("mtime")) {
+    double seconds = 0;
+    const auto parsed = std::from_chars(text->data(), text->data() + text->size(), seconds);
+    if (parsed.ec != std::errc{} || parsed.ptr != text->data() + text->size() || std::abs(seconds) > 9e9) {
+      return fail(Errc::invalid_field, "mtime is in seconds since 1970, as 1700000000.25", "mtime");
+    }
+    const double whole = std::floor(seconds);
+    options.attributes.modified =
+        fs::FileTime{std::chrono::seconds{static_cast<std::int64_t>(whole)} +
+                     std::chrono::nanoseconds{static_cast<std::int64_t>((seconds - whole) * 1e9)}};
+  }
+  if (const auto text = call.query("sha256")) {
+    auto digest = fs::parse_sha256(*text);
+    if (!digest) return std::unexpected{std::move(digest.error())};
+    options.sha256 = *digest;
+  }
+  auto sync = call.query_flag("fsync");
+  if (!sync) return std::unexpected{std::move(sync.error())};
+  if (*sync) options.durability = fs::Durability::synced;
+  return options;
+}
+
+/// Reads the next block of a body: full, but for the last.
+Task<Result<std::size_t>> receive(Call& call, std::span<char> block) {
+  std::size_t held = 0;
+  while (held < block.size()) {
+    auto got = co_await call.http.read_body_some(block.subspan(held));
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    if (*got == 0) break;
+    held += *got;
+  }
+  co_return held;
+}
+
+Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOptions options) {
+  const auto& framing = call.http.request().body;
+  using Kind = protocol::BodyFraming::Kind;
+  if (framing.kind == Kind::none || (framing.kind == Kind::length && framing.length <= kSmallFile)) {
+    auto body = co_await call.http.read_body(kSmallFile);
+    if (!body) co_return std::unexpected{std::move(body.error())};
+    auto work = [&] { return fs::write_file(*file.tree, file.path, *body, std::move(options)); };
+    co_return co_await on_disk(call, std::move(work));
+  }
+  auto begin = [&] { return fs::Writer::begin(*file.tree, file.path, std::move(options)); };
+  auto writer = co_await on_disk(call, std::move(begin));
+  if (!writer) co_return std::unexpected{std::move(writer.error())};
+  const auto memory = std::make_unique_for_overwrite<char[]>(kUploadBlock);
+  const std::span<char> block{memory.get(), kUploadBlock};
+  for (;;) {
+    auto got = co_await receive(call, block);
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    if (*got > 0) {
+      auto write = [&] { return writer->write(block.first(*got)); };
+      if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) {
+        co_return std::unexpected{std::move(wrote.error())};
+      }
+    }
+    if (*got < block.size()) break;
+  }
+  auto commit = [&] { return writer->commit(); };
+  co_return co_await on_disk(call, std::move(commit));
+}
+
+// --- appending ---
+
+Task<Result<>> append_file(Call& call, const FileCall& file) {
+  fs::AppendOptions options;
+  auto conditions = conditions_of(call);
+  if (!conditions) co_return std::unexpected{std::move(conditions.error())};
+  options.conditions = std::move(*conditions);
+  auto offset = call.query_number("offset", std::numeric_limits<std::uint64_t>::max());
+  if (!offset) co_return std::unexpected{std::move(offset.error())};
+  options.offset = *offset;
+  auto begin = [&] {
+    auto begun = fs::Appender::begin(*file.tree, file.path, std::move(options));
+    std::optional<Error> refused;
+    if (begun) {
+      if (auto fits = begun->check(); !fits) refused = std::move(fits.error());
+    }
+    return std::pair{std::move(begun), std::move(refused)};
+  };
+  auto [appender, refused] = co_await on_disk(call, std::move(begin));
+  if (!appender) co_return std::unexpected{std::move(appender.error())};
+  const auto memory = std::make_unique_for_overwrite<char[]>(kUploadBlock);
+  const std::span<char> block{memory.get(), kUploadBlock};
+  while (!refused) {
+    auto got = co_await receive(call, block);
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    auto write = [&] { return appender->write(block.first(*got)); };
+    if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) refused = std::move(wrote.error());
+    if (*got < block.size()) break;
+  }
+  if (!refused) {
+    auto finish = [&] { return appender->finish(); };
+    auto done = co_await on_disk(call, std::move(finish));
+    if (done) co_return co_await answer_entry(call, done->created ? 201 : 200, file.path, done->entry, done->tag);
+    refused = std::move(done.error());
+  }
+  if (refused->code != Errc::append_offset_mismatch) co_return std::unexpected{std::move(*refused)};
+  // Where to go on from, so that an upload can be resumed without asking once more.
+  const protocol::ProblemMember size{"size", static_cast<std::int64_t>(appender->size())};
+  co_return co_await call.http.respond(problem_response(*refused, call.request_id, {&size, 1}));
+}
+
+}  // namespace
+
+Task<Result<>> read_file(Call& call) {
+  auto file = FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  const auto& headers = call.http.request().headers;
+  ReadOptions options;
+  options.with_bytes = call.http.request().method != "HEAD";
+  if (const auto text = call.query("lines")) {
+    auto lines = fs::parse_lines(*text);
+    if (!lines) co_return std::unexpected{std::move(lines.error())};
+    options.lines = *lines;
+  }
+  if (const auto given = headers.find("If-None-Match")) {
+    auto tags = fs::TagList::parse(*given);
+    if (!tags) co_return std::unexpected{std::move(tags.error())};
+    options.none_match = std::move(*tags);
+  }
+  auto open = [&] { return open_for(*file, options); };
+  auto opened = co_await on_disk(call, std::move(open));
+  if (!opened) co_return std::unexpected{std::move(opened.error())};
+  if (opened->unchanged) {
+    protocol::HttpResponse response{304, {}};
+    if (opened->tag) response.headers.set("ETag", *opened->tag);
+    co_return co_await call.http.respond(std::move(response));
+  }
+  AskedRange range{.kind = AskedRange::Kind::whole, .from = opened->part.from, .to = opened->part.to};
+  if (!options.lines && range_applies(call, opened->tag)) {
+    range = parse_range(headers.find("Range"), opened->file.entry.size);
+  }
+  if (range.kind == AskedRange::Kind::unsatisfiable) {
+    call.http.extra_headers().set("Content-Range", "bytes */" + std::to_string(opened->file.entry.size));
+    co_return fail(Errc::range_not_satisfiable, "the file has " + std::to_string(opened->file.entry.size) + " bytes",
+                   "Range");
+  }
+  co_return co_await send_part(call, std::move(*opened), range);
+}
+
+Task<Result<>> write_file(Call& call) {
+  auto file = FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  if (call.http.request().headers.contains("Content-Range")) {
+    // RFC 9110, 14.4: it must not be taken for the whole.
+    co_return fail(Errc::invalid_request,
+                   "a PUT writes the whole file; for a part of it use PATCH with append and offset");
+  }
+  auto options = write_options(call);
+  if (!options) co_return std::unexpected{std::move(options.error())};
+  auto written = co_await upload(call, *file, std::move(*options));
+  if (!written) co_return std::unexpected{std::move(written.error())};
+  co_return co_await answer_entry(call, written->created ? 201 : 200, file->path, written->entry, written->tag);
+}
+
+Task<Result<>> change_file(Call& call) {
+  auto file = FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  auto append = call.query_flag("append");
+  if (!append) co_return std::unexpected{std::move(append.error())};
+  if (*append) co_return co_await append_file(call, *file);
+  if (call.query("offset")) co_return fail(Errc::invalid_field, "offset goes with append=true", "offset");
+  co_return co_await edit_file(call, *file);
+}
+
+Task<Result<>> delete_file(Call& call) {
+  auto file = FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  auto conditions = conditions_of(call);
+  if (!conditions) co_return std::unexpected{std::move(conditions.error())};
+  auto recursive = call.query_flag("recursive");
+  if (!recursive) co_return std::unexpected{std::move(recursive.error())};
+  auto work = [&] {
+    return fs::remove(*file->tree, file->path, *recursive ? fs::Contents::remove : fs::Contents::refuse, *conditions);
+  };
+  if (auto removed = co_await on_disk(call, std::move(work)); !removed) {
+    co_return std::unexpected{std::move(removed.error())};
+  }
+  co_return co_await call.no_content();
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,136 @@
+#include "runtime/api/file_call.hpp"
+
+#include <array>
+#include <charconv>
+#include <ctime>
+
+#include "protocol/base64.hpp"
+#include "protocol/json_text.hpp"
+#include "protocol/utf8.hpp"
+#include "runtime/api/events.hpp"
+
+namespace skiff::runtime::api {
+
+using protocol::append_json_integer;
+using protocol::append_json_key;
+using protocol::append_json_string;
+
+Result<FileCall> FileCall::of(const Call& call) {
+  auto session = call.session();
+  if (!session) return std::unexpected{std::move(session.error())};
+  auto tree = (*session)->tree();
+  if (!tree) return std::unexpected{std::move(tree.error())};
+  return FileCall{.tree = std::move(*tree), .path = call.params.size() > 1 ? call.params[1] : std::string{}};
+}
+
+std::string relative_prefix(std::string_view path) {
+  std::string prefix;
+  auto split = fs::split_path(path);
+  if (!split) return prefix;
+  for (const std::string_view name : split->names) {
+    if (!prefix.empty()) prefix += '/';
+    prefix += name;
+  }
+  return split->absolute ? '/' + prefix : prefix;
+}
+
+Result<fs::Conditions> conditions_of(const Call& call) {
+  const auto& headers = call.http.request().headers;
+  fs::Conditions conditions;
+  if (const auto given = headers.find("If-Match")) {
+    auto tags = fs::TagList::parse(*given);
+    if (!tags) return std::unexpected{std::move(tags.error())};
+    conditions.if_match = std::move(*tags);
+  }
+  if (const auto given = headers.find("If-None-Match")) {
+    if (*given != "*") {
+      return fail(Errc::invalid_field, "only If-None-Match: * says something about a change", "If-None-Match");
+    }
+    conditions.must_be_new = true;
+  }
+  return conditions;
+}
+
+Result<mode_t> parse_mode(std::string_view text, std::string_view field) {
+  unsigned mode = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || mode > 07777) {
+    return fail(Errc::invalid_field, "a mode is octal, as 0644", std::string{field});
+  }
+  return mode;
+}
+
+void append_entry(std::string& out, std::string_view path, const fs::Entry& entry,
+                  const std::optional<std::string>& tag) {
+  const auto text = [&out](std::string_view key, std::string_view value) {
+    append_json_key(out, key);
+    append_json_string(out, value);
+  };
+  // A name that isn't UTF-8 is given twice: readable, and exact.
+  const auto name = [&](std::string_view key, std::string_view value) {
+    if (protocol::is_valid_utf8(value)) return text(key, value);
+    text(key, protocol::to_valid_utf8(value));
+    text(std::string{key} + "_base64", protocol::encode_base64(value));
+  };
+  std::string_view last = path;
+  while (last.size() > 1 && last.ends_with('/')) last.remove_suffix(1);
+  if (const auto slash = last.rfind('/'); slash != std::string_view::npos && last.size() > 1) {
+    last.remove_prefix(slash + 1);
+  }
+  out += '{';
+  name("path", path);
+  name("name", last);
+  text("type", fs::name(entry.type));
+  append_json_key(out, "size");
+  append_json_integer(out, entry.size);
+  std::array<char, 8> mode{'0'};
+  const auto end = std::to_chars(mode.data() + 1, mode.data() + mode.size(), entry.mode, 8).ptr;
+  const std::string_view octal{mode.data() + 1, end};
+  text("mode", octal.size() >= 4 ? octal : std::string(4 - octal.size(), '0') + std::string{octal});
+  append_json_key(out, "uid");
+  append_json_integer(out, static_cast<std::uint64_t>(entry.uid));
+  append_json_key(out, "gid");
+  append_json_integer(out, static_cast<std::uint64_t>(entry.gid));
+  text("modified_at", rfc3339(std::chrono::floor<std::chrono::microseconds>(entry.modified)));
+  if (entry.type == fs::EntryType::link) name("target", entry.target);
+  if (tag) text("etag", *tag);
+  out += '}';
+}
+
+void append_failure(std::string& out, std::string_view path, const Error& error) {
+  out += '{';
+  append_json_key(out, "path");
+  append_json_string(out, protocol::to_valid_utf8(path));
+  append_json_key(out, "error");
+  out += '{';
+  append_json_key(out, "code");
+  append_json_string(out, name(error.code));
+  append_json_key(out, "detail");
+  append_json_string(out, protocol::to_valid_utf8(error.message));
+  out += "}}";
+}
+
+Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
+                            std::optional<std::string> tag) {
+  std::string text;
+  append_entry(text, path, entry, tag);
+  if (tag) call.http.extra_headers().set("ETag", *tag);
+  co_return co_await call.json(status, std::move(text));
+}
+
+std::string http_date(fs::FileTime time) {
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  // Not strftime: its names follow the locale.
+  constexpr std::array kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  constexpr std::array kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  std::array<char, 40> text{};
+  const int size = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                                 kDays[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
+                                 kMonths[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900, parts.tm_hour,
+                                 parts.tm_min, parts.tm_sec);
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+}  // namespace skiff::runtime::api

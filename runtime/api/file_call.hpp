@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "fs/entry.hpp"
+#include "fs/target.hpp"
+#include "fs/tree.hpp"
+#include "runtime/api/call.hpp"
+
+namespace skiff::runtime::api {
+
+/// What the file routes share: whose roots, which path, and that everything that touches a file is done on a disk
+/// thread.
+struct FileCall {
+  std::shared_ptr<const fs::Tree> tree;
+  std::string path;  ///< of the routes that have one in their own path
+
+  /// Errors: session_not_found, and those of opening the session's roots.
+  [[nodiscard]] static Result<FileCall> of(const Call& call);
+};
+
+/// Runs `work()` on a disk thread and answers what it returns.
+template <class Work>
+Task<std::invoke_result_t<Work&>> on_disk(Call& call, Work work) {
+  auto result = co_await call.agent.disk.run(std::move(work));
+  co_return result;
+}
+
+/// A path as those in a search below it begin: without empty parts and ".".
+[[nodiscard]] std::string relative_prefix(std::string_view path);
+
+/// If-Match and If-None-Match as a writer keeps them. Errors: invalid_field.
+[[nodiscard]] Result<fs::Conditions> conditions_of(const Call& call);
+
+/// An octal mode, "0755". Errors: invalid_field.
+[[nodiscard]] Result<mode_t> parse_mode(std::string_view text, std::string_view field);
+
+/// `{"path", "name", "type", "size", "mode", "uid", "gid", "modified_at", "target"?, "etag"?}`
+void append_entry(std::string& out, std::string_view path, const fs::Entry& entry,
+                  const std::optional<std::string>& tag);
+
+/// `{"path", "error": {"code", "detail"}}`: what stands in a list for something that could not be had.
+void append_failure(std::string& out, std::string_view path, const Error& error);
+
+/// As `append_entry`, with the tag in an ETag field as well.
+[[nodiscard]] Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
+                                          std::optional<std::string> tag);
+
+/// The RFC 9110 form of a time, for Last-Modified.
+[[nodiscard]] std::string http_date(fs::FileTime time);
+
+}  // namespace skiff::runtime::api

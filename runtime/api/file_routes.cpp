@@ -1,0 +1,261 @@
+#include "runtime/api/file_routes.hpp"
+
+#include <array>
+
+#include "runtime/api/describe_files.hpp"
+#include "runtime/api/file_archive.hpp"
+#include "runtime/api/file_bytes.hpp"
+#include "runtime/api/file_edits.hpp"
+#include "runtime/api/file_entries.hpp"
+#include "runtime/api/file_search.hpp"
+#include "runtime/api/file_watch_route.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+constexpr std::string_view kNumber = R"({"type":"integer","minimum":0,"maximum":18446744073709551615})";
+constexpr std::string_view kFlag = R"({"type":"boolean"})";
+constexpr std::string_view kFew = R"({"type":"integer","minimum":0,"maximum":100})";
+
+constexpr std::array kReadQuery{
+    QueryParameter{"lines", "Only these lines, counted from 1: 10-40, 10- or 10",
+                   R"({"type":"string","pattern":"^[1-9][0-9]{0,17}(-([1-9][0-9]{0,17})?)?$"})"}};
+constexpr std::array kWriteQuery{
+    QueryParameter{"mode", "Octal, as 0644; default: that of the file that is replaced, or 0666 without the umask",
+                   R"({"type":"string","pattern":"^[0-7]{1,4}$"})"},
+    QueryParameter{"uid", "Owner", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
+    QueryParameter{"gid", "Group", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
+    QueryParameter{"mtime", "Modification time in seconds since 1970, as 1700000000.25",
+                   R"({"type":"number","minimum":-9000000000,"maximum":9000000000})"},
+    QueryParameter{"sha256", "What the bytes must hash to, in hex",
+                   R"({"type":"string","pattern":"^[0-9a-fA-F]{64}$"})"},
+    QueryParameter{"fsync", "Answer when it is on the disk", kFlag},
+};
+constexpr std::array kChangeQuery{
+    QueryParameter{"append", "The body is bytes to be added at the end", kFlag},
+    QueryParameter{"offset", "append: where the file must end now; 409 with its size otherwise", kNumber},
+};
+constexpr std::array kDeleteQuery{QueryParameter{"recursive", "A folder with all that is in it", kFlag}};
+constexpr std::array kListQuery{
+    QueryParameter{"path", "The folder; default: the root"},
+    QueryParameter{"recursive", "Also what is below", kFlag},
+    QueryParameter{"pattern", "Only paths that match: a glob, or re: and a regular expression (RE2)"},
+    QueryParameter{"limit", "Entries in one answer; default 1000", R"({"type":"integer","minimum":1,"maximum":10000})"},
+    QueryParameter{"cursor", "next_cursor of the answer before"},
+};
+constexpr std::array kStatQuery{
+    QueryParameter{.name = "path", .help = "A link at its end is not followed", .required = true, .repeated = true}};
+constexpr std::array kGlobQuery{
+    QueryParameter{.name = "pattern", .help = "* ? [...] ** {a,b}, anchored at the folder", .required = true},
+    QueryParameter{"path", "The folder to look in; default: the root"},
+    QueryParameter{"hidden", "Also names that begin with a dot", kFlag},
+    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlag},
+    QueryParameter{"limit", "Matches", R"({"type":"integer","minimum":0,"maximum":1000000})"},
+};
+constexpr std::array kGrepQuery{
+    QueryParameter{.name = "pattern", .help = "A regular expression (RE2), or a text", .required = true},
+    QueryParameter{"literal", "The pattern is a text", kFlag},
+    QueryParameter{"ignore_case", "Without regard to case", kFlag},
+    QueryParameter{"path", "The folder or file to look in; default: the root"},
+    QueryParameter{"glob", "Only files whose path matches"},
+    QueryParameter{"context", "Lines before and after", kFew},
+    QueryParameter{"before", "Lines before", kFew},
+    QueryParameter{"after", "Lines after", kFew},
+    QueryParameter{"hidden", "Also names that begin with a dot", kFlag},
+    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlag},
+    QueryParameter{"limit", "Matches; default 10000", R"({"type":"integer","minimum":0,"maximum":1000000})"},
+};
+constexpr std::string_view kFormats = R"({"type":"string","enum":["tar","tar.gz","tar.zst"]})";
+constexpr std::array kReadArchiveQuery{
+    QueryParameter{
+        .name = "path", .help = "A folder, or several files and folders; default: the root", .repeated = true},
+    QueryParameter{"format", "Default tar", kFormats},
+};
+constexpr std::array kWriteArchiveQuery{
+    QueryParameter{"path", "The folder to unpack into, made when it is missing; default: the root"},
+    QueryParameter{"most_bytes", "Refuse what unpacks to more",
+                   R"({"type":"integer","minimum":0,"maximum":9223372036854775807})"},
+};
+
+constexpr std::array kWatchQuery{
+    QueryParameter{"path", "The folder; default: the root"},
+    QueryParameter{"recursive", "Also what is below", kFlag},
+    QueryParameter{"cursor", "Of the last event that came, as Last-Event-ID", kNumber},
+};
+
+constexpr std::array kRoutes{
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/files/{path}",
+          .operation_id = "readFile",
+          .summary = "The bytes of a file, or a part of them",
+          .tag = "files",
+          .scope = Scope::read,
+          .handler = read_file,
+          .query = kReadQuery,
+          .describe = describe_read_file},
+    Route{.method = "PUT",
+          .path = "/v1/sessions/{sid}/files/{path}",
+          .operation_id = "writeFile",
+          .summary = "Write a file whole, atomically; parents are made",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::stream,
+          .while_draining = false,
+          .handler = write_file,
+          .query = kWriteQuery,
+          .describe = describe_write_file},
+    Route{.method = "PATCH",
+          .path = "/v1/sessions/{sid}/files/{path}",
+          .operation_id = "changeFile",
+          .summary = "Replace text in a file, or add bytes at its end",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::stream,
+          .while_draining = false,
+          .handler = change_file,
+          .query = kChangeQuery,
+          .describe = describe_change_file},
+    Route{.method = "DELETE",
+          .path = "/v1/sessions/{sid}/files/{path}",
+          .operation_id = "deleteFile",
+          .summary = "Delete a file, a link or a folder",
+          .tag = "files",
+          .scope = Scope::exec,
+          .handler = delete_file,
+          .query = kDeleteQuery,
+          .describe = describe_delete_file},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/files:list",
+          .operation_id = "listFiles",
+          .summary = "The entries of a folder",
+          .tag = "files",
+          .scope = Scope::read,
+          .handler = list_files,
+          .query = kListQuery,
+          .describe = describe_list_files},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/files:stat",
+          .operation_id = "statFiles",
+          .summary = "What is at some paths",
+          .tag = "files",
+          .scope = Scope::read,
+          .handler = stat_files,
+          .query = kStatQuery,
+          .describe = describe_stat_files},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/files:move",
+          .operation_id = "moveFile",
+          .summary = "Give a file, link or folder another path",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = move_file,
+          .describe = describe_move_file},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/files:copy",
+          .operation_id = "copyFile",
+          .summary = "Copy a file, link or folder",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = copy_file,
+          .describe = describe_move_file},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/files:mkdir",
+          .operation_id = "makeFolder",
+          .summary = "Make a folder",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = make_folder,
+          .describe = describe_make_folder},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/files:symlink",
+          .operation_id = "makeLink",
+          .summary = "Make a symbolic link",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = make_link,
+          .describe = describe_make_link},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/files:chmod",
+          .operation_id = "setFileMode",
+          .summary = "Change a mode",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = set_file_mode,
+          .describe = describe_set_file_mode},
+    Route{.method = "POST",
+          .path = "/v1/sessions/{sid}/files:batch",
+          .operation_id = "changeFiles",
+          .summary = "Several writes, edits, deletions and moves: all or none",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::json,
+          .while_draining = false,
+          .handler = change_files,
+          .describe = describe_batch},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/files:glob",
+          .operation_id = "globFiles",
+          .summary = "Paths that match a pattern",
+          .tag = "files",
+          .scope = Scope::read,
+          .handler = glob_files,
+          .query = kGlobQuery,
+          .describe = describe_glob},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/files:grep",
+          .operation_id = "grepFiles",
+          .summary = "Lines that match a pattern",
+          .tag = "files",
+          .scope = Scope::read,
+          .handler = grep_files,
+          .query = kGrepQuery,
+          .describe = describe_grep},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/files:archive",
+          .operation_id = "readArchive",
+          .summary = "A tree as a tar archive",
+          .tag = "files",
+          .scope = Scope::read,
+          .handler = read_archive,
+          .query = kReadArchiveQuery,
+          .describe = describe_read_archive},
+    Route{.method = "PUT",
+          .path = "/v1/sessions/{sid}/files:archive",
+          .operation_id = "writeArchive",
+          .summary = "Unpack a tar archive, plain or compressed",
+          .tag = "files",
+          .scope = Scope::exec,
+          .body = Body::stream,
+          .while_draining = false,
+          .handler = write_archive,
+          .query = kWriteArchiveQuery,
+          .describe = describe_write_archive},
+    Route{.method = "GET",
+          .path = "/v1/sessions/{sid}/files:watch",
+          .operation_id = "watchFiles",
+          .summary = "Changes below a folder, as they happen",
+          .tag = "files",
+          .scope = Scope::read,
+          .while_draining = false,
+          .handler = watch_files,
+          .query = kWatchQuery,
+          .describe = describe_watch},
+};
+
+}  // namespace
+
+std::span<const Route> file_routes() {
+  return kRoutes;
+}
+
+}  // namespace skiff::runtime::api
