@@ -107,6 +107,7 @@ class Listing {
     }
     if (level.batch.size() > most) cut(level, most);
     std::sort(level.batch.begin(), level.batch.end());
+    page_.entries.reserve(page_.entries.size() + std::min(level.batch.size(), limit_ - page_.entries.size()));
     // The first of all names that can come, unless it is gone.
     if (level.batch.empty() || level.batch.front().name != level.resume_at) level.resume_at.clear();
     if (!level.batch.empty()) {
