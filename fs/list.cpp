@@ -147,8 +147,13 @@ class Listing {
     }
     const UniqueFd inside{
         ::openat(level.reader.fd(), candidate.name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!inside && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+      return std::unexpected{system_error(errno, "open " + quoted(path))};
+    }
     // Gone, swapped for a link or not to be read: its own entry is all that can be said.
-    if (inside) (void)enter(inside.get(), path + "/", below);
+    if (!inside) return false;
+    auto entered = enter(inside.get(), path + "/", below);
+    if (!entered && entered.error().code != Errc::permission_denied) return std::unexpected{std::move(entered.error())};
     return false;
   }
 

@@ -18,7 +18,7 @@ using test::word;
 using Names = std::set<std::string>;
 
 class RemoveTreeTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
   UniqueFd folder{::open(root.c_str(), O_PATH | O_CLOEXEC)};
 

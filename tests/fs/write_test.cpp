@@ -25,7 +25,7 @@ using test::word;
 using Names = std::set<std::string>;
 
 class WriteTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   static WriteOptions if_match(const std::string& tags) {
@@ -316,9 +316,9 @@ TEST_F(WriteTest, WritesTheSameWhereNoFileIsNameless) {
 TEST_F(WriteTest, LeavesNoDescriptorOpen) {
   const std::size_t before = test::open_descriptors();
   for (int i = 0; i < 3; ++i) {
-    (void)write_file(tree, "d/f", "x");
-    (void)write_file(tree, "d", "x");
-    (void)Writer::begin(tree, "d/g");
+    EXPECT_EQ(word(write_file(tree, "d/f", "x")), "ok");
+    EXPECT_EQ(word(write_file(tree, "d", "x")), "is_a_directory");
+    EXPECT_EQ(word(Writer::begin(tree, "d/g")), "ok");
   }
   EXPECT_EQ(test::open_descriptors(), before);
 }
