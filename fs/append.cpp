@@ -41,7 +41,10 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
   }
   Appender appender{std::string{path}, std::move(*place), std::move(fd), options.offset, create};
   // Only to learn the size: a mismatch is told by check() and write().
-  (void)appender.check_locked();
+  auto checked = appender.check_locked();
+  if (!checked && checked.error().code != Errc::append_offset_mismatch) {
+    return std::unexpected{std::move(checked.error())};
+  }
   return appender;
 }
 
@@ -89,7 +92,8 @@ Result<Written> Appender::finish() {
   if (!lock) return std::unexpected{std::move(lock.error())};
   if (auto checked = check_locked(); !checked) return std::unexpected{std::move(checked.error())};
   // A file of someone else's can be written but not stamped: its tag is by content, as long as it is fresh.
-  (void)stamp(fd_.get());
+  auto stamped = stamp(fd_.get());
+  if (!stamped && stamped.error().code != Errc::permission_denied) return std::unexpected{std::move(stamped.error())};
   return written(fd_.get(), created_);
 }
 

@@ -259,14 +259,14 @@ class Batch {
   }
 
   /// Under another name until the batch is done; then it is removed, or it is put back.
-  Result<> set_aside(const Place& place, std::string aside = temporary_name(), EntryType type = EntryType::file,
+  Result<> set_aside(const Place& place, const std::string& aside = temporary_name(), EntryType type = EntryType::file,
                      Contents contents = Contents::refuse) {
     const int folder = place.parent.get();
     if (const int error = rename_new(folder, place.name, folder, aside); error != 0) return failed(error, place.name);
     undo_.emplace_back([&place, aside] { (void)rename_over(place, aside, place.name); });
     finish_.emplace_back([this, &place, aside, type, contents] {
       if (type == EntryType::folder && contents == Contents::remove) {
-        (void)remove_tree(tree_, place.parent.get(), aside);
+        [[maybe_unused]] const auto removed = remove_tree(tree_, place.parent.get(), aside);
       } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::folder ? AT_REMOVEDIR : 0) != 0) {
         // Someone has put something into the folder in the last moment: better it comes back than that is lost.
         (void)rename_new(place.parent.get(), aside, place.parent.get(), place.name);

@@ -83,7 +83,7 @@ Result<> copy_into_place(const Tree& tree, int object, std::string_view from_pat
     }
     if (error == 0) return {};
   }
-  (void)remove_tree(tree, folder, temporary);
+  [[maybe_unused]] const auto removed = remove_tree(tree, folder, temporary);
   if (!copied) return copied;
   return failed(error, "write", to_path);
 }

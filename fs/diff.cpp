@@ -38,28 +38,33 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 std::vector<Changed> whole_lines(std::string_view old_text, std::string_view new_text,
                                  std::span<const Changed> changed) {
   std::vector<Changed> wide;
+  // Where the last piece ends when it is widened, if no other begins before that.
+  const auto line_end = [&] {
+    const Changed& last = wide.back();
+    const bool whole = at_line_start(old_text, last.old_end) && at_line_start(new_text, last.new_end);
+    return whole ? last.old_end : next_line(old_text, last.old_end);
+  };
+  const auto widen = [&] {
+    if (wide.empty()) return;
+    const std::size_t more = line_end() - wide.back().old_end;
+    wide.back().old_end += more;
+    wide.back().new_end += more;
+  };
   for (const Changed& piece : changed) {
     const std::size_t start = line_start(old_text, piece.old_begin);
-    if (wide.empty() || start > wide.back().old_end) {
-      const std::size_t before = piece.old_begin - start;  // bytes of the line that both have
-      wide.push_back({.old_begin = start,
-                      .old_end = piece.old_end,
-                      .new_begin = piece.new_begin - before,
-                      .new_end = piece.new_end});
-    } else if (piece.old_end >= wide.back().old_end) {
+    if (!wide.empty() && start <= line_end()) {
       wide.back().old_end = piece.old_end;
       wide.back().new_end = piece.new_end;
-    } else {
-      // It lies in what the one before was widened by.
-      wide.back().new_end = piece.new_end + (wide.back().old_end - piece.old_end);
+      continue;
     }
-    Changed& last = wide.back();
-    if (!at_line_start(old_text, last.old_end) || !at_line_start(new_text, last.new_end)) {
-      const std::size_t end = next_line(old_text, last.old_end);
-      last.new_end += end - last.old_end;  // of no meaning when the next piece begins before; that sets it again
-      last.old_end = end;
-    }
+    widen();
+    const std::size_t before = piece.old_begin - start;  // bytes of its first line that both have
+    wide.push_back({.old_begin = start,
+                    .old_end = piece.old_end,
+                    .new_begin = piece.new_begin - before,
+                    .new_end = piece.new_end});
   }
+  widen();
   return wide;
 }
 

@@ -74,12 +74,6 @@ Result<Entry> look(int folder, const char* name, int flags) {
   return entry;
 }
 
-void append_hex(std::string& text, std::uint64_t number) {
-  std::array<char, 16> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
-  text.append(digits.data(), end);
-}
-
 std::string hash_tag(const Sha256::Digest& digest) {
   return "\"h-" + to_hex(digest) + '"';
 }
@@ -131,14 +125,18 @@ FileTime file_time_now() {
 }
 
 std::string time_tag(const Entry& entry) {
-  std::string tag{"\"m-"};
-  append_hex(tag, entry.inode);
-  for (const std::uint64_t part : {entry.size, static_cast<std::uint64_t>(entry.modified.time_since_epoch().count()),
-                                   static_cast<std::uint64_t>(entry.changed.time_since_epoch().count())}) {
-    tag += '-';
-    append_hex(tag, part);
+  constexpr std::string_view kBegin{"\"m-"};
+  std::array<char, 80> text;  // four numbers of at most 16 digits
+  char* at = std::ranges::copy(kBegin, text.data()).out;
+  char* const end = text.data() + text.size();
+  for (const std::uint64_t part :
+       {entry.inode, entry.size, static_cast<std::uint64_t>(entry.modified.time_since_epoch().count()),
+        static_cast<std::uint64_t>(entry.changed.time_since_epoch().count())}) {
+    at = std::to_chars(at, end, part, 16).ptr;
+    *at++ = '-';
   }
-  return tag += '"';
+  at[-1] = '"';
+  return {text.data(), at};
 }
 
 bool time_tag_is_final(const Entry& entry) {

@@ -107,6 +107,7 @@ class Listing {
     }
     if (level.batch.size() > most) cut(level, most);
     std::sort(level.batch.begin(), level.batch.end());
+    page_.entries.reserve(page_.entries.size() + std::min(level.batch.size(), limit_ - page_.entries.size()));
     // The first of all names that can come, unless it is gone.
     if (level.batch.empty() || level.batch.front().name != level.resume_at) level.resume_at.clear();
     if (!level.batch.empty()) {
@@ -146,8 +147,13 @@ class Listing {
     }
     const UniqueFd inside{
         ::openat(level.reader.fd(), candidate.name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!inside && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+      return std::unexpected{system_error(errno, "open " + quoted(path))};
+    }
     // Gone, swapped for a link or not to be read: its own entry is all that can be said.
-    if (inside) (void)enter(inside.get(), path + "/", below);
+    if (!inside) return false;
+    auto entered = enter(inside.get(), path + "/", below);
+    if (!entered && entered.error().code != Errc::permission_denied) return std::unexpected{std::move(entered.error())};
     return false;
   }
 

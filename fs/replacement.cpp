@@ -103,8 +103,8 @@ Result<Replaced> replace(std::string_view text, std::span<const Edit> edits) {
     if (!found) return std::unexpected{std::move(found.error())};
     occurrences += found->size();
     const std::size_t without = replaced.text.size() - found->size() * edits[i].old.size();
-    if (without > kMostEditedBytes || (edits[i].replacement.size() > 0 &&
-                                       found->size() > (kMostEditedBytes - without) / edits[i].replacement.size())) {
+    if (without > kMostEditedBytes ||
+        (!edits[i].replacement.empty() && found->size() > (kMostEditedBytes - without) / edits[i].replacement.size())) {
       return fail(Errc::payload_too_large, "edit " + std::to_string(i) + ": the file would be too large");
     }
     runs = cut(runs, *found, edits[i].old.size(), edits[i].replacement.size());

@@ -62,10 +62,13 @@ StagedFile::~StagedFile() {
   if (!name_.empty()) ::unlinkat(folder_, name_.c_str(), 0);
 }
 
-Result<StagedFile> StagedFile::make(int folder, mode_t mode) {
-  UniqueFd nameless{::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)};
-  if (nameless) return StagedFile{folder, std::move(nameless), {}};
-  int error = errno;
+Result<StagedFile> StagedFile::make(int folder, mode_t mode, Naming naming) {
+  int error = EOPNOTSUPP;
+  if (naming == Naming::nameless) {
+    UniqueFd nameless{::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)};
+    if (nameless) return StagedFile{folder, std::move(nameless), {}};
+    error = errno;
+  }
   for (int i = 0; i < kMostTries && lacks_nameless_files(error); ++i) {
     std::string name = temporary_name();
     UniqueFd named{::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode)};

@@ -9,6 +9,10 @@ namespace skiff::fs {
 
 enum class Existing : unsigned char { refuse, replace };
 
+/// Whether a file that is not complete yet has a temporary name. Nameless leaves nothing behind whatever happens; a
+/// name is cheaper, for bytes that are all at hand so that it lives for microseconds.
+enum class Naming : unsigned char { nameless, temporary };
+
 /// A name that no one else uses: ".skiff-" and 16 hex digits.
 [[nodiscard]] std::string temporary_name();
 
@@ -21,7 +25,7 @@ enum class Existing : unsigned char { refuse, replace };
 class StagedFile {
  public:
   /// `folder` (O_PATH will do) must stay open for as long as this. The mode is `mode` without the umask's bits.
-  [[nodiscard]] static Result<StagedFile> make(int folder, mode_t mode);
+  [[nodiscard]] static Result<StagedFile> make(int folder, mode_t mode, Naming naming = Naming::nameless);
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&&) = delete;
   ~StagedFile();

@@ -57,6 +57,7 @@ Result<std::optional<Entry>> check_file_target(const Place& place, const Conditi
 
 Result<> set_attributes(int fd, const Attributes& attributes, const std::optional<Entry>& replaced) {
   bool owner_kept = true;
+  std::optional<mode_t> has;  // known to be its mode already
   if (attributes.uid || attributes.gid) {
     if (::fchown(fd, attributes.uid.value_or(kUnchanged), attributes.gid.value_or(kUnchanged)) != 0) {
       return std::unexpected{system_error(errno, "set the owner")};
@@ -69,11 +70,13 @@ Result<> set_attributes(int fd, const Attributes& attributes, const std::optiona
     const gid_t gid = attributes.gid ? kUnchanged : replaced->gid;
     const bool differs = (uid != kUnchanged && uid != status->st_uid) || (gid != kUnchanged && gid != status->st_gid);
     owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
+    if (!differs) has = status->st_mode & 07777U;
   }
   // After the owner, which takes the set-id bits away. Those must not pass to an owner they were not meant for.
   std::optional<mode_t> mode = attributes.mode;
   if (!mode && replaced) mode = owner_kept ? replaced->mode : replaced->mode & 0777U;
-  if (mode && ::fchmod(fd, *mode & 07777U) != 0) return std::unexpected{system_error(errno, "set the mode")};
+  if (mode && mode != has && ::fchmod(fd, *mode & 07777U) != 0)
+    return std::unexpected{system_error(errno, "set the mode")};
   return stamp(fd, attributes.modified);
 }
 

@@ -22,7 +22,7 @@ constexpr int kMostTries = 64;
 /// The descriptor, or the errno.
 std::expected<UniqueFd, int> open_beneath(const RootFolder& root, const char* path, int flags) {
   open_how how{};
-  how.flags = static_cast<unsigned>(flags | O_PATH | O_CLOEXEC);
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_NO_MAGICLINKS | (root.system ? 0U : unsigned{RESOLVE_BENEATH});
   for (int i = 0; i < kMostTries; ++i) {
     UniqueFd fd{static_cast<int>(::syscall(SYS_openat2, root.fd.get(), path, &how, sizeof how))};
@@ -126,7 +126,7 @@ Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) c
   if (kernel_resolves_) {
     const RootFolder& root = roots_[routed->root];
     const std::string below = join(routed->names, routed->split.folder);
-    auto fd = open_beneath(root, below.c_str(), last == Links::keep ? O_NOFOLLOW : 0);
+    auto fd = open_beneath(root, below.c_str(), last == Links::keep ? O_PATH | O_NOFOLLOW : O_PATH);
     if (fd) {
       if (use == Use::change && root.access != Access::read_write) return refuse_write(path);
       return std::move(*fd);
@@ -147,9 +147,20 @@ Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
   if (!status) return std::unexpected{std::move(status.error())};
   // Only now is it opened for real: opening a FIFO wakes who waits at its other end, opening a device may do anything.
   if (auto regular = check_regular(status->st_mode, path); !regular) return std::unexpected{std::move(regular.error())};
+  if (UniqueFd file = open_again(path, flags, *status)) return file;
   UniqueFd file = reopen(object->get(), flags);
   if (!file) return std::unexpected{system_error(errno, "open " + quoted(path))};
   return file;
+}
+
+UniqueFd Tree::open_again(std::string_view path, int flags, const struct stat& expected) const {
+  auto routed = route(path);
+  if (!routed || !kernel_resolves_) return {};
+  const std::string below = join(routed->names, routed->split.folder);
+  auto file = open_beneath(roots_[routed->root], below.c_str(), flags | O_NONBLOCK | O_NOCTTY);
+  if (!file) return {};
+  auto status = status_of(file->get());
+  return status && same_object(*status, expected) ? std::move(*file) : UniqueFd{};
 }
 
 Result<UniqueFd> Tree::open_folder(std::string_view path) const {
@@ -168,7 +179,7 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
   if (kernel_resolves_ && !routed->split.folder && !names.empty()) {
     const RootFolder& root = roots_[routed->root];
     const std::string below = join(names.first(names.size() - 1));
-    auto parent = open_beneath(root, below.c_str(), O_DIRECTORY);
+    auto parent = open_beneath(root, below.c_str(), O_PATH | O_DIRECTORY);
     if (parent) {
       std::string name{names.back()};
       if (last == Links::keep || !is_link(parent->get(), name)) {

@@ -43,7 +43,7 @@ Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptio
   if (auto target = check_file_target(*place, options.conditions, path); !target) {
     return std::unexpected{std::move(target.error())};
   }
-  auto staged = StagedFile::make(place->parent.get(), 0666);
+  auto staged = StagedFile::make(place->parent.get(), 0666, options.naming);
   if (!staged) {
     staged.error().message = "write " + quoted(path) + ": " + staged.error().message;
     return std::unexpected{std::move(staged.error())};
@@ -114,6 +114,8 @@ Result<Written> Writer::put_in_place() {
 }
 
 Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes, WriteOptions options) {
+  constexpr std::size_t kFew = 1 << 20;
+  options.naming = bytes.size() <= kFew ? Naming::temporary : Naming::nameless;
   auto writer = Writer::begin(tree, path, std::move(options));
   if (!writer) return std::unexpected{std::move(writer.error())};
   if (auto done = writer->write(bytes); !done) return std::unexpected{std::move(done.error())};

@@ -22,6 +22,7 @@ struct WriteOptions {
   Parents parents = Parents::make;
   Durability durability = Durability::cached;
   std::optional<Sha256::Digest> sha256 = {};  ///< what the bytes must hash to
+  Naming naming = Naming::nameless;           ///< until it is complete
 };
 
 /// 64 hex digits. Errors: invalid_field.
@@ -65,7 +66,7 @@ class Writer {
   std::uint64_t hashed_ = 0;
 };
 
-/// All of a small file at once.
+/// All of a small file at once; `options.naming` is chosen here.
 [[nodiscard]] Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes,
                                          WriteOptions options = {});
 

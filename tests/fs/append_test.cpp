@@ -16,7 +16,7 @@ using test::put;
 using test::word;
 
 class AppendTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   std::string append(std::string_view path, std::optional<std::uint64_t> offset, std::string_view bytes) const {

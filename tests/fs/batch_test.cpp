@@ -15,7 +15,6 @@ namespace skiff::fs {
 namespace {
 
 using test::get;
-using test::names_in;
 using test::put;
 using test::word;
 using Kind = Operation::Kind;
@@ -37,7 +36,7 @@ Operation move_one(std::string path, std::string to, Existing existing = Existin
 }
 
 class BatchTest : public test::Files {
- protected:
+ public:
   BatchTest() {
     put(root / "a", "a\n");
     put(root / "b", "b\n");

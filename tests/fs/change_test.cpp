@@ -20,7 +20,7 @@ using test::word;
 using Names = std::set<std::string>;
 
 class ChangeTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   std::string tag(std::string_view path) const {

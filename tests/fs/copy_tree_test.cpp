@@ -17,7 +17,7 @@ using test::put;
 using test::word;
 
 class CopyTreeTest : public test::Files {
- protected:
+ public:
   UniqueFd folder{::open(root.c_str(), O_PATH | O_CLOEXEC)};
 
   std::string copy(const std::string& from, const std::string& to, Keep keep = Keep::mode) const {

@@ -20,7 +20,7 @@ using test::word;
 using Names = std::set<std::string>;
 
 class EditTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   Result<Edited> edit(std::string_view path, std::vector<Edit> edits, const EditOptions& options = {}) const {

@@ -16,7 +16,7 @@ using test::put;
 using test::word;
 
 class EntryTest : public test::Files {
- protected:
+ public:
   UniqueFd open(const std::string& name, int flags = O_PATH | O_NOFOLLOW) const {
     return UniqueFd{::open((root / name).c_str(), flags | O_CLOEXEC)};
   }

@@ -11,7 +11,7 @@ namespace skiff::fs {
 namespace {
 
 class FolderReaderTest : public test::Files {
- protected:
+ public:
   static std::set<std::string> rest(FolderReader& reader) {
     std::set<std::string> names;
     for (FolderReader::Name name; reader.next(name).value();) names.insert(std::string{name.name});

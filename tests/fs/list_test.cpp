@@ -12,11 +12,10 @@ namespace skiff::fs {
 namespace {
 
 using test::put;
-using test::word;
 using Names = std::vector<std::string>;
 
 class ListTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   Names names(std::string_view path, const ListOptions& options = {}) const {

@@ -13,7 +13,7 @@ using test::put;
 using test::word;
 
 class ReadTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   std::string lines(const std::string& path, std::string_view range) const {

@@ -8,8 +8,6 @@
 namespace skiff::fs {
 namespace {
 
-using test::word;
-
 /// The new text put together from the old one and the pieces; checks their order on the way.
 std::string rebuilt(std::string_view old_text, const Replaced& replaced) {
   std::string text;

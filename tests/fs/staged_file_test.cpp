@@ -21,7 +21,7 @@ using test::word;
 using Names = std::set<std::string>;
 
 class StagedFileTest : public test::Files {
- protected:
+ public:
   UniqueFd folder{::open(root.c_str(), O_PATH | O_CLOEXEC)};
 
   StagedFile staged(std::string_view bytes) const {

@@ -24,7 +24,7 @@ using test::put;
 using test::word;
 
 class TreeTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   /// The content of what the path opens, or the error's word.
@@ -144,7 +144,6 @@ TEST_F(TreeTest, EndsAtLoopsAndLongChainsOfLinks) {
 
 TEST_F(TreeTest, IsNotLedAstrayByAPathThatGoesUpAndDownForEver) {
   stdfs::create_directories(root / "a/b/c/d/e/f/g/h");
-  std::string path = "a/b/c/d/e/f/g/h";
   for (int i = 0; i < 8; ++i)
     stdfs::create_symlink(i == 0 ? "h/.." : "l" + std::to_string(i - 1) + "/../g/l" + std::to_string(i - 1),
                           root / "a/b/c/d/e/f/g" / ("l" + std::to_string(i)));
@@ -159,7 +158,7 @@ TEST_F(TreeTest, RefusesMagicLinksAlsoWhereTheRootIsTheSystems) {
         std::string{"/proc/self/root/etc"}, std::string{"/proc/self/exe"}, std::string{"/proc/self/ns/mnt"}}) {
     EXPECT_EQ(read(system, path), "error: path_escapes_root") << path;
   }
-  EXPECT_NE(read(system, "/proc/self/stat").find("("), std::string::npos) << "a plain link";
+  EXPECT_NE(read(system, "/proc/self/stat").find('('), std::string::npos) << "a plain link";
   EXPECT_EQ(read(system, (outside / "secret").string()), "secret");
   EXPECT_EQ(read(system, "../../" + (outside / "secret").string()), "secret") << "nothing is above it";
   stdfs::create_symlink(outside / "secret", root / "absolute");

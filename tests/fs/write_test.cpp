@@ -25,7 +25,7 @@ using test::word;
 using Names = std::set<std::string>;
 
 class WriteTest : public test::Files {
- protected:
+ public:
   Tree tree = open_tree();
 
   static WriteOptions if_match(const std::string& tags) {
@@ -268,8 +268,15 @@ TEST_F(WriteTest, LeavesTheOldContentAndNothingElseWhenAFileMayNotGrow) {
 TEST_F(WriteTest, LeavesTheOldContentAndNothingElseOnAFullDisk) {
   constexpr int kNoMounts = 77;
   const std::string disk = root.string();
+  const gid_t group = ::getegid();
   const int status = test::status_in_child([&] {
-    if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kNoMounts;
+    if (::unshare(CLONE_NEWNS) != 0) {
+      const std::string ids = "0 " + std::to_string(::geteuid()) + " 1";
+      if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kNoMounts;
+      put("/proc/self/setgroups", "deny");
+      put("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
+      put("/proc/self/uid_map", ids);
+    }
     if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kNoMounts;
     if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) return kNoMounts;
     const auto small = Tree::open({.path = disk});
@@ -309,9 +316,9 @@ TEST_F(WriteTest, WritesTheSameWhereNoFileIsNameless) {
 TEST_F(WriteTest, LeavesNoDescriptorOpen) {
   const std::size_t before = test::open_descriptors();
   for (int i = 0; i < 3; ++i) {
-    (void)write_file(tree, "d/f", "x");
-    (void)write_file(tree, "d", "x");
-    (void)Writer::begin(tree, "d/g");
+    EXPECT_EQ(word(write_file(tree, "d/f", "x")), "ok");
+    EXPECT_EQ(word(write_file(tree, "d", "x")), "is_a_directory");
+    EXPECT_EQ(word(Writer::begin(tree, "d/g")), "ok");
   }
   EXPECT_EQ(test::open_descriptors(), before);
 }
