@@ -151,11 +151,14 @@ Result<Identity> Authenticator::authenticate(std::optional<std::string_view> tok
   }
   auto claims = verify_jwt(*token, keys_, sandbox_id_, now);
   if (!claims) return std::unexpected{std::move(claims.error())};
-  Identity identity{
-      .scopes = claims->scopes,
-      .session = std::move(claims->session),
-      .name = "jwt:" + (claims->subject.empty() ? to_hex(digest).substr(0, 8) : claims->subject.substr(0, 128)),
-      .expires = claims->expires};
+  std::string who = to_hex(digest).substr(0, 8);
+  for (const std::string& named : {claims->id, claims->subject}) {
+    if (!named.empty()) who = named.substr(0, 128);
+  }
+  Identity identity{.scopes = claims->scopes,
+                    .session = std::move(claims->session),
+                    .name = "jwt:" + who,
+                    .expires = claims->expires};
   remember(digest, Verified{identity, claims->not_before, claims->expires}, now);
   return identity;
 }

@@ -20,9 +20,9 @@ namespace skiff::runtime {
 struct Identity {
   Scopes scopes;
   std::optional<std::string> session;  ///< the only session that may be used; absent: any
-  std::string name;                    ///< for logs: "token:3f2a..." (start of the digest), "jwt:SUB", "anonymous"
-  std::optional<WallTime> expires;     ///< of a JWT
-  bool anonymous = false;              ///< let in by --allow-unauthenticated: no `user` switching
+  std::string name;  ///< for logs: "token:3f2a..." (start of the digest), "jwt:SUB" (or JTI), "anonymous"
+  std::optional<WallTime> expires;  ///< of a JWT
+  bool anonymous = false;           ///< let in by --allow-unauthenticated: no `user` switching
 };
 
 /// The values of the request's header fields that may hold a credential; absent ones are nullopt.

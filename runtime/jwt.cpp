@@ -81,6 +81,10 @@ Result<JwtClaims> read_claims(const Json& claims, std::string_view audience, Wal
     if (!subject->is_string()) return refuse("sub is not a string");
     read.subject = subject->get<std::string>();
   }
+  if (const auto id = claims.find("jti"); id != claims.end()) {
+    if (!id->is_string()) return refuse("jti is not a string");
+    read.id = id->get<std::string>();
+  }
   if (const auto scope = claims.find("scope"); scope != claims.end()) {
     if (!scope->is_string()) return refuse("scope is not a string");
     read.scopes = Scopes::parse_claim(scope->get_ref<const std::string&>());

@@ -16,6 +16,7 @@ namespace skiff::runtime {
 /// What an accepted JWT says.
 struct JwtClaims {
   std::string subject;  ///< `sub`, or empty
+  std::string id;       ///< `jti`, or empty
   Scopes scopes;        ///< `scope`, or none
   std::optional<std::string> session;
   WallTime not_before = WallTime::min();  ///< the later of `nbf` and `iat`, with the leeway taken off

@@ -79,9 +79,12 @@ def test_a_signed_token_is_named_by_its_subject(start_agent, tmp_path):
     signer = Signer(folder)
     log = tmp_path / "audit"
     agent = start_agent("--audit-log", log, "--public-key", signer.public, "--sandbox-id", "box-1", warm=False)
-    assert agent.request("GET", "/v1/sessions", token=signer.token(sub="alice")).status == 200
+    anonymous = signer.token()
+    for token in signer.token(sub="alice", jti="t-1"), signer.token(jti="t-2"), anonymous:
+        assert agent.request("GET", "/v1/sessions", token=token).status == 200
     assert agent.terminate() == 0
-    assert lines(log, "request", who="jwt:alice")
+    assert lines(log, "request", who="jwt:alice") and lines(log, "request", who="jwt:t-2")
+    assert lines(log, "request", who="jwt:" + sha256(anonymous)[:8])
 
 
 def test_no_line_is_lost_when_it_is_rotated_under_load(start_agent, tmp_path):

@@ -37,9 +37,10 @@ class Jwt : public ::testing::Test {
 
 TEST_F(Jwt, IsAcceptedWithEverythingItSays) {
   const auto claims = verify(issuer.jwt(
-      R"({"iss":"x","sub":"ci","aud":"box-1","exp":1800000060,"nbf":1799999990,"iat":1799999980,"scope":"read exec","session":"s-1"})"));
+      R"({"iss":"x","sub":"ci","jti":"t-1","aud":"box-1","exp":1800000060,"nbf":1799999990,"iat":1799999980,"scope":"read exec","session":"s-1"})"));
   ASSERT_TRUE(claims) << claims.error().message;
   EXPECT_EQ(claims->subject, "ci");
+  EXPECT_EQ(claims->id, "t-1");
   EXPECT_EQ(claims->scopes, Scopes{}.with(Scope::exec));
   EXPECT_EQ(claims->session, "s-1");
   EXPECT_EQ(claims->expires, kNow + 60s);
@@ -209,6 +210,7 @@ TEST_F(Jwt, HasTextsWhereTextsAreExpected) {
     return refusal(R"({"aud":"box-1","exp":1800000060,)" + more + "}");
   };
   EXPECT_THAT(with(R"("sub":1)"), HasSubstr("sub is not a string"));
+  EXPECT_THAT(with(R"("jti":1)"), HasSubstr("jti is not a string"));
   EXPECT_THAT(with(R"("scope":["read"])"), HasSubstr("scope is not a string"));
   EXPECT_THAT(with(R"("scope":null)"), HasSubstr("scope is not a string"));
   EXPECT_THAT(with(R"("session":1)"), HasSubstr("session is not an id"));
