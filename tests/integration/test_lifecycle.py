@@ -154,7 +154,8 @@ def test_a_stop_tells_everybody_and_leaves_nothing(agent):
             agent.stream("GET", "/v1/commands/b/output?follow=true") as follower:
         events = stream.events()
         assert [next(events)["type"], bytes_of(next(events))] == ["started", b"s\n"]
-        until(lambda: agent.request("GET", "/v1/commands/w").status == 200)
+        until(lambda: (shown := agent.request("GET", "/v1/commands/w")).status == 200
+              and shown.json()["output"]["bytes"]["stdout"] == 2)
         assert agent.terminate() == 0
         assert list(events)[-1]["cause"] == "shutdown"
         assert list(follower.events())[-1]["cause"] == "shutdown"
@@ -185,6 +186,13 @@ def test_a_second_sigterm_does_no_harm(agent):
     agent.start("trap '' TERM; sleep 300", kill_grace_ms=300)
     agent.process.send_signal(signal.SIGTERM)
     agent.process.send_signal(signal.SIGTERM)
+    assert agent.process.wait(15) == 0
+    assert not agent.strays()
+
+
+def test_a_hangup_ends_it_as_there_are_no_files_to_read_again(agent):
+    agent.start("sleep 300")
+    agent.process.send_signal(signal.SIGHUP)
     assert agent.process.wait(15) == 0
     assert not agent.strays()
 
