@@ -14,6 +14,9 @@ mkdir -p "$cache"
 # From crates.io, as Debian has no package of it; the tests talk to skiffd with it as a person would.
 websocat_version=1.14.1
 
+# schemathesis and openapi-spec-validator in an environment of their own; another list of versions makes another one.
+openapi_tools=$cache/openapi-tools-$(sha256sum .ci/openapi-tools.txt | cut -c1-12)
+
 say() { printf '==> %s\n' "$*"; }
 fail() {
   printf 'error: %s\n' "$*" >&2

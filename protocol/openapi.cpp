@@ -150,6 +150,9 @@ class Document {
       out.emplace("403", Json(problem));
     }
     if (operation.websocket) out.emplace("426", Json(problem));
+    auto statuses = operation.problems;
+    std::ranges::sort(statuses);
+    for (const unsigned status : statuses) out.emplace(std::to_string(status), Json(problem));
     out["default"] = problem;
     return out;
   }

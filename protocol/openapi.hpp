@@ -55,7 +55,8 @@ struct ApiOperation {
   std::vector<ApiBody> request = {};
   bool request_required = true;
   std::vector<ApiResponse> responses = {};
-  bool websocket = false;  ///< adds 101 and 426
+  std::vector<unsigned> problems = {};  ///< statuses of the errors that it is known to give
+  bool websocket = false;               ///< adds 101 and 426
 };
 
 struct ApiInfo {
@@ -65,7 +66,8 @@ struct ApiInfo {
 };
 
 /// The document as JSON text. Every operation gets a `default` response of application/problem+json whose schema lists
-/// every error code; those with a scope get the bearer and X-Skiff-Token schemes and a 401 and 403.
+/// every error code; those with a scope get the bearer and X-Skiff-Token schemes and a 401 and 403; `problems` are
+/// named one by one.
 [[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations);
 
 }  // namespace skiff::protocol

@@ -1,6 +1,7 @@
 #include "protocol/schema.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <nlohmann/json.hpp>
 
@@ -91,6 +92,7 @@ void encode_map(const std::map<std::string, Value>& value, std::string& out) {
 void describe_map(std::string_view type, const Rule& rule, std::string& out) {
   out += R"("type":"object","additionalProperties":{"type":)";
   out += type;
+  if (rule.text == Text::no_nul) out += R"(,"pattern":"^[^\\u0000]*$")";
   if (rule.max_length != std::string::npos) (out += R"(,"maxLength":)") += std::to_string(rule.max_length);
   out += '}';
   if (rule.keys == Text::env_name) out += R"(,"propertyNames":{"pattern":"^[^=\\u0000]+$"})";
@@ -179,6 +181,9 @@ void encode_object(const void* object, std::span<const FieldInfo> fields, std::s
   out += '}';
 }
 
+/// The end of a schema that takes null as well.
+constexpr std::string_view kOrNull = R"(},{"type":"null"}])";
+
 void describe_object(const void* initial, std::span<const FieldInfo> fields, std::string& out) {
   out += R"("type":"object","properties":{)";
   std::string required;
@@ -188,7 +193,15 @@ void describe_object(const void* initial, std::span<const FieldInfo> fields, std
     append_json_string(out, field.name);
     out += ":{";
     const std::size_t before = out.size();
-    field.type->describe(field.rule, out);
+    std::string type;
+    field.type->describe(field.rule, type);
+    // What may be absent may be null too.
+    const bool takes_null = type.empty() || type.ends_with(kOrNull);
+    if (field.required || takes_null) {
+      out += type;
+    } else {
+      ((out += R"("anyOf":[{)") += type) += kOrNull;
+    }
     auto next = [&, more = out.size() != before]() mutable {
       if (std::exchange(more, true)) out += ',';
     };
@@ -233,7 +246,21 @@ Result<> decode_text(std::string_view text, JsonLimits limits, void* object, con
 
 // --- numbers, words, arrays ---
 
+namespace {
+
+/// JSON has one kind of number: 1.0 is the integer 1 (JSON Schema 2020-12, validation, 6.1.1).
+std::optional<Json> as_integer(const Json& value) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  const auto* number = value.get_ptr<const Json::number_float_t*>();
+  if (number == nullptr || std::trunc(*number) != *number || std::fabs(*number) > kExact) return std::nullopt;
+  const auto whole = static_cast<std::int64_t>(*number);
+  return whole < 0 ? Json(whole) : Json(static_cast<std::uint64_t>(whole));
+}
+
+}  // namespace
+
 bool decode_signed(const Json& value, std::int64_t& out, const Rule& rule, Decoding& decoding) {
+  if (const auto whole = as_integer(value)) return decode_signed(*whole, out, rule, decoding);
   if (!value.is_number_integer()) return decoding.fail(Errc::invalid_field, "expected an integer");
   // An unsigned value is one that is not negative; it may be too large for the signed type.
   if (value.is_number_unsigned() &&
@@ -245,6 +272,7 @@ bool decode_signed(const Json& value, std::int64_t& out, const Rule& rule, Decod
 }
 
 bool decode_unsigned(const Json& value, std::uint64_t& out, const Rule& rule, Decoding& decoding) {
+  if (const auto whole = as_integer(value)) return decode_unsigned(*whole, out, rule, decoding);
   if (!value.is_number_integer()) return decoding.fail(Errc::invalid_field, "expected an integer");
   if (!value.is_number_unsigned()) return out_of_range(rule, decoding);
   out = value.get<std::uint64_t>();

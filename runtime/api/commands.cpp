@@ -16,6 +16,14 @@ std::string location_of(const sessions::Command& command) {
   return "/v1/sessions/" + command.session() + "/commands/" + command.id();
 }
 
+/// `until=end`: also after the exit, until every pipe is at its end.
+Result<bool> asked_until_end(const Call& call) {
+  const auto until = call.query("until");
+  if (!until || *until == "exit") return false;
+  if (*until == "end") return true;
+  return fail(Errc::invalid_field, "until must be exit or end", "until");
+}
+
 Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> command, CommandRequest request) {
   const bool kill = request.on_disconnect == OnDisconnect::kill;
   const auto max_bytes =
@@ -60,6 +68,8 @@ Task<Result<>> start_command(Call& call) {
   if (!session) co_return std::unexpected{session.error()};
   auto request = call.decode<CommandRequest>();
   if (!request) co_return std::unexpected{request.error()};
+  const auto until_end = asked_until_end(call);
+  if (!until_end) co_return std::unexpected{until_end.error()};
   StreamForm form = StreamForm::ndjson;
   if (request->mode == Mode::stream) {
     auto wanted = stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson);
@@ -82,7 +92,7 @@ Task<Result<>> start_command(Call& call) {
       options.announce = true;
       options.kill_on_disconnect = request->on_disconnect == OnDisconnect::kill;
       options.only = form == StreamForm::octets ? std::optional{sessions::Stream::out} : std::nullopt;
-      options.until_end = call.query("until") == "end";
+      options.until_end = *until_end;
       co_return co_await stream_log(call, command, options);
     }
     case Mode::background: {
@@ -148,10 +158,9 @@ Task<Result<>> read_output(Call& call) {
   auto lossless = call.query_flag("lossless");
   if (!lossless) co_return std::unexpected{lossless.error()};
   options.lossless = *lossless;
-  if (const auto until = call.query("until")) {
-    if (*until != "exit" && *until != "end") co_return fail(Errc::invalid_field, "until must be exit or end", "until");
-    options.until_end = *until == "end";
-  }
+  const auto until_end = asked_until_end(call);
+  if (!until_end) co_return std::unexpected{until_end.error()};
+  options.until_end = *until_end;
   const auto& headers = call.http.request().headers;
   auto form = stream_form(headers.get("Accept"), StreamForm::ndjson);
   if (!form) co_return std::unexpected{form.error()};

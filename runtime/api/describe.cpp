@@ -1,6 +1,7 @@
 #include "runtime/api/describe.hpp"
 
 #include "protocol/schema.hpp"
+#include "runtime/api/answer_schemas.hpp"
 #include "runtime/api/init_request.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/api/wait_request.hpp"
@@ -15,13 +16,16 @@ using protocol::SchemaRef;
 
 constexpr const char* kJson = "application/json";
 
-SchemaRef object() {
-  return {.name = {}, .json = R"({"type":"object"})"};
+ApiResponse json(unsigned status, std::string description, SchemaRef schema,
+                 std::vector<protocol::ApiHeader> headers = {}) {
+  return {.status = status,
+          .description = std::move(description),
+          .bodies = {{kJson, std::move(schema)}},
+          .headers = std::move(headers)};
 }
 
-ApiResponse json(unsigned status, std::string description, SchemaRef schema = object()) {
-  return {
-      .status = status, .description = std::move(description), .bodies = {{kJson, std::move(schema)}}, .headers = {}};
+void describe_no_content(ApiOperation& operation) {
+  operation.responses.push_back({.status = 204, .description = "Done", .bodies = {}, .headers = {}});
 }
 
 template <class T>
@@ -29,11 +33,8 @@ void takes(ApiOperation& operation, std::string name, const char* type = kJson) 
   operation.request.push_back({type, {std::move(name), protocol::json_schema<T>()}});
 }
 
-SchemaRef event_schema() {
-  return {
-      .name = "Event",
-      .json =
-          R"({"type":"object","required":["type"],"properties":{"type":{"enum":["started","output","gap","exit","end","keepalive","error"]}}})"};
+void may_fail(ApiOperation& operation, std::initializer_list<unsigned> statuses) {
+  operation.problems.insert(operation.problems.end(), statuses);
 }
 
 std::vector<ApiBody> stream_bodies() {
@@ -45,26 +46,19 @@ std::vector<ApiBody> stream_bodies() {
 }  // namespace
 
 void describe_status(ApiOperation& operation) {
-  operation.responses.push_back(
-      json(200, "It is",
-           {.name = "Status",
-            .json = R"({"type":"object","required":["status"],"properties":{"status":{"type":"string"}}})"}));
+  operation.responses.push_back(json(200, "It is", status_schema()));
 }
 
-void describe_object(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "As asked for"));
+void describe_openapi(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "OpenAPI 3.1", {.name = {}, .json = R"({"type":"object"})"}));
 }
 
-void describe_list(ApiOperation& operation) {
-  operation.responses.push_back(json(
-      200, "One page",
-      {.name = "List",
-       .json =
-           R"({"type":"object","required":["items"],"properties":{"items":{"type":"array","items":{"type":"object"}},"next_cursor":{"type":"string"}}})"}));
+void describe_version(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What runs", version_schema()));
 }
 
-void describe_no_content(ApiOperation& operation) {
-  operation.responses.push_back({.status = 204, .description = "Done", .bodies = {}, .headers = {}});
+void describe_capabilities(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What is possible here", capabilities_schema()));
 }
 
 void describe_metrics(ApiOperation& operation) {
@@ -75,91 +69,145 @@ void describe_metrics(ApiOperation& operation) {
 }
 
 void describe_stats(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "What is not known here is null"));
+  operation.responses.push_back(json(200, "What is not known here is null", stats_schema()));
 }
 
 void describe_ports(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "By port"));
+  operation.responses.push_back(json(200, "By port", ports_schema()));
 }
 
 void describe_activity(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "As it is now"));
+  operation.responses.push_back(json(200, "As it is now", activity_schema()));
 }
 
 void describe_init(ApiOperation& operation) {
   takes<InitRequest>(operation, "InitRequest");
-  operation.responses.push_back(json(200, "Done; setup is the result of the setup command, or null"));
+  operation.request_required = false;
+  operation.responses.push_back(json(200, "setup is the result of the setup command, or null", init_schema()));
+  may_fail(operation, {409, 422, 429});
 }
 
 void describe_lease(ApiOperation& operation) {
   takes<LeaseRequest>(operation, "LeaseRequest");
-  operation.responses.push_back(json(200, "The lease as it is now"));
+  operation.request_required = false;
+  operation.responses.push_back(json(200, "The lease as it is now", lease_schema()));
 }
 
 void describe_run(ApiOperation& operation) {
-  operation.request.push_back({"text/plain", {.name = {}, .json = R"({"type":"string"})"}});
+  operation.request.push_back({"text/plain", {.name = {}, .json = R"({"type":"string","minLength":1})"}});
   takes<CommandRequest>(operation, "CommandRequest");
   operation.responses.push_back(
       {.status = 200,
        .description = "The output as it comes; trailers X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes",
        .bodies = stream_bodies(),
        .headers = {{"X-Skiff-Command-Id", "Id of the command"}}});
+  may_fail(operation, {404, 406, 409, 410, 413, 422, 429});
+}
+
+void describe_shell(ApiOperation& operation) {
+  may_fail(operation, {404, 409, 422, 429});
 }
 
 void describe_create_session(ApiOperation& operation) {
   takes<SessionRequest>(operation, "SessionRequest");
   operation.request_required = false;
-  operation.responses.push_back(json(201, "Created"));
+  operation.responses.push_back(json(201, "Created", session_schema(), {{"Location", "The session"}}));
+  may_fail(operation, {404, 409, 422, 429, 501});
 }
 
 void describe_put_session(ApiOperation& operation) {
-  takes<SessionRequest>(operation, "SessionRequest");
-  operation.request_required = false;
-  operation.responses.push_back(json(201, "Created"));
-  operation.responses.push_back(json(200, "It was there, created with the same request"));
+  describe_create_session(operation);
+  operation.responses.push_back(json(200, "It was there, created with the same request", session_schema()));
+}
+
+void describe_session(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "The session", session_schema()));
+}
+
+void describe_session_list(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "One page", session_list_schema()));
 }
 
 void describe_patch_session(ApiOperation& operation) {
   takes<SessionPatchRequest>(operation, "SessionPatch", "application/merge-patch+json");
   takes<SessionPatchRequest>(operation, "SessionPatch");
-  operation.responses.push_back(json(200, "The session as it is now"));
+  operation.request_required = false;
+  operation.responses.push_back(json(200, "The session as it is now", session_schema()));
+  may_fail(operation, {409, 422});
+}
+
+void describe_delete_session(ApiOperation& operation) {
+  describe_no_content(operation);
+  may_fail(operation, {409});
+}
+
+void describe_process_list(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "All of them", process_list_schema()));
 }
 
 void describe_wait(ApiOperation& operation) {
   takes<WaitRequest>(operation, "WaitRequest");
-  operation.responses.push_back(
-      json(200, "Whether it was met",
-           {.name = "WaitAnswer",
-            .json = R"({"type":"object","required":["met"],"properties":{"met":{"type":"boolean"}}})"}));
+  operation.responses.push_back(json(200, "Whether it was met", wait_schema()));
+  may_fail(operation, {410});
 }
 
 void describe_start_command(ApiOperation& operation) {
   takes<CommandRequest>(operation, "CommandRequest");
-  ApiResponse ok = json(200, "Mode wait: the result. Mode stream: the events");
+  ApiResponse ok = json(200, "Mode wait: the result. Mode stream: the events", result_schema());
   for (auto& body : stream_bodies()) ok.bodies.push_back(std::move(body));
   operation.responses.push_back(std::move(ok));
-  operation.responses.push_back(json(202, "Mode background: it was started"));
+  operation.responses.push_back(
+      json(202, "Mode background: it was started", command_schema(), {{"Location", "The command"}}));
+  may_fail(operation, {406, 409, 410, 422, 429});
+}
+
+void describe_command(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "The command", command_schema()));
+  may_fail(operation, {410});
+}
+
+void describe_command_list(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "One page", command_list_schema()));
+}
+
+void describe_delete_command(ApiOperation& operation) {
+  describe_no_content(operation);
+  may_fail(operation, {410});
 }
 
 void describe_stream(ApiOperation& operation) {
   operation.responses.push_back(
       {.status = 200, .description = "The log, from the offset on", .bodies = stream_bodies(), .headers = {}});
+  may_fail(operation, {406, 410});
 }
 
 void describe_write_stdin(ApiOperation& operation) {
   operation.request.push_back(
       {"application/octet-stream", {.name = {}, .json = R"({"type":"string","format":"binary"})"}});
+  operation.request_required = false;
   describe_no_content(operation);
+  may_fail(operation, {409, 410});
 }
 
 void describe_signal(ApiOperation& operation) {
   takes<SignalRequest>(operation, "SignalRequest");
   describe_no_content(operation);
+  may_fail(operation, {409, 410});
 }
 
 void describe_resize(ApiOperation& operation) {
   takes<sessions::TerminalSize>(operation, "TerminalSize");
+  operation.request_required = false;
   describe_no_content(operation);
+  may_fail(operation, {409, 410});
+}
+
+void describe_run_socket(ApiOperation& operation) {
+  may_fail(operation, {409, 410, 422, 429});
+}
+
+void describe_attach(ApiOperation& operation) {
+  may_fail(operation, {410});
 }
 
 }  // namespace skiff::runtime::api

@@ -9,7 +9,8 @@ struct SetupRequest {
   std::string command;
   std::optional<Milliseconds> timeout;
   static constexpr auto fields = std::tuple{
-      field("command", &SetupRequest::command, "A line for the default session's shell", {.min_length = 1}),
+      field("command", &SetupRequest::command, "A line for the default session's shell",
+            {.min_length = 1, .text = Text::no_nul}),
       field("timeout_ms", &SetupRequest::timeout, "End it after this long", {.minimum = 1, .maximum = kLongestTime}),
   };
 };
@@ -41,6 +42,8 @@ struct InitRequest {
             {.minimum = 1, .maximum = kLongestTime}),
       field("setup", &InitRequest::setup, "Run this, and answer with its result when it has ended"),
   };
+  static constexpr std::string_view json_rule =
+      R"("allOf":[{"properties":{"token_sha256":{"items":{"pattern":"^[0-9A-Fa-f]{64}$"}}}}])";
 };
 
 struct LeaseRequest {

@@ -111,9 +111,10 @@ struct CommandRequest {
   sessions::ResourceLimits limits;
 
   static constexpr auto fields = std::tuple{
-      field("command", &CommandRequest::command, "A line for the session's shell; this or argv"),
+      field("command", &CommandRequest::command, "A line for the session's shell; this or argv",
+            {.text = Text::no_nul}),
       field("argv", &CommandRequest::argv, "Program and arguments, without a shell; this or command",
-            {.max_items = 65536}),
+            {.max_items = 65536, .text = Text::no_nul}),
       field("mode", &CommandRequest::mode, "How the answer comes: when it has ended, as it happens, or at once",
             {.optional = true}),
       field("id", &CommandRequest::id, "The client's id: started at most once", {.text = Text::id}),
@@ -141,6 +142,12 @@ struct CommandRequest {
       field("output", &CommandRequest::output, "How output is kept", {.optional = true}),
       field("limits", &CommandRequest::limits, "Bounds for what it may use", {.optional = true}),
   };
+
+  static constexpr std::string_view json_rule = R"("allOf":[{"oneOf":[
+    {"required":["command"],"properties":{"command":{"type":"string"},"argv":{"type":"null"}}},
+    {"required":["argv"],"properties":{"argv":{"type":"array","minItems":1,"prefixItems":[{"minLength":1}]},"command":{"type":"null"}}}]},
+    {"anyOf":[{"properties":{"stdin":{"type":"null"}}},{"properties":{"stdin_base64":{"type":"null"}}}]},
+    {"properties":{"stdin_base64":{"pattern":"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$"}}}])";
 
   [[nodiscard]] Result<> validate() const;
   /// The domain's form. `traceparent` is the request's, or empty.
@@ -241,6 +248,9 @@ struct SignalRequest {
       field("escalate_to", &SignalRequest::escalate_to, "The signal that ends it then; default KILL",
             {.min_length = 1, .max_length = 16}),
   };
+  static constexpr std::string_view json_rule = R"("allOf":[{"properties":{
+    "signal":{"pattern":"^(0*([1-9]|[1-5][0-9]|6[0-4])|(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR1|SEGV|USR2|PIPE|ALRM|TERM|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|POLL|PWR|SYS))$"},
+    "escalate_to":{"pattern":"^(0*([1-9]|[1-5][0-9]|6[0-4])|(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR1|SEGV|USR2|PIPE|ALRM|TERM|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|POLL|PWR|SYS))$"}}}])";
 };
 
 /// The number of a signal: "TERM", "SIGTERM", "15". Errors: invalid_field.

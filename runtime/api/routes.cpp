@@ -14,17 +14,25 @@
 namespace skiff::runtime::api {
 namespace {
 
-constexpr std::string_view kNumber = R"({"type":"integer","minimum":0})";
+constexpr std::string_view kNumber = R"({"type":"integer","minimum":0,"maximum":18446744073709551615})";
+constexpr std::string_view kTime = R"({"type":"integer","minimum":0,"maximum":31536000000})";  // kLongestTime
+constexpr std::string_view kSize = R"({"type":"integer","minimum":0,"maximum":10000})";
+constexpr std::string_view kId = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})";
 constexpr std::string_view kFlag = R"({"type":"boolean"})";
 
 constexpr std::array kPageQuery{
-    QueryParameter{"limit", "Items in one answer, 1 to 1000; default 100", kNumber},
-    QueryParameter{"cursor", "next_cursor of the answer before"},
+    QueryParameter{"limit", "Items in one answer, 1 to 1000; default 100",
+                   R"({"type":"integer","minimum":1,"maximum":1000})"},
+    QueryParameter{"cursor", "next_cursor of the answer before",
+                   R"({"type":"string","pattern":"^([A-Za-z0-9][A-Za-z0-9._-]{0,63})?$"})"},
 };
 constexpr std::array kSessionListQuery{
     kPageQuery[0],
     kPageQuery[1],
-    QueryParameter{.name = "label", .help = "key=value; all that are given must match", .repeated = true},
+    QueryParameter{.name = "label",
+                   .help = "key=value; all that are given must match",
+                   .schema = R"({"type":"string","pattern":"^[^=]+="})",
+                   .repeated = true},
 };
 constexpr std::array kCommandListQuery{
     kPageQuery[0],
@@ -32,7 +40,7 @@ constexpr std::array kCommandListQuery{
     QueryParameter{"state", "Only those in this state", R"({"enum":["starting","running","ended"]})"},
 };
 constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root folder too", kFlag}};
-constexpr std::array kWaitQuery{QueryParameter{"wait_ms", "Answer when it has ended, or after this long", kNumber}};
+constexpr std::array kWaitQuery{QueryParameter{"wait_ms", "Answer when it has ended, or after this long", kTime}};
 constexpr std::array kStartQuery{QueryParameter{
     "until", "Mode stream: end with the exit event, or with the end of all pipes", R"({"enum":["exit","end"]})"}};
 constexpr std::array kOutputQuery{
@@ -50,15 +58,16 @@ constexpr std::array kStdinQuery{
 };
 constexpr std::array kRunQuery{
     QueryParameter{"cwd", "Working directory, relative to the session's"},
-    QueryParameter{"timeout_ms", "End the tree after this long", kNumber},
-    QueryParameter{"session", "Id of the session; default: default"},
+    QueryParameter{"timeout_ms", "End the tree after this long",
+                   R"({"type":"integer","minimum":1,"maximum":31536000000})"},
+    QueryParameter{"session", "Id of the session; default: default", kId},
 };
 constexpr std::array kShellQuery{
     kRunQuery[0],
     kRunQuery[1],
     kRunQuery[2],
-    QueryParameter{"cols", "Columns; default 80", kNumber},
-    QueryParameter{"rows", "Rows; default 24", kNumber},
+    QueryParameter{"cols", "Columns; default 80", kSize},
+    QueryParameter{"rows", "Rows; default 24", kSize},
     QueryParameter{"command", "What to run instead of an interactive shell"},
 };
 constexpr std::array kAttachQuery{
@@ -68,7 +77,7 @@ constexpr std::array kAttachQuery{
 };
 constexpr std::array kRunSocketQuery{
     QueryParameter{.name = "command", .help = "A line for the session's shell", .required = true},
-    QueryParameter{"id", "The client's id: started at most once"},
+    QueryParameter{"id", "The client's id: started at most once", kId},
     kRunQuery[0],
     kRunQuery[1],
     QueryParameter{"stdin_open", "Keep stdin open for stdin frames", kFlag},
@@ -102,7 +111,7 @@ constexpr std::array kRoutes{
           .tag = "agent",
           .scope = Scope::read,
           .handler = show_openapi,
-          .describe = describe_object},
+          .describe = describe_openapi},
     Route{.method = "GET",
           .path = "/v1/version",
           .operation_id = "showVersion",
@@ -110,7 +119,7 @@ constexpr std::array kRoutes{
           .tag = "agent",
           .scope = Scope::read,
           .handler = show_version,
-          .describe = describe_object},
+          .describe = describe_version},
     Route{.method = "GET",
           .path = "/v1/capabilities",
           .operation_id = "showCapabilities",
@@ -118,7 +127,7 @@ constexpr std::array kRoutes{
           .tag = "agent",
           .scope = Scope::read,
           .handler = show_capabilities,
-          .describe = describe_object},
+          .describe = describe_capabilities},
 
     Route{.method = "GET",
           .path = "/metrics",
@@ -197,7 +206,8 @@ constexpr std::array kRoutes{
           .websocket = true,
           .while_draining = false,
           .handler = open_shell,
-          .query = kShellQuery},
+          .query = kShellQuery,
+          .describe = describe_shell},
     Route{.method = "GET",
           .path = "/v1/connect",
           .operation_id = "connect",
@@ -226,7 +236,7 @@ constexpr std::array kRoutes{
           .scope = Scope::read,
           .handler = list_sessions,
           .query = kSessionListQuery,
-          .describe = describe_list},
+          .describe = describe_session_list},
     Route{.method = "PUT",
           .path = "/v1/sessions/{sid}",
           .operation_id = "putSession",
@@ -244,7 +254,7 @@ constexpr std::array kRoutes{
           .tag = "sessions",
           .scope = Scope::read,
           .handler = show_session,
-          .describe = describe_object},
+          .describe = describe_session},
     Route{.method = "PATCH",
           .path = "/v1/sessions/{sid}",
           .operation_id = "patchSession",
@@ -262,7 +272,7 @@ constexpr std::array kRoutes{
           .scope = Scope::exec,
           .handler = delete_session,
           .query = kPurgeQuery,
-          .describe = describe_no_content},
+          .describe = describe_delete_session},
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/processes",
           .operation_id = "listProcesses",
@@ -270,7 +280,7 @@ constexpr std::array kRoutes{
           .tag = "sessions",
           .scope = Scope::read,
           .handler = list_processes,
-          .describe = describe_list},
+          .describe = describe_process_list},
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/wait",
           .operation_id = "waitFor",
@@ -290,7 +300,8 @@ constexpr std::array kRoutes{
           .websocket = true,
           .while_draining = false,
           .handler = run_attached,
-          .query = kRunSocketQuery},
+          .query = kRunSocketQuery,
+          .describe = describe_run_socket},
 
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/commands",
@@ -311,7 +322,7 @@ constexpr std::array kRoutes{
           .scope = Scope::read,
           .handler = list_commands,
           .query = kCommandListQuery,
-          .describe = describe_list},
+          .describe = describe_command_list},
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/commands/{cid}",
           .operation_id = "showCommand",
@@ -320,7 +331,7 @@ constexpr std::array kRoutes{
           .scope = Scope::read,
           .handler = show_command,
           .query = kWaitQuery,
-          .describe = describe_object},
+          .describe = describe_command},
     Route{.method = "DELETE",
           .path = "/v1/sessions/{sid}/commands/{cid}",
           .operation_id = "deleteCommand",
@@ -328,7 +339,7 @@ constexpr std::array kRoutes{
           .tag = "commands",
           .scope = Scope::exec,
           .handler = delete_command,
-          .describe = describe_no_content},
+          .describe = describe_delete_command},
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/commands/{cid}/output",
           .operation_id = "readOutput",
@@ -374,7 +385,8 @@ constexpr std::array kRoutes{
           .scope = Scope::exec,
           .websocket = true,
           .handler = attach,
-          .query = kAttachQuery},
+          .query = kAttachQuery,
+          .describe = describe_attach},
 };
 
 /// The next part of a path template, and what follows it.
@@ -401,32 +413,9 @@ bool fits(std::string_view path, const std::vector<std::string>& segments, std::
   return path.empty();
 }
 
-constexpr std::string_view kCommands = "/v1/sessions/{sid}/commands";
-
 /// `/v1/commands...` is short for the default session's.
 bool is_short(const std::vector<std::string>& segments) {
   return segments.size() >= 2 && segments[0] == "v1" && segments[1] == "commands";
-}
-
-protocol::ApiOperation operation_of(const Route& route) {
-  protocol::ApiOperation operation;
-  operation.method = route.method;
-  operation.path = route.path;
-  operation.operation_id = route.operation_id;
-  operation.summary = route.summary;
-  operation.tag = route.tag;
-  if (route.scope) operation.scope = name(*route.scope);
-  operation.websocket = route.websocket;
-  for (const QueryParameter& parameter : route.query) {
-    operation.parameters.push_back({.name = std::string{parameter.name},
-                                    .in = protocol::ApiParameter::In::query,
-                                    .help = std::string{parameter.help},
-                                    .schema = std::string{parameter.schema},
-                                    .required = parameter.required,
-                                    .repeated = parameter.repeated});
-  }
-  if (route.describe != nullptr) route.describe(operation);
-  return operation;
 }
 
 }  // namespace
@@ -458,25 +447,6 @@ Match match(std::string_view method, const std::vector<std::string>& asked) {
     if (route.method == "GET" && !route.websocket) found.allow += ", HEAD";
   }
   return found;
-}
-
-const std::string& openapi_document() {
-  static const std::string document = [] {
-    std::vector<protocol::ApiOperation> operations;
-    for (const Route& route : kRoutes) {
-      operations.push_back(operation_of(route));
-      if (!route.path.starts_with(kCommands)) continue;
-      protocol::ApiOperation abbreviated = operation_of(route);
-      abbreviated.path.replace(0, kCommands.size(), "/v1/commands");
-      abbreviated.operation_id += "InDefaultSession";
-      operations.push_back(std::move(abbreviated));
-    }
-    const protocol::ApiInfo info{.title = "skiffd",
-                                 .version = "1",
-                                 .description = "Sessions and commands in a sandbox. Fields are only ever added."};
-    return protocol::openapi_json(info, operations);
-  }();
-  return document;
 }
 
 }  // namespace skiff::runtime::api

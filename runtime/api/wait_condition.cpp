@@ -121,7 +121,7 @@ Task<> companions(Call* call, Progress* progress, Task<> condition) {
 
 Result<> WaitCondition::validate() const {
   const int given = (command ? 1 : 0) + (port ? 1 : 0) + (path ? 1 : 0) + (output ? 1 : 0);
-  if (given != 1) return fail(Errc::invalid_field, "give exactly one of command, port, path and output", "/for");
+  if (given != 1) return fail(Errc::invalid_field, "give exactly one of command, port, path and output");
   return {};
 }
 

@@ -31,6 +31,11 @@ struct WaitCondition {
             {.min_length = 1, .text = Text::no_nul}),
       field("output", &WaitCondition::output, "Until a command has printed this"),
   };
+  static constexpr std::string_view json_rule = R"("oneOf":[
+    {"required":["command"],"properties":{"command":{"type":"string"},"port":{"type":"null"},"path":{"type":"null"},"output":{"type":"null"}}},
+    {"required":["port"],"properties":{"port":{"type":"integer"},"command":{"type":"null"},"path":{"type":"null"},"output":{"type":"null"}}},
+    {"required":["path"],"properties":{"path":{"type":"string"},"command":{"type":"null"},"port":{"type":"null"},"output":{"type":"null"}}},
+    {"required":["output"],"properties":{"output":{"type":"object"},"command":{"type":"null"},"port":{"type":"null"},"path":{"type":"null"}}}])";
   [[nodiscard]] Result<> validate() const;
 };
 

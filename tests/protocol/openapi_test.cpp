@@ -29,6 +29,7 @@ nlohmann::json document() {
   operations[1].parameters = {{.name = "sid", .in = ApiParameter::In::path, .help = "The session"},
                               {.name = "lines", .help = "A range"},
                               {.name = "label", .repeated = true}};
+  operations[1].problems = {404, 401};
   operations[1].responses = {{.status = 200, .description = "Bytes", .bodies = {{"application/octet-stream", {}}}}};
   operations[2].method = "GET";
   operations[2].path = "/healthz";
@@ -69,6 +70,8 @@ TEST(OpenApi, ListsEveryErrorCodeAndTheWaysToAuthenticate) {
   const auto& read = api["paths"]["/v1/sessions/{sid}/files/{path}"]["get"];
   EXPECT_EQ(read["security"].size(), 2U);
   EXPECT_TRUE(read["responses"].contains("401"));
+  EXPECT_EQ(read["responses"]["404"]["$ref"], "#/components/responses/Problem");
+  EXPECT_TRUE(read["responses"].contains("default"));
   const auto& health = api["paths"]["/healthz"]["get"];
   EXPECT_TRUE(health["security"].empty());
   EXPECT_FALSE(health["responses"].contains("401"));

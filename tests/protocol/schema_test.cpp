@@ -105,6 +105,15 @@ struct Bad {
   std::string field;
 };
 
+TEST(Schema, ANumberWithoutAFractionIsAnIntegerHoweverItIsWritten) {
+  const auto start = decode<Start>(R"({"id":"x","tty":{"cols":80.0},"kill_grace_ms":1e3,"offset":5.0,"idle":-7.0})");
+  ASSERT_TRUE(start) << start.error().message;
+  EXPECT_EQ(start->tty->cols, 80);
+  EXPECT_EQ(start->grace.count(), 1000);
+  EXPECT_EQ(start->offset, 5U);
+  EXPECT_EQ(**start->idle, -7);
+}
+
 TEST(Schema, NamesTheFieldThatIsToBlame) {
   const std::vector<Bad> cases{
       {R"([])", Errc::invalid_field, ""},
@@ -134,7 +143,7 @@ TEST(Schema, NamesTheFieldThatIsToBlame) {
       {R"({"id":"x","tty":{}})", Errc::missing_field, "/tty/cols"},
       {R"({"id":"x","tty":{"cols":0}})", Errc::invalid_field, "/tty/cols"},
       {R"({"id":"x","tty":{"cols":1001}})", Errc::invalid_field, "/tty/cols"},
-      {R"({"id":"x","tty":{"cols":80.0}})", Errc::invalid_field, "/tty/cols"},
+      {R"({"id":"x","tty":{"cols":80.5}})", Errc::invalid_field, "/tty/cols"},
       {R"({"id":"x","tty":{"cols":"80"}})", Errc::invalid_field, "/tty/cols"},
       {R"({"id":"x","tty":{"cols":80,"rows":65536}})", Errc::invalid_field, "/tty/rows"},
       {R"({"id":"x","tty":{"cols":80,"rows":-1}})", Errc::invalid_field, "/tty/rows"},
@@ -142,7 +151,7 @@ TEST(Schema, NamesTheFieldThatIsToBlame) {
       {R"({"id":"x","sizes":[{"cols":1},{"cols":true}]})", Errc::invalid_field, "/sizes/1/cols"},
       {R"({"id":"x","kill_grace_ms":-1})", Errc::invalid_field, "/kill_grace_ms"},
       {R"({"id":"x","kill_grace_ms":60001})", Errc::invalid_field, "/kill_grace_ms"},
-      {R"({"id":"x","kill_grace_ms":1e3})", Errc::invalid_field, "/kill_grace_ms"},
+      {R"({"id":"x","kill_grace_ms":1e300})", Errc::invalid_field, "/kill_grace_ms"},
       {R"({"id":"x","offset":18446744073709551616})", Errc::invalid_field, "/offset"},
       {R"({"id":"x","offset":-1})", Errc::invalid_field, "/offset"},
       {R"({"id":"x","idle":9223372036854775808})", Errc::invalid_field, "/idle"},
@@ -206,17 +215,19 @@ TEST(Schema, IsDescribedAsJsonSchema) {
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["required"], nlohmann::json::array({"id"}));
   const auto& members = schema["properties"];
-  EXPECT_EQ(members["mode"],
-            nlohmann::json::parse(
-                R"({"type":"string","enum":["wait","stream"],"description":"How to wait","default":"wait"})"));
-  EXPECT_EQ(members["kill_grace_ms"]["maximum"], 60000);
+  EXPECT_EQ(members["mode"], nlohmann::json::parse(R"({"anyOf":[{"type":"string","enum":["wait","stream"]},
+                {"type":"null"}],"description":"How to wait","default":"wait"})"));
+  const auto value_of = [&](const char* name) { return members[name]["anyOf"][0]; };
+  EXPECT_EQ(value_of("kill_grace_ms")["maximum"], 60000);
   EXPECT_EQ(members["kill_grace_ms"]["default"], 2000);
-  EXPECT_EQ(members["tty"]["properties"]["rows"]["maximum"], 65535);
-  EXPECT_EQ(members["argv"]["maxItems"], 3);
-  EXPECT_EQ(members["argv"]["items"]["type"], "string");
+  EXPECT_EQ(value_of("tty")["properties"]["rows"]["anyOf"][0]["maximum"], 65535);
+  EXPECT_EQ(value_of("argv")["maxItems"], 3);
+  EXPECT_EQ(value_of("argv")["items"]["type"], "string");
   EXPECT_EQ(members["secret_env"]["writeOnly"], true);
-  EXPECT_EQ(members["env"]["additionalProperties"]["type"], nlohmann::json::array({"string", "null"}));
-  EXPECT_EQ(members["offset"]["maximum"], ~std::uint64_t{0});
+  EXPECT_EQ(value_of("env")["additionalProperties"]["type"], nlohmann::json::array({"string", "null"}));
+  EXPECT_EQ(value_of("offset")["maximum"], ~std::uint64_t{0});
+  EXPECT_EQ(members["id"]["type"], "string") << "what is required may not be null";
+  EXPECT_EQ(members["idle"]["anyOf"].size(), 2U) << "null is said once";
   EXPECT_EQ(members["idle"]["anyOf"][1]["type"], "null");
   EXPECT_EQ(members["extra"], nlohmann::json::parse(R"({"description":"Anything","default":null})"));
 }
