@@ -154,7 +154,8 @@ def test_a_stop_tells_everybody_and_leaves_nothing(agent):
             agent.stream("GET", "/v1/commands/b/output?follow=true") as follower:
         events = stream.events()
         assert [next(events)["type"], bytes_of(next(events))] == ["started", b"s\n"]
-        until(lambda: agent.request("GET", "/v1/commands/w").status == 200)
+        until(lambda: (shown := agent.request("GET", "/v1/commands/w")).status == 200
+              and shown.json()["output"]["bytes"]["stdout"] == 2)
         assert agent.terminate() == 0
         assert list(events)[-1]["cause"] == "shutdown"
         assert list(follower.events())[-1]["cause"] == "shutdown"

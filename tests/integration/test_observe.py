@@ -145,10 +145,19 @@ def test_activity_tells_use_and_looking_is_no_use(agent):
     assert agent.request("GET", "/v1/activity").json()["last_used_at"] > idle["last_used_at"]
 
 
+def logged(agent, request_id):
+    """The access log's line about a request; it is written when the answer is over, so after the client has it."""
+    def line():
+        whole = agent.log().rpartition("\n")[0].splitlines()
+        return next((one for one in map(json.loads, whole) if one.get("request_id") == request_id), None)
+
+    return until(line)
+
+
 def test_a_trace_is_answered_logged_and_given_to_the_command(agent):
     answer = agent.request("POST", "/v1/commands", json={"command": "echo $TRACEPARENT"}, headers={"traceparent": TRACE})
     assert answer.json()["stdout"] == TRACE + "\n" and answer.headers["traceresponse"] == TRACE
-    assert TRACE in agent.log()
+    assert logged(agent, answer.headers["X-Request-Id"])["traceparent"] == TRACE
     with agent.ws("/v1/connect", headers={"traceparent": TRACE}) as ws:
         ws.send({"type": "start", "channel": 1, "session": "default", "command": "echo $TRACEPARENT"})
         assert ws.until("exit")[1]["data"] == TRACE + "\n"
@@ -159,4 +168,4 @@ def test_a_trace_that_cannot_be_is_dropped(agent, bad):
     answer = agent.request("POST", "/v1/commands", json={"command": "echo ${TRACEPARENT-none}"},
                            headers={"traceparent": bad})
     assert answer.json()["stdout"] == "none\n" and answer.headers["traceresponse"] is None
-    assert not [line for line in agent.log().splitlines() if json.loads(line).get("traceparent")]
+    assert logged(agent, answer.headers["X-Request-Id"])["traceparent"] == ""
