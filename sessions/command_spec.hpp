@@ -1,10 +1,13 @@
 #pragma once
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sessions/output_log.hpp"
@@ -25,6 +28,9 @@ struct ResourceLimits {
   std::optional<std::uint64_t> file_size_bytes = {};  ///< RLIMIT_FSIZE
   [[nodiscard]] bool operator==(const ResourceLimits&) const = default;
 };
+
+/// Those that setrlimit(2) enforces; `open_files` is the soft limit of a command that names none.
+[[nodiscard]] std::vector<std::pair<int, rlimit>> kernel_limits(const ResourceLimits& limits, rlim_t open_files);
 
 /// What a client asks for when it starts a command.
 struct CommandSpec {
