@@ -13,6 +13,8 @@ mkdir -p "$cache"
 
 # From crates.io, as Debian has no package of it; the tests talk to skiffd with it as a person would.
 websocat_version=1.14.1
+# From npm, whose package `node` holds the program: Debian's is too old to run TypeScript as it stands.
+node_version=22.23.3
 
 # schemathesis and openapi-spec-validator in an environment of their own; another list of versions makes another one.
 openapi_tools=$cache/openapi-tools-$(sha256sum .ci/openapi-tools.txt | cut -c1-12)

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-const usage = "run COMMAND | stream COMMAND | put LOCAL REMOTE | get REMOTE LOCAL | edit REMOTE OLD NEW | grep PATTERN [FOLDER] | shell"
+const usage = `usage: skiff run COMMAND | stream COMMAND | put LOCAL REMOTE | get REMOTE LOCAL |
+                    edit REMOTE OLD NEW | grep PATTERN [FOLDER] | shell`
 
 // object is one of JSON: a result, or an event of a stream.
 type object map[string]any
@@ -45,8 +46,7 @@ var errRefused = errors.New("refused") // with what the agent answered: a senten
 
 type skiff struct{ url, token, base string }
 
-// with %2F even ../x arrives as it is
-func (s skiff) file(path string) string { return s.base + "/files/" + url.PathEscape(path) }
+func (s skiff) file(path string) string { return s.base + "/files/" + url.PathEscape(path) } // %2F: even ../x arrives
 
 // open makes a request: the answer, whose body has not been read yet.
 func (s skiff) open(method, path string, body io.Reader) (*http.Response, error) {
@@ -81,9 +81,7 @@ func (s skiff) stream(fields object, handle func(object)) object {
 			method, path, body = "GET", fmt.Sprintf("%s/%s/output?follow=true&lossless=true&from=%d", path, id, next), nil
 		}
 		answer, err := s.open(method, path, body)
-		if errors.Is(err, errRefused) {
-			must(0, err)
-		} else if err == nil {
+		if err == nil {
 			exit := each(answer, func(event object) {
 				failures = 0
 				if event["next"] != nil || next < 0 {
@@ -94,6 +92,8 @@ func (s skiff) stream(fields object, handle func(object)) object {
 			if exit["type"] == "exit" {
 				return exit
 			}
+		} else if errors.Is(err, errRefused) {
+			must(0, err)
 		}
 		time.Sleep(50 * time.Millisecond << failures)
 	}
@@ -104,11 +104,11 @@ func (s skiff) stream(fields object, handle func(object)) object {
 func (s skiff) terminal() object {
 	rows, cols := 24, 80
 	_, _ = fmt.Sscan(stty("size"), &rows, &cols)
-	tty := object{"rows": rows, "cols": cols}
-	shell := object{"command": "exec $SHELL -i", "tty": tty, "stdin_open": true, "on_disconnect": "kill"}
+	shell := object{"command": "exec sh -i", "tty": object{"rows": rows, "cols": cols}, "stdin_open": true, "on_disconnect": "kill"}
 	if before := stty("-g"); before != "" { // else it isn't a terminal
 		restore = func() { stty(before) }
 		stty("raw", "-echo")
+		shell["command"] = "exec $SHELL -i" // its editor of lines may lose what is piped in before it begins
 	}
 	defer restore()
 	return s.stream(shell, func(event object) {

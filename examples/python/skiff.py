@@ -121,7 +121,8 @@ def terminal(client):
             client.open("POST", f"{command}/stdin", b"\x04")  # Ctrl-D
 
     try:
-        for event in client.stream("exec $SHELL -i", id=command.split("/")[-1], tty=size(), stdin_open=True, on_disconnect="kill"):
+        shell = "exec $SHELL -i" if before else "exec sh -i"  # an editor of lines may lose what is typed before it begins
+        for event in client.stream(shell, id=command.split("/")[-1], tty=size(), stdin_open=True, on_disconnect="kill"):
             if event["type"] == "started":
                 threading.Thread(target=pass_on, daemon=True).start()
                 if before:

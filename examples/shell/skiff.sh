@@ -104,7 +104,7 @@ grep() {
 }
 
 shell() {
-  local before='' rows=24 cols=80 socket
+  local rows=24 cols=80 socket
   if before=$(stty -g 2>/dev/null); then
     read -r rows cols < <(stty size)
     trap 'stty "$before"' EXIT
@@ -112,7 +112,7 @@ shell() {
   fi
   socket="ws${url#http}/v1/shell?cols=$cols&rows=$rows"
   if [ -n "$before" ]; then
-    websocat -b "$socket" -H "Authorization: Bearer ${SKIFF_TOKEN-}" || fail "no terminal at $url"
+    websocat -bE "$socket" -H "Authorization: Bearer ${SKIFF_TOKEN-}" || fail "no terminal at $url"
   else # at the end of what is typed Ctrl-D
     { cat && printf '\004'; } | websocat -bn "$socket" -H "Authorization: Bearer ${SKIFF_TOKEN-}" || fail "no terminal at $url"
   fi

@@ -171,7 +171,7 @@ async function main([what, ...given]: string[]): Promise<number> {
     return status(result);
   } else if (what === "stream" && given.length === 1) {
     for await (const event of client.stream(given[0])) {
-      if (event.type === "started") process.on("SIGINT", () => client.signal(event.id, "SIGINT").catch(fail)); // it is the command's
+      if (event.type === "started") process.on("SIGINT", () => client.signal(event.id, "SIGINT").catch(fail)); // Ctrl-C
       else if (event.type === "output") process[event.stream].write(bytesOf(event.data, event.data_base64));
       else if (event.type === "gap") process.stderr.write(`skiff: ${event.to - event.from} bytes were dropped\n`);
       else if (event.type === "exit") return status(event);

@@ -1,11 +1,9 @@
 """The quick start of the README, line by line as a newcomer pastes it."""
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 
-import pytest
+import tools
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 
@@ -15,18 +13,10 @@ def quick_start():
     return re.search(r"<!-- quick start.*?```sh\n(.*?)```", text, re.S).group(1).splitlines()
 
 
-def websocat():
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "skiff"
-    found = shutil.which("websocat") or next((str(path) for path in cache.glob("websocat-*/bin/websocat")), None)
-    return found
-
-
 def test_every_line_of_the_quick_start_prints_what_it_says(agent, tmp_path):
     lines = quick_start()
     assert lines[0].startswith("export URL=") and len(lines) > 10
-    program = websocat()
-    if program is None:
-        pytest.fail("websocat is not installed: run .ci/setup --tests")
+    program = tools.websocat()
     prelude = [f"export URL={agent.url} TOKEN={agent.token}", f'PATH="$PATH:{pathlib.Path(program).parent}"', lines[1]]
     for line in lines[2:]:
         command, _, expected = line.partition("# prints ")
