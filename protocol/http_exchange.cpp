@@ -256,17 +256,14 @@ Error cut_file() {
 }  // namespace
 
 Task<Result<>> HttpExchange::send_file(BlockingPool& disk, int file, std::uint64_t offset, std::uint64_t length) {
-  if (phase_ != Phase::body || !counted_) {
+  if (phase_ != Phase::body || !(counted_ || bodiless_)) {
     co_return std::unexpected{misuse("a file outside of a streamed response with a length")};
   }
-  if (length > body_bytes_left_) co_return std::unexpected{misuse("more bytes than the response's length")};
   if (!head_.empty()) {
     if (auto sent = co_await send_head(); !sent) co_return sent;
   }
-  if (bodiless_) {
-    body_bytes_left_ -= length;
-    co_return Result<>{};
-  }
+  if (bodiless_) co_return Result<>{};
+  if (length > body_bytes_left_) co_return std::unexpected{misuse("more bytes than the response's length")};
   if (is_tls()) co_return co_await copy_file(disk, file, offset, length);
   co_return co_await splice_file(disk, file, offset, length);
 }

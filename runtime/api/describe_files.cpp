@@ -15,8 +15,9 @@ SchemaRef bytes() {
   return {.name = {}, .json = R"({"type":"string","format":"binary"})"};
 }
 
-SchemaRef text() {
-  return {.name = {}, .json = R"({"type":"string"})"};
+/// Of one line.
+SchemaRef record() {
+  return {.name = {}, .json = R"({"type":"object"})"};
 }
 
 const std::string kEntry =
@@ -46,9 +47,9 @@ void answers_entry(ApiOperation& operation, bool may_create) {
   may_fail(operation, {412});
 }
 
-void answers_stream(ApiOperation& operation, const char* type, std::string what) {
+void answers_stream(ApiOperation& operation, const char* type, SchemaRef schema, std::string what) {
   operation.responses.push_back(
-      {.status = 200, .description = std::move(what), .bodies = {{type, text()}}, .headers = {}});
+      {.status = 200, .description = std::move(what), .bodies = {{type, std::move(schema)}}, .headers = {}});
   may_meet_anything(operation);
 }
 
@@ -136,16 +137,16 @@ void describe_batch(ApiOperation& operation) {
 }
 
 void describe_glob(ApiOperation& operation) {
-  answers_stream(operation, "application/x-ndjson", "{path, type} a line, and at the end a summary");
+  answers_stream(operation, "application/x-ndjson", record(), "{path, type} a line, and at the end a summary");
 }
 
 void describe_grep(ApiOperation& operation) {
-  answers_stream(operation, "application/x-ndjson",
+  answers_stream(operation, "application/x-ndjson", record(),
                  "{path, line_number, column, text, before?, after?} a line, and at the end a summary");
 }
 
 void describe_read_archive(ApiOperation& operation) {
-  answers_stream(operation, "application/x-tar", "A tar archive");
+  answers_stream(operation, "application/x-tar", bytes(), "A tar archive");
   operation.responses.back().bodies.push_back({"application/gzip", bytes()});
   operation.responses.back().bodies.push_back({"application/zstd", bytes()});
 }
@@ -163,7 +164,8 @@ void describe_write_archive(ApiOperation& operation) {
 }
 
 void describe_watch(ApiOperation& operation) {
-  answers_stream(operation, "text/event-stream", "{type, path, from?, cursor} an event");
+  answers_stream(operation, "text/event-stream", {.name = {}, .json = R"({"type":"string"})"},
+                 "{type, path, from?, cursor} an event");
 }
 
 }  // namespace skiff::runtime::api

@@ -18,7 +18,7 @@ EXAMPLES = 10
 REFUSED = ["2xx", "401", "403", "404", "409", "410", "422", "429"]
 NOT_FOR_A_SCHEMA = ["createSession", "putSession", "waitFor", "initialise"]
 # Nor does a schema know what paths and patterns are good for, or what is there.
-OF_FILES = ["412", "413", "416", "400"]
+OF_FILES = ["400", "412", "413", "415", "416"]
 
 
 def configuration(found):
