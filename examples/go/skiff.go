@@ -75,7 +75,7 @@ func each(answer *http.Response, handle func(object)) (last object) {
 func (s skiff) stream(fields object, handle func(object)) object {
 	id, next := fmt.Sprintf("c-%x-%x", time.Now().UnixNano(), os.Getpid()), -1
 	fields["id"], fields["mode"] = id, "stream"
-	for failures := 0; failures < 10; failures++ {
+	for failures := 0; failures < 8; failures++ {
 		method, path, body := "POST", s.base+"/commands", fields.json()
 		if next >= 0 {
 			method, path, body = "GET", fmt.Sprintf("%s/%s/output?follow=true&lossless=true&from=%d", path, id, next), nil

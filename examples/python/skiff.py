@@ -79,7 +79,7 @@ class Skiff:
                 raise ConnectionError("the stream ended before the command did")
             except (OSError, http.client.HTTPException, json.JSONDecodeError):  # the last: a line that was cut
                 failures += 1
-                if failures > 10:
+                if failures > 8:
                     raise
                 time.sleep(0.05 * 2 ** (failures - 1))
 

@@ -55,12 +55,11 @@ stream() {
   id=c-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
   start=$(jq -n --arg command "$1" --arg id "$id" '{$id, $command, mode: "stream"}')
   trap 'call "$session/commands/$id/signal" --json "{\"signal\":\"SIGINT\"}"' INT # Ctrl-C is the command's
-  for ((failures = 0; failures < 10; failures++)); do
+  for ((failures = 0; failures < 8; failures++)); do
     while read -r kind number data; do
       next=${next:-0} failures=0
       case $kind in
-        stdout) base64 -d <<<"$data" && next=$number ;;
-        stderr) base64 -d <<<"$data" >&2 && next=$number ;;
+        stdout | stderr) show "$kind" "$data" || exit 125; next=$number ;;
         gap) printf 'skiff: %s bytes were dropped\n' "$number" >&2 ;;
         exit) return "$number" ;;
         refused) fail "$(base64 -d <<<"$data")" ;;
@@ -71,8 +70,16 @@ stream() {
   fail "the connection to $url was cut again and again"
 }
 
+# A terminal's Ctrl-C goes to all that runs there: what has been taken must be shown, and the connection stay.
+show() (
+  trap '' INT
+  [ "$1" = stdout ] || exec >&2
+  exec base64 -d <<<"$2"
+)
+
 # One connection's events as lines that the shell can read: a last one that was cut is none.
 events() {
+  trap '' INT
   local -a request=("$session/commands" --json "$start")
   [ -z "$next" ] || request=("$session/commands/$id/output?follow=true&lossless=true&from=$next")
   call "${request[@]}" | jq --unbuffered -r "$words"'
@@ -99,8 +106,9 @@ edit() {
 }
 
 grep() {
-  ask -G "$session/files:grep" --data-urlencode "pattern=$1" ${2+--data-urlencode "path=$2"} |
-    jq -er 'select(.line_number) | "\(.path):\(.line_number):\(.text // (.text_base64 | @base64d))"' || return 1
+  local answer
+  answer=$(ask -G "$session/files:grep" --data-urlencode "pattern=$1" ${2+--data-urlencode "path=$2"}) || exit
+  jq -r 'select(.line_number) | "\(.path):\(.line_number):\(.text // (.text_base64 | @base64d))"' <<<"$answer" | command grep ''
 }
 
 shell() {

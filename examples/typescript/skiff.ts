@@ -85,7 +85,7 @@ class Skiff {
         }
         throw new Error("the stream ended before the command did");
       } catch (error) {
-        if (error instanceof Refused || failures >= 9) throw error;
+        if (error instanceof Refused || failures >= 8) throw error;
       }
       await sleep(50 * 2 ** failures++);
     }
