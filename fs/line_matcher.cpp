@@ -234,7 +234,7 @@ std::optional<LineMatcher::Match> LineMatcher::find(std::string_view text, std::
   if (!literal_) return search(text, from);
   if (!expression_) {
     const std::size_t at = literal_->find(text, from);
-    if (at == Literal::npos) return std::nullopt;
+    if (at == Literal::kNowhere) return std::nullopt;
     return Match{at, at + literal_->size()};
   }
   while (from < text.size()) {
@@ -242,7 +242,7 @@ std::optional<LineMatcher::Match> LineMatcher::find(std::string_view text, std::
     if (tried_ > 256 && passed_ / tried_ < 128) return search(text, from);
     const std::size_t at = literal_->find(text, from);
     passed_ += std::min(at, text.size()) - from;
-    if (at == Literal::npos) return std::nullopt;
+    if (at == Literal::kNowhere) return std::nullopt;
     ++tried_;
     const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
     const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;

@@ -50,7 +50,7 @@ bool Literal::stands_at(const char* place) const noexcept {
 }
 
 std::size_t Literal::find(std::string_view bytes, std::size_t from) const noexcept {
-  if (bytes.size() < text_.size() || from > bytes.size() - text_.size()) return npos;
+  if (bytes.size() < text_.size() || from > bytes.size() - text_.size()) return kNowhere;
   const char* const begin = bytes.data();
   const std::size_t places = bytes.size() - text_.size() + 1;  // where it may stand
   std::size_t at = from;
@@ -80,7 +80,7 @@ std::size_t Literal::find(std::string_view bytes, std::size_t from) const noexce
       return at;
     }
   }
-  return npos;
+  return kNowhere;
 }
 
 }  // namespace skiff::fs

@@ -10,12 +10,12 @@ namespace skiff::fs {
 /// Finds one string in many bytes: looks for its two rarest bytes sixteen places at a time, then compares the rest.
 class Literal {
  public:
-  static constexpr std::size_t npos = std::string_view::npos;
+  static constexpr std::size_t kNowhere = std::string_view::npos;
 
   /// `text` is not empty. With `ignore_case` ASCII letters stand for both their cases.
   explicit Literal(std::string_view text, bool ignore_case = false);
 
-  /// The first place at or after `from` where it stands, or npos.
+  /// The first place at or after `from` where it stands, or kNowhere.
   [[nodiscard]] std::size_t find(std::string_view bytes, std::size_t from = 0) const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
 

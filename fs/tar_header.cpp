@@ -7,7 +7,7 @@ namespace skiff::fs {
 std::uint32_t tar_sum(std::span<const char> block) noexcept {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < kTarBlock; ++i) {
-    const bool own = i >= tar_field::sum.at && i < tar_field::sum.at + tar_field::sum.size;
+    const bool own = i >= tar_field::kSum.at && i < tar_field::kSum.at + tar_field::kSum.size;
     sum += own ? ' ' : static_cast<unsigned char>(block[i]);
   }
   return sum;

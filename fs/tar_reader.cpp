@@ -160,13 +160,13 @@ Result<std::optional<TarEntry>> TarReader::next() {
       if (has_extended) return malformed("an extended header stands before no member");
       return std::nullopt;
     }
-    if (tar_number(block, tar_field::sum) != std::int64_t{tar_sum(block)}) {
+    if (tar_number(block, tar_field::kSum) != std::int64_t{tar_sum(block)}) {
       return malformed("a header has a wrong checksum: the bytes are damaged, or no tar archive");
     }
-    const char type = block[tar_field::type.at];
+    const char type = block[tar_field::kType.at];
     if (type != 'x' && type != 'g' && type != 'L' && type != 'K') return entry_of(block, extended);
 
-    const auto size = tar_number(block, tar_field::size);
+    const auto size = tar_number(block, tar_field::kSize);
     if (!size || *size < 0) return malformed("an extended header has no valid size");
     auto text = read_extra(static_cast<std::uint64_t>(*size));
     if (!text) return std::unexpected{text.error()};
@@ -189,13 +189,13 @@ Result<std::optional<TarEntry>> TarReader::next() {
 
 Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block, const Extended& extended) {
   TarEntry entry;
-  entry.path = tar_text(block, tar_field::name);
+  entry.path = tar_text(block, tar_field::kName);
   // GNU's own format has other things where ustar has the front of the name.
-  const bool is_ustar = tar_text(block, {tar_field::magic.at, 6}) == "ustar";
-  if (const auto prefix = tar_text(block, tar_field::prefix); is_ustar && !prefix.empty()) {
+  const bool is_ustar = tar_text(block, {tar_field::kMagic.at, 6}) == "ustar";
+  if (const auto prefix = tar_text(block, tar_field::kPrefix); is_ustar && !prefix.empty()) {
     entry.path = std::string{prefix} + '/' + entry.path;
   }
-  entry.target = tar_text(block, tar_field::link);
+  entry.target = tar_text(block, tar_field::kLink);
   if (extended.path) entry.path = *extended.path;
   if (extended.target) entry.target = *extended.target;
   if (entry.path.empty()) return malformed("a member has no name");
@@ -203,9 +203,9 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
     return fail(Errc::name_too_long, "a path in the archive is longer than 4095 bytes");
   }
 
-  const auto mode = tar_number(block, tar_field::mode), uid = tar_number(block, tar_field::uid),
-             gid = tar_number(block, tar_field::gid), time = tar_number(block, tar_field::time);
-  const auto stated = tar_number(block, tar_field::size);
+  const auto mode = tar_number(block, tar_field::kMode), uid = tar_number(block, tar_field::kUid),
+             gid = tar_number(block, tar_field::kGid), time = tar_number(block, tar_field::kTime);
+  const auto stated = tar_number(block, tar_field::kSize);
   const auto is_id = [](const std::optional<std::int64_t>& id) { return id && *id >= 0 && *id <= 0xFFFFFFFFLL; };
   if (!mode || !is_id(uid) || !is_id(gid) || !time || !is_time(*time) || !stated || *stated < 0) {
     return malformed("the header of \"" + entry.path + "\" is damaged");
@@ -220,7 +220,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
   constexpr std::uint64_t most = std::uint64_t{1} << 62U;
   if (size > most) return malformed("the size of \"" + entry.path + "\" is out of range");
 
-  switch (const char type = block[tar_field::type.at]; type) {
+  switch (const char type = block[tar_field::kType.at]; type) {
     case '0':
     case '\0':
     case '7':

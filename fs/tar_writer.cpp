@@ -60,21 +60,21 @@ void put(Block& block, TarField field, std::string_view text) {
 
 Block header(char type, std::string_view name, std::uint64_t size) {
   Block block{};
-  put(block, tar_field::name, name);
-  (void)put_tar_number(block, tar_field::mode, 0644);
-  (void)put_tar_number(block, tar_field::uid, 0);
-  (void)put_tar_number(block, tar_field::gid, 0);
-  (void)put_tar_number(block, tar_field::size, size);
-  (void)put_tar_number(block, tar_field::time, 0);
-  block[tar_field::type.at] = type;
-  put(block, tar_field::magic, std::string_view{"ustar\00000", 8});
+  put(block, tar_field::kName, name);
+  (void)put_tar_number(block, tar_field::kMode, 0644);
+  (void)put_tar_number(block, tar_field::kUid, 0);
+  (void)put_tar_number(block, tar_field::kGid, 0);
+  (void)put_tar_number(block, tar_field::kSize, size);
+  (void)put_tar_number(block, tar_field::kTime, 0);
+  block[tar_field::kType.at] = type;
+  put(block, tar_field::kMagic, std::string_view{"ustar\00000", 8});
   return block;
 }
 
 void seal(Block& block) {
-  constexpr TarField digits{tar_field::sum.at, 7};
+  constexpr TarField digits{tar_field::kSum.at, 7};
   (void)put_tar_number(block, digits, tar_sum(block));
-  block[tar_field::sum.at + 7] = ' ';
+  block[tar_field::kSum.at + 7] = ' ';
 }
 
 }  // namespace
@@ -95,17 +95,17 @@ Result<> TarWriter::begin(const TarEntry& entry) {
       add_record(records, key, std::to_string(value));
     }
   };
-  if (path.size() > tar_field::name.size) add_record(records, "path", path);
-  if (entry.target.size() > tar_field::link.size) add_record(records, "linkpath", entry.target);
-  put(block, tar_field::link, entry.target);
-  (void)put_tar_number(block, tar_field::mode, entry.mode & 07777U);
-  number(tar_field::uid, "uid", entry.uid);
-  number(tar_field::gid, "gid", entry.gid);
-  number(tar_field::size, "size", size);
+  if (path.size() > tar_field::kName.size) add_record(records, "path", path);
+  if (entry.target.size() > tar_field::kLink.size) add_record(records, "linkpath", entry.target);
+  put(block, tar_field::kLink, entry.target);
+  (void)put_tar_number(block, tar_field::kMode, entry.mode & 07777U);
+  number(tar_field::kUid, "uid", entry.uid);
+  number(tar_field::kGid, "gid", entry.gid);
+  number(tar_field::kSize, "size", size);
   if (entry.seconds < 0 || entry.nanoseconds > 0 ||
-      !put_tar_number(block, tar_field::time, static_cast<std::uint64_t>(entry.seconds))) {
-    (void)put_tar_number(block, tar_field::time, 0);
-    if (entry.seconds > 0) (void)put_tar_number(block, tar_field::time, static_cast<std::uint64_t>(entry.seconds));
+      !put_tar_number(block, tar_field::kTime, static_cast<std::uint64_t>(entry.seconds))) {
+    (void)put_tar_number(block, tar_field::kTime, 0);
+    if (entry.seconds > 0) (void)put_tar_number(block, tar_field::kTime, static_cast<std::uint64_t>(entry.seconds));
     add_record(records, "mtime", time_text(entry.seconds, entry.nanoseconds));
   }
   seal(block);

@@ -285,7 +285,7 @@ struct Codec<T> {
   static void describe(const Rule&, std::string& out) {
     const T initial{};
     describe_object(&initial, kFieldInfos<T>, out);
-    if constexpr (requires { T::json_rule; }) (out += ',') += T::json_rule;
+    if constexpr (requires { T::kJsonRule; }) (out += ',') += T::kJsonRule;
   }
 };
 

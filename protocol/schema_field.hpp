@@ -24,7 +24,7 @@
 /// std::string, std::chrono::milliseconds, enums with `EnumNames`, std::optional (also of optional: absent, null,
 /// value), std::vector, std::map<std::string, std::string or std::optional<std::string>> (null value), nlohmann::json,
 /// and structs with fields. A member `Result<> validate() const` is called last, for what concerns several fields; a
-/// `static constexpr std::string_view json_rule` says the same as members of the JSON Schema.
+/// `static constexpr std::string_view kJsonRule` says the same as members of the JSON Schema.
 namespace skiff::protocol {
 
 /// What a text may hold beside being UTF-8.

@@ -42,7 +42,7 @@ struct InitRequest {
             {.minimum = 1, .maximum = kLongestTime}),
       field("setup", &InitRequest::setup, "Run this, and answer with its result when it has ended"),
   };
-  static constexpr std::string_view json_rule =
+  static constexpr std::string_view kJsonRule =
       R"("allOf":[{"properties":{"token_sha256":{"items":{"pattern":"^[0-9A-Fa-f]{64}$"}}}}])";
 };
 

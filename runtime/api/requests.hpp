@@ -101,7 +101,7 @@ struct CommandRequest {
       field("limits", &CommandRequest::limits, "Bounds for what it may use", {.optional = true}),
   };
 
-  static constexpr std::string_view json_rule = R"("allOf":[{"oneOf":[
+  static constexpr std::string_view kJsonRule = R"("allOf":[{"oneOf":[
     {"required":["command"],"properties":{"command":{"type":"string"},"argv":{"type":"null"}}},
     {"required":["argv"],"properties":{"argv":{"type":"array","minItems":1,"prefixItems":[{"minLength":1}]},"command":{"type":"null"}}}]},
     {"anyOf":[{"properties":{"stdin":{"type":"null"}}},{"properties":{"stdin_base64":{"type":"null"}}}]},
@@ -221,7 +221,7 @@ struct SignalRequest {
       field("escalate_to", &SignalRequest::escalate_to, "The signal that ends it then; default KILL",
             {.min_length = 1, .max_length = 16}),
   };
-  static constexpr std::string_view json_rule = R"("allOf":[{"properties":{
+  static constexpr std::string_view kJsonRule = R"("allOf":[{"properties":{
     "signal":{"pattern":"^(0*([1-9]|[1-5][0-9]|6[0-4])|(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR1|SEGV|USR2|PIPE|ALRM|TERM|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|POLL|PWR|SYS))$"},
     "escalate_to":{"pattern":"^(0*([1-9]|[1-5][0-9]|6[0-4])|(SIG)?(HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|KILL|USR1|SEGV|USR2|PIPE|ALRM|TERM|STKFLT|CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|XCPU|XFSZ|VTALRM|PROF|WINCH|POLL|PWR|SYS))$"}}}])";
 };

@@ -31,7 +31,7 @@ struct WaitCondition {
             {.min_length = 1, .text = Text::no_nul}),
       field("output", &WaitCondition::output, "Until a command has printed this"),
   };
-  static constexpr std::string_view json_rule = R"("oneOf":[
+  static constexpr std::string_view kJsonRule = R"("oneOf":[
     {"required":["command"],"properties":{"command":{"type":"string"},"port":{"type":"null"},"path":{"type":"null"},"output":{"type":"null"}}},
     {"required":["port"],"properties":{"port":{"type":"integer"},"command":{"type":"null"},"path":{"type":"null"},"output":{"type":"null"}}},
     {"required":["path"],"properties":{"path":{"type":"string"},"command":{"type":"null"},"port":{"type":"null"},"output":{"type":"null"}}},

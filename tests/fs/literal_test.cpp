@@ -11,14 +11,14 @@ TEST(Literal, FindsTheFirstPlace) {
   const std::string text = "the quick brown fox jumps over the lazy dog, and the quick one wins";
   EXPECT_EQ(Literal{"quick"}.find(text), 4U);
   EXPECT_EQ(Literal{"quick"}.find(text, 5), text.rfind("quick"));
-  EXPECT_EQ(Literal{"quicker"}.find(text), Literal::npos);
+  EXPECT_EQ(Literal{"quicker"}.find(text), Literal::kNowhere);
   EXPECT_EQ(Literal{"t"}.find(text), 0U);
   EXPECT_EQ(Literal{"wins"}.find(text), text.size() - 4);
-  EXPECT_EQ(Literal{"QUICK"}.find(text), Literal::npos);
+  EXPECT_EQ(Literal{"QUICK"}.find(text), Literal::kNowhere);
   EXPECT_EQ(Literal("QuIcK", true).find(text), 4U);
-  EXPECT_EQ(Literal{"a"}.find(""), Literal::npos);
-  EXPECT_EQ(Literal{"ab"}.find("ab", 1), Literal::npos);
-  EXPECT_EQ(Literal{"ab"}.find("ab", 9), Literal::npos);
+  EXPECT_EQ(Literal{"a"}.find(""), Literal::kNowhere);
+  EXPECT_EQ(Literal{"ab"}.find("ab", 1), Literal::kNowhere);
+  EXPECT_EQ(Literal{"ab"}.find("ab", 9), Literal::kNowhere);
 }
 
 TEST(Literal, IgnoresTheCaseOfLettersOnly) {
@@ -47,7 +47,7 @@ TEST(Literal, AgreesWithAPlainSearchOnRandomBytes) {
     }
     const std::size_t at = Literal(wanted, true).find(mixed, from);
     ASSERT_EQ(at, std::string_view{text}.find(wanted, from)) << wanted << " in " << mixed;
-    found += at == Literal::npos ? 0 : 1;
+    found += at == Literal::kNowhere ? 0 : 1;
   }
   EXPECT_GT(found, 3000);
 }

@@ -41,8 +41,8 @@ TEST(TarHeader, WritesNumbersThatFit) {
 
 TEST(TarHeader, SumsItsBytes) {
   const std::string member = test::tar_member("name");
-  EXPECT_EQ(tar_number(member, tar_field::sum), std::int64_t{tar_sum(member)});
-  EXPECT_EQ(tar_text(member, tar_field::name), "name");
+  EXPECT_EQ(tar_number(member, tar_field::kSum), std::int64_t{tar_sum(member)});
+  EXPECT_EQ(tar_text(member, tar_field::kName), "name");
   EXPECT_EQ(tar_padding(0), 0U);
   EXPECT_EQ(tar_padding(1), 511U);
   EXPECT_EQ(tar_padding(512), 0U);
