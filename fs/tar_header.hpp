@@ -22,8 +22,8 @@ struct TarField {
   std::size_t size;
 };
 namespace tar_field {
-constexpr TarField kName{0, 100}, kMode{100, 8}, kUid{108, 8}, kGid{116, 8}, kSize{124, 12}, kTime{136, 12}, kSum{148, 8},
-    kType{156, 1}, kLink{157, 100}, kMagic{257, 8}, kPrefix{345, 155};
+constexpr TarField kName{0, 100}, kMode{100, 8}, kUid{108, 8}, kGid{116, 8}, kSize{124, 12}, kTime{136, 12},
+    kSum{148, 8}, kType{156, 1}, kLink{157, 100}, kMagic{257, 8}, kPrefix{345, 155};
 }  // namespace tar_field
 
 /// The sum of a header's bytes, those of the sum itself counted as spaces.

@@ -23,7 +23,7 @@ constexpr std::uint32_t kChanges =
 
 }  // namespace
 
-Result<FileWatch> FileWatch::open(std::vector<std::string> files) {
+Result<FileWatch> FileWatch::open(const std::vector<std::string>& files) {
   UniqueFd source{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
   if (!source) return std::unexpected{system_error(errno, "watch files for changes")};
   std::vector<std::string> folders;

@@ -17,7 +17,7 @@ class FileWatch {
  public:
   /// `changed` is called from the reactor when the folders have been quiet for a moment after a change. Errors: those
   /// of inotify, where it is not offered.
-  [[nodiscard]] static Result<FileWatch> open(std::vector<std::string> files);
+  [[nodiscard]] static Result<FileWatch> open(const std::vector<std::string>& files);
 
   /// Until cancelled.
   [[nodiscard]] Task<> watch(std::function<void()> changed);

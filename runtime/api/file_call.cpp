@@ -115,7 +115,7 @@ Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, 
   std::string text;
   append_entry(text, path, entry, tag);
   if (tag) call.http.extra_headers().set("ETag", *tag);
-  co_return co_await call.json(status, std::move(text));
+  return call.json(status, std::move(text));
 }
 
 std::string http_date(fs::FileTime time) {
