@@ -1,5 +1,6 @@
 #include "fs/list.hpp"
 
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -169,10 +170,13 @@ TEST_F(ListTest, StopsAtADepthAndSaysSo) {
 }
 
 TEST_F(ListTest, GivesTheNameOfAFolderThatItMayNotLookInto) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
   std::filesystem::create_directories(root / "closed/in");
   ASSERT_EQ(::chmod((root / "closed").c_str(), 0), 0);
+  ASSERT_EQ(::chmod(root.c_str(), 0755), 0);
+  // Root may read everything: for this thread's look it is somebody else (setfsuid(2)); others are that already.
+  ::setfsuid(12345);
   EXPECT_EQ(names(".", {.depth = Depth::all}), Names{"closed"});
+  ::setfsuid(::geteuid());
   ::chmod((root / "closed").c_str(), 0700);
 }
 
