@@ -53,6 +53,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                }},
       disk{"skiff-disk", settings.disk_threads},
       search{"skiff-search", kSearchThreads},
+      watches{on, search, {}},
       supervisor{on, disk, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
       registry{supervisor,
                {.root = settings.root,
@@ -129,6 +130,7 @@ Task<> Agent::stop_asked() {
 Task<> Agent::drain() {
   draining = true;
   drain_begun.notify_all();
+  co_await watches.close();
   co_await registry.drain();
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/audit_log.hpp"
 #include "runtime/browser_guard.hpp"
 #include "runtime/credentials.hpp"
+#include "runtime/folder_watches.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/self_defence.hpp"
 #include "runtime/settings.hpp"
@@ -60,6 +61,7 @@ struct Agent {
   Activity activity;
   BlockingPool disk;
   BlockingPool search;  ///< for what may take long: searches and archives
+  FolderWatches watches;
   sessions::Supervisor supervisor;
   sessions::Registry registry;
   sessions::MemoryGuard memory_guard;

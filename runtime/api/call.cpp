@@ -18,6 +18,17 @@ Result<std::optional<std::uint64_t>> Call::query_number(std::string_view name, s
   return value;
 }
 
+Result<std::optional<std::uint64_t>> Call::last_event_id() const {
+  const auto text = http.request().headers.find("Last-Event-ID");
+  if (!text || text->empty()) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc{} || end != text->data() + text->size()) {
+    return fail(Errc::invalid_field, "Last-Event-ID must be the id of an event of this stream", "Last-Event-ID");
+  }
+  return value;
+}
+
 Result<bool> Call::query_flag(std::string_view name) const {
   const auto text = query(name);
   if (!text || *text == "false" || *text == "0") return false;

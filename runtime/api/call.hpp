@@ -46,6 +46,9 @@ struct Call {
   /// Errors: invalid_field naming the parameter.
   [[nodiscard]] Result<std::optional<std::uint64_t>> query_number(std::string_view name, std::uint64_t most) const;
   [[nodiscard]] Result<bool> query_flag(std::string_view name) const;
+  /// Last-Event-ID: where an EventSource was (WHATWG HTML 9.2.4), which is newer than what its URL says. Errors:
+  /// invalid_field.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> last_event_id() const;
 
   /// The session that the path names, or the default one. Errors: session_not_found, insufficient_scope.
   [[nodiscard]] Result<std::shared_ptr<sessions::Session>> session() const;

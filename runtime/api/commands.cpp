@@ -1,6 +1,5 @@
 #include "runtime/api/commands.hpp"
 
-#include <charconv>
 #include <csignal>
 
 #include "runtime/api/audit.hpp"
@@ -161,8 +160,7 @@ Task<Result<>> read_output(Call& call) {
   const auto until_end = asked_until_end(call);
   if (!until_end) co_return std::unexpected{until_end.error()};
   options.until_end = *until_end;
-  const auto& headers = call.http.request().headers;
-  auto form = stream_form(headers.get("Accept"), StreamForm::ndjson);
+  auto form = stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson);
   if (!form) co_return std::unexpected{form.error()};
   options.form = *form;
   if (options.form == StreamForm::octets) options.only = sessions::Stream::out;
@@ -177,15 +175,9 @@ Task<Result<>> read_output(Call& call) {
       co_return fail(Errc::invalid_field, "stream must be stdout, stderr or both", "stream");
     }
   }
-  // A browser's EventSource says where it was (WHATWG HTML 9.2.4); what it says is newer than its URL.
-  if (const auto last = headers.find("Last-Event-ID"); last && !last->empty()) {
-    std::uint64_t offset = 0;
-    const auto [end, error] = std::from_chars(last->data(), last->data() + last->size(), offset);
-    if (error != std::errc{} || end != last->data() + last->size()) {
-      co_return fail(Errc::invalid_field, "Last-Event-ID must be an offset of this log", "Last-Event-ID");
-    }
-    options.from = offset;
-  }
+  auto last = call.last_event_id();
+  if (!last) co_return std::unexpected{std::move(last.error())};
+  if (*last) options.from = **last;
   // A stream that stops by itself would be reopened by EventSource at once.
   if (options.form == StreamForm::sse && !call.query("follow")) options.follow = true;
   co_return co_await stream_log(call, *command, options);

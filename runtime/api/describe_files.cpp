@@ -164,8 +164,9 @@ void describe_write_archive(ApiOperation& operation) {
 }
 
 void describe_watch(ApiOperation& operation) {
+  operation.websocket = true;  // or an event stream, as it is asked for
   answers_stream(operation, "text/event-stream", {.name = {}, .json = R"({"type":"string"})"},
-                 "{type, path, from?, cursor} an event");
+                 "First {type: watching, cursor}, then {type, path, from?, cursor} an event");
 }
 
 }  // namespace skiff::runtime::api

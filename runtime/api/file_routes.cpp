@@ -243,7 +243,7 @@ constexpr std::array kRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:watch",
           .operation_id = "watchFiles",
-          .summary = "Changes below a folder, as they happen",
+          .summary = "Changes below a folder, as they happen: an event stream or a WebSocket",
           .tag = "files",
           .scope = Scope::read,
           .while_draining = false,

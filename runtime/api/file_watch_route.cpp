@@ -1,36 +1,36 @@
 #include "runtime/api/file_watch_route.hpp"
 
-#include <fcntl.h>
-
-#include <algorithm>
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
-
 #include "base/beside.hpp"
-#include "base/clock.hpp"
-#include "fs/watch.hpp"
 #include "protocol/json_text.hpp"
 #include "protocol/sse.hpp"
 #include "protocol/utf8.hpp"
+#include "protocol/websocket.hpp"
+#include "runtime/api/connect_socket.hpp"
 #include "runtime/api/file_call.hpp"
+#include "runtime/api/socket_messages.hpp"
+#include "runtime/api/sockets.hpp"
+#include "runtime/folder_watches.hpp"
 
 namespace skiff::runtime::api {
-namespace asio = boost::asio;
 namespace {
 
+using protocol::append_json_integer;
 using protocol::append_json_key;
 using protocol::append_json_string;
-using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
-using Timer =
-    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
+using protocol::WebSocket;
 
 /// Events that go out at once.
-constexpr std::size_t kBatch = 256;
+constexpr std::size_t kBatch = 1024;
+
+/// One event in both forms.
+struct Message {
+  std::string_view type;
+  std::string data;
+  std::uint64_t cursor;
+};
 
 std::string_view word(fs::WatchEvent::Type type) {
   switch (type) {
@@ -48,119 +48,181 @@ std::string_view word(fs::WatchEvent::Type type) {
   return "overflow";
 }
 
-void append_event(std::string& out, const fs::WatchEvent& event) {
-  std::string data{'{'};
-  const auto text = [&data](std::string_view key, std::string_view value) {
-    append_json_key(data, key);
-    append_json_string(data, protocol::to_valid_utf8(value));
-  };
-  text("type", word(event.type));
-  text("path", event.path);
-  if (event.type == fs::WatchEvent::Type::renamed) text("from", event.from);
-  append_json_key(data, "is_directory");
-  data += event.is_folder ? "true" : "false";
-  const std::string cursor = std::to_string(event.cursor);
-  append_json_key(data, "cursor");
-  data += cursor + '}';
-  protocol::append_sse(out, cursor, word(event.type), data);
+void append_text(std::string& out, std::string_view key, std::string_view value) {
+  append_json_key(out, key);
+  append_json_string(out, protocol::to_valid_utf8(value));
 }
 
-/// One client that watches one folder.
-class Watcher {
- public:
-  Watcher(Call& call, fs::Watch watch, std::uint64_t cursor)
-      : call_{call},
-        watch_{std::move(watch)},
-        cursor_{cursor},
-        ready_{call.agent.executor, ::fcntl(watch_.fd(), F_DUPFD_CLOEXEC, 0)},
-        timer_{call.agent.executor} {}
+Message message_of(const fs::WatchEvent& event) {
+  Message message{.type = word(event.type), .data = "{", .cursor = event.cursor};
+  append_text(message.data, "type", message.type);
+  append_text(message.data, "path", event.path);
+  if (event.type == fs::WatchEvent::Type::renamed) append_text(message.data, "from", event.from);
+  append_json_key(message.data, "is_directory");
+  message.data += event.is_folder ? "true" : "false";
+  append_json_key(message.data, "cursor");
+  append_json_integer(message.data, event.cursor);
+  message.data += '}';
+  return message;
+}
 
-  static Task<> watch_peer(std::shared_ptr<Watcher> self) {
-    const bool gone = co_await self->call_.http.peer_closed();
-    if (!gone) co_return;
-    self->peer_gone_ = true;
-    self->ready_.cancel();
-  }
+/// The first event: what happens from here on is seen, so that a client that has it can begin.
+Message beginning(std::uint64_t cursor) {
+  Message message{.type = "watching", .data = "{", .cursor = cursor};
+  append_text(message.data, "type", message.type);
+  append_json_key(message.data, "cursor");
+  append_json_integer(message.data, cursor);
+  message.data += '}';
+  return message;
+}
 
-  static Task<Result<>> run(std::shared_ptr<Watcher> self) {
-    auto& http = self->call_.http;
-    protocol::HttpResponse head{200, {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
-    // What happens from here on is seen: a client that has read the head can begin.
-    head.headers.set("X-Skiff-Cursor", std::to_string(self->cursor_));
-    if (auto begun = co_await http.start(std::move(head)); !begun) co_return begun;
-    while (!self->peer_gone_) {
-      auto turn = [self] { return self->watch_.drain(); };
-      auto more = co_await self->call_.agent.search.run(std::move(turn));
-      if (!more) co_return std::unexpected{std::move(more.error())};
-      if (auto sent = co_await send(self); !sent) co_return sent;
-      if (self->watch_.ended()) break;
-      if (!*more) {
-        if (auto waited = co_await wait(self); !waited) co_return waited;
-      }
-    }
-    co_return co_await http.finish();
-  }
+/// What one client is told, in either form.
+struct Reading {
+  std::shared_ptr<FolderWatch> watch;
+  std::shared_ptr<sessions::Session> session;
+  std::uint64_t cursor;
+  std::chrono::milliseconds keepalive;
+  bool peer_gone = false;
 
- private:
-  static Task<Result<>> send(std::shared_ptr<Watcher> self) {
+  /// The next events. Empty: a sign of life is due, or `over`.
+  static Task<Result<std::vector<fs::WatchEvent>>> next(std::shared_ptr<Reading> self) {
+    const auto quiet = std::chrono::steady_clock::now() + self->keepalive;
     for (;;) {
-      const auto events = self->watch_.after(self->cursor_, kBatch);
-      if (events.empty()) co_return Result<>{};
-      std::string text;
-      for (const fs::WatchEvent& event : events) append_event(text, event);
-      self->cursor_ = events.back().cursor;
-      if (auto sent = co_await self->call_.http.write(text); !sent) co_return sent;
+      auto events = co_await FolderWatch::events(self->watch, self->cursor, kBatch, quiet);
+      if (events && !events->empty()) self->cursor = events->back().cursor;
+      if (!events || !events->empty() || self->over() || std::chrono::steady_clock::now() >= quiet) co_return events;
     }
   }
-
-  /// Until there is news, a held rename is due, or it is time for a sign of life.
-  static Task<Result<>> wait(std::shared_ptr<Watcher> self) {
-    const auto quiet = std::chrono::steady_clock::now() + self->call_.agent.settings.keepalive;
-    const auto due = self->watch_.deadline();
-    self->timer_.expires_at(due ? std::min(*due, quiet) : quiet);
-    self->timer_.async_wait([weak = std::weak_ptr{self}](const boost::system::error_code& error) {
-      const auto alive = weak.lock();
-      if (!error && alive) alive->ready_.cancel();
-    });
-    co_await self->ready_.async_wait(Descriptor::wait_read, asio::as_tuple(use_task));
-    self->timer_.cancel();
-    if (std::chrono::steady_clock::now() < quiet) co_return Result<>{};
-    co_return co_await self->call_.http.write(protocol::kSseKeepalive);
-  }
-
-  Call& call_;
-  fs::Watch watch_;
-  std::uint64_t cursor_;
-  Descriptor ready_;
-  Timer timer_;
-  bool peer_gone_ = false;
+  [[nodiscard]] bool over() const { return peer_gone || watch->over() || session->closed(); }
 };
+
+Task<> await_session(std::shared_ptr<Reading> reading) {
+  co_await reading->session->closing();
+  reading->watch->wake();
+}
+
+Task<> await_peer(protocol::HttpExchange* http, std::shared_ptr<Reading> reading) {
+  const bool gone = co_await http->peer_closed();
+  if (!gone) co_return;
+  reading->peer_gone = true;
+  reading->watch->wake();
+}
+
+Task<Result<>> send_stream(protocol::HttpExchange* http, std::shared_ptr<Reading> reading) {
+  protocol::HttpResponse head{200, {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
+  head.headers.set("X-Skiff-Cursor", std::to_string(reading->cursor));
+  if (auto begun = co_await http->start(std::move(head)); !begun) co_return begun;
+  std::string text;
+  const auto append = [&text](const Message& message) {
+    protocol::append_sse(text, std::to_string(message.cursor), message.type, message.data);
+  };
+  append(beginning(reading->cursor));
+  for (;;) {
+    if (auto sent = co_await http->write(text); !sent) co_return sent;
+    auto events = co_await Reading::next(reading);
+    if (!events) co_return std::unexpected{std::move(events.error())};
+    if (events->empty() && reading->over()) break;
+    text.clear();
+    for (const fs::WatchEvent& event : *events) append(message_of(event));
+    if (events->empty()) text = protocol::kSseKeepalive;
+  }
+  co_return co_await http->finish();
+}
+
+/// Reads until the connection is over; a watch has nothing to be told but pings.
+Task<> receive(WebSocket* socket, std::shared_ptr<Reading> reading) {
+  for (;;) {
+    auto frame = co_await socket->read();
+    if (!frame) break;
+    std::uint32_t channel = 0;
+    auto message = frame->kind == WebSocket::Kind::text
+                       ? parse_client_message(frame->payload, channel)
+                       : Result<ClientMessage>{fail(Errc::invalid_request, "a watch takes no binary frames")};
+    const PingMessage* ping = message ? std::get_if<PingMessage>(&message->body) : nullptr;
+    if (ping == nullptr) {
+      co_await socket->close(1002, "a watch takes ping messages only");
+      break;
+    }
+    (void)co_await socket->send(WebSocket::Kind::text, pong(ping->data, std::nullopt));
+  }
+  reading->peer_gone = true;
+  reading->watch->wake();
+}
+
+Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Reading> reading) {
+  std::string first = beginning(reading->cursor).data;
+  auto sent = co_await socket->send(WebSocket::Kind::text, std::move(first));
+  bool failed = false;
+  while (sent) {
+    auto events = co_await Reading::next(reading);
+    failed = !events;
+    if (failed || (events->empty() && reading->over())) break;
+    for (const fs::WatchEvent& event : *events) {
+      std::string frame = message_of(event).data;
+      sent = co_await socket->send(WebSocket::Kind::text, std::move(frame));
+      if (!sent) break;
+    }
+  }
+  if (!sent || reading->peer_gone) co_return;
+  if (agent->draining) {
+    co_await socket->close(1001, "the agent is stopping");
+  } else if (reading->session->closed()) {
+    co_await socket->close(kClosedSessionDeleted, "the session was deleted");
+  } else if (failed) {
+    co_await socket->close(1011, "the folder can't be watched any more");
+  } else {
+    co_await socket->close(1000, "the folder is gone");
+  }
+}
+
+Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<FolderWatches::Reader> reader,
+                    std::shared_ptr<Reading> reading) {
+  const Agent::OpenSocket open{*agent};
+  WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent)};
+  co_await run_beside(await_session(reading),
+                      run_beside(receive(&socket, reading), send_frames(&socket, agent, reading)));
+  socket.abort();
+  (void)reader;  // until here
+}
 
 }  // namespace
 
 Task<Result<>> watch_files(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{std::move(session.error())};
   auto file = FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto recursive = call.query_flag("recursive");
   if (!recursive) co_return std::unexpected{std::move(recursive.error())};
   auto cursor = call.query_number("cursor", std::numeric_limits<std::int64_t>::max());
   if (!cursor) co_return std::unexpected{std::move(cursor.error())};
+  std::optional<Handshake> handshake;
+  if (call.http.request().headers.contains("Upgrade")) {
+    auto shaken = shake_hands(call, {kJsonProtocol});
+    if (!shaken) co_return std::unexpected{std::move(shaken.error())};
+    handshake = std::move(*shaken);
+  }
+  auto last = call.last_event_id();
+  if (!last) co_return std::unexpected{std::move(last.error())};
+  if (*last) *cursor = *last;
   const std::string path{call.query("path").value_or("")};
-  // Cursors go on growing from one watch to the next: one of an earlier connection is known to be of the past, and the
-  // first event then says that something may have been missed.
-  const auto now = std::chrono::floor<std::chrono::microseconds>(wall_now()).time_since_epoch().count();
-  fs::WatchOptions options{
-      .prefix = relative_prefix(path), .recursive = *recursive, .first_cursor = static_cast<std::uint64_t>(now)};
-  auto open = [&]() -> Result<fs::Watch> {
-    auto folder = file->tree->open_folder(path);
-    if (!folder) return std::unexpected{std::move(folder.error())};
-    return fs::Watch::open(std::move(*folder), options, {});
-  };
-  auto watch = co_await call.agent.search.run(std::move(open));
-  if (!watch) co_return std::unexpected{std::move(watch.error())};
-  const std::uint64_t from = cursor->value_or(watch->newest());
-  auto watcher = std::make_shared<Watcher>(call, std::move(*watch), from);
-  co_return co_await run_beside(Watcher::watch_peer(watcher), Watcher::run(watcher));
+  auto open = [tree = file->tree, path] { return tree->open_folder(path); };
+  auto joined = co_await call.agent.watches.join(std::move(open), relative_prefix(path), *recursive);
+  if (!joined) co_return std::unexpected{std::move(joined.error())};
+  auto reader = std::make_shared<FolderWatches::Reader>(std::move(*joined));
+  auto reading = std::make_shared<Reading>(Reading{.watch = reader->watch(),
+                                                   .session = *session,
+                                                   .cursor = cursor->value_or(reader->watch()->newest()),
+                                                   .keepalive = call.agent.settings.keepalive});
+  if (!handshake) {
+    co_return co_await run_beside(await_session(reading),
+                                  run_beside(await_peer(&call.http, reading), send_stream(&call.http, reading)));
+  }
+  handshake->headers.add("X-Skiff-Cursor", std::to_string(reading->cursor));
+  co_return co_await call.http.upgrade(std::move(handshake->headers),
+                                       [agent = &call.agent, reader, reading](protocol::Upgraded connection) {
+                                         return serve_socket(std::move(connection), agent, reader, reading);
+                                       });
 }
 
 }  // namespace skiff::runtime::api

@@ -14,37 +14,9 @@ namespace {
 
 using protocol::WebSocket;
 
-constexpr std::string_view kJsonProtocol = "skiff.v1.json";
-constexpr std::string_view kBinaryProtocol = "skiff.v1.binary";
-
-/// What the handshake came to.
-struct Handshake {
-  protocol::Headers headers;
-  SocketForm form = SocketForm::json;
-};
-
-Result<Handshake> shake_hands(const Call& call) {
-  const auto& request = call.http.request();
-  const auto lookup = [&](std::string_view wanted) {
-    std::string joined;
-    for (const auto field : request.headers) {
-      if (!protocol::same_text(field.name, wanted)) continue;
-      if (!joined.empty()) joined += ", ";
-      joined += field.value;
-    }
-    return joined;
-  };
-  auto accept = protocol::accept_websocket(request.method, lookup);
-  if (!accept) return std::unexpected{std::move(accept.error())};
-  auto offered = protocol::offered_subprotocols(lookup("sec-websocket-protocol"));
-  if (!offered) return std::unexpected{std::move(offered.error())};
-  const auto chosen = protocol::choose_subprotocol(*offered, {kJsonProtocol, kBinaryProtocol});
-  Handshake result;
-  result.headers = {{"Upgrade", "websocket"}, {"Connection", "Upgrade"}};
-  result.headers.add("Sec-WebSocket-Accept", *accept);
-  if (!chosen.empty()) result.headers.add("Sec-WebSocket-Protocol", chosen);
-  result.form = chosen == kBinaryProtocol ? SocketForm::binary : SocketForm::json;
-  return result;
+/// With skiff.v1.json for a client that offers nothing.
+SocketForm form_of(const Handshake& handshake) {
+  return handshake.subprotocol == kBinaryProtocol ? SocketForm::binary : SocketForm::json;
 }
 
 /// One command on a connection of its own: /attach, /run and /shell.
@@ -217,6 +189,32 @@ Result<SocketChannel::Options> attach_options(const Call& call) {
 
 }  // namespace
 
+Result<Handshake> shake_hands(const Call& call, std::initializer_list<std::string_view> known) {
+  const auto& request = call.http.request();
+  const auto lookup = [&](std::string_view wanted) {
+    std::string joined;
+    for (const auto field : request.headers) {
+      if (!protocol::same_text(field.name, wanted)) continue;
+      if (!joined.empty()) joined += ", ";
+      joined += field.value;
+    }
+    return joined;
+  };
+  auto accept = protocol::accept_websocket(request.method, lookup);
+  if (!accept) return std::unexpected{std::move(accept.error())};
+  auto offered = protocol::offered_subprotocols(lookup("sec-websocket-protocol"));
+  if (!offered) return std::unexpected{std::move(offered.error())};
+  const auto chosen = protocol::choose_subprotocol(*offered, known);
+  Handshake result;
+  for (const std::string_view name : known) {
+    if (name == chosen) result.subprotocol = name;
+  }
+  result.headers = {{"Upgrade", "websocket"}, {"Connection", "Upgrade"}};
+  result.headers.add("Sec-WebSocket-Accept", *accept);
+  if (!chosen.empty()) result.headers.add("Sec-WebSocket-Protocol", chosen);
+  return result;
+}
+
 Task<Result<>> attach(Call& call) {
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
@@ -224,9 +222,9 @@ Task<Result<>> attach(Call& call) {
   if (!command) co_return std::unexpected{command.error()};
   auto options = attach_options(call);
   if (!options) co_return std::unexpected{options.error()};
-  auto handshake = shake_hands(call);
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
   if (!handshake) co_return std::unexpected{handshake.error()};
-  options->form = handshake->form;
+  options->form = form_of(*handshake);
   Attachment attachment{call.agent, *session, *command, *options};
   co_return co_await upgrade(call, std::move(*handshake), std::move(attachment));
 }
@@ -250,11 +248,11 @@ Task<Result<>> run_attached(Call& call) {
   auto tty = call.query_flag("tty");
   if (!tty) co_return std::unexpected{tty.error()};
   if (*tty) request.tty = sessions::TerminalSize{};
-  auto handshake = shake_hands(call);
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
   if (!handshake) co_return std::unexpected{handshake.error()};
   auto started = start(call, **session, request);
   if (!started) co_return std::unexpected{started.error()};
-  options->form = handshake->form;
+  options->form = form_of(*handshake);
   options->lossless = true;
   options->announce = call.agent.instance;
   Attachment attachment{call.agent, *session, started->command, *options};
@@ -262,7 +260,7 @@ Task<Result<>> run_attached(Call& call) {
 }
 
 Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> session, CommandRequest request) {
-  auto handshake = shake_hands(call);
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
   if (!handshake) co_return std::unexpected{handshake.error()};
   auto started = start(call, *session, request);
   if (!started) co_return std::unexpected{started.error()};
@@ -274,12 +272,14 @@ Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> ses
 }
 
 Task<Result<>> connect(Call& call) {
-  auto handshake = shake_hands(call);
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
   if (!handshake) co_return std::unexpected{handshake.error()};
   co_return co_await call.http.upgrade(
       std::move(handshake->headers),
-      [&agent = call.agent, form = handshake->form, caller = Caller{call.identity, call.request_id, call.traceparent}](
-          protocol::Upgraded connection) { return serve_connect(std::move(connection), &agent, form, caller); });
+      [&agent = call.agent, form = form_of(*handshake),
+       caller = Caller{call.identity, call.request_id, call.traceparent}](protocol::Upgraded connection) {
+        return serve_connect(std::move(connection), &agent, form, caller);
+      });
 }
 
 }  // namespace skiff::runtime::api

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 
 #include "runtime/api/call.hpp"
 #include "runtime/api/requests.hpp"
@@ -12,6 +15,17 @@ namespace skiff::runtime::api {
 /// Close codes of our own (RFC 6455 section 7.4.2).
 inline constexpr std::uint16_t kClosedSessionDeleted = 4004;
 inline constexpr std::uint16_t kClosedTooSlow = 4008;
+
+inline constexpr std::string_view kJsonProtocol = "skiff.v1.json";
+inline constexpr std::string_view kBinaryProtocol = "skiff.v1.binary";
+
+/// What a WebSocket handshake came to.
+struct Handshake {
+  protocol::Headers headers;
+  std::string_view subprotocol;  ///< one of `known`; empty: none was offered that is
+};
+/// Errors: upgrade_required, invalid_request.
+[[nodiscard]] Result<Handshake> shake_hands(const Call& call, std::initializer_list<std::string_view> known);
 
 /// GET .../commands/{cid}/attach: one command.
 [[nodiscard]] Task<Result<>> attach(Call& call);
