@@ -205,6 +205,13 @@ std::string Tree::main_path() const {
   return path.empty() ? "/" : path;
 }
 
+bool Tree::lives() const {
+  return std::ranges::all_of(roots_, [](const RootFolder& root) {
+    const auto now = status_of(root.fd.get());
+    return now && now->st_nlink > 0;
+  });
+}
+
 bool Tree::is_read_only_root(const struct stat& status) const {
   return std::ranges::any_of(roots_, [&](const RootFolder& root) {
     return root.access == Access::read_only && same_object(root.status, status);

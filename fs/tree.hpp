@@ -56,6 +56,9 @@ class Tree {
   /// The main root's own path, without links: what relative paths begin at.
   [[nodiscard]] std::string main_path() const;
 
+  /// False once the folder of a root was removed: what is at its path now must be opened anew.
+  [[nodiscard]] bool lives() const;
+
   /// Whether this folder is a root that can only be read, which may lie inside one that can be written.
   [[nodiscard]] bool is_read_only_root(const struct stat& status) const;
 

@@ -320,7 +320,7 @@ Task<> Session::closing() {
 
 Result<std::shared_ptr<const fs::Tree>> Session::tree() {
   touch();
-  if (tree_) return tree_;
+  if (tree_ && tree_->lives()) return tree_;
   std::vector<fs::Root> extra;
   for (const ExtraRoot& one : spec_->extra_roots) {
     extra.push_back({one.path, one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only});

@@ -52,6 +52,14 @@ TEST_F(TreeTest, OpensWhatIsBelowTheRootsByRelativeAndAbsolutePath) {
   EXPECT_EQ(tree.main_path(), root.string());
 }
 
+TEST_F(TreeTest, LivesUntilOneOfItsRootsIsRemoved) {
+  EXPECT_TRUE(tree.lives());
+  stdfs::rename(library, top / "moved");
+  EXPECT_TRUE(tree.lives());
+  stdfs::remove_all(top / "moved");
+  EXPECT_FALSE(tree.lives());
+}
+
 TEST_F(TreeTest, TakesTheRealPathOfARootReachedByALinkToo) {
   stdfs::create_directory_symlink(root, top / "alias");
   put(root / "f", "x");

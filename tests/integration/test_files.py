@@ -327,6 +327,19 @@ def test_a_read_only_root_can_be_read_and_nothing_else(agent, tmp_path):
     agent.request("GET", at(str(extra) + "/f")).problem(403, "path_escapes_root")
 
 
+def test_a_root_that_was_removed_and_made_again_is_the_root_again(agent):
+    (agent.root / "r").mkdir()
+    assert agent.request("PUT", "/v1/sessions/r", json={"root": str(agent.root / "r")}).status == 201
+    files = "/v1/sessions/r/files"
+    assert agent.request("PUT", f"{files}/f", body=b"1").status == 201
+    shutil.rmtree(agent.root / "r")
+    assert agent.request("GET", f"{files}/f").problem(404, "path_not_found")
+    (agent.root / "r").mkdir()
+    assert agent.request("GET", f"{files}/f").problem(404, "path_not_found")
+    assert agent.request("PUT", f"{files}/f", body=b"2").status == 201
+    assert (agent.root / "r" / "f").read_bytes() == b"2"
+
+
 # --- searching, archives, watching ---
 
 
