@@ -83,6 +83,69 @@ def test_requests_and_streams_work_over_tls(start_agent, tmp_path):
     assert agent.ended(cid)["exit_code"] == 0
 
 
+def openssl(*arguments, **more):
+    return subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60, **more).stdout
+
+
+KEYS = {"P-256": ("EC", "ec_paramgen_curve:P-256"), "P-384": ("EC", "ec_paramgen_curve:P-384"),
+        "P-521": ("EC", "ec_paramgen_curve:P-521"), "RSA": ("RSA", "rsa_keygen_bits:2048"),
+        "RSA-PSS": ("RSA-PSS", "rsa_keygen_bits:2048"), "Ed25519": ("ED25519", None)}
+
+
+def make_key(path, kind, traditional=False):
+    algorithm, option = KEYS[kind]
+    openssl("genpkey", "-algorithm", algorithm, *(["-pkeyopt", option] if option else []), "-out", path)
+    if traditional:  # "EC PRIVATE KEY", "RSA PRIVATE KEY"
+        openssl(algorithm.lower(), "-in", path, "-out", path, *(["-traditional"] if algorithm == "RSA" else []))
+
+
+def sign(folder, key):
+    certificate = folder / "tls.crt"
+    openssl("req", "-x509", "-key", key, "-days", "1", "-subj", "/CN=server", "-addext",
+            "subjectAltName=IP:127.0.0.1", "-out", certificate)
+    return certificate
+
+
+# The static binary brings an OpenSSL with the algorithms that are named here, and no others.
+@pytest.mark.parametrize("kind,traditional", [(kind, False) for kind in KEYS] + [("P-256", True), ("RSA", True)])
+def test_every_usual_kind_of_key_serves(start_agent, tmp_path, kind, traditional):
+    key = tmp_path / "tls.key"
+    make_key(key, kind, traditional)
+    certificate = sign(tmp_path, key)
+    for version in ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3:
+        context = trusting(certificate)
+        context.minimum_version = context.maximum_version = version
+        agent = start_agent("--tls-cert", certificate, "--tls-key", key, tls=context)
+        assert agent.run("echo $0")["stdout"] == "/bin/sh\n"
+
+
+@pytest.fixture
+def tls_agent(start_agent, secret):
+    return start(start_agent, secret)
+
+
+@pytest.mark.parametrize("options", [
+    *(["-tls1_3", "-ciphersuites", suite] for suite in (
+        "TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256")),
+    *(["-tls1_2", "-cipher", cipher] for cipher in (
+        "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305")),
+    *(["-groups", group] for group in ("X25519", "P-256", "P-384", "P-521"))], ids=lambda options: options[-1])
+def test_the_usual_ciphers_and_groups_work(tls_agent, secret, options):
+    ask = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    said = openssl("s_client", "-connect", f"127.0.0.1:{tls_agent.port}", "-CAfile", secret.folder / "tls.crt",
+                   "-verify_return_error", "-ign_eof", *options, input=ask)
+    assert b"HTTP/1.1 200" in said
+
+
+def test_a_key_that_is_encrypted_is_refused_at_the_start(start_agent, tmp_path):
+    key = tmp_path / "tls.key"
+    make_key(key, "P-256")
+    certificate = sign(tmp_path, key)
+    openssl("pkcs8", "-topk8", "-in", key, "-out", tmp_path / "locked.key", "-passout", "pass:secret")
+    with pytest.raises(AssertionError, match="ended with 2"):
+        start_agent("--tls-cert", certificate, "--tls-key", tmp_path / "locked.key")
+
+
 def test_a_websocket_works_over_tls(start_agent, tmp_path):
     certificate, key = make_certificate(tmp_path / "tls")
     agent = start_agent("--tls-cert", certificate, "--tls-key", key, tls=trusting(certificate))

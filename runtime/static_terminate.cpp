@@ -1,0 +1,29 @@
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <typeinfo>
+
+/// For the fully static skiffd only: what libstdc++ does when an exception is caught by nobody, without the demangler
+/// that its own version brings along (47 KB).
+namespace __gnu_cxx {  // NOLINT(bugprone-reserved-identifier): libstdc++'s name
+
+void __verbose_terminate_handler();  // NOLINT(bugprone-reserved-identifier)
+
+void __verbose_terminate_handler() {  // NOLINT(bugprone-reserved-identifier)
+  const char* what = "no exception";
+  if (const std::exception_ptr current = std::current_exception()) {
+    what = "not a std::exception";
+    try {
+      std::rethrow_exception(current);
+    } catch (const std::exception& exception) {
+      what = exception.what();
+      std::fprintf(stderr, "skiffd: terminated: %s: ", typeid(exception).name());
+    } catch (...) {
+      std::fputs("skiffd: terminated: ", stderr);
+    }
+  }
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+}  // namespace __gnu_cxx
