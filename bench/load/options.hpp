@@ -17,7 +17,7 @@ struct Options {
   std::string form = "octet";     ///< bulk: octet, ndjson, ws-binary, ws-json
   std::string pattern = "bytes";  ///< bulk: bytes, text, lines, zero
   std::uint64_t bytes = 0;        ///< bulk, readers, download, upload: how many must come or go
-  std::string file;               ///< upload: where it is afterwards; fetch: where to keep the answer
+  std::string file;               ///< upload: where it is afterwards, PUTs: + number; fetch: where to keep the answer
   std::string expect;             ///< requests: what each answer's body must contain
   unsigned put_bytes = 0;         ///< requests: PUT so many of the pattern to the path + the connection's number
   unsigned clients = 1;           ///< requests: connections; flood, readers: streams; 1..100,000

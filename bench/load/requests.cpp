@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdio>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +46,17 @@ std::string request_of(const Options& options, unsigned number) {
   PatternBlock block(kPatternBytes);
   return put_head(options, options.path + std::to_string(number), options.put_bytes)
       .append(block.numbered(number), options.put_bytes);
+}
+
+/// What the last PUT of each connection left on the disk must be what it sent.
+void compare_files(const std::deque<Connection>& connections, const Options& options) {
+  for (unsigned i = 0; i < options.clients; ++i) {
+    std::ifstream file(options.file + std::to_string(i), std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    if (content.size() != options.put_bytes || !connections[i].request.ends_with(content)) {
+      throw Failure(options.file + std::to_string(i) + " is not what was sent");
+    }
+  }
 }
 
 }  // namespace
@@ -110,6 +123,9 @@ void run_requests(const Options& options) {
     }
   }
   ::close(epoll);
+  if (options.put_bytes > 0) {
+    compare_files(connections, options);
+  }
   const std::size_t count = latencies.size();
   if (count == 0) {
     throw Failure("not one answer in the time");
