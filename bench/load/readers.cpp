@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <deque>
 #include <fstream>
-#include <future>
 #include <string>
 #include <vector>
 
@@ -51,13 +50,14 @@ std::string ask(Socket& socket, const std::string& request) {
   return body;
 }
 
-std::string id_in(const std::string& body) {
-  constexpr std::string_view kName = "\"id\":\"";
-  const std::size_t at = body.find(kName);
+/// The value of a text member without escapes.
+std::string text_of(const std::string& body, std::string_view name) {
+  const std::string key = '"' + std::string(name) + "\":\"";
+  const std::size_t at = body.find(key);
   if (at == std::string::npos) {
-    throw Failure("an answer without an id: " + body);
+    throw Failure("an answer without " + key + ": " + body);
   }
-  return body.substr(at + kName.size(), body.find('"', at + kName.size()) - at - kName.size());
+  return body.substr(at + key.size(), body.find('"', at + key.size()) - at - key.size());
 }
 
 /// Resident memory of the server, from a file that everybody may read.
@@ -68,6 +68,11 @@ double rss_kib(unsigned pid) {
     throw Failure("no memory of the server in /proc");
   }
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+/// Else by WebSocket, as JSON.
+bool is_http(const Options& options) {
+  return options.form == "octet";
 }
 
 class Readers {
@@ -106,11 +111,9 @@ class Readers {
   }
 
  private:
-  [[nodiscard]] bool http() const { return options_.form == "octet"; }
-
   /// Returns when the server has answered: then it is a reader.
   void attach(Reader& reader) {
-    if (!http()) {
+    if (!http_) {
       std::string rest;
       open_websocket(reader.socket, options_, command_ + "/attach", "skiff.v1.json", rest);
       feed(reader, rest);
@@ -139,7 +142,7 @@ class Readers {
   }
 
   void feed(Reader& reader, std::string_view data) const {
-    if (!http()) {
+    if (!http_) {
       const auto on_data = [&](bool, std::string_view piece, bool last) {
         reader.events.feed_frame(piece, last, reader.stream);
       };
@@ -156,6 +159,7 @@ class Readers {
 
   const Options& options_;
   const std::string command_;
+  const bool http_ = is_http(options_);
   PatternBlock block_{pattern_named(options_.pattern)};
   int epoll_ = -1;
   std::deque<Reader> readers_;
@@ -166,23 +170,23 @@ class Readers {
 void run_readers(const Options& options) {
   Socket socket(options.port);
   const std::string command =
-      options.path + "/" + id_in(ask(socket, request_text(options, options.path, options.body)));
+      options.path + "/" + text_of(ask(socket, request_text(options, options.path, options.body)), "id");
   const double rss_before = rss_kib(options.pid);
   Readers readers(options, command);
   const double rss_after = rss_kib(options.pid);
-  Socket waiting(options.port);
-  auto ended = std::async(std::launch::async, [&] {  // apart from the readers, so that it is not late through them
-    const std::string result = ask(waiting, request_text(options, command + "?wait_ms=60000", ""));
-    if (result.find("\"exit_code\":0") == std::string::npos) {
-      throw Failure("the command failed: " + result);
-    }
-    return now_us();
-  });
   const double released = now_us();
   ask(socket, request_text(options, command + "/stdin?eof=true", "\n"));
   readers.read_all();
   const double all = now_us();
-  const double command_us = ended.get() - released;
+  const std::string result = ask(socket, request_text(options, command + "?wait_ms=60000", ""));
+  if (result.find("\"exit_code\":0") == std::string::npos) {
+    throw Failure("the command failed: " + result);
+  }
+  double command_us = 0;  // of a command that says it on stderr, as `writer ... timed` does
+  if (is_http(options)) {
+    const std::string said = ask(socket, request_text(options, command + "/output?stream=stderr", ""));
+    command_us = std::stod(text_of(said, "data"));
+  }
   const double bytes = static_cast<double>(options.bytes) * options.clients;
   std::printf("{\"rss_kib_each\":%.3f,\"command_ms\":%.3f,\"all_ms\":%.3f,\"mb_per_s\":%.1f}\n",
               (rss_after - rss_before) / options.clients, command_us / 1e3, (all - released) / 1e3,

@@ -121,7 +121,7 @@ def all_rows() -> list[Row]:
         rows.append(ratio("search", f"{title} in a large tree", "ms", (f"skiff.{what}", "ms"), (f"rg.{what}", "ms"),
                           "ripgrep", most=1.5))
     rows += [
-        ratio("readers", "1,000 readers of one command: its time", "ms", ("skiff.readers.1000", "command_ms"),
+        ratio("readers", "1,000 readers of one command: its own time", "ms", ("skiff.readers.1000", "command_ms"),
               ("skiff.readers.1", "command_ms"), "with 1 reader", most=1.1),
         figure("readers", "1,000 readers of one command: all together", "MB/s", ("skiff.readers.1000", "mb_per_s")),
         figure("readers", "per attached idle WebSocket, 10,000 of them", "KiB", ("skiff.sockets", "rss_kib_each"), 8),
