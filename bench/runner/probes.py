@@ -37,7 +37,7 @@ class Effort:
         return 3 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.5, 1.0, 1024 * MEGABYTE, 300, 25, 4.0, 100_000, 4 * MEGABYTE)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE)
 QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE)
 
 
