@@ -22,7 +22,7 @@ class Files:
 
     @cached_property
     def large(self) -> Path:
-        path = self.folder.files / "large"
+        path = self.folder.files / f"{self.size}-bytes"
         with open(path, "wb") as file:
             subprocess.run([self.folder.program("writer"), "bytes", str(self.size)], stdout=file, check=True)
         return path

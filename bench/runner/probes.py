@@ -243,9 +243,11 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         "bare.start": at(start, "bare"),
         "skiff.start": at(start, "skiff"),
     }
+    part = Files(folder, size // 8)  # counts need no long stretch
+
     def bulk_once(server: Server, under: tuple) -> dict:
-        body = compact({"argv": by_writer, "mode": "stream"})
-        return server.load("bulk", under, form="octet", pattern="bytes", bytes=size, body=body)
+        body = compact({"argv": [writer, "bytes", str(part.size)], "mode": "stream"})
+        return server.load("bulk", under, form="octet", pattern="bytes", bytes=part.size, body=body)
 
     def tiny_commands(server: Server, under: tuple) -> dict:
         return server.load("requests", under, body=compact({"argv": [tiny]}), expect='"exit_code":0', seconds=short)
@@ -258,8 +260,8 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         calls[f"{kind}.calls.get"] = at(bench.syscalls, kind, files.get_small, "answers", seconds=short)
         calls[f"{kind}.calls.put"] = at(bench.syscalls, kind, files.put_small, "answers", seconds=short, clients=1)
         calls[f"{kind}.calls.list"] = at(bench.syscalls, kind, files.list, "answers", seconds=short)
-        calls[f"{kind}.calls.download"] = at(bench.syscalls, kind, files.download, "bytes", MEGABYTE)
-        calls[f"{kind}.calls.upload"] = at(bench.syscalls, kind, files.upload, "bytes", MEGABYTE)
+        calls[f"{kind}.calls.download"] = at(bench.syscalls, kind, part.download, "bytes", MEGABYTE)
+        calls[f"{kind}.calls.upload"] = at(bench.syscalls, kind, part.upload, "bytes", MEGABYTE)
 
     groups["size"] = {"skiff.size": bench.size}
     return groups
