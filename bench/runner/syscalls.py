@@ -12,8 +12,16 @@ def counted(folder: Folder, server: Server, work: Callable[[tuple], dict], unit:
     """`work` is done under perf; `unit` is the figure that says how much of it there was, in `scale`s."""
     out = folder.scratch / "syscalls"
     perf = (folder.installed("perf"), "stat", "-x,", "-o", out, "-e", EVENT, "-p", server.process.pid, "--")
-    done = work(perf)
-    count = next((line.split(",")[0] for line in out.read_text().splitlines() if EVENT in line), "")
+    out.unlink(missing_ok=True)
+    failure, done = None, {}
+    try:
+        done = work(perf)
+    except Failed as error:
+        failure = error
+    lines = out.read_text().splitlines() if out.exists() else []
+    count = next((line.split(",")[0] for line in lines if EVENT in line), "")
     if not count.isdigit():
-        raise Failed(f"perf can't count system calls here: {count or 'it said nothing'}")
+        raise Failed("perf can't count system calls here: it takes root and tracefs at /sys/kernel/tracing")
+    if failure:
+        raise failure
     return {"each": int(count) / (done[unit] / scale)}
