@@ -2,12 +2,15 @@
  *   writer bytes|text N     N bytes, 256 KiB a write
  *   writer lines|each N     N short lines, 4 KiB a write as stdio does it, or one write a line
  *   writer flood            bytes without an end
- * An optional third argument flips one bit of the byte at that offset, to see that the reader notices. */
+ * A third argument may be an offset: one bit of the byte there is flipped, to see that the reader notices. Or `timed`:
+ * how many microseconds all of it took goes to stderr, which is what the reader cost the writer. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "pattern.h"
+#include "yardsticks/measure.h"
 
 static char block[kPatternBlock];
 
@@ -29,17 +32,19 @@ int main(int argc, char** argv) {
   const int each = strcmp(what, "each") == 0;
   const int lines = each || strcmp(what, "lines") == 0;
   const int text = strcmp(what, "text") == 0;
+  const int timed = argc == 4 && strcmp(argv[3], "timed") == 0;
   if (argc > 4 || (!flood && argc < 3) || (!flood && !lines && !text && strcmp(what, "bytes") != 0)) {
-    fprintf(stderr, "usage: writer bytes|text|lines|each N [CORRUPT_AT] | writer flood\n");
+    fprintf(stderr, "usage: writer bytes|text|lines|each N [CORRUPT_AT|timed] | writer flood\n");
     return 2;
   }
   const Pattern pattern = lines ? kPatternShort : text ? kPatternText : kPatternBytes;
   const size_t step = each ? kPatternLine : lines ? 4096 : kPatternBlock;
   const size_t whole = pattern_block_size(pattern);
-  const uint64_t corrupt = argc == 4 ? strtoull(argv[3], NULL, 10) : UINT64_MAX;
+  const uint64_t corrupt = argc == 4 && !timed ? strtoull(argv[3], NULL, 10) : UINT64_MAX;
   uint64_t left = flood ? UINT64_MAX : strtoull(argv[2], NULL, 10) * (lines ? kPatternLine : 1);
 
   pattern_fill(pattern, block);
+  const double before = now_us();
   for (uint64_t number = 0; left > 0; ++number) {
     pattern_stamp(pattern, number, block);
     const size_t size = left < whole ? (size_t)left : whole;
@@ -51,6 +56,9 @@ int main(int argc, char** argv) {
       print(block + at, size - at < step ? size - at : step);
     }
     left -= size;
+  }
+  if (timed) {
+    fprintf(stderr, "%.0f", now_us() - before);
   }
   return 0;
 }

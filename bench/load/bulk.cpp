@@ -1,94 +1,26 @@
 // One command that prints a lot, in each of the forms in which output is streamed. Every byte is compared.
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include "bench/load/events.hpp"
-#include "bench/load/expected.hpp"
 #include "bench/load/http.hpp"
 #include "bench/load/options.hpp"
 #include "bench/load/socket.hpp"
+#include "bench/load/stream.hpp"
 #include "bench/load/websocket.hpp"
 
 namespace skiff::bench {
 
 namespace {
 
-Pattern pattern_named(const std::string& name) {
-  if (name == "bytes" || name == "text") {
-    return name == "bytes" ? kPatternBytes : kPatternText;
-  }
-  if (name == "lines" || name == "zero") {
-    return name == "lines" ? kPatternShort : kPatternZero;
-  }
-  throw Failure("no such pattern: " + name);
-}
-
-/// What is common to all forms: the bytes, the end, the time.
-struct Stream {
-  explicit Stream(const Options& given) : options(given), block(pattern_named(given.pattern)), output(block) {}
-
-  const Options& options;
-  PatternBlock block;
-  Expected output;
-  std::string scratch;         // decoded text of one event
-  std::uint64_t messages = 0;  // events, frames or chunks with output
-  double first = 0;
-  bool exited = false;
-
-  void take(std::string_view bytes) {
-    first = first == 0 ? now_us() : first;
-    output.check(bytes);
-  }
-
-  /// One NDJSON line or JSON frame.
-  void take_event(std::string_view text) {
-    const Event event = parse_event(text);
-    if (event.type == "output") {
-      std::uint64_t offset = 0;
-      std::from_chars(event.offset.data(), event.offset.data() + event.offset.size(), offset);
-      if (event.stream != "stdout" || event.has_data == event.has_base64 || offset != output.offset()) {
-        throw Failure("an output event with a wrong stream, offset or data: " + std::string(text.substr(0, 300)));
-      }
-      take(event.has_base64 ? decode_base64(event.data_base64, scratch) : unescape(event.data, scratch));
-      ++messages;
-    } else if (event.type == "exit") {
-      exited = event.exit_code == "0" && event.cause == "exited";
-    } else if (event.type != "started" && event.type != "keepalive" && event.type != "end") {
-      throw Failure("an event that doesn't belong here: " + std::string(text.substr(0, 300)));
-    }
-  }
-};
-
-/// Lines of NDJSON: whole ones are taken where they are, only what is cut is put together.
-class Lines {
- public:
-  void feed(std::string_view piece, Stream& stream) {
-    for (std::size_t end = piece.find('\n'); end != std::string_view::npos; end = piece.find('\n')) {
-      if (kept_.empty()) {
-        stream.take_event(piece.substr(0, end));
-      } else {
-        stream.take_event(kept_.append(piece.substr(0, end)));
-        kept_.clear();
-      }
-      piece.remove_prefix(end + 1);
-    }
-    kept_.append(piece);
-  }
-
- private:
-  std::string kept_;
-};
-
-void receive_http(Socket& socket, Stream& stream, bool ndjson) {
+void receive_http(Socket& socket, const Options& options, Stream& stream, bool ndjson) {
   const std::string accept = ndjson ? "Accept: application/x-ndjson\r\n" : "Accept: application/octet-stream\r\n";
-  socket.send(request_text(stream.options, stream.options.path, stream.options.body, accept));
+  socket.send(request_text(options, options.path, options.body, accept));
   std::vector<char> buffer(kPatternBlock);
   ResponseParser response;
-  Lines lines;
+  Events events;
   std::string refusal;
   while (!response.done()) {
     const std::size_t got = socket.receive(buffer);
@@ -99,7 +31,7 @@ void receive_http(Socket& socket, Stream& stream, bool ndjson) {
       if (response.status() != 200) {
         refusal.append(piece);
       } else if (ndjson) {
-        lines.feed(piece, stream);
+        events.feed_lines(piece, stream);
       } else {
         stream.take(piece);
       }
@@ -167,26 +99,20 @@ class BinaryMessages {
   std::string header_;
 };
 
-void receive_websocket(Socket& socket, Stream& stream, bool binary) {
-  const std::string path = "/v1/sessions/default/run?command=" + percent_encoded(stream.options.command);
+void receive_websocket(Socket& socket, const Options& options, Stream& stream, bool binary) {
+  const std::string path = "/v1/sessions/default/run?command=" + percent_encoded(options.command);
   std::string rest;
-  open_websocket(socket, stream.options, path, binary ? "skiff.v1.binary" : "skiff.v1.json", rest);
+  open_websocket(socket, options, path, binary ? "skiff.v1.binary" : "skiff.v1.json", rest);
   std::vector<char> buffer(kPatternBlock);
   FrameParser frames;
   BinaryMessages messages;
-  std::string text;
+  Events events;
   bool closed = false;
   const auto on_data = [&](bool is_binary, std::string_view piece, bool last) {
     if (is_binary) {
       messages.feed(piece, last, stream);
-    } else if (last && text.empty()) {
-      stream.take_event(piece);
     } else {
-      text.append(piece);
-      if (last) {
-        stream.take_event(text);
-        text.clear();
-      }
+      events.feed_frame(piece, last, stream);
     }
   };
   const auto on_control = [&](int opcode, std::string_view payload) {
@@ -214,12 +140,13 @@ void receive_websocket(Socket& socket, Stream& stream, bool binary) {
 
 void run_bulk(const Options& options) {
   Socket socket(options.port);
-  Stream stream(options);
+  PatternBlock block(pattern_named(options.pattern));
+  Stream stream(block);
   const double before = now_us(), cpu_before = own_cpu_seconds();
   if (options.form == "octet" || options.form == "ndjson") {
-    receive_http(socket, stream, options.form == "ndjson");
+    receive_http(socket, options, stream, options.form == "ndjson");
   } else if (options.form == "ws-binary" || options.form == "ws-json") {
-    receive_websocket(socket, stream, options.form == "ws-binary");
+    receive_websocket(socket, options, stream, options.form == "ws-binary");
   } else {
     throw Failure("no such form: " + options.form);
   }

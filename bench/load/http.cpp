@@ -7,13 +7,28 @@
 
 namespace skiff::bench {
 
-std::string request_text(const Options& options, std::string_view path, std::string_view body,
-                         std::string_view headers) {
-  std::string text(body.empty() ? "GET " : "POST ");
-  text.append(path).append(" HTTP/1.1\r\nHost: 127.0.0.1:").append(std::to_string(options.port)).append("\r\n");
+namespace {
+
+/// The request line and what every request has.
+std::string begin_request(const Options& options, std::string_view method, std::string_view path) {
+  std::string text(method);
+  text.append(" ").append(path).append(" HTTP/1.1\r\nHost: 127.0.0.1:").append(std::to_string(options.port));
+  text.append("\r\n");
   if (!options.token.empty()) {
     text.append("Authorization: Bearer ").append(options.token).append("\r\n");
   }
+  return text;
+}
+
+}  // namespace
+
+std::string put_head(const Options& options, std::string_view path, std::uint64_t size) {
+  return begin_request(options, "PUT", path).append("Content-Length: ").append(std::to_string(size) + "\r\n\r\n");
+}
+
+std::string request_text(const Options& options, std::string_view path, std::string_view body,
+                         std::string_view headers) {
+  std::string text = begin_request(options, body.empty() ? "GET" : "POST", path);
   text.append(headers);
   if (!body.empty()) {
     text.append("Content-Type: application/json\r\nContent-Length: ").append(std::to_string(body.size()));

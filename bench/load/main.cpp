@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 
 #include "bench/load/options.hpp"
 #include "bench/load/socket.hpp"
+#include "bench/pattern.h"
 
 namespace skiff::bench {
 
@@ -25,6 +28,23 @@ Number number(std::string_view text, Number low, Number high) {
   return value;
 }
 
+struct Mode {
+  std::string_view name;
+  void (*run)(const Options&);
+};
+
+constexpr auto kModes = std::to_array<Mode>({
+    {"requests", run_requests},
+    {"first-byte", run_first_byte},
+    {"bulk", run_bulk},
+    {"flood", run_flood},
+    {"download", run_download},
+    {"upload", run_upload},
+    {"fetch", run_fetch},
+    {"readers", run_readers},
+    {"selftest", run_selftest},
+});
+
 }  // namespace
 
 Options read_options(int argc, char** argv) {
@@ -40,8 +60,11 @@ Options read_options(int argc, char** argv) {
       {"--form", text(options.form)},
       {"--pattern", text(options.pattern)},
       {"--bytes", [&](const char* value) { options.bytes = number<std::uint64_t>(value, 0, 1ull << 40); }},
+      {"--file", text(options.file)},
       {"--expect", text(options.expect)},
-      {"--clients", [&](const char* value) { options.clients = number<unsigned>(value, 1, 1000); }},
+      {"--put-bytes", [&](const char* value) { options.put_bytes = number<unsigned>(value, 1, kPatternBlock); }},
+      {"--clients", [&](const char* value) { options.clients = number<unsigned>(value, 1, 100'000); }},
+      {"--pid", [&](const char* value) { options.pid = number<unsigned>(value, 1, 1u << 30); }},
       {"--count", [&](const char* value) { options.count = number<unsigned>(value, 1, 1'000'000); }},
       {"--seconds", [&](const char* value) { options.seconds = number<double>(value, 0.05, 60); }},
       {"--background", [&](const char* value) { options.background = number<int>(value, 0, 1) == 1; }},
@@ -63,20 +86,11 @@ int main(int argc, char** argv) {
   alarm(120);  // whatever a server does, this program ends
   try {
     const Options options = read_options(argc, argv);
-    if (options.mode == "requests") {
-      run_requests(options);
-    } else if (options.mode == "first-byte") {
-      run_first_byte(options);
-    } else if (options.mode == "bulk") {
-      run_bulk(options);
-    } else if (options.mode == "flood") {
-      run_flood(options);
-    } else if (options.mode == "selftest") {
-      run_selftest();
-    } else {
-      throw Failure(
-          "usage: load requests|first-byte|bulk|flood|selftest --port P [--token T] ... (see load/options.hpp)");
+    const auto mode = std::ranges::find(kModes, options.mode, &Mode::name);
+    if (mode == kModes.end()) {
+      throw Failure("usage: load MODE --port P [--token T] ...: the modes are at the end of bench/load/options.hpp");
     }
+    mode->run(options);
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "load: %s\n", error.what());

@@ -16,9 +16,12 @@ struct Options {
   std::string command;            ///< bulk over WebSocket: the shell line for /run
   std::string form = "octet";     ///< bulk: octet, ndjson, ws-binary, ws-json
   std::string pattern = "bytes";  ///< bulk: bytes, text, lines, zero
-  std::uint64_t bytes = 0;        ///< bulk: how many must come
+  std::uint64_t bytes = 0;        ///< bulk, readers, download, upload: how many must come or go
+  std::string file;               ///< upload: where it is afterwards, PUTs: + number; fetch: where to keep the answer
   std::string expect;             ///< requests: what each answer's body must contain
-  unsigned clients = 1;           ///< requests: connections; flood: streams; 1..1000
+  unsigned put_bytes = 0;         ///< requests: PUT so many of the pattern to the path + the connection's number
+  unsigned clients = 1;           ///< requests: connections; flood, readers: streams; 1..100,000
+  unsigned pid = 0;               ///< readers: the server, for its memory
   unsigned count = 200;           ///< first-byte: how often
   double seconds = 1;             ///< requests, flood: how long, 0.05..60
   bool background = false;        ///< flood: nobody reads
@@ -32,6 +35,10 @@ void run_requests(const Options& options);
 void run_first_byte(const Options& options);
 void run_bulk(const Options& options);
 void run_flood(const Options& options);
-void run_selftest();
+void run_download(const Options& options);
+void run_upload(const Options& options);
+void run_fetch(const Options& options);
+void run_readers(const Options& options);
+void run_selftest(const Options& options);
 
 }  // namespace skiff::bench

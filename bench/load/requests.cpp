@@ -8,9 +8,13 @@
 #include <array>
 #include <cstdio>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bench/load/expected.hpp"
 #include "bench/load/http.hpp"
 #include "bench/load/options.hpp"
 #include "bench/load/socket.hpp"
@@ -20,27 +24,48 @@ namespace skiff::bench {
 namespace {
 
 struct Connection {
-  explicit Connection(std::uint16_t port) : socket(port) {}
+  Connection(std::uint16_t port, std::string text) : socket(port), request(std::move(text)) {}
   Socket socket;
+  const std::string request;
   ResponseParser response;
   std::string body;
   double sent = 0;
 };
 
 void check_answer(const Connection& connection, const Options& options) {
-  if (connection.response.status() != 200 || connection.body.find(options.expect) == std::string::npos) {
+  if (connection.response.status() / 100 != 2 || connection.body.find(options.expect) == std::string::npos) {
     throw Failure("an answer without " + options.expect + ": " + connection.response.head() + connection.body);
+  }
+}
+
+/// Each connection writes a file of its own.
+std::string request_of(const Options& options, unsigned number) {
+  if (options.put_bytes == 0) {
+    return request_text(options, options.path, options.body);
+  }
+  PatternBlock block(kPatternBytes);
+  return put_head(options, options.path + std::to_string(number), options.put_bytes)
+      .append(block.numbered(number), options.put_bytes);
+}
+
+/// What the last PUT of each connection left on the disk must be what it sent.
+void compare_files(const std::deque<Connection>& connections, const Options& options) {
+  for (unsigned i = 0; i < options.clients; ++i) {
+    std::ifstream file(options.file + std::to_string(i), std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    if (content.size() != options.put_bytes || !connections[i].request.ends_with(content)) {
+      throw Failure(options.file + std::to_string(i) + " is not what was sent");
+    }
   }
 }
 
 }  // namespace
 
 void run_requests(const Options& options) {
-  const std::string request = request_text(options, options.path, options.body);
   const int epoll = ::epoll_create1(EPOLL_CLOEXEC);
   std::deque<Connection> connections;
   for (unsigned i = 0; i < options.clients; ++i) {
-    Connection& connection = connections.emplace_back(options.port);
+    Connection& connection = connections.emplace_back(options.port, request_of(options, i));
     epoll_event event{.events = EPOLLIN, .data = {.ptr = &connection}};
     ::epoll_ctl(epoll, EPOLL_CTL_ADD, connection.socket.fd(), &event);
   }
@@ -55,13 +80,13 @@ void run_requests(const Options& options) {
     connection.body.clear();
     connection.response.reset();
     connection.sent = now_us();
-    connection.socket.send(request);
+    connection.socket.send(connection.request);
   };
   std::for_each(connections.begin(), connections.end(), send);
 
   std::array<char, 65536> buffer;
   std::array<epoll_event, 64> events;
-  std::size_t outstanding = connections.size();
+  std::size_t outstanding = connections.size(), answers = 0;
   while (outstanding > 0) {
     const int ready = ::epoll_wait(epoll, events.data(), static_cast<int>(events.size()), 20'000);
     if (ready <= 0) {
@@ -83,6 +108,7 @@ void run_requests(const Options& options) {
       }
       const double now = now_us();
       check_answer(connection, options);
+      ++answers;
       if (now >= warm && measured_from == 0) {
         measured_from = now;
         cpu_before = own_cpu_seconds();
@@ -97,15 +123,20 @@ void run_requests(const Options& options) {
     }
   }
   ::close(epoll);
+  if (options.put_bytes > 0) {
+    compare_files(connections, options);
+  }
   const std::size_t count = latencies.size();
   if (count == 0) {
     throw Failure("not one answer in the time");
   }
   const double measured = (end - measured_from) / 1e6;
   const double p50 = percentile(latencies, 0.5), p99 = percentile(latencies, 0.99);
-  std::printf("{\"count\":%zu,\"rate\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%.1f,\"client_cpu_us\":%.2f}\n",
-              count, static_cast<double>(count) / measured, p50, p99, latencies.back(),
-              (own_cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(count));
+  std::printf(
+      "{\"answers\":%zu,\"count\":%zu,\"rate\":%.1f,\"p50_us\":%.1f,\"p99_us\":%.1f,\"max_us\":%.1f,"
+      "\"client_cpu_us\":%.2f}\n",
+      answers, count, static_cast<double>(count) / measured, p50, p99, latencies.back(),
+      (own_cpu_seconds() - cpu_before) * 1e6 / static_cast<double>(count));
 }
 
 }  // namespace skiff::bench

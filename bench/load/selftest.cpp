@@ -129,7 +129,7 @@ void patterns() {
 
 }  // namespace
 
-void run_selftest() {
+void run_selftest(const Options& /*options*/) {
   responses();
   frames();
   events();

@@ -24,12 +24,12 @@ class Client:
         if server.token:
             self.headers["Authorization"] = "Bearer " + server.token
 
-    def post(self, path: str, body: dict, wanted: int) -> dict:
-        self.connection.request("POST", path, json.dumps(body), self.headers)
+    def send(self, method: str, path: str, body: dict, *wanted: int) -> dict:
+        self.connection.request(method, path, json.dumps(body), self.headers)
         response = self.connection.getresponse()
         text = response.read()
-        if response.status != wanted:
-            raise Failed(f"POST {path}: {response.status} {text[:300].decode(errors='replace')}")
+        if response.status not in wanted:
+            raise Failed(f"{method} {path}: {response.status} {text[:300].decode(errors='replace')}")
         return json.loads(text)
 
     def get(self, path: str):
@@ -56,7 +56,7 @@ def sessions(folder: Folder) -> dict:
         client = Client(server)
         sizes = []
         for number in range(MANY):
-            client.post("/v1/sessions", {"id": f"bench-{number}"}, 201)
+            client.send("POST", "/v1/sessions", {"id": f"bench-{number}"}, 201)
             if number + 1 in (FEW, MANY):
                 sizes.append(server.rss_bytes())
         client.close()
@@ -91,7 +91,7 @@ def live_commands(folder: Folder, kind: str) -> dict:
             if kind == "skiff":
                 client = Client(server)
                 for _ in range(LIVE):
-                    client.post("/v1/sessions/default/commands", {"argv": argv, "mode": "background"}, 202)
+                    client.send("POST", "/v1/sessions/default/commands", {"argv": argv, "mode": "background"}, 202)
                 client.close()
             for _ in range(LIVE if kind == "bare" else 0):
                 one = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)

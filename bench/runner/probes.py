@@ -4,10 +4,15 @@ import functools
 import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Callable
 
 from . import memory
+from .files import WRITERS, Files
 from .processes import Failed, Folder, Server, run_tool
+from .readers import readers
+from .search import Search
+from .syscalls import counted
 
 LINES = 1_000_000
 LINE_BYTES = 13
@@ -23,10 +28,17 @@ class Effort:
     first_bytes: int     # commands for the time to the first byte
     starts: int
     flood_seconds: float
+    tree_files: int
+    read_bytes: int      # of one command, by each of many readers
+
+    @property
+    def files_bytes(self) -> int:
+        """What the measurements of files need at most: a large one three times, a page or more for each in the tree."""
+        return 3 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.5, 1.0, 1024 * MEGABYTE, 300, 25, 4.0)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE)
 
 
 class Bench:
@@ -36,6 +48,8 @@ class Bench:
         self.folder = folder
         self.effort = effort
         self.servers: dict[str, Server] = {}
+        self.files = Files(folder, effort.bulk_bytes)
+        self.search = Search(folder, effort.tree_files)
 
     def server(self, kind: str) -> Server:
         server = self.servers.get(kind)
@@ -58,6 +72,20 @@ class Bench:
         if command is None:
             return self.server(kind).load("requests", path="/healthz", **options)
         return self.server(kind).load("requests", body=compact(command), expect='"exit_code":0', **options)
+
+    def shell(self, path: str, stateful: bool) -> dict:
+        """`true` by a shell of that path, in a session of its own."""
+        session = f"/v1/sessions/bench-{Path(path).name}-{'stateful' if stateful else 'plain'}"
+        server = self.server("skiff")
+        client = memory.Client(server)
+        client.send("PUT", session, {"shell": {"path": path, "stateful": stateful}}, 200, 201)
+        client.close()
+        return server.load("requests", path=session + "/commands", body=compact({"command": "true"}),
+                           expect='"state_saved":"saved"' if stateful else '"exit_code":0', seconds=self.effort.seconds)
+
+    def syscalls(self, kind: str, work: Callable, unit: str, scale: float = 1, **options: object) -> dict:
+        server = self.server(kind)
+        return counted(self.folder, server, lambda under: work(server, under=under, **options), unit, scale)
 
     def first_byte(self, kind: str, command: dict) -> dict:
         body = compact(command | {"mode": "stream"})
@@ -122,6 +150,12 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
             wait[f"{kind}.wait.{clients}"] = at(bench.requests, kind, clients, shell)
             wait[f"{kind}.tiny.{clients}"] = at(bench.requests, kind, clients, {"argv": [tiny]})
 
+    state = groups["state"] = {}
+    for name, path in (("sh", "/bin/sh"), ("bash", "/bin/bash")):
+        state[f"floor.spawn.{name}"] = at(bench.tool, "bare_spawn", *seconds, "--", path, "-c", "true")
+        state[f"skiff.plain.{name}"] = at(bench.shell, path, False)
+        state[f"skiff.state.{name}"] = at(bench.shell, path, True)
+
     stream = groups["stream"] = {}
     for kind in ("bare", "skiff"):
         stream[f"{kind}.first.tiny"] = at(bench.first_byte, kind, {"argv": [tiny, "hi"]})
@@ -155,6 +189,36 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     groups["http"] = {f"{kind}.health.{clients}": at(bench.requests, kind, clients, None)
                       for kind in ("bare", "skiff") for clients in (1, 64)}
 
+    files = bench.files
+
+    def transfer(how: Callable, kind: str) -> dict:
+        return how(bench.server(kind))
+
+    def requests(how: Callable, kind: str, **options: object) -> dict:
+        return how(bench.server(kind), seconds=effort.seconds, **options)
+
+    groups["transfer"] = {"floor.dd.read": at(files.copy, False), "floor.dd.copy": at(files.copy, True)}
+    groups["files"] = {"skiff.path": at(files.check_path, effort.spawn_seconds)}
+    for kind in ("bare", "nginx", "skiff"):
+        groups["transfer"][f"{kind}.download"] = at(transfer, files.download, kind)
+        groups["transfer"][f"{kind}.upload"] = at(transfer, files.upload, kind)
+    for kind in ("bare", "skiff"):
+        groups["files"][f"{kind}.list"] = at(requests, files.list, kind)
+        groups["files"][f"{kind}.put"] = at(requests, files.put_small, kind, clients=WRITERS)
+
+    def search(what: str) -> dict:
+        return bench.search.skiff(what, bench.server("skiff"))
+
+    groups["search"] = {}
+    for what in ("glob", "grep"):
+        groups["search"][f"rg.{what}"] = at(bench.search.ripgrep, what)
+        groups["search"][f"skiff.{what}"] = at(search, what)
+
+    many = groups["readers"] = {}
+    for count in (1, 1000):
+        many[f"skiff.readers.{count}"] = at(readers, folder, "octet", count, "bytes", effort.read_bytes)
+    many["skiff.sockets"] = at(readers, folder, "ws-json", 10_000, "text", 256)
+
     groups["flood"] = {
         "bare.flood": at(bench.flood, "bare", False),
         "skiff.flood": at(bench.flood, "skiff", False),
@@ -179,5 +243,25 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         "bare.start": at(start, "bare"),
         "skiff.start": at(start, "skiff"),
     }
+    part = Files(folder, size // 8)  # counts need no long stretch
+
+    def bulk_once(server: Server, under: tuple) -> dict:
+        body = compact({"argv": [writer, "bytes", str(part.size)], "mode": "stream"})
+        return server.load("bulk", under, form="octet", pattern="bytes", bytes=part.size, body=body)
+
+    def tiny_commands(server: Server, under: tuple) -> dict:
+        return server.load("requests", under, body=compact({"argv": [tiny]}), expect='"exit_code":0', seconds=short)
+
+    short = effort.spawn_seconds / 2
+    calls = groups["syscalls"] = {}
+    for kind in ("bare", "skiff"):
+        calls[f"{kind}.calls.command"] = at(bench.syscalls, kind, tiny_commands, "answers")
+        calls[f"{kind}.calls.stream"] = at(bench.syscalls, kind, bulk_once, "bytes", MEGABYTE)
+        calls[f"{kind}.calls.get"] = at(bench.syscalls, kind, files.get_small, "answers", seconds=short)
+        calls[f"{kind}.calls.put"] = at(bench.syscalls, kind, files.put_small, "answers", seconds=short, clients=1)
+        calls[f"{kind}.calls.list"] = at(bench.syscalls, kind, files.list, "answers", seconds=short)
+        calls[f"{kind}.calls.download"] = at(bench.syscalls, kind, part.download, "bytes", MEGABYTE)
+        calls[f"{kind}.calls.upload"] = at(bench.syscalls, kind, part.upload, "bytes", MEGABYTE)
+
     groups["size"] = {"skiff.size": bench.size}
     return groups

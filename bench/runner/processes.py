@@ -4,9 +4,12 @@ import ctypes
 import json
 import os
 import secrets
+import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 LIBC = ctypes.CDLL(None)
@@ -17,18 +20,27 @@ class Failed(Exception):
     """A measurement that gave no figure; the text says why."""
 
 
+class Absent(Failed):
+    """A program that is not there: trying again is of no use."""
+
+
 def die_with_the_runner():
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Folder:
-    """Where the built programs are, and a scratch folder that goes when the runner goes."""
+    """Where the built programs are, and two folders that go when the runner goes: `files` is for measurements of files,
+    the same for all servers and the root of skiffd; in memory where there is room, so that no disk is measured."""
 
-    def __init__(self, build: Path, skiffd: Path | None):
+    def __init__(self, build: Path, skiffd: Path | None, files_bytes: int):
         self.programs = build / "bench"
         self.skiffd = skiffd or build / "skiffd"
         self._scratch = tempfile.TemporaryDirectory(prefix="skiff-bench-")
         self.scratch = Path(self._scratch.name)
+        memory = Path("/dev/shm")
+        roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > files_bytes
+        self._files = tempfile.TemporaryDirectory(prefix="skiff-bench-", dir=memory if roomy else None)
+        self.files = Path(self._files.name)
         self.token = secrets.token_hex(16)
         self.token_file = self.scratch / "token"
         self.token_file.touch(mode=0o600)
@@ -37,24 +49,34 @@ class Folder:
     def program(self, name: str) -> str:
         path = self.programs / name
         if not path.exists():
-            raise Failed(f"{name} is not built")
+            raise Absent(f"{name} is not built")
         return str(path)
+
+    def installed(self, name: str) -> str:
+        """A Debian package's program; some are only in root's PATH."""
+        path = shutil.which(name, path=os.environ.get("PATH", os.defpath) + ":/usr/sbin")
+        if path is None:
+            raise Absent(f"{name} is not installed: .ci/setup --bench")
+        return path
 
     def server_command(self, kind: str) -> list[str]:
         if kind == "bare":
             return [self.program("bare_server")]
         if not self.skiffd.exists():
-            raise Failed("skiffd is not built")
-        return [str(self.skiffd), "--listen", "127.0.0.1:0", "--token-file", str(self.token_file)]
+            raise Absent("skiffd is not built")
+        return [str(self.skiffd), "--listen", "127.0.0.1:0", "--root", str(self.files),
+                "--token-file", str(self.token_file)]
 
     def close(self):
+        self._files.cleanup()
         self._scratch.cleanup()
 
 
-def run_tool(folder: Folder, *arguments: object, timeout: float = 150) -> dict:
-    """Runs a program that prints one JSON object."""
+def run_tool(folder: Folder, *arguments: object, under: tuple = (), timeout: float = 150) -> dict:
+    """Runs a program that prints one JSON object, where wanted as the command of another one."""
     name, *rest = [str(argument) for argument in arguments]
-    with subprocess.Popen([folder.program(name), *rest], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    command = [*map(str, under), folder.program(name), *rest]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           cwd=folder.scratch, start_new_session=True, preexec_fn=die_with_the_runner) as process:
         try:
             out, err = process.communicate(timeout=timeout)
@@ -70,33 +92,70 @@ def run_tool(folder: Folder, *arguments: object, timeout: float = 150) -> dict:
     return json.loads(out)
 
 
-class Server:
-    """bare_server or skiffd on a free port of 127.0.0.1."""
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return one.getsockname()[1]
 
-    def __init__(self, folder: Folder, kind: str):
+
+class Server:
+    """bare_server, skiffd or nginx on a free port of 127.0.0.1."""
+
+    def __init__(self, folder: Folder, kind: str, *more: str):
         self.folder = folder
         self.kind = kind
         self.token = folder.token if kind == "skiff" else ""
-        command = folder.server_command(kind)
+        self.port = free_port() if kind == "nginx" else 0
+        command = self._nginx() if kind == "nginx" else [*folder.server_command(kind), *more]
         self.log = open(folder.scratch / f"{kind}.log", "wb")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log,
-                                        cwd=folder.scratch, start_new_session=True, preexec_fn=die_with_the_runner)
-        self.port = self._read_port()
+                                        cwd=folder.files, start_new_session=True, preexec_fn=die_with_the_runner)
+        if kind == "nginx":
+            self._wait_for_port()
+        else:
+            self.port = self._read_port()
+
+    def _nginx(self) -> list[str]:
+        """One worker in the foreground, below the same paths as the others; it can't be told to take any port."""
+        scratch = self.folder.scratch
+        bodies = self.folder.files / "nginx"  # where uploads arrive: a rename away from where they belong
+        others = "".join(f"{kind}_temp_path {scratch}/{kind}; " for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
+        (scratch / "nginx.conf").write_text(
+            f"daemon off; master_process off; error_log stderr; pid {scratch}/nginx.pid;\n"
+            "events { worker_connections 64; }\n"
+            "http { access_log off; default_type application/octet-stream; sendfile on; tcp_nopush on;\n"
+            f"client_max_body_size 0; client_body_buffer_size 256k; client_body_temp_path {bodies}; {others}\n"
+            f"server {{ listen 127.0.0.1:{self.port};\n"
+            f"location /v1/sessions/default/files/ {{ alias {self.folder.files}/; dav_methods PUT; }} }} }}\n")
+        return [self.folder.installed("nginx"), "-c", str(scratch / "nginx.conf")]
+
+    def _wait_for_port(self):
+        for _ in range(200):
+            if self.process.poll() is not None:
+                break
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            except ConnectionRefusedError:
+                time.sleep(0.02)
+        self._did_not_start()
 
     def _read_port(self) -> int:
         for raw in self.process.stdout:  # ends when the server ends
             line = raw.decode(errors="replace").strip()
             if "listening on http://127.0.0.1:" in line:
                 return int(line.rsplit(":", 1)[1].rstrip("/"))
+        self._did_not_start()
+
+    def _did_not_start(self):
         self.stop()
         said = Path(self.log.name).read_text(errors="replace").strip()
         raise Failed(f"{self.kind} did not start: {said[-400:]}")
 
-    def load(self, mode: str, **options: object) -> dict:
+    def load(self, mode: str, under: tuple = (), **options: object) -> dict:
         arguments = ["--port", self.port, *(["--token", self.token] if self.token else [])]
         for name, value in options.items():
             arguments += ["--" + name.replace("_", "-"), value]
-        return run_tool(self.folder, "load", mode, *arguments)
+        return run_tool(self.folder, "load", mode, *arguments, under=under)
 
     def rss_bytes(self) -> int:
         """Resident memory; smaps_rollup counts exactly, status is readable for everybody."""

@@ -3,6 +3,8 @@
 import statistics
 from dataclasses import dataclass
 
+from .search import GLOB, GREP
+
 Samples = dict[str, list[dict]]  # probe -> one entry a round: its figures, or {"error": "..."}
 
 
@@ -58,6 +60,15 @@ def all_rows() -> list[Row]:
                           (f"skiff.tiny.{clients}", "rate"), (f"bare.tiny.{clients}", "rate"), "bare server",
                           least=0.95))
 
+    for name, shell, most in (("sh", "`sh`", 1.3), ("bash", "`bash`", 1.7)):
+        title = f"stateful session, `true` by {shell}, p50"
+        rows += [
+            ratio("state", title, "us", (f"skiff.state.{name}", "p50_us"), (f"skiff.plain.{name}", "p50_us"),
+                  "plain WAIT", most=most),
+            ratio("state", title, "us", (f"skiff.state.{name}", "p50_us"), (f"floor.spawn.{name}", "p50_us"),
+                  "bare spawn", most=1.0),
+        ]
+
     for name, title in (("tiny", "tiny static program"), ("sh", "`sh -c 'echo hi'`")):
         rows.append(ratio("stream", f"first byte of STREAM, {title}, p50", "us", (f"skiff.first.{name}", "p50_us"),
                           (f"bare.first.{name}", "p50_us"), "bare server", most=1.2))
@@ -91,6 +102,31 @@ def all_rows() -> list[Row]:
         ratio("http", "HTTP without a command, 1 connection, p50", "us", ("skiff.health.1", "p50_us"),
               ("bare.health.1", "p50_us"), "bare server"),
     ]
+    for way, copy, bare_copy in (("download", "read", "`dd` to /dev/null"), ("upload", "copy", "`dd` to a file")):
+        for probe, against, least in ((f"nginx.{way}", "nginx" if way == "upload" else "nginx sendfile", 1.0),
+                                      (f"bare.{way}", "bare server", 1.0), (f"floor.dd.{copy}", bare_copy, 0.75)):
+            rows.append(ratio("transfer", f"{way} of a large file", "MB/s", (f"skiff.{way}", "mb_per_s"),
+                              (probe, "mb_per_s"), against, least=least))
+    rows += [
+        ratio("files", "list of 1,000 entries, p50", "us", ("skiff.list", "p50_us"), ("bare.list", "p50_us"),
+              "bare server", most=1.2),
+        ratio("files", "writes of 4 KiB, 8 connections", "/s", ("skiff.put", "rate"), ("bare.put", "rate"),
+              "bare server", least=0.9),
+        ratio("files", "path check: from a path to a descriptor", "us", ("skiff.path", "agent_us"),
+              ("skiff.path", "openat_us"), "`openat`", most=1.1),
+        ratio("files", "of that, `openat2` alone", "us", ("skiff.path", "openat2_us"), ("skiff.path", "openat_us"),
+              "`openat`"),
+    ]
+    for what, title in (("glob", f"glob `{GLOB}`"), ("grep", f"grep `{GREP}`")):
+        rows.append(ratio("search", f"{title} in a large tree", "ms", (f"skiff.{what}", "ms"), (f"rg.{what}", "ms"),
+                          "ripgrep", most=1.5))
+    rows += [
+        ratio("readers", "1,000 readers of one command: its own time", "ms", ("skiff.readers.1000", "command_ms"),
+              ("skiff.readers.1", "command_ms"), "with 1 reader", most=1.1),
+        figure("readers", "1,000 readers of one command: all together", "MB/s", ("skiff.readers.1000", "mb_per_s")),
+        figure("readers", "per attached idle WebSocket, 10,000 of them", "KiB", ("skiff.sockets", "rss_kib_each"), 8),
+        figure("readers", "one output reaches 10,000 WebSockets", "ms", ("skiff.sockets", "all_ms")),
+    ]
     for name, title in (("flood", "64 floods, read"), ("flood.background", "64 floods, background")):
         for what, most in (("p99", 20), ("max", 200)):
             rows.append(figure("flood", f"health under {title}, {what}", "ms", (f"skiff.{name}", f"{what}_ms"), most,
@@ -106,6 +142,13 @@ def all_rows() -> list[Row]:
               "static C `true`", most=1.25),
         figure("start", "start to first answer", "ms", ("skiff.start", "answered_ms"), 4,
                yardstick=("bare.start", "answered_ms"), against="bare server"),
+    ]
+    for name, title in (("command", "WAIT of a tiny static program"), ("stream", "MiB streamed"),
+                        ("get", "GET of 4 KiB"), ("put", "PUT of 4 KiB"), ("list", "list of 1,000 entries"),
+                        ("download", "MiB downloaded"), ("upload", "MiB uploaded")):
+        rows.append(ratio("syscalls", f"system calls a {title}", "", (f"skiff.calls.{name}", "each"),
+                          (f"bare.calls.{name}", "each"), "bare server"))
+    rows += [
         figure("size", "size of skiffd", "MB", ("skiff.size", "mb"), 6),
     ]
     return rows

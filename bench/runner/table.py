@@ -34,7 +34,12 @@ HEADS = ["what", "skiff", "yardstick", "ratio (spread)", "target", "met"]
 
 def machine_line(machine: dict) -> str:
     return (f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gb']} GB, kernel {machine['kernel']}; "
-            f"{machine['rounds']} rounds, {machine['date']}")
+            f"{machine['files']}; {machine['rounds']} rounds, {machine['date']}")
+
+
+def first_line(row: dict) -> str:
+    """Of what went wrong."""
+    return row["note"].splitlines()[0][:110]
 
 
 def text(result: dict) -> str:
@@ -45,7 +50,7 @@ def text(result: dict) -> str:
         if row is not None and row["group"] != group:
             group = row["group"]
             shown.append("-- " + group)
-        note = f"  [{row['note'].splitlines()[0][:110]}]" if row is not None and row["note"] else ""
+        note = f"  [{first_line(row)}]" if row is not None and row["note"] else ""
         shown.append("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() + note)
     return "\n".join(shown)
 
@@ -53,5 +58,8 @@ def text(result: dict) -> str:
 def markdown(result: dict) -> str:
     lines = [f"Machine: {machine_line(result['machine'])}.", "",
              "| " + " | ".join(HEADS) + " |", "|" + "---|" * len(HEADS)]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in result["rows"]]
+    for row in result["rows"]:
+        *shown, met = cells(row)
+        shown.append(f"{met} ({first_line(row)})".strip() if row["note"] else met)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |")
     return "\n".join(lines)

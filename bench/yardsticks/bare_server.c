@@ -6,6 +6,7 @@
  *                      with "mode":"stream", Accept: application/octet-stream       read() + one send() a chunk
  *                      with "mode":"stream", Accept: application/x-ndjson           events, plain base64
  *   GET  .../run?command=...  (WebSocket; skiff.v1.binary, else skiff.v1.json)      one frame a read()
+ *   GET, PUT .../files/PATH and GET .../files:list?path=PATH                        bare_files.h
  *
  * Copying output is all it can do; it reads up to 256 KiB from a pipe of 1 MiB, the best of the sizes that were tried.
  * Strings are taken as they stand, without escapes. The WebSocket handshake knows one key, the one of RFC 6455. */
@@ -21,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "yardsticks/bare_files.h"
 #include "yardsticks/measure.h"
 
 enum { kRequest = 64 * 1024, kRead = 256 * 1024, kRoom = 64, kPipe = 1024 * 1024, kArguments = 16, kStack = 64 * 1024 };
@@ -42,18 +44,6 @@ typedef struct {
 
 static int null;
 extern char** environ;
-
-static int send_all(int to, const char* data, size_t size) {
-  while (size > 0) {
-    const ssize_t sent = send(to, data, size, MSG_NOSIGNAL);
-    if (sent <= 0) {
-      return -1;
-    }
-    data += sent;
-    size -= (size_t)sent;
-  }
-  return 0;
-}
 
 static int send_text(int to, const char* text) {
   return send_all(to, text, strlen(text));
@@ -288,6 +278,19 @@ static int upgrade(Connection* connection, Child* child) {
   return -1;
 }
 
+/* What follows `route` in the target; NULL when it is another route. */
+static char* path_after(char* request, const char* route) {
+  char* target = strchr(request, ' ') + 1;
+  char* end = strchr(target, ' ');
+  if (strncmp(target, route, strlen(route)) != 0 || end == NULL) {
+    return NULL;
+  }
+  *end = 0;
+  return target + strlen(route);
+}
+
+static const char kFile[] = "/v1/sessions/default/files/", kList[] = "/v1/sessions/default/files:list?path=";
+
 static int answer(Connection* connection, char* body) {
   static const char health[] =
       "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{\"status\":\"ok\"}";
@@ -296,7 +299,13 @@ static int answer(Connection* connection, char* body) {
     return send_all(connection->socket, health, sizeof health - 1);
   }
   if (strncmp(connection->request, "GET ", 4) == 0) {
-    return upgrade(connection, &child);
+    const char* path = path_after(connection->request, kFile);
+    if (path != NULL) {
+      return download(connection->socket, path, connection->buffer, kRead);
+    }
+    path = path_after(connection->request, kList);
+    return path != NULL ? list_folder(connection->socket, path, connection->buffer, kRead)
+                        : upgrade(connection, &child);
   }
   const int streamed = strstr(body, "\"mode\":\"stream\"") != NULL;
   const Form form = strstr(connection->request, "x-ndjson") != NULL ? kNdjson : kChunks;
@@ -322,11 +331,19 @@ static void* serve(void* argument) {
     }
     body += 4;
     const char* length = strstr(connection->request, "\r\nContent-Length: ");
-    const size_t whole = (size_t)(body - connection->request) + (length == NULL ? 0 : strtoul(length + 18, NULL, 10));
-    if (size < whole) {
-      continue;
+    const size_t body_size = length == NULL ? 0 : strtoul(length + 18, NULL, 10);
+    const size_t begun = size - (size_t)(body - connection->request);
+    if (begun > body_size) { /* one request at a time */
+      break;
     }
-    if (size > whole || answer(connection, body) != 0) { /* one request at a time */
+    if (strncmp(connection->request, "PUT ", 4) == 0) {
+      const char* path = path_after(connection->request, kFile);
+      if (path == NULL || upload(connection->socket, path, body, begun, body_size, connection->buffer, kRead) != 0) {
+        break;
+      }
+    } else if (begun < body_size) {
+      continue;
+    } else if (answer(connection, body) != 0) {
       break;
     }
     size = 0;

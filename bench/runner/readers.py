@@ -1,0 +1,23 @@
+"""Many readers of one command."""
+
+import json
+import resource
+
+from .processes import Failed, Folder, Server
+
+SPARE = 200  # descriptors besides the readers' own
+
+
+def readers(folder: Folder, form: str, count: int, pattern: str, size: int) -> dict:
+    """COUNT readers are attached to a command that waits; then it prints SIZE bytes, which must reach each of them. What
+    they cost the command is what its own clock says."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if limit < count + SPARE:
+        raise Failed(f"the hard limit of open files is {limit}: {count} readers need more")
+    timed = "timed" if form == "octet" else ""
+    script = f"read line; exec {folder.program('writer')} {pattern} {size} {timed}"
+    body = {"argv": ["/bin/sh", "-c", script], "mode": "background", "stdin_open": True,
+            "output": {"keep_bytes": max(2 * size, 1 << 20)}}
+    with Server(folder, "skiff", "--max-connections", str(count + SPARE)) as server:
+        return server.load("readers", form=form, clients=count, pattern=pattern, bytes=size, pid=server.process.pid,
+                           body=json.dumps(body, separators=(",", ":")))

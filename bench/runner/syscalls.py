@@ -1,0 +1,27 @@
+"""System calls of a server and of what it starts, counted by the kernel's tracepoint: without ptrace, which would slow
+the server down and so change what it does at once."""
+
+from typing import Callable
+
+from .processes import Failed, Folder, Server
+
+EVENT = "raw_syscalls:sys_enter"
+
+
+def counted(folder: Folder, server: Server, work: Callable[[tuple], dict], unit: str, scale: float = 1) -> dict:
+    """`work` is done under perf; `unit` is the figure that says how much of it there was, in `scale`s."""
+    out = folder.scratch / "syscalls"
+    perf = (folder.installed("perf"), "stat", "-x,", "-o", out, "-e", EVENT, "-p", server.process.pid, "--")
+    out.unlink(missing_ok=True)
+    failure, done = None, {}
+    try:
+        done = work(perf)
+    except Failed as error:
+        failure = error
+    lines = out.read_text().splitlines() if out.exists() else []
+    count = next((line.split(",")[0] for line in lines if EVENT in line), "")
+    if not count.isdigit():
+        raise Failed("perf can't count system calls here: it takes root and tracefs at /sys/kernel/tracing")
+    if failure:
+        raise failure
+    return {"each": int(count) / (done[unit] / scale)}
