@@ -8,7 +8,7 @@ namespace skiff {
 namespace {
 
 constexpr std::array kNames{
-#define SKIFF_X(name) std::string_view{#name},
+#define SKIFF_X(name, advice) std::string_view{#name},
     SKIFF_ERROR_CODES(SKIFF_X)
 #undef SKIFF_X
 };

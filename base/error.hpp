@@ -8,79 +8,79 @@
 
 namespace skiff {
 
-/// Every code an error can carry. The word is stable: it is the `code` of a problem document (RFC 9457) and clients
-/// branch on it. Codes are only ever added. The status of each stands in `protocol/problem.cpp`.
+/// Every code an error can carry, by its stable word: the `code` of a problem document (RFC 9457), only ever added to.
+/// The sentence goes into docs/errors.md and into no program. The status of each stands in `protocol/problem.cpp`.
 // clang-format off
-#define SKIFF_ERROR_CODES(X)                                                                                          \
-  X(invalid_request)        /* the request as a whole makes no sense */                                               \
-  X(invalid_field)          /* a field has the wrong type, form or range */                                           \
-  X(unknown_field)          /* a field that this version does not know */                                             \
-  X(missing_field)          /* a required field is absent */                                                          \
-  X(malformed_json)         /* the body is not JSON */                                                                \
-  X(invalid_id)             /* an id that does not match [A-Za-z0-9][A-Za-z0-9._-]{0,63} */                           \
-  X(unauthenticated)        /* no credential, or one that is not valid */                                             \
-  X(insufficient_scope)     /* the credential does not allow this */                                                  \
-  X(origin_not_allowed)     /* a browser's Origin that is not on the list */                                          \
-  X(host_not_allowed)       /* a Host that is not on the list (DNS rebinding) */                                      \
-  X(not_found)              /* no such route */                                                                       \
-  X(method_not_allowed)     /* the path exists, the method does not */                                                \
-  X(session_not_found)                                                                                                \
-  X(session_conflict)       /* the session exists and was created with another request */                             \
-  X(session_is_stateful)    /* what was to be changed belongs to the session's shell */                               \
-  X(session_protected)      /* the default session can't be deleted */                                                \
-  X(too_many_sessions)                                                                                                \
-  X(command_not_found)                                                                                                \
-  X(command_conflict)       /* the id was used with other content */                                                  \
-  X(command_forgotten)      /* the id was used, its command is no longer kept */                                      \
-  X(command_ended)          /* the command is over */                                                                 \
-  X(instance_changed)       /* the agent was restarted since `if_instance` */                                         \
-  X(too_many_commands)                                                                                                \
-  X(cannot_switch_user)                                                                                               \
-  X(user_not_found)                                                                                                   \
-  X(limit_unavailable)      /* a limit that this kernel or container can't enforce */                                 \
-  X(isolation_unavailable)                                                                                            \
-  X(not_supported)          /* known, but not offered by this build */                                                \
-  X(stdin_closed)                                                                                                     \
-  X(stdin_offset_mismatch)                                                                                            \
-  X(not_a_terminal)                                                                                                   \
-  X(unsupported_media_type)                                                                                           \
-  X(not_acceptable)                                                                                                   \
-  X(payload_too_large)                                                                                                \
-  X(malformed_archive)      /* bytes that are no tar archive, or one that is cut or contradicts itself */            \
-  X(headers_too_large)                                                                                                \
-  X(target_too_long)                                                                                                  \
-  X(length_required)                                                                                                  \
-  X(request_timeout)                                                                                                  \
-  X(expectation_failed)                                                                                               \
-  X(upgrade_required)       /* a WebSocket route reached without an upgrade */                                        \
-  X(too_many_connections)                                                                                             \
-  X(range_not_satisfiable)  /* a Range that begins behind the end of the file */                                      \
-  X(precondition_failed)                                                                                              \
-  X(path_escapes_root)      /* a path that leaves the session's roots */                                              \
-  X(path_not_found)                                                                                                   \
-  X(not_a_regular_file)     /* a folder is is_a_directory; a FIFO, socket, device or link is this */                  \
-  X(is_a_directory)                                                                                                   \
-  X(not_a_directory)                                                                                                  \
-  X(directory_not_empty)                                                                                              \
-  X(already_exists)                                                                                                   \
-  X(name_too_long)          /* a name over 255 bytes, or a path over 4095 */                                          \
-  X(too_many_links)         /* a chain of links that is too long, or a loop */                                        \
-  X(checksum_mismatch)      /* the bytes are not those of the expected SHA-256 */                                     \
-  X(edit_not_found)         /* the text to replace does not occur that often */                                       \
-  X(append_offset_mismatch) /* the file does not end at that offset */                                                \
-  X(permission_denied)                                                                                                \
-  X(no_space)                                                                                                         \
-  X(resource_exhausted)     /* the machine has no more descriptors, memory or processes */                            \
-  X(already_initialised)    /* /v1/init was called before */                                                          \
-  X(draining)               /* the agent is about to stop */                                                          \
-  X(timeout)                /* a wait that ran into its own end */                                                    \
-  X(cancelled)              /* the one who asked is gone */                                                           \
-  X(io_error)               /* a system call failed in a way that has no better word */                               \
-  X(internal)               /* a bug: please report it */
+#define SKIFF_ERROR_CODES(X)                                                                                           \
+  X(invalid_request,        "The request as a whole makes no sense: `detail` says why.")                               \
+  X(invalid_field,          "Wrong type, form or range: `field` names the input.")                                     \
+  X(unknown_field,          "This version does not know the field: leave it out, or send `Prefer: handling=lenient`.") \
+  X(missing_field,          "Give the field that `field` names.")                                                      \
+  X(malformed_json,         "The body is not JSON: `detail` says at which byte.")                                      \
+  X(invalid_id,             "An id matches `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.")                                        \
+  X(unauthenticated,        "Send a credential that is valid now: `WWW-Authenticate` says how.")                       \
+  X(insufficient_scope,     "Use a credential with the route's scope, and of this session.")                           \
+  X(origin_not_allowed,     "A web page asked: allow its origin with `--allowed-origin`.")                             \
+  X(host_not_allowed,       "Ask under a name that is served, or allow this one with `--allowed-host`.")               \
+  X(not_found,              "No route has this path.")                                                                 \
+  X(method_not_allowed,     "The path exists: `Allow` lists its methods.")                                             \
+  X(session_not_found,      "Create the session, or list those that there are.")                                       \
+  X(session_conflict,       "The session exists, made by another request: take another id, or PATCH it.")              \
+  X(session_is_stateful,    "What was to be changed belongs to the session's shell: change it with a command.")        \
+  X(session_protected,      "The default session can't be deleted.")                                                   \
+  X(too_many_sessions,      "Delete a session, or raise `--max-sessions`.")                                            \
+  X(command_not_found,      "No command of this id was started in the session.")                                       \
+  X(command_conflict,       "The id was used with other content: take another one.")                                   \
+  X(command_forgotten,      "It was started once and is no longer kept: to run it again, take another id.")            \
+  X(command_ended,          "The command is over: read its result.")                                                   \
+  X(instance_changed,       "The agent was restarted since `if_instance`, what ran is gone: decide anew.")             \
+  X(too_many_commands,      "Wait for a command to end, or raise `--max-commands`.")                                   \
+  X(cannot_switch_user,     "The agent lacks the privilege, or asks for no credential: leave `user` out.")             \
+  X(user_not_found,         "The container's passwd has no such user: give a uid.")                                    \
+  X(limit_unavailable,      "It needs a writable cgroup v2: `/v1/capabilities` says what can be enforced here.")       \
+  X(isolation_unavailable,  "The kernel lacks it: `/v1/capabilities` says what can be enforced here.")                 \
+  X(not_supported,          "Known, but not offered here: `detail` says what to use.")                                 \
+  X(stdin_closed,           "It takes no more input: start it with `stdin_open`.")                                     \
+  X(stdin_offset_mismatch,  "Earlier bytes are missing: go on from the command's `stdin.offset`.")                     \
+  X(not_a_terminal,         "Start the command with `tty`.")                                                           \
+  X(unsupported_media_type, "Send one of the content types of the route.")                                             \
+  X(not_acceptable,         "`Accept` has to allow one of the forms of the route.")                                    \
+  X(payload_too_large,      "Send less at once; `--max-json-bytes` and its like are the bounds.")                      \
+  X(malformed_archive,      "The bytes are no tar archive, or one that is cut or contradicts itself.")                 \
+  X(headers_too_large,      "Send smaller headers, or raise `--max-header-bytes`.")                                    \
+  X(target_too_long,        "Shorten path and query, or raise `--max-target-bytes`.")                                  \
+  X(length_required,        "Send `Content-Length`, or chunks.")                                                       \
+  X(request_timeout,        "Send the request faster, or again.")                                                      \
+  X(expectation_failed,     "Only `Expect: 100-continue` is known.")                                                   \
+  X(upgrade_required,       "The route is a WebSocket: send the upgrade headers.")                                     \
+  X(too_many_connections,   "Reuse connections, or raise `--max-connections`.")                                        \
+  X(range_not_satisfiable,  "The range begins behind the end of the file: `Content-Range` says where that is.")        \
+  X(precondition_failed,    "The file is not as `If-Match` or `If-None-Match` has it: read it again.")                 \
+  X(path_escapes_root,      "The path leaves the session's roots: use one below them, or add an extra root.")          \
+  X(path_not_found,         "Nothing is there, or a folder on the way is none.")                                       \
+  X(not_a_regular_file,     "A FIFO, socket, device or link is not read or written.")                                  \
+  X(is_a_directory,         "List the folder, or name a file in it.")                                                  \
+  X(not_a_directory,        "The path has to lead to a folder.")                                                       \
+  X(directory_not_empty,    "Delete what is in it, or send `recursive=true`.")                                         \
+  X(already_exists,         "Take another name, or send `overwrite`.")                                                 \
+  X(name_too_long,          "A name has at most 255 bytes, a path 4095.")                                              \
+  X(too_many_links,         "A chain of links is too long, or a loop.")                                                \
+  X(checksum_mismatch,      "The bytes are not those of the SHA-256, nothing was changed: send them again.")           \
+  X(edit_not_found,         "`old` does not occur `count` times: read the file again.")                                \
+  X(append_offset_mismatch, "The file does not end at `offset`: go on from `size` in the problem.")                    \
+  X(permission_denied,      "The agent's user may not do this.")                                                       \
+  X(no_space,               "The disk or a quota is full: delete something.")                                          \
+  X(resource_exhausted,     "Descriptors, memory, processes or room in a queue ran out: try again later.")             \
+  X(already_initialised,    "`/v1/init` works once.")                                                                  \
+  X(draining,               "The agent is about to stop: take another sandbox.")                                       \
+  X(timeout,                "A wait ran into its own end.")                                                            \
+  X(cancelled,              "Whoever asked is gone.")                                                                  \
+  X(io_error,               "A system call failed in a way that has no better word: `detail` has it.")                 \
+  X(internal,               "A bug: please report it with the log.")
 // clang-format on
 
 enum class Errc : unsigned char {
-#define SKIFF_X(name) name,
+#define SKIFF_X(name, advice) name,
   SKIFF_ERROR_CODES(SKIFF_X)
 #undef SKIFF_X
 };

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstdio>
 
 #include "base/clock.hpp"
+#include "base/decimal.hpp"
 
 namespace skiff::log {
 namespace {
@@ -40,10 +40,8 @@ void append_value(std::string& out, const Field& field) {
     append_quoted(out, *text);
   } else if (const auto* number = std::get_if<std::int64_t>(&field.value)) {
     out += std::to_string(*number);
-  } else if (const auto* real = std::get_if<double>(&field.value)) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), *real).ptr;
-    out.append(digits.data(), end);
+  } else if (const auto* time = std::get_if<std::chrono::microseconds>(&field.value)) {
+    append_decimal(out, time->count(), 3);
   } else {
     out += std::get<bool>(field.value) ? "true" : "false";
   }

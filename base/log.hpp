@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -16,13 +17,14 @@ enum class Form : unsigned char { json, text };
 
 struct Field {
   std::string_view key;
-  std::variant<std::string_view, std::int64_t, double, bool> value;
+  std::variant<std::string_view, std::int64_t, std::chrono::microseconds, bool> value;
 
   Field(std::string_view k, std::string_view v) : key{k}, value{v} {}
   Field(std::string_view k, const char* v) : key{k}, value{std::string_view{v}} {}
   Field(std::string_view k, const std::string& v) : key{k}, value{std::string_view{v}} {}
   Field(std::string_view k, bool v) : key{k}, value{v} {}
-  Field(std::string_view k, double v) : key{k}, value{v} {}
+  /// Shown in milliseconds, with up to three decimals.
+  Field(std::string_view k, std::chrono::microseconds v) : key{k}, value{v} {}
   template <class Integer>
     requires std::is_integral_v<Integer>
   Field(std::string_view k, Integer v) : key{k}, value{static_cast<std::int64_t>(v)} {}

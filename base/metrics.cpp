@@ -5,6 +5,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/decimal.hpp"
+
 namespace skiff {
 namespace {
 
@@ -28,16 +30,16 @@ void append_number(std::string& out, std::uint64_t value) {
 }
 
 void append_number(std::string& out, double value) {
-  if (std::isinf(value)) {
+  // To a millionth, which is what clocks give here; above the first bound, sizes in bytes, without decimals.
+  constexpr double kMostWithDecimals = 9e12;
+  constexpr double kMost = 9e18;
+  if (std::fabs(value) < kMostWithDecimals) {
+    append_decimal(out, std::llround(value * 1e6), 6);
+  } else if (std::fabs(value) < kMost) {
+    append_decimal(out, std::llround(value), 0);
+  } else {
     out += value > 0 ? "+Inf" : "-Inf";
-    return;
   }
-  std::array<char, 40> digits{};
-  char* const end = digits.data() + digits.size();
-  constexpr double kExact = 9007199254740992;  // 2^53: whole numbers below it need no exponent
-  const bool whole = std::trunc(value) == value && std::fabs(value) < kExact;
-  out.append(digits.data(), whole ? std::to_chars(digits.data(), end, static_cast<std::int64_t>(value)).ptr
-                                  : std::to_chars(digits.data(), end, value, std::chars_format::general).ptr);
 }
 
 /// `name_suffix{labels,le="bound"} value`

@@ -59,6 +59,8 @@ class Document {
     document_["paths"][path][method] = std::move(entry);
   }
 
+  void add(const SchemaRef& component) { schemas_.try_emplace(component.name, parsed(component.json)); }
+
   std::string text() {
     if (!tags_.empty()) {
       for (const std::string& tag : tags_) document_["tags"].push_back({{"name", tag}});
@@ -164,9 +166,11 @@ class Document {
 
 }  // namespace
 
-std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations) {
+std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations,
+                         std::span<const SchemaRef> components) {
   Document document{info};
   for (const ApiOperation& operation : operations) document.add(operation);
+  for (const SchemaRef& component : components) document.add(component);
   return document.text();
 }
 

@@ -67,7 +67,8 @@ struct ApiInfo {
 
 /// The document as JSON text. Every operation gets a `default` response of application/problem+json whose schema lists
 /// every error code; those with a scope get the bearer and X-Skiff-Token schemes and a 401 and 403; `problems` are
-/// named one by one.
-[[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations);
+/// named one by one. `components` are schemas that no operation refers to, or that others refer to by $ref.
+[[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations,
+                                       std::span<const SchemaRef> components = {});
 
 }  // namespace skiff::protocol

@@ -1,106 +1,14 @@
 #include "runtime/api/answer_schemas.hpp"
 
-#include "protocol/json_text.hpp"
-#include "protocol/schema.hpp"
-#include "runtime/api/requests.hpp"
-#include "sessions/counts.hpp"
+#include "runtime/api/event_schemas.hpp"
 
 namespace skiff::runtime::api {
 namespace {
 
 using protocol::SchemaRef;
 
-/// A member of an object; `always`: it is never left out.
-struct Member {
-  std::string_view name;
-  std::string schema;
-  bool always = true;
-};
-
-const std::string kText = R"({"type":"string"})";
-const std::string kCount = R"({"type":"integer","minimum":0})";
-const std::string kFlag = R"({"type":"boolean"})";
-const std::string kTime = R"({"type":"string","format":"date-time"})";
-const std::string kId = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})";
-const std::string kTexts = R"({"type":"array","items":{"type":"string"}})";
-const std::string kLabels = R"({"type":"object","additionalProperties":{"type":"string"}})";
-
-std::string or_null(const std::string& schema) {
-  return R"({"anyOf":[)" + schema + R"(,{"type":"null"}]})";
-}
-
-std::string one_of(std::initializer_list<std::string_view> words) {
-  std::string text{R"({"type":"string","enum":[)"};
-  for (const std::string_view word : words) {
-    if (!text.ends_with('[')) text += ',';
-    protocol::append_json_string(text, word);
-  }
-  return text + "]}";
-}
-
-std::string constant(std::string_view word) {
-  return one_of({word});
-}
-
-std::string list_of(const std::string& schema) {
-  return R"({"type":"array","items":)" + schema + '}';
-}
-
-std::string object(const std::vector<Member>& members) {
-  std::string text{R"({"type":"object","properties":{)"};
-  std::string required;
-  for (const Member& member : members) {
-    protocol::append_json_key(text, member.name);
-    text += member.schema;
-    if (!member.always) continue;
-    if (!required.empty()) required += ',';
-    protocol::append_json_string(required, member.name);
-  }
-  text += '}';
-  if (!required.empty()) text += R"(,"required":[)" + required + ']';
-  return text + '}';
-}
-
 std::string page_of(const std::string& schema) {
   return object({{"items", list_of(schema)}, {"next_cursor", kText, false}});
-}
-
-std::string per_stream(const std::string& schema) {
-  return object({{"stdout", schema}, {"stderr", schema}});
-}
-
-std::string causes() {
-  std::string text{R"({"type":"string","enum":[)"};
-  for (std::size_t i = 0; i < sessions::Counts::kCauses; ++i) {
-    if (i > 0) text += ',';
-    protocol::append_json_string(text, name(static_cast<sessions::Cause>(i)));
-  }
-  return text + "]}";
-}
-
-/// How a command ended; `always` where it has.
-std::vector<Member> with_exit(std::vector<Member> members, bool always) {
-  const std::string usage = object({{"wall_us", kCount},
-                                    {"user_us", kCount},
-                                    {"system_us", kCount},
-                                    {"max_rss_bytes", kCount},
-                                    {"voluntary_switches", kCount},
-                                    {"involuntary_switches", kCount},
-                                    {"read_bytes", kCount},
-                                    {"write_bytes", kCount}});
-  const std::vector<Member> exit{{"exit_code", or_null(R"({"type":"integer"})"), always},
-                                 {"signal", or_null(kText), always},
-                                 {"cause", causes(), always},
-                                 {"core_dumped", kFlag, false},
-                                 {"output_complete", kFlag, always},
-                                 {"background", list_of(R"({"type":"integer"})"), false},
-                                 {"kill_level", kText, false},
-                                 {"error", object({{"stage", kText}, {"errno", kText}, {"message", kText}}), false},
-                                 {"ended_at", kTime, always},
-                                 {"duration_ms", kCount, always},
-                                 {"usage", usage, always}};
-  members.insert(members.end(), exit.begin(), exit.end());
-  return members;
 }
 
 const std::string& states() {
@@ -110,6 +18,11 @@ const std::string& states() {
 
 std::string lease() {
   return object({{"ttl_ms", or_null(kCount)}, {"expires_at", or_null(kTime)}, {"idle_ttl_ms", or_null(kCount)}});
+}
+
+/// Each with its value and by what it is enforced.
+std::string enforced_limits() {
+  return R"({"type":"object","additionalProperties":)" + object({{"value", kCount}, {"by", kText}}) + '}';
 }
 
 std::string command() {
@@ -125,6 +38,7 @@ std::string command() {
        {"stdin", object({{"open", kFlag}, {"offset", kCount}})},
        {"output",
         object({{"first_kept", kCount}, {"next_offset", kCount}, {"bytes", per_stream(kCount)}, {"ended", kFlag}})},
+       {"limits", enforced_limits(), false},
        {"hints", object({{"waiting_for_input", kFlag, false}}), false}},
       false));
 }
@@ -139,6 +53,7 @@ std::string result() {
                            {"omitted_bytes", per_stream(kCount)},
                            {"truncated", kFlag},
                            {"next", kCount},
+                           {"limits", enforced_limits(), false},
                            {"started_at", kTime}},
                           false));
 }
@@ -285,35 +200,6 @@ SchemaRef command_list_schema() {
 
 SchemaRef result_schema() {
   return {.name = "CommandResult", .json = result()};
-}
-
-SchemaRef event_schema() {
-  const std::vector<std::string> kinds{
-      object({{"type", constant("started")},
-              {"id", kId},
-              {"session", kId},
-              {"pid", kCount, false},
-              {"instance", kId},
-              {"started_at", kTime}}),
-      object({{"type", constant("output")},
-              {"offset", kCount},
-              {"next", kCount},
-              {"stream", one_of({"stdout", "stderr"})},
-              {"time", kTime},
-              {"late", kFlag, false},
-              {"data", kText, false},
-              {"data_base64", kText, false}}),
-      object({{"type", constant("gap")}, {"from", kCount}, {"to", kCount}}),
-      object(with_exit({{"type", constant("exit")}}, true)),
-      object({{"type", constant("end")}, {"bytes", per_stream(kCount)}, {"sha256", per_stream(kText), false}}),
-      object({{"type", constant("keepalive")}}),
-      object({{"type", constant("error")}, {"code", kText}, {"detail", kText}, {"field", kText, false}})};
-  std::string text{R"({"oneOf":[)"};
-  for (const std::string& kind : kinds) {
-    if (!text.ends_with('[')) text += ',';
-    text += kind;
-  }
-  return {.name = "Event", .json = text + "]}"};
 }
 
 }  // namespace skiff::runtime::api

@@ -21,6 +21,5 @@ namespace skiff::runtime::api {
 [[nodiscard]] protocol::SchemaRef command_schema();
 [[nodiscard]] protocol::SchemaRef command_list_schema();
 [[nodiscard]] protocol::SchemaRef result_schema();
-[[nodiscard]] protocol::SchemaRef event_schema();
 
 }  // namespace skiff::runtime::api

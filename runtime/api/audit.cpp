@@ -61,7 +61,8 @@ void audit_request(const Agent& agent, const AuditedRequest& request) {
   append_known(line, "command", request.command);
   append_number(line, "status", request.status);
   append_number(line, "bytes", request.bytes);
-  append_number(line, "duration_ms", static_cast<std::uint64_t>(request.duration_ms));
+  append_number(line, "duration_ms",
+                static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(request.duration).count()));
   append_known(line, "traceparent", request.traceparent);
   line += '}';
   agent.audit->write(line);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -21,7 +22,7 @@ struct AuditedRequest {
   std::string_view traceparent;
   unsigned status = 0;
   std::uint64_t bytes = 0;
-  double duration_ms = 0;
+  std::chrono::microseconds duration{};
 };
 /// `{"time","event":"request",...}`, when the answer is over.
 void audit_request(const Agent& agent, const AuditedRequest& request);

@@ -2,6 +2,7 @@
 
 #include "runtime/api/answer_schemas.hpp"
 #include "runtime/api/describe_parts.hpp"
+#include "runtime/api/event_schemas.hpp"
 #include "runtime/api/init_request.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/api/wait_request.hpp"

@@ -1,6 +1,7 @@
 #include "runtime/api/describe_files.hpp"
 
 #include "runtime/api/describe_parts.hpp"
+#include "runtime/api/event_schemas.hpp"
 #include "runtime/api/file_requests.hpp"
 
 namespace skiff::runtime::api {
@@ -13,11 +14,6 @@ constexpr const char* kBytes = "application/octet-stream";
 
 SchemaRef bytes() {
   return {.name = {}, .json = R"({"type":"string","format":"binary"})"};
-}
-
-/// Of one line.
-SchemaRef record() {
-  return {.name = {}, .json = R"({"type":"object"})"};
 }
 
 const std::string kEntry =
@@ -40,9 +36,10 @@ void may_meet_anything(ApiOperation& operation) {
   may_fail(operation, {403, 404, 409, 507});
 }
 
-void answers_entry(ApiOperation& operation, bool may_create) {
-  operation.responses.push_back(json(200, "What is there now", entry(), kTagged));
-  if (may_create) operation.responses.push_back(json(201, "It was made", entry(), kTagged));
+void answers_entry(ApiOperation& operation, std::initializer_list<unsigned> statuses) {
+  for (const unsigned status : statuses) {
+    operation.responses.push_back(json(status, status == 201 ? "It was made" : "What is there now", entry(), kTagged));
+  }
   may_meet_anything(operation);
   may_fail(operation, {412});
 }
@@ -70,7 +67,7 @@ void describe_read_file(ApiOperation& operation) {
 void describe_write_file(ApiOperation& operation) {
   operation.request.push_back({kBytes, bytes()});
   operation.request_required = false;
-  answers_entry(operation, true);
+  answers_entry(operation, {200, 201});
   may_fail(operation, {408, 413, 422});
 }
 
@@ -78,7 +75,7 @@ void describe_change_file(ApiOperation& operation) {
   takes<EditsRequest>(operation, "EditsRequest");
   operation.request.push_back({kBytes, bytes()});
   operation.request_required = false;
-  answers_entry(operation, true);
+  answers_entry(operation, {200, 201});
   may_fail(operation, {408, 413, 415});
 }
 
@@ -107,22 +104,22 @@ void describe_stat_files(ApiOperation& operation) {
 
 void describe_move_file(ApiOperation& operation) {
   takes<MoveRequest>(operation, "MoveRequest");
-  answers_entry(operation, true);
+  answers_entry(operation, {200, 201});
 }
 
 void describe_make_folder(ApiOperation& operation) {
   takes<MakeFolderRequest>(operation, "MakeFolderRequest");
-  answers_entry(operation, true);
+  answers_entry(operation, {200, 201});
 }
 
 void describe_make_link(ApiOperation& operation) {
   takes<MakeLinkRequest>(operation, "MakeLinkRequest");
-  answers_entry(operation, true);
+  answers_entry(operation, {201});
 }
 
 void describe_set_file_mode(ApiOperation& operation) {
   takes<SetModeRequest>(operation, "SetModeRequest");
-  answers_entry(operation, false);
+  answers_entry(operation, {200});
 }
 
 void describe_batch(ApiOperation& operation) {
@@ -137,12 +134,11 @@ void describe_batch(ApiOperation& operation) {
 }
 
 void describe_glob(ApiOperation& operation) {
-  answers_stream(operation, "application/x-ndjson", record(), "{path, type} a line, and at the end a summary");
+  answers_stream(operation, "application/x-ndjson", glob_record_schema(), "A match a line, and at the end a summary");
 }
 
 void describe_grep(ApiOperation& operation) {
-  answers_stream(operation, "application/x-ndjson", record(),
-                 "{path, line_number, column, text, before?, after?} a line, and at the end a summary");
+  answers_stream(operation, "application/x-ndjson", grep_record_schema(), "A match a line, and at the end a summary");
 }
 
 void describe_read_archive(ApiOperation& operation) {
@@ -166,7 +162,7 @@ void describe_write_archive(ApiOperation& operation) {
 void describe_watch(ApiOperation& operation) {
   operation.websocket = true;  // or an event stream, as it is asked for
   answers_stream(operation, "text/event-stream", {.name = {}, .json = R"({"type":"string"})"},
-                 "First {type: watching, cursor}, then {type, path, from?, cursor} an event");
+                 "Each event's data is a WatchEvent");
 }
 
 }  // namespace skiff::runtime::api

@@ -109,13 +109,12 @@ struct Account {
 };
 
 void settle(Agent& agent, const protocol::HttpExchange& http, const Account& account) {
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - account.began;
+  const auto took = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - account.began);
   const std::size_t row =
       account.route != nullptr ? static_cast<std::size_t>(account.route - routes().data()) : agent.requests.no_route();
-  agent.requests.answered(row, http.status(), took.count());
+  agent.requests.answered(row, http.status(), std::chrono::duration<double>{took}.count());
   const bool open = account.route != nullptr && !account.route->scope;
   const std::string_view path = account.route != nullptr ? account.route->path : "-";
-  const double took_ms = took.count() * 1000;
   if (!open) {
     audit_request(agent, {.request_id = account.request_id,
                           .who = account.who,
@@ -127,7 +126,7 @@ void settle(Agent& agent, const protocol::HttpExchange& http, const Account& acc
                           .traceparent = account.traceparent,
                           .status = http.status(),
                           .bytes = http.body_bytes_sent(),
-                          .duration_ms = took_ms});
+                          .duration = took});
   }
   const auto level = http.status() >= 500 ? log::Level::warning : open ? log::Level::debug : log::Level::info;
   if (!log::enabled(level)) return;
@@ -136,7 +135,7 @@ void settle(Agent& agent, const protocol::HttpExchange& http, const Account& acc
               {"route", path},
               {"status", http.status()},
               {"bytes", http.body_bytes_sent()},
-              {"duration_ms", took_ms},
+              {"duration_ms", took},
               {"who", account.who},
               {"request_id", account.request_id},
               {"command", account.command},

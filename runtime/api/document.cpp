@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/api/event_schemas.hpp"
 #include "runtime/api/route.hpp"
 
 /// The OpenAPI document: each row of the route table as an operation.
@@ -77,7 +78,7 @@ const std::string& openapi_document() {
     const protocol::ApiInfo info{.title = "skiffd",
                                  .version = "1",
                                  .description = "Sessions and commands in a sandbox. Fields are only ever added."};
-    return protocol::openapi_json(info, operations);
+    return protocol::openapi_json(info, operations, event_components());
   }();
   return document;
 }

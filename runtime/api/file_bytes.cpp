@@ -1,11 +1,10 @@
 #include "runtime/api/file_bytes.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <memory>
 #include <utility>
 
+#include "base/decimal.hpp"
 #include "fs/append.hpp"
 #include "fs/change.hpp"
 #include "fs/read.hpp"
@@ -120,15 +119,12 @@ Result<fs::WriteOptions> write_options(const Call& call) {
     if (*number) *value = static_cast<uid_t>(**number);
   }
   if (const auto text = call.query("mtime")) {
-    double seconds = 0;
-    const auto parsed = std::from_chars(text->data(), text->data() + text->size(), seconds);
-    if (parsed.ec != std::errc{} || parsed.ptr != text->data() + text->size() || std::abs(seconds) > 9e9) {
-      return fail(Errc::invalid_field, "mtime is in seconds since 1970, as 1700000000.25", "mtime");
+    const auto nanoseconds = parse_decimal(*text, 9);
+    if (!nanoseconds) {
+      return fail(Errc::invalid_field, "mtime is in seconds since 1970 with up to nine decimals, as 1700000000.25",
+                  "mtime");
     }
-    const double whole = std::floor(seconds);
-    options.attributes.modified =
-        fs::FileTime{std::chrono::seconds{static_cast<std::int64_t>(whole)} +
-                     std::chrono::nanoseconds{static_cast<std::int64_t>((seconds - whole) * 1e9)}};
+    options.attributes.modified = fs::FileTime{std::chrono::nanoseconds{*nanoseconds}};
   }
   if (const auto text = call.query("sha256")) {
     auto digest = fs::parse_sha256(*text);

@@ -26,7 +26,7 @@ constexpr std::array kWriteQuery{
     QueryParameter{"uid", "Owner", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
     QueryParameter{"gid", "Group", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
     QueryParameter{"mtime", "Modification time in seconds since 1970, as 1700000000.25",
-                   R"({"type":"number","minimum":-9000000000,"maximum":9000000000})"},
+                   R"({"type":"string","pattern":"^-?[0-8]?[0-9]{1,9}([.][0-9]{1,9})?$"})"},
     QueryParameter{"sha256", "What the bytes must hash to, in hex",
                    R"({"type":"string","pattern":"^[0-9a-fA-F]{64}$"})"},
     QueryParameter{"fsync", "Answer when it is on the disk", kFlag},

@@ -4,6 +4,7 @@
 
 #include "protocol/base64.hpp"
 #include "protocol/schema.hpp"
+#include "runtime/api/schema_parts.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -76,6 +77,22 @@ Result<ClientMessage> make(std::uint32_t channel, const nlohmann::json& message,
 
 template <class Body>
 using Made = Result<Body>;
+
+/// The schema of a message: `more` is what is taken out before its fields are decoded, beside type and channel.
+template <class Fields>
+protocol::SchemaRef message(const char* name, const char* type, const char* help, std::vector<Member> more = {}) {
+  using Json = nlohmann::ordered_json;
+  more.insert(more.begin(), {{"type", one_of({type})},
+                             {"channel", R"({"type":"integer","minimum":0,"maximum":4294967295})", false,
+                              "On /v1/connect: a number from 1 that the client picks; elsewhere absent or 0"}});
+  Json schema = Json::parse(object(more, help));
+  Json own = Json::parse(protocol::json_schema<Fields>());
+  for (auto& [member, is] : own["properties"].items()) schema["properties"][member] = std::move(is);
+  for (auto& member : own["required"]) schema["required"].push_back(std::move(member));
+  for (const char* kept : {"properties", "required", "type"}) own.erase(kept);
+  schema.update(own);
+  return {.name = name, .json = schema.dump()};
+}
 
 }  // namespace
 
@@ -153,6 +170,27 @@ Result<sessions::TerminalSize> parse_terminal_message(std::string_view text) {
   if (!decoded) return std::unexpected{std::move(decoded.error())};
   if (!decoded->resize) return fail(Errc::missing_field, "required", "/resize");
   return *decoded->resize;
+}
+
+std::vector<protocol::SchemaRef> client_messages() {
+  const Member session{"session", kId, false, "Default: default"};
+  const Member until{"until", one_of({"exit", "end"}), false, "The last event; default exit"};
+  return {
+      message<CommandRequest>("StartMessage", "start",
+                              "/v1/connect: start a command, as POST .../commands does, and attach to it.",
+                              {session, until}),
+      message<AttachFields>("AttachMessage", "attach", "/v1/connect: attach to a command.", {session}),
+      message<NoFields>("DetachMessage", "detach", "Let go of a command, which goes on."),
+      message<StdinFields>("StdinMessage", "stdin", "Input: exactly one of data and data_base64."),
+      message<NoFields>("StdinCloseMessage", "stdin_close", "The end of the input."),
+      message<SignalRequest>("SignalMessage", "signal", "Send a signal."),
+      message<sessions::TerminalSize>("ResizeMessage", "resize", "Change the size of the command's terminal."),
+      message<PingFields>("PingMessage", "ping", "Ask for a pong."),
+  };
+}
+
+protocol::SchemaRef terminal_message() {
+  return {.name = "TerminalMessage", .json = protocol::json_schema<TerminalFields>()};
 }
 
 }  // namespace skiff::runtime::api

@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/error.hpp"
+#include "protocol/openapi.hpp"
 #include "runtime/api/requests.hpp"
 
 /// What a client sends on a WebSocket.
@@ -57,5 +59,9 @@ struct ClientMessage {
 }
 /// A frame of /v1/shell: `{"resize":{"cols":80,"rows":24}}`.
 [[nodiscard]] Result<sessions::TerminalSize> parse_terminal_message(std::string_view text);
+
+/// The schemas of what these two take, from the same field lists.
+[[nodiscard]] std::vector<protocol::SchemaRef> client_messages();
+[[nodiscard]] protocol::SchemaRef terminal_message();
 
 }  // namespace skiff::runtime::api

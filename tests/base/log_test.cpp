@@ -1,5 +1,6 @@
 #include "base/log.hpp"
 
+#include <chrono>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -7,6 +8,8 @@
 
 namespace skiff::log {
 namespace {
+
+using namespace std::chrono_literals;
 
 class Log : public ::testing::Test {
  protected:
@@ -20,11 +23,12 @@ class Log : public ::testing::Test {
 };
 
 TEST_F(Log, WritesOneJsonObjectALine) {
-  const std::string line = written(Level::warning, "went wrong",
-                                   {{"id", "c1"}, {"count", 3}, {"negative", -2L}, {"ratio", 0.5}, {"late", true}});
+  const std::string line =
+      written(Level::warning, "went wrong",
+              {{"id", "c1"}, {"count", 3}, {"negative", -2L}, {"took_ms", 1250us}, {"late", true}});
   EXPECT_THAT(line, ::testing::MatchesRegex(
                         "\\{\"time\":\"....-..-..T..:..:......Z\",\"level\":\"warning\",\"message\":\"went wrong\","
-                        "\"id\":\"c1\",\"count\":3,\"negative\":-2,\"ratio\":0.5,\"late\":true\\}\n"));
+                        "\"id\":\"c1\",\"count\":3,\"negative\":-2,\"took_ms\":1.25,\"late\":true\\}\n"));
 }
 
 TEST_F(Log, LetsNoFieldBreakOutOfItsLine) {

@@ -49,6 +49,22 @@ TEST(Metrics, ValuesAreReadWhenTheTextIsMade) {
   EXPECT_THAT(table.text(), HasSubstr("level 3\n"));
 }
 
+TEST(Metrics, ValuesHaveUpToSixDecimalsAndNoExponent) {
+  double level = 0;
+  const MetricsTable table{{{"level", "Level.", metric::Gauge{[&] { return level; }}}}};
+  const auto shown = [&](double value) {
+    level = value;
+    const std::string text = table.text();
+    return text.substr(text.find("\nlevel ") + 7);
+  };
+  EXPECT_EQ(shown(1763740800.1234567), "1763740800.123457\n");
+  EXPECT_EQ(shown(-0.25), "-0.25\n");
+  EXPECT_EQ(shown(1e-7), "0\n");
+  EXPECT_EQ(shown(1125899906842624), "1125899906842624\n");
+  EXPECT_EQ(shown(18446744073709551615.0), "+Inf\n") << "RLIM_INFINITY";
+  EXPECT_EQ(shown(-std::numeric_limits<double>::infinity()), "-Inf\n");
+}
+
 TEST(Metrics, WhatIsNotThereIsLeftOut) {
   const std::array<std::uint64_t, 2> counts{0, 5};
   LabelSets labels{{"cause"}};

@@ -39,10 +39,10 @@ def environment(**more):
 
 class Agent:
     def __init__(self, folder, *arguments, token=None, listen="127.0.0.1:0", env=None, credential=True, warm=True,
-                 tls=None, **popen):
+                 tls=None, tokens=(), **popen):
         """Starts it and waits for its line on stdout. `credential=False`: the arguments bring their own, and nothing is
-        asked over HTTP at the end. `warm=False`: no first command, so not everything is opened yet. `tls`: an
-        SSLContext to speak to it with."""
+        asked over HTTP at the end. `tokens`: further lines of the token file. `warm=False`: no first command, so not
+        everything is opened yet. `tls`: an SSLContext to speak to it with."""
         self.folder = folder
         self.root, self.temp = folder / "root", folder / "tmp"
         self.root.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ class Agent:
         options = []
         if credential:
             file = folder / "token"
-            file.write_text(self.token + "\n")
+            file.write_text("".join(line + "\n" for line in (self.token, *tokens)))
             file.chmod(0o600)
             options = ["--token-file", file]
         self.stderr_path = folder / f"stderr-{self.mark}"

@@ -39,7 +39,7 @@ TESTED_ELSEWHERE = {
     "runtime/api/meta.cpp": "tests/integration drives it through the real binary",
     "runtime/api/observe.cpp": "tests/integration drives it through the real binary",
     "runtime/api/requests.cpp": "tests/integration drives it through the real binary",
-    "runtime/api/routes.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/schema_parts.cpp": "tests/runtime/api/event_schemas_test.cpp reads what is made of them",
     "runtime/api/session_routes.cpp": "tests/integration drives it through the real binary",
     "runtime/api/socket_channel.cpp": "tests/integration drives it through the real binary",
     "runtime/api/socket_messages.cpp": "tests/integration drives it through the real binary",

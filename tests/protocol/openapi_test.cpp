@@ -78,5 +78,13 @@ TEST(OpenApi, ListsEveryErrorCodeAndTheWaysToAuthenticate) {
   EXPECT_TRUE(health["responses"].contains("101"));
 }
 
+TEST(OpenApi, HasComponentsThatNoOperationNames) {
+  const std::vector<SchemaRef> further{{"Event", R"({"oneOf":[{"$ref":"#/components/schemas/Gap"}]})"},
+                                       {"Gap", R"({"type":"object"})"}};
+  const auto api = nlohmann::json::parse(openapi_json({"skiff", "1.2.3", "About"}, {}, further));
+  EXPECT_EQ(api["components"]["schemas"]["Event"]["oneOf"][0]["$ref"], "#/components/schemas/Gap");
+  EXPECT_EQ(api["components"]["schemas"]["Gap"]["type"], "object");
+}
+
 }  // namespace
 }  // namespace skiff::protocol

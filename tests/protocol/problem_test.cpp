@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/page.hpp"
+
 namespace skiff::protocol {
 namespace {
 
@@ -59,6 +61,31 @@ TEST(Problem, LeavesOutWhatIsEmptyAndRepairsWhatIsNotUtf8) {
   EXPECT_EQ(json["detail"], "open \"a\xEF\xBF\xBD\n\": gone");
   EXPECT_FALSE(json.contains("instance"));
   EXPECT_FALSE(json.contains("field"));
+}
+
+constexpr std::string_view kIntroduction =
+    "# Error codes of skiffd\n\n"
+    "An error is a problem document (RFC 9457, `application/problem+json`): branch on `code`, show `detail`. `field` "
+    "names "
+    "the input that is to\nblame: a JSON pointer, or a parameter. Codes are only ever added. On streams and WebSockets "
+    "the "
+    "same codes come in an\n[error event](events.md#error).\n\n"
+    "This page is made from the tables in `base/error.hpp` and `protocol/problem.cpp`: run `protocol_tests` with "
+    "`SKIFF_UPDATE_DOCS=1` after a\nchange.\n\n";
+
+TEST(Problem, IsDocumentedAsItIs) {
+  constexpr std::array kAdvice{
+#define SKIFF_X(name, advice) advice,
+      SKIFF_ERROR_CODES(SKIFF_X)
+#undef SKIFF_X
+  };
+  test::MarkdownTable table{{"Code", "Status", "Title", "What to do"}};
+  for (std::size_t i = 0; i < error_code_count(); ++i) {
+    const auto code = static_cast<Errc>(i);
+    table.add(
+        {test::code(name(code)), std::to_string(http_status(code)), std::string{problem_title(code)}, kAdvice.at(i)});
+  }
+  test::expect_page("errors.md", std::string{kIntroduction} + table.text());
 }
 
 }  // namespace

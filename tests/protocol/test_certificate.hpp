@@ -5,16 +5,17 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "tests/support/temporary_folder.hpp"
 
 /// Certificates made on the spot: for 127.0.0.1 and "box.test", signed by themselves.
 namespace skiff::protocol::test {
+
+using skiff::test::TemporaryFolder;
 
 struct Certificate {
   std::string certificate_pem;
@@ -58,31 +59,5 @@ inline Certificate make_certificate() {
   EVP_PKEY_free(key);
   return made;
 }
-
-/// A folder that is gone with its content when the test is over.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "skiff-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"mkdtemp"};
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  /// A path in it.
-  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream{path_ / name} << text;
-    return *this / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace skiff::protocol::test

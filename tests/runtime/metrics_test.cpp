@@ -1,13 +1,10 @@
 #include "runtime/metrics.hpp"
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "runtime/api/route.hpp"
+#include "tests/support/page.hpp"
 
 namespace skiff::runtime {
 namespace {
@@ -44,11 +41,7 @@ TEST(SkiffdMetrics, RequestsAreCountedByRouteAndClass) {
 }
 
 TEST(SkiffdMetrics, AreDocumentedAsTheyAre) {
-  const std::string page = metrics_markdown();
-  if (std::getenv("SKIFF_UPDATE_DOCS") != nullptr) std::ofstream{SKIFF_METRICS_PAGE} << page;
-  std::ifstream file{SKIFF_METRICS_PAGE};
-  const std::string committed{std::istreambuf_iterator<char>{file}, {}};
-  EXPECT_EQ(page, committed) << "run runtime_tests with SKIFF_UPDATE_DOCS=1";
+  test::expect_page("metrics.md", metrics_markdown());
 }
 
 }  // namespace

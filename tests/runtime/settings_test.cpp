@@ -1,14 +1,13 @@
 #include "runtime/settings.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/page.hpp"
 
 namespace skiff::runtime {
 namespace {
@@ -161,11 +160,7 @@ TEST(SkiffdSettings, HaveFlagAndVariableOfTheSameName) {
 }
 
 TEST(SkiffdSettings, AreDocumentedAsTheyAre) {
-  const std::filesystem::path path = SKIFF_SETTINGS_PAGE;
-  if (std::getenv("SKIFF_UPDATE_DOCS") != nullptr) std::ofstream{path} << settings_markdown();
-  std::ifstream file{path};
-  const std::string committed{std::istreambuf_iterator<char>{file}, {}};
-  EXPECT_EQ(committed, settings_markdown()) << "run this test with SKIFF_UPDATE_DOCS=1 and commit docs/settings.md";
+  test::expect_page("settings.md", settings_markdown());
 }
 
 TEST(Surroundings, AreThoseOfThisProcess) {

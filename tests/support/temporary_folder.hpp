@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -27,6 +28,14 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] bool empty() const { return std::filesystem::is_empty(path_); }
+
+  /// A path in it.
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  /// Writes a file into it; its path.
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream{path_ / name} << text;
+    return *this / name;
+  }
 
  private:
   std::filesystem::path path_;

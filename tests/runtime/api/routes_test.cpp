@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "runtime/api/route.hpp"
+#include "tests/runtime/api/schema_page.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using test::code;
+using test::MarkdownTable;
+
+constexpr std::string_view kIntroduction =
+    "# Routes of skiffd\n\n"
+    "`/v1/commands...` and `/v1/files...` mean the session `default`. HEAD is answered wherever GET is. Scope `exec` "
+    "holds `read`, `admin`\nholds both. A field or parameter marked `?` may be left out. What answers look like is in "
+    "`/openapi.json`, events and WebSocket messages\nare in [events.md](events.md), error codes in "
+    "[errors.md](errors.md).\n\n"
+    "Any route may answer 400, 421, 431 and 503; with a scope also 401 and 403; with an id or a path 404; with a JSON "
+    "body 413 and 415; a\nWebSocket 426. The column Errors has the others.\n\n"
+    "This page is made from the route table (`runtime/api/routes.cpp`, `runtime/api/file_routes.cpp`): run "
+    "`runtime_tests` with\n`SKIFF_UPDATE_DOCS=1` after a change.\n";
+
+/// In the order of the page.
+constexpr std::array kSections{std::pair{"front door", "Front door"}, std::pair{"sessions", "Sessions"},
+                               std::pair{"commands", "Commands"}, std::pair{"files", "Files"},
+                               std::pair{"agent", "The agent itself"}};
+
+struct Operation {
+  std::string route;  ///< "GET /healthz"
+  Json what;
+};
+
+std::vector<Operation> operations(const Json& document) {
+  std::vector<Operation> all;
+  for (const auto& [path, methods] : document["paths"].items()) {
+    for (const auto& [method, operation] : methods.items()) {
+      if (operation["operationId"].get<std::string>().ends_with("InDefaultSession")) continue;
+      std::string route = method;
+      std::ranges::transform(route, route.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+      route.append(" ").append(path);
+      all.push_back({.route = std::move(route), .what = operation});
+    }
+  }
+  return all;
+}
+
+/// Where the fields of a request's body are, further down the page.
+std::string link_to(const std::string& component) {
+  std::string anchor = component;
+  std::ranges::transform(anchor, anchor.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  return "[" + component + "](#" + anchor + ")";
+}
+
+std::string bare_type(const std::string& content_type) {
+  for (const std::string_view usual : {"application/", "text/"}) {
+    if (content_type.starts_with(usual)) return content_type.substr(usual.size());
+  }
+  return content_type;
+}
+
+std::string takes(const Json& operation, std::set<std::string>& bodies) {
+  std::string text;
+  if (!operation.contains("requestBody")) return text;
+  for (const auto& [type, media] : operation["requestBody"]["content"].items()) {
+    if (!text.empty()) text += ", ";
+    const std::string component = component_of(media["schema"]);
+    if (!component.empty()) bodies.insert(component);
+    text += component.empty() ? bare_type(type) : link_to(component);
+    if (!component.empty() && type != "application/json") text += " as " + bare_type(type);
+  }
+  return text;
+}
+
+std::string answers(const Json& operation) {
+  std::string text;
+  for (const auto& [status, response] : operation["responses"].items()) {
+    if (status == "default" || status >= "4") continue;
+    if (!text.empty()) text += "; ";
+    text += status;
+    std::string forms;
+    const Json content = response.value("content", Json::object());
+    for (const auto& [type, media] : content.items()) {
+      const std::string component = component_of(media["schema"]);
+      forms += forms.empty() ? " " : ", ";
+      if (type != "application/json") forms += bare_type(type) + (component.empty() ? "" : " of ");
+      forms += component.empty() ? (type == "application/json" ? "json" : "") : component;
+    }
+    text += forms;
+  }
+  return text;
+}
+
+std::string scope_of(const Json& operation) {
+  return operation["security"].empty() ? "" : operation["security"][0]["bearer"][0].get<std::string>();
+}
+
+/// Those that the introduction does not name.
+std::string further_errors(const Json& operation) {
+  std::set<std::string> usual{"400", "421", "431", "503", "default"};
+  if (!operation["security"].empty()) usual.insert({"401", "403"});
+  if (operation["responses"].contains("101")) usual.insert("426");
+  for (const Json& parameter : operation.value("parameters", Json::array())) {
+    if (parameter["in"] == "path") usual.insert("404");
+  }
+  if (operation.contains("requestBody") && operation["requestBody"]["content"].contains("application/json")) {
+    usual.insert({"413", "415"});
+  }
+  std::string text;
+  for (const auto& [status, response] : operation["responses"].items()) {
+    if (status >= "4" && !usual.contains(status)) text += (text.empty() ? "" : " ") + status;
+  }
+  return text;
+}
+
+void add_parameters(MarkdownTable& table, const Operation& operation) {
+  std::string route = code(operation.route);
+  for (const Json& parameter : operation.what.value("parameters", Json::array())) {
+    if (parameter["in"] != "query") continue;
+    const bool repeated = parameter["schema"].value("type", Json{}) == "array";
+    const Json& schema = repeated ? parameter["schema"]["items"] : parameter["schema"];
+    const bool required = parameter.value("required", false);
+    table.add({std::exchange(route, ""), code(parameter["name"].get<std::string>() + (required ? "" : "?")),
+               type_in_words(schema) + (repeated ? ", repeatable" : ""), parameter.value("description", "")});
+  }
+}
+
+std::string page() {
+  const Json document = Json::parse(openapi_document());
+  std::string text{kIntroduction};
+  std::set<std::string> bodies;
+  std::size_t shown = 0;
+  const auto all = operations(document);
+  for (const auto& [tag, heading] : kSections) {
+    MarkdownTable routes{{"Route", "Scope", "What it does", "Takes", "Answers", "Errors"}};
+    MarkdownTable parameters{{"Route", "Query", "Type", "Meaning"}};
+    for (const Operation& operation : all) {
+      if (operation.what["tags"][0] != tag) continue;
+      ++shown;
+      routes.add({code(operation.route), scope_of(operation.what), operation.what["summary"],
+                  takes(operation.what, bodies), answers(operation.what), further_errors(operation.what)});
+      add_parameters(parameters, operation);
+    }
+    text += "\n## " + std::string{heading} + "\n\n" + routes.text();
+    if (!parameters.empty()) text += "\n" + parameters.text();
+  }
+  EXPECT_EQ(shown, all.size()) << "a tag has no section";
+  text += "\n## Bodies of requests\n";
+  for (const std::string& name : bodies) {
+    text += "\n### " + name + "\n\n" + members_table(document["components"]["schemas"][name]);
+  }
+  return text;
+}
+
+TEST(Routes, AreDocumentedAsTheyAre) {
+  test::expect_page("routes.md", page());
+}
+
+TEST(Routes, AreFoundByMethodAndPath) {
+  const Match shown = match("GET", {"v1", "sessions", "s", "commands", "c"});
+  ASSERT_NE(shown.route, nullptr);
+  EXPECT_EQ(shown.route->operation_id, "showCommand");
+  EXPECT_EQ(shown.params, (std::vector<std::string>{"s", "c"}));
+  EXPECT_EQ(match("HEAD", {"v1", "sessions", "s"}).route->operation_id, "showSession");
+  EXPECT_EQ(match("GET", {"v1", "nothing"}).route, nullptr);
+  EXPECT_EQ(match("GET", {"v1", "nothing"}).allow, "");
+  const Match other = match("PUT", {"v1", "sessions", "s", "commands", "c"});
+  EXPECT_EQ(other.route, nullptr);
+  EXPECT_EQ(other.allow, "GET, HEAD, DELETE");
+}
+
+TEST(Routes, OfTheDefaultSessionHaveAShortForm) {
+  const Match command = match("GET", {"v1", "commands", "c"});
+  ASSERT_NE(command.route, nullptr);
+  EXPECT_EQ(command.params, (std::vector<std::string>{"default", "c"}));
+  const Match file = match("PUT", {"v1", "files", "a", "b"});
+  ASSERT_NE(file.route, nullptr);
+  EXPECT_EQ(file.params, (std::vector<std::string>{"default", "a/b"})) << "a path takes all that is left";
+  EXPECT_EQ(match("GET", {"v1", "files:list"}).route->operation_id, "listFiles");
+}
+
+}  // namespace
+}  // namespace skiff::runtime::api
