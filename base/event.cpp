@@ -28,6 +28,14 @@ void Event::notify_all() {
   }
 }
 
+void Event::notify_one() {
+  if (waiters_.empty()) return;
+  Handler waiter = std::move(waiters_.front());
+  waiters_.pop_front();
+  asio::get_associated_cancellation_slot(waiter).clear();
+  complete(std::move(waiter), {});
+}
+
 Task<> Event::wait() {
   co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void(boost::system::error_code)>(
       [this](auto handler) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <list>
 
 #include <boost/asio/any_completion_handler.hpp>
@@ -22,8 +23,11 @@ class Event {
 
   /// Wakes every waiter. Their code runs later, from the reactor, never inside this call.
   void notify_all();
+  /// Wakes the one that has waited longest, if there is one.
+  void notify_one();
 
   [[nodiscard]] bool awaited() const noexcept { return !waiters_.empty(); }
+  [[nodiscard]] std::size_t waiting() const noexcept { return waiters_.size(); }
 
  private:
   using Handler = boost::asio::any_completion_handler<void(boost::system::error_code)>;

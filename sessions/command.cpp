@@ -214,7 +214,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   const auto add_pump = [&](UniqueFd source, Stream stream) {
     if (!source) return;
     self->pumps_.push_back(std::make_unique<OutputPump>(supervisor.executor, std::move(source), stream, self->log_,
-                                                        self->changed_, supervisor.turns));
+                                                        self->changed_, supervisor.pump_turns));
   };
   add_pump(std::move(pipes->out), Stream::out);
   add_pump(std::move(pipes->err), Stream::err);

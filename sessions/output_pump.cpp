@@ -9,8 +9,6 @@
 #include <cerrno>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-
 namespace skiff::sessions {
 namespace asio = boost::asio;
 namespace {
@@ -22,20 +20,16 @@ constexpr int kBulkPipe = 1 << 20;
 }  // namespace
 
 OutputPump::OutputPump(Executor executor, UniqueFd source, Stream stream, std::shared_ptr<OutputLog> log,
-                       Event& progress, TurnShare& turns)
+                       Event& progress, Turns& turns)
     : source_{executor, source.release()}, stream_{stream}, log_{std::move(log)}, progress_{progress}, turns_{turns} {
   struct stat info{};
   if (::fstat(source_.native_handle(), &info) == 0) inode_ = info.st_ino;
 }
 
 Task<> OutputPump::run() {
-  TurnShare::Flow flow{turns_};
   std::size_t turn = 0;
   while (!at_end_ && source_.is_open()) {
-    while (log_->must_wait()) {
-      flow.set(false);
-      co_await log_->room();
-    }
+    while (log_->must_wait()) co_await log_->room();
     if (!source_.is_open()) break;
     const std::size_t share = turns_.bytes();
     std::span<char> room = log_->prepare();
@@ -54,13 +48,11 @@ Task<> OutputPump::run() {
       turn += size;
       if (turn >= share) {
         turn = 0;
-        flow.set(true);
-        co_await asio::post(source_.get_executor(), use_task);
+        co_await turns_.next();
       }
     } else if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       left_of_leader_ = 0;
       turn = 0;
-      flow.set(false);
       co_await source_.async_wait(asio::posix::descriptor_base::wait_read, use_task);
     } else if (got == 0 || errno != EINTR) {
       at_end_ = true;  // end of file, or EIO: the terminal's last user is gone (pty(7))

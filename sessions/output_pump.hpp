@@ -10,7 +10,7 @@
 #include "base/event.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/output_log.hpp"
-#include "sessions/turn_share.hpp"
+#include "sessions/turns.hpp"
 
 namespace skiff::sessions {
 
@@ -20,7 +20,7 @@ class OutputPump {
  public:
   /// `source` is non-blocking. `progress` is notified at the end of the pipe and when the leader's bytes are in.
   OutputPump(Executor executor, UniqueFd source, Stream stream, std::shared_ptr<OutputLog> log, Event& progress,
-             TurnShare& turns);
+             Turns& turns);
 
   /// Runs until end of file. A terminal's EIO counts as its end.
   [[nodiscard]] Task<> run();
@@ -42,7 +42,7 @@ class OutputPump {
   Stream stream_;
   std::shared_ptr<OutputLog> log_;
   Event& progress_;
-  TurnShare& turns_;
+  Turns& turns_;
   ino_t inode_ = 0;
   std::int64_t left_of_leader_ = 0;
   bool enlarged_ = false;

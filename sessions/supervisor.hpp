@@ -15,7 +15,7 @@
 #include "sessions/reaper.hpp"
 #include "sessions/retention.hpp"
 #include "sessions/spawn.hpp"
-#include "sessions/turn_share.hpp"
+#include "sessions/turns.hpp"
 
 namespace skiff::sessions {
 
@@ -48,6 +48,8 @@ struct Supervisor {
         spawner{spawn_threads},
         reaper{on},
         budget{on, disk_pool, std::move(output)},
+        pump_turns{on},
+        reader_turns{on},
         retention{on, limits.ended_commands, limits.ended_ttl},
         tasks{on} {}
 
@@ -72,7 +74,8 @@ struct Supervisor {
   Spawner spawner;
   Reaper reaper;
   OutputBudget budget;
-  TurnShare turns;
+  Turns pump_turns;
+  Turns reader_turns;
   Retention retention;
   TaskGroup tasks;
   MemoryGauge memory;

@@ -205,7 +205,7 @@ class Connection {
     options.form = form_;
     options.channel = number;
     options.tell_channel = true;
-    options.turns = &agent_.supervisor.turns;
+    options.turns = &agent_.supervisor.reader_turns;
     options.stdin_bytes = agent_.settings.stdin_bytes;
     Channel& channel = channels_[number];
     channel.command = command;

@@ -4,8 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <boost/asio/post.hpp>
-
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
 #include "protocol/http_message.hpp"
@@ -64,17 +62,14 @@ class Sender {
   static Task<Result<>> run(std::shared_ptr<Sender> self) {
     if (auto begun = co_await self->begin(); !begun) co_return begun;
     while (!self->done_) {
+      co_await self->call_.agent.supervisor.reader_turns.next();
       self->gather();
-      Result<> sent;
       if (!self->empty()) {
-        const bool full = self->gathered_ >= self->batch_;
-        sent = co_await self->flush();
-        // A client that takes everything at once must not keep the reactor from the others.
-        if (full) co_await boost::asio::post(self->call_.agent.executor, use_task);
-      } else if (!self->done_) {
-        sent = co_await self->pause();
+        if (auto sent = co_await self->flush(); !sent) co_return sent;
+        if (self->gathered_ >= self->batch_) continue;
       }
-      if (!sent) co_return sent;
+      if (self->done_) break;
+      if (auto paused = co_await self->pause(); !paused) co_return paused;
     }
     co_return co_await self->call_.http.finish(self->trailers());
   }
@@ -106,7 +101,7 @@ class Sender {
   /// Takes what the log has now, up to one batch.
   void gather() {
     std::size_t size = 0;
-    batch_ = call_.agent.supervisor.turns.bytes();
+    batch_ = call_.agent.supervisor.reader_turns.bytes();
     while (size < batch_ && !done_) {
       if (left_ == 0) {
         done_ = true;

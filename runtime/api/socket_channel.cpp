@@ -2,9 +2,6 @@
 
 #include <array>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
-
 #include "protocol/json_text.hpp"
 
 namespace skiff::runtime::api {
@@ -83,18 +80,21 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
     if (auto sent = co_await self->send_events(std::move(text)); !sent) co_return sent;
   }
   sessions::Cursor cursor{self->command_->log(), {.from = options.from, .only = {}, .lossless = options.lossless}};
+  std::size_t left = 0;  // of this turn
   for (;;) {
-    const std::size_t share = self->options_.turns->bytes();
-    auto item = cursor.next(share);
+    if (left == 0) {
+      co_await options.turns->next();
+      left = options.turns->bytes();
+    }
+    auto item = cursor.next(left);
     if (item) {
-      const bool full = item->bytes.size() >= share / 2;
+      left -= item->bytes.size();
       const bool last = item->kind == LogItem::Kind::end || (item->kind == LogItem::Kind::exit && !options.until_end);
       if (auto sent = co_await self->send_item(std::move(*item)); !sent) co_return sent;
       if (last) co_return Result<>{};
-      // A client that takes everything at once must not keep the reactor from the others.
-      if (full) co_await boost::asio::post(co_await boost::asio::this_coro::executor, use_task);
       continue;
     }
+    left = 0;
     if (self->writer_.holding()) {
       if (self->overdue_) {
         self->overdue_ = false;

@@ -34,7 +34,7 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
     bool until_end = false;
     std::string announce;  ///< the agent's instance: begin with a `started` event; empty: don't
     std::size_t stdin_bytes = std::size_t{1} << 20U;
-    const sessions::TurnShare* turns = nullptr;  ///< never null when used
+    sessions::Turns* turns = nullptr;  ///< never null when used
   };
   SocketChannel(protocol::WebSocket& socket, std::shared_ptr<sessions::Command> command, Options options,
                 Executor executor);

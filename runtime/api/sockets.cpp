@@ -164,7 +164,7 @@ Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
 
 Task<Result<>> upgrade(Call& call, Handshake handshake, Attachment attachment) {
   attachment.options.stdin_bytes = call.agent.settings.stdin_bytes;
-  attachment.options.turns = &call.agent.supervisor.turns;
+  attachment.options.turns = &call.agent.supervisor.reader_turns;
   handshake.headers.add("X-Skiff-Command-Id", attachment.command->id());
   call.command_id = attachment.command->id();
   co_return co_await call.http.upgrade(std::move(handshake.headers), [attachment](protocol::Upgraded connection) {

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include <boost/asio/post.hpp>
+
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -32,6 +34,23 @@ CO_TEST(Event, WakesEveryWaiterButNotInsideTheCall) {
   EXPECT_FALSE(event.awaited());
   co_await group.join();
   EXPECT_EQ(woken, 3);
+}
+
+CO_TEST(Event, WakesTheOneThatHasWaitedLongest) {
+  Event event{executor};
+  TaskGroup group{executor};
+  event.notify_one();
+  int first = 0;
+  int second = 0;
+  group.spawn("waiter", count_wakes(event, first));
+  group.spawn("waiter", count_wakes(event, second));
+  event.notify_one();
+  EXPECT_EQ(event.waiting(), 1U);
+  while (first == 0) co_await boost::asio::post(use_task);
+  EXPECT_EQ(second, 0);
+  event.notify_one();
+  co_await group.join();
+  EXPECT_EQ(second, 1);
 }
 
 CO_TEST(Event, KeepsNoStateForThoseWhoComeLater) {
