@@ -1,0 +1,46 @@
+#include "container/kube/url.hpp"
+
+#include <string>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+namespace skiff::kube {
+
+std::string Url::authority() const {
+  const bool ip6 = host.find(':') != std::string::npos;
+  return (ip6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::string Url::text() const {
+  return (tls ? "https://" : "http://") + authority() + path;
+}
+
+Result<Url> parse_url(std::string_view text, std::string_view what) {
+  const auto bad = [&](std::string_view why) {
+    return fail(Errc::invalid_field, std::string{what} + " " + std::string{why} + ": write it as https://HOST:PORT");
+  };
+  if (text.empty()) return bad("is empty");
+  const std::string whole =
+      text.find("://") == std::string_view::npos ? "https://" + std::string{text} : std::string{text};
+  const auto parsed = boost::urls::parse_uri(whole);
+  if (!parsed) return bad("is no URL");
+  const boost::urls::url_view& view = *parsed;
+  Url url;
+  url.tls = view.scheme_id() == boost::urls::scheme::https;
+  if (!url.tls && view.scheme_id() != boost::urls::scheme::http) {
+    return bad("has the scheme \"" + std::string{view.scheme()} + "\", only https and http work");
+  }
+  url.host = view.host_address();
+  if (url.host.empty()) return bad("names no host");
+  if (view.has_query() || view.has_fragment()) return bad("has a query or fragment");
+  url.port = view.has_port() ? view.port_number() : (url.tls ? 443 : 80);
+  if (url.port == 0) return bad("has no usable port");
+  url.path = std::string{view.encoded_path()};
+  while (url.path.ends_with('/')) url.path.pop_back();
+  url.user = view.user();
+  url.password = view.password();
+  return url;
+}
+
+}  // namespace skiff::kube
