@@ -1,7 +1,8 @@
-"""Builds Kubernetes' own control plane out of the Go module proxy, once: `build.py` prints where the program is.
+"""Builds Kubernetes' own control plane out of the Go module proxy, once: `build.py [--where]` prints where the program is;
+with --where it builds nothing.
 
-It stays in the cache (SKIFF_KUBE_CACHE, else ~/.cache/skiff) under a name made of what it was built from, so that nothing
-is built as long as that is the same. The first time takes about five minutes of two cores, 3 GB of compiled packages
+It stays in the cache (as in .ci/lib.sh) under a name made of what it was built from, so that nothing is built as long as
+that is the same. The first time takes about five minutes of two cores, 3 GB of compiled packages
 and 1 GB of modules; both may be deleted afterwards."""
 
 import hashlib
@@ -16,7 +17,7 @@ VERSION = "v1.34.4"  # of Kubernetes, as go.mod has it
 
 
 def cache():
-    return pathlib.Path(os.environ.get("SKIFF_KUBE_CACHE") or pathlib.Path.home() / ".cache" / "skiff")
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "skiff"
 
 
 def program():
@@ -50,6 +51,6 @@ def build():
 
 if __name__ == "__main__":
     try:
-        print(build())
+        print(program() if sys.argv[1:] == ["--where"] else build())
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"error: Kubernetes could not be built: {error}")
