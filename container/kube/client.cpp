@@ -121,15 +121,19 @@ Task<Outcome<bool>> Client::allowed(Permission permission) {
   co_return answer->is_true({"status", "allowed"});
 }
 
+std::string Client::place_of(const Resource& resource, std::string namespace_name) const {
+  return namespace_name.empty() && resource.namespaced ? default_namespace() : std::move(namespace_name);
+}
+
 Task<Outcome<Object>> Client::get(Resource resource, std::string namespace_name, std::string name) {
+  namespace_name = place_of(resource, std::move(namespace_name));
   Call call{.target = object_path(resource, namespace_name, name),
             .what = describe("read", resource, namespace_name, name)};
   co_return co_await send_object(std::move(call));
 }
 
 Task<Outcome<Object>> Client::create(Resource resource, Object object, WriteOptions options) {
-  std::string namespace_name = object.namespace_name();
-  if (namespace_name.empty() && resource.namespaced) namespace_name = default_namespace();
+  const std::string namespace_name = place_of(resource, object.namespace_name());
   Call call{.method = "POST",
             .target = collection_path(resource, namespace_name) + query_of(options),
             .what = describe("create", resource, namespace_name, object.name()),
@@ -140,8 +144,7 @@ Task<Outcome<Object>> Client::create(Resource resource, Object object, WriteOpti
 }
 
 Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptions options) {
-  std::string namespace_name = object.namespace_name();
-  if (namespace_name.empty() && resource.namespaced) namespace_name = default_namespace();
+  const std::string namespace_name = place_of(resource, object.namespace_name());
   const std::string query = Query{}
                                 .add("dryRun", options.dry_run ? "All" : "")
                                 .add("fieldManager", options.field_manager)
@@ -158,6 +161,7 @@ Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptio
 
 Task<Outcome<Object>> Client::patch(Resource resource, std::string namespace_name, std::string name, PatchKind kind,
                                     nlohmann::json patch, std::string subresource, WriteOptions options) {
+  namespace_name = place_of(resource, std::move(namespace_name));
   const bool conditional = kind == PatchKind::json || patch.contains(Json::json_pointer{"/metadata/resourceVersion"});
   Call call{.method = "PATCH",
             .target = object_path(resource, namespace_name, name, subresource) + query_of(options),
@@ -170,6 +174,7 @@ Task<Outcome<Object>> Client::patch(Resource resource, std::string namespace_nam
 
 Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_name, std::string name,
                                      RemoveOptions options) {
+  namespace_name = place_of(resource, std::move(namespace_name));
   Call call{.method = "DELETE",
             .target = object_path(resource, namespace_name, name),
             .what = describe("delete", resource, namespace_name, name),
@@ -180,6 +185,7 @@ Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_na
 
 Task<Outcome<>> Client::remove_all(Resource resource, std::string namespace_name, ListOptions options,
                                    RemoveOptions how) {
+  namespace_name = place_of(resource, std::move(namespace_name));
   const std::string query =
       Query{}.add("labelSelector", options.label_selector).add("fieldSelector", options.field_selector).text();
   Call call{.method = "DELETE",

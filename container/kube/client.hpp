@@ -66,8 +66,9 @@ struct ServerVersion {
   std::string platform;
 };
 
-/// The verbs of the Kubernetes API. Objects are JSON with typed views, so that nothing they hold is lost. Requests are
-/// sent again where that is safe (backoff.hpp). Reactor thread only; it must outlive the calls on it.
+/// The verbs of the Kubernetes API. Objects are JSON with typed views, so that nothing they hold is lost. An empty
+/// namespace is the default one, but all of them where objects are listed. Requests are sent again where that is safe
+/// (backoff.hpp). Reactor thread only; it must outlive the calls on it.
 class Client {
  public:
   explicit Client(std::unique_ptr<Transport> transport);
@@ -82,8 +83,8 @@ class Client {
   [[nodiscard]] Task<Outcome<bool>> allowed(Permission permission);
 
   [[nodiscard]] Task<Outcome<Object>> get(Resource resource, std::string namespace_name, std::string name);
-  /// In the namespace that the object names, else in the default one. Not sent again once it may have arrived: the
-  /// failure says `may_have_happened` then, and since the caller chose the name it can look.
+  /// Not sent again once it may have arrived: the failure says `may_have_happened` then, and since the caller chose the
+  /// name it can look.
   [[nodiscard]] Task<Outcome<Object>> create(Resource resource, Object object, WriteOptions options = {});
   /// Server-side apply: makes the object, or the fields in `object` what they say there.
   [[nodiscard]] Task<Outcome<Object>> apply(Resource resource, Object object, ApplyOptions options = {});
@@ -108,6 +109,7 @@ class Client {
 
  private:
   [[nodiscard]] Task<Outcome<Object>> send_object(Call call);
+  [[nodiscard]] std::string place_of(const Resource& resource, std::string namespace_name) const;
 
   std::unique_ptr<Transport> transport_;
 };

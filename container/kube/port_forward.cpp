@@ -24,6 +24,7 @@ constexpr char kData = 0;
 constexpr char kErrors = 1;
 constexpr std::size_t kPiece = 64 * 1024;
 constexpr std::chrono::seconds kFirstMessages{30};
+constexpr std::chrono::hours kPatience{24};
 /// The other side sends messages of 32 KiB at most.
 constexpr std::size_t kLongestMessage = 1024 * 1024;
 
@@ -117,7 +118,9 @@ Task<Outcome<Stream>> PortForward::open() {
             .what = "forward to " + where};
   auto upgraded = co_await transport_->upgrade(std::move(call), std::string{kSubprotocol});
   if (!upgraded) co_return std::unexpected{std::move(upgraded.error())};
-  WebSocket::Options options{.side = protocol::Side::client, .max_message_bytes = kLongestMessage};
+  // A pod that does not read for a while holds its sender up, as any TCP connection does.
+  WebSocket::Options options{
+      .side = protocol::Side::client, .max_message_bytes = kLongestMessage, .write_deadline = kPatience};
   auto socket = std::make_unique<WebSocket>(std::move(upgraded->stream), std::move(upgraded->buffered), options);
   Result<> began;
   {

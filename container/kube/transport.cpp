@@ -105,7 +105,7 @@ Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call) {
   }
   HttpClient::Request request{.method = call->method,
                               .target = access_.server.path + call->target,
-                              .headers = {{"Accept", "application/json"}, {"User-Agent", "skiff"}},
+                              .headers = {{"Accept", "application/json, */*"}, {"User-Agent", "skiff"}},
                               .body = call->body};
   request.headers.append(*sent_along);
   if (!call->content_type.empty()) request.headers.add("Content-Type", call->content_type);

@@ -16,12 +16,15 @@
 
 namespace skiff::kube::test {
 
-/// NOT a kubelet: it answers `pods/P/portforward?ports=N` as one does through the API server (v4.channel.k8s.io,
-/// measured), with a connection to port N of this machine. A real one needs a container runtime.
+/// NOT a kubelet: it answers a port-forward as one does through the API server (v4.channel.k8s.io, measured), with a
+/// connection to that port of this machine, and a log with two lines. A real one needs a container runtime.
 class CannedNode {
  public:
-  explicit CannedNode(Executor executor)
-      : executor_{executor}, server_{executor, [this](protocol::HttpExchange& exchange) { return answer(exchange); }} {}
+  explicit CannedNode(Executor executor, std::shared_ptr<protocol::TlsContext> tls = nullptr)
+      : executor_{executor},
+        server_{executor, [this](protocol::HttpExchange& exchange) { return answer(exchange); }, {}, std::move(tls)} {}
+
+  [[nodiscard]] std::uint16_t port() const { return server_.address.port(); }
 
   [[nodiscard]] Access access() const {
     return {.origin = "a test", .server = {.tls = false, .host = "127.0.0.1", .port = server_.address.port()}};
@@ -33,9 +36,19 @@ class CannedNode {
   Task<> answer(protocol::HttpExchange& exchange) {
     const protocol::HttpRequest& request = exchange.request();
     targets_.push_back(request.target_text);
+    if (request.target.path.starts_with("/containerLogs/")) {
+      auto sent = co_await exchange.start({.headers = {{"Content-Type", "text/plain"}}});
+      if (sent) sent = co_await exchange.write("one\n");
+      if (sent) sent = co_await exchange.write("two\n");
+      if (sent) sent = co_await exchange.finish();
+      EXPECT_TRUE(sent.has_value());
+      co_return;
+    }
     const auto lookup = [&](std::string_view name) { return std::string{request.headers.get(name)}; };
     auto accepted = protocol::accept_websocket(request.method, lookup);
-    const auto port = request.target.parameter("ports");
+    // The API server asks its nodes for a `port`.
+    auto port = request.target.parameter("ports");
+    if (!port) port = request.target.parameter("port");
     if (!accepted || !port) {
       auto sent = co_await exchange.respond(
           {.status = 400, .headers = {{"Content-Type", "text/plain"}}, .body = "query parameter \"port\" is required"});

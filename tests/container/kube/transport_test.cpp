@@ -31,7 +31,7 @@ CO_TEST(Transport, SendsCredentialsAndTheServersOwnPath) {
   const std::string& request = server.requests().at(0);
   EXPECT_EQ(request.find("GET /k8s/clusters/c-1/version HTTP/1.1\r\n"), 0u) << request;
   EXPECT_NE(request.find("Authorization: Bearer abc\r\n"), std::string::npos);
-  EXPECT_NE(request.find("Accept: application/json\r\n"), std::string::npos);
+  EXPECT_NE(request.find("Accept: application/json, */*\r\n"), std::string::npos);
   co_await server.stop();
 }
 
