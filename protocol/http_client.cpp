@@ -192,7 +192,8 @@ Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request req
   if (auto connected = co_await ensure_connected(self); !connected) co_return connected;
   Headers headers{{"Host", host_field(self->options)}};
   headers.append(request.headers);
-  const bool may_be_empty = request.method == "GET" || request.method == "HEAD" || request.method == "DELETE";
+  const bool may_be_empty =
+      request.method == "GET" || request.method == "HEAD" || request.method == "DELETE" || request.method == "CONNECT";
   self->chunked = !length.has_value();
   if (self->chunked) {
     headers.add("Transfer-Encoding", "chunked");

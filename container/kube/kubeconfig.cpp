@@ -256,6 +256,7 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin, c
   Kubeconfig config;
   config.origin = origin;
   if (json->is_null()) return config;
+  if (!json->is_object()) return fail(Errc::invalid_field, origin + " is no kubeconfig: it has no fields");
   std::vector<std::string> ignored;
   auto wire = protocol::decode_json<WireKubeconfig>(*json, &ignored);
   if (!wire) return fail(Errc::invalid_field, origin + " is no kubeconfig: " + wire.error().message);

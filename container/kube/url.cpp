@@ -1,6 +1,8 @@
 #include "container/kube/url.hpp"
 
+#include <charconv>
 #include <string>
+#include <system_error>
 
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
@@ -34,8 +36,12 @@ Result<Url> parse_url(std::string_view text, std::string_view what) {
   url.host = view.host_address();
   if (url.host.empty()) return bad("names no host");
   if (view.has_query() || view.has_fragment()) return bad("has a query or fragment");
-  url.port = view.has_port() ? view.port_number() : (url.tls ? 443 : 80);
-  if (url.port == 0) return bad("has no usable port");
+  url.port = url.tls ? 443 : 80;
+  // Not port_number(): it wraps around at 65536.
+  if (const std::string digits{view.port()}; !digits.empty()) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
+    if (error != std::errc{} || end != digits.data() + digits.size() || url.port == 0) return bad("has no usable port");
+  }
   url.path = std::string{view.encoded_path()};
   while (url.path.ends_with('/')) url.path.pop_back();
   url.user = view.user();

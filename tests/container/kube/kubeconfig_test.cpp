@@ -83,7 +83,7 @@ TEST(Kubeconfig, MayBeEmptyOrHaveEmptyLists) {
 
 TEST(Kubeconfig, SaysInOneLineWhatIsWrong) {
   EXPECT_EQ(problem("clusters: [\n").find("file is no kubeconfig: line "), 0u) << problem("clusters: [\n");
-  EXPECT_EQ(problem("just words"), "file is no kubeconfig: expected an object");
+  EXPECT_EQ(problem("just words"), "file is no kubeconfig: it has no fields");
   EXPECT_EQ(problem("clusters: {c: {}}"), "file is no kubeconfig: /clusters: expected an array");
   EXPECT_EQ(problem("users: [{name: a, user: {token: 12345}}]"),
             "file is no kubeconfig: /users/0/user/token: expected a string");
