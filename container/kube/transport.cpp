@@ -19,11 +19,17 @@ using std::chrono::milliseconds;
 /// Of a failed upgrade or stream: no more of it is shown anyway.
 constexpr std::size_t kMostFailureBytes = 64 * 1024;
 
-/// The text of `299 - "text"`.
-std::string_view warning_text(std::string_view value) {
+/// The text of `299 - "text"`, a quoted-string (RFC 9110, 5.6.4).
+std::string warning_text(std::string_view value) {
   const std::size_t begin = value.find('"');
   const std::size_t end = value.rfind('"');
-  return begin == end ? value : value.substr(begin + 1, end - begin - 1);
+  if (begin == end) return std::string{value};
+  std::string text;
+  for (std::size_t at = begin + 1; at < end; ++at) {
+    if (value[at] == '\\' && at + 1 < end) ++at;
+    text += value[at];
+  }
+  return text;
 }
 
 }  // namespace

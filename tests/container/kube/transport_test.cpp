@@ -102,14 +102,15 @@ CO_TEST(Transport, AsksForNewCredentialsOnceWhenTheyAreRefused) {
 }
 
 CO_TEST(Transport, HandsWarningsOn) {
-  CannedServer server{executor,
-                      {{answer("200 OK", "{}", "Warning: 299 - \"old API\"\r\nWarning: 299 - \"unknown field\"\r\n")}}};
+  CannedServer server{
+      executor,
+      {{answer("200 OK", "{}", "Warning: 299 - \"old API\"\r\nWarning: 299 - \"unknown field \\\"a\\\"\"\r\n")}}};
   std::vector<std::string> warnings;
   TransportOptions options = test::quick();
   options.warn = [&](std::string_view text) { warnings.emplace_back(text); };
   const OpenTransport open{executor, server.access(), std::move(options)};
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "{}");
-  EXPECT_EQ(warnings, (std::vector<std::string>{"old API", "unknown field"}));
+  EXPECT_EQ(warnings, (std::vector<std::string>{"old API", "unknown field \"a\""}));
   co_await server.stop();
 }
 
