@@ -13,7 +13,7 @@ std::string proxy_path(const ApiProxy::Destination& destination) {
          destination.name + ":" + std::to_string(destination.port) + "/proxy";
 }
 
-ApiProxy::ApiProxy(Transport* transport, Destination destination, std::string agent_token)
+ApiProxy::ApiProxy(Transport* transport, const Destination& destination, std::string agent_token)
     : transport_{transport},
       prefix_{transport->access().server.path + proxy_path(destination)},
       agent_token_{std::move(agent_token)} {}

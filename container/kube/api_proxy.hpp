@@ -22,7 +22,7 @@ class ApiProxy {
   };
 
   /// `transport` must outlive it. `agent_token` may be empty.
-  ApiProxy(Transport* transport, Destination destination, std::string agent_token);
+  ApiProxy(Transport* transport, const Destination& destination, std::string agent_token);
 
   /// For an HttpClient, or for the handshake of a WebSocket.
   [[nodiscard]] protocol::HttpClientOptions client_options() const { return transport_->client_options(); }

@@ -121,12 +121,12 @@ Task<Outcome<bool>> Client::allowed(Permission permission) {
   co_return answer->is_true({"status", "allowed"});
 }
 
-std::string Client::place_of(const Resource& resource, std::string namespace_name) const {
-  return namespace_name.empty() && resource.namespaced ? default_namespace() : std::move(namespace_name);
+std::string Client::place_of(const Resource& resource, const std::string& namespace_name) const {
+  return namespace_name.empty() && resource.namespaced ? default_namespace() : namespace_name;
 }
 
 Task<Outcome<Object>> Client::get(Resource resource, std::string namespace_name, std::string name) {
-  namespace_name = place_of(resource, std::move(namespace_name));
+  namespace_name = place_of(resource, namespace_name);
   Call call{.target = object_path(resource, namespace_name, name),
             .what = describe("read", resource, namespace_name, name)};
   co_return co_await send_object(std::move(call));
@@ -161,7 +161,7 @@ Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptio
 
 Task<Outcome<Object>> Client::patch(Resource resource, std::string namespace_name, std::string name, PatchKind kind,
                                     nlohmann::json patch, std::string subresource, WriteOptions options) {
-  namespace_name = place_of(resource, std::move(namespace_name));
+  namespace_name = place_of(resource, namespace_name);
   const bool conditional = kind == PatchKind::json || patch.contains(Json::json_pointer{"/metadata/resourceVersion"});
   Call call{.method = "PATCH",
             .target = object_path(resource, namespace_name, name, subresource) + query_of(options),
@@ -174,7 +174,7 @@ Task<Outcome<Object>> Client::patch(Resource resource, std::string namespace_nam
 
 Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_name, std::string name,
                                      RemoveOptions options) {
-  namespace_name = place_of(resource, std::move(namespace_name));
+  namespace_name = place_of(resource, namespace_name);
   Call call{.method = "DELETE",
             .target = object_path(resource, namespace_name, name),
             .what = describe("delete", resource, namespace_name, name),
@@ -185,7 +185,7 @@ Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_na
 
 Task<Outcome<>> Client::remove_all(Resource resource, std::string namespace_name, ListOptions options,
                                    RemoveOptions how) {
-  namespace_name = place_of(resource, std::move(namespace_name));
+  namespace_name = place_of(resource, namespace_name);
   const std::string query =
       Query{}.add("labelSelector", options.label_selector).add("fieldSelector", options.field_selector).text();
   Call call{.method = "DELETE",

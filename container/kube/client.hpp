@@ -109,7 +109,7 @@ class Client {
 
  private:
   [[nodiscard]] Task<Outcome<Object>> send_object(Call call);
-  [[nodiscard]] std::string place_of(const Resource& resource, std::string namespace_name) const;
+  [[nodiscard]] std::string place_of(const Resource& resource, const std::string& namespace_name) const;
 
   std::unique_ptr<Transport> transport_;
 };
