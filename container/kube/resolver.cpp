@@ -18,7 +18,6 @@ Result<std::vector<Address>> look_up(const std::string& host, std::uint16_t port
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
   addrinfo* found = nullptr;
   const int failure = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (failure == EAI_SYSTEM) return std::unexpected{system_error(errno, "look up \"" + host + "\"")};

@@ -108,7 +108,7 @@ Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
     connection_.reset();
     return failed({Errc::invalid_request, what_ + ": the API server sent a line that is no event"});
   }
-  const Object event{std::move(*json)};
+  Object event{std::move(*json)};
   const std::string type = event.text({"type"});
   const Json* about = event.find({"object"});
   if (about == nullptr || !about->is_object()) {
@@ -116,7 +116,7 @@ Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
     return failed({Errc::invalid_request, what_ + ": the API server sent an event without an object"});
   }
   if (type == "ERROR") return take_error(*about);
-  Object object{*about};
+  Object object{std::move(event.json["object"])};
   if (std::string version = object.resource_version(); !version.empty()) version_ = std::move(version);
   WatchEvent out;
   if (type == "ADDED") {

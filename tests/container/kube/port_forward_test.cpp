@@ -6,6 +6,8 @@
 
 #include "base/event.hpp"
 #include "base/task_group.hpp"
+#include "protocol/websocket.hpp"
+#include "protocol/websocket_handshake.hpp"
 #include "tests/container/kube/canned_node.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -89,6 +91,54 @@ CO_TEST(PortForward, EndsOnThePodsSideWhenOurEndIsClosed) {
   co_await forwarding.stop();
   pod.cancel();
   co_await pod.join();
+}
+
+/// A pod's WebSocket: sends every message back.
+Task<> echo_messages(protocol::Upgraded connection) {
+  protocol::WebSocket socket{std::move(connection.stream), std::move(connection.buffered), {}};
+  for (;;) {
+    auto message = co_await socket.read();
+    if (!message) co_return;
+    auto sent = co_await socket.send(message->kind, std::move(message->payload));
+    if (!sent) co_return;
+  }
+}
+
+Task<> upgrade_to_echo(protocol::HttpExchange& exchange) {
+  const protocol::HttpRequest& request = exchange.request();
+  const auto lookup = [&](std::string_view name) { return std::string{request.headers.get(name)}; };
+  auto accepted = protocol::accept_websocket(request.method, lookup);
+  CO_ASSERT_TRUE(accepted.has_value());
+  protocol::Headers headers{{"Upgrade", "websocket"}, {"Connection", "Upgrade"}, {"Sec-WebSocket-Accept", *accepted}};
+  auto sent = co_await exchange.upgrade(std::move(headers), echo_messages);
+  EXPECT_TRUE(sent.has_value());
+}
+
+CO_TEST(PortForward, CarriesAWebSocket) {
+  TestServer pod{executor, upgrade_to_echo};
+  Forwarding forwarding{executor, pod.address.port()};
+  {
+    protocol::HttpClient client{executor, {.host = "agent", .port = 1, .dial = forwarding.forward.dialer()}};
+    const protocol::ClientHandshake handshake;
+    protocol::HttpClient::Request request;
+    for (const auto& [name, value] : handshake.headers()) request.headers.add(name, value);
+    auto head = co_await client.open(std::move(request));
+    CO_ASSERT_TRUE(head.has_value()) << head.error().message;
+    const auto lookup = [&](std::string_view name) { return std::string{head->headers.get(name)}; };
+    CO_ASSERT_TRUE(handshake.check(head->status, lookup).has_value());
+    protocol::Upgraded upgraded = client.take_upgraded();
+    protocol::WebSocket socket{
+        std::move(upgraded.stream), std::move(upgraded.buffered), {.side = protocol::Side::client}};
+    for (const std::size_t size : {std::size_t{1}, std::size_t{200'000}}) {
+      auto sent = co_await socket.send(protocol::WebSocket::Kind::text, std::string(size, 'x'));
+      CO_ASSERT_TRUE(sent.has_value());
+      auto message = co_await socket.read();
+      CO_ASSERT_TRUE(message.has_value()) << message.error().message;
+      EXPECT_EQ(message->payload.size(), size);
+    }
+  }
+  co_await forwarding.stop();
+  co_await pod.server.stop();
 }
 
 CO_TEST(PortForward, HandsOverEverythingBeforeTheEnd) {
