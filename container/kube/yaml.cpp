@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <sstream>
 #include <string>
 #include <utility>
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 #include <nlohmann/json.hpp>
 
@@ -113,15 +115,39 @@ class Converter {
   std::size_t values_ = 0;
 };
 
+/// Only looks where documents begin.
+class Beginnings final : public YAML::EventHandler {
+ public:
+  [[nodiscard]] const YAML::Mark& last() const { return last_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { last_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark last_;
+};
+
 }  // namespace
 
 Result<Json> parse_yaml(std::string_view text) {
   if (text.size() > kMostBytes) return fail(Errc::payload_too_large, "YAML of more than 4 MiB");
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string{text});
-    if (documents.empty()) return Json{};
-    if (documents.size() > 1) return bad(documents[1].Mark(), "a second document (---) where one is expected");
-    return Converter{}.convert(documents.front(), 0);
+    // Not YAML::LoadAll: of a text such as ", x" it makes documents without end (0.7.0).
+    std::istringstream stream{std::string{text}};
+    YAML::Parser parser{stream};
+    Beginnings beginnings;
+    if (!parser.HandleNextDocument(beginnings)) return Json{};
+    if (parser.HandleNextDocument(beginnings)) {
+      return bad(beginnings.last(), "something that is no part of the document (a second one?)");
+    }
+    return Converter{}.convert(YAML::Load(std::string{text}), 0);
   } catch (const YAML::Exception& error) {
     return bad(error.mark, error.msg);
   }
