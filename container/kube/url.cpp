@@ -8,6 +8,11 @@
 #include <boost/url/url_view.hpp>
 
 namespace skiff::kube {
+namespace {
+
+constexpr std::string_view kHostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
+}  // namespace
 
 std::string Url::authority() const {
   const bool ip6 = host.find(':') != std::string::npos;
@@ -34,7 +39,13 @@ Result<Url> parse_url(std::string_view text, std::string_view what) {
     return bad("has the scheme \"" + std::string{view.scheme()} + "\", only https and http work");
   }
   url.host = view.host_address();
-  if (url.host.empty()) return bad("names no host");
+  // A name may hold anything once it is decoded; this one goes into headers, certificates' checks and look-ups.
+  const bool ip6 = view.host_type() == boost::urls::host_type::ipv6;
+  if (url.host.empty() || (!ip6 && url.host.find_first_not_of(kHostCharacters) != std::string::npos)) {
+    return bad("names no usable host");
+  }
+  // Of "a@b@" Boost 1.81 makes the host b and the path "@".
+  if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) return bad("is no URL");
   if (view.has_query() || view.has_fragment()) return bad("has a query or fragment");
   url.port = url.tls ? 443 : 80;
   // Not port_number(): it wraps around at 65536.

@@ -31,8 +31,8 @@ TEST(Url, TakesIpv6AndCredentials) {
 }
 
 TEST(Url, SaysWhichSettingIsWrong) {
-  for (const char* text :
-       {"", "ftp://a", "https://", "https://a:0", "https://a:99999", "https://a b", "https://a?b=c", "::"}) {
+  for (const char* text : {"", "ftp://a", "https://", "https://a:0", "https://a:99999", "https://a b", "https://a%20b",
+                           "a@.b@", "https://a?b=c", "::"}) {
     const auto url = parse_url(text, "the server of cluster \"c\"");
     ASSERT_FALSE(url.has_value()) << text;
     EXPECT_EQ(url.error().code, Errc::invalid_field);
