@@ -34,6 +34,10 @@ std::string host_field(const HttpClientOptions& options) {
   return host;
 }
 
+milliseconds left(SteadyTime until) {
+  return std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+}
+
 }  // namespace
 
 Task<Result<Stream>> connect(Address address, milliseconds limit, Executor executor) {
@@ -66,6 +70,8 @@ struct HttpClient::State {
   State(Executor executor_in, HttpClientOptions options_in) : executor{executor_in}, options{std::move(options_in)} {}
 
   static Task<Result<>> ensure_connected(std::shared_ptr<State> self);
+  static Task<Result<Stream>> dial(std::shared_ptr<State> self, SteadyTime until);
+  static Task<Result<Stream>> secure(std::shared_ptr<State> self, Stream stream, SteadyTime until);
   static Task<Result<std::vector<Address>>> addresses(std::shared_ptr<State> self);
   static Task<Result<>> start(std::shared_ptr<State> self, Request request, std::optional<std::uint64_t> length);
   static Task<Result<>> write(std::shared_ptr<State> self, std::span<const std::string_view> parts);
@@ -139,36 +145,45 @@ Task<Result<>> HttpClient::State::ensure_connected(std::shared_ptr<State> self) 
   }
   self->reused = false;
   const unsigned closes = self->closes;
-  const SteadyTime start = std::chrono::steady_clock::now();
+  const SteadyTime until = std::chrono::steady_clock::now() + self->options.connect_time;
+  auto stream = co_await dial(self, until);
+  if (!stream) co_return std::unexpected{std::move(stream.error())};
+  if (self->closes != closes) co_return given_up();
+  self->stream = std::move(*stream);
+  self->input = std::make_unique<HttpInput>(self->stream);
+  co_return Result<>{};
+}
+
+/// The first of the ways to the server that works, up to the end of the TLS handshake.
+Task<Result<Stream>> HttpClient::State::dial(std::shared_ptr<State> self, SteadyTime until) {
+  if (self->options.dial) {
+    auto stream = co_await self->options.dial(left(until));
+    if (!stream) co_return stream;
+    co_return co_await secure(self, std::move(*stream), until);
+  }
   auto found = co_await addresses(self);
   if (!found) co_return std::unexpected{std::move(found.error())};
-  Error last{Errc::io_error, "\"" + self->options.host + "\" has no address"};
-  for (const Address& address : *found) {
-    const milliseconds left =
-        self->options.connect_time - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
-    Address target = address;
-    auto stream = co_await connect(std::move(target), left, self->executor);
-    if (!stream) {
-      last = std::move(stream.error());
-      continue;
-    }
-    if (self->options.tls) {
-      const std::string& name = self->options.tls_server_name;
-      auto session = self->options.tls->session(stream->fd(), name.empty() ? self->options.host : name);
-      if (!session) co_return std::unexpected{std::move(session.error())};
-      stream->secure(std::move(*session));
-      auto done = co_await stream->handshake(left);
-      if (!done) {
-        last = std::move(done.error());
-        continue;
-      }
-    }
-    if (self->closes != closes) co_return given_up();
-    self->stream = std::move(*stream);
-    self->input = std::make_unique<HttpInput>(self->stream);
-    co_return Result<>{};
+  Result<Stream> stream = fail(Errc::io_error, "\"" + self->options.host + "\" has no address");
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    // One that swallows everything leaves its share of the time to those behind it.
+    const milliseconds share = left(until) / static_cast<int>(found->size() - i);
+    Address target = (*found)[i];
+    stream = co_await protocol::connect(std::move(target), share, self->executor);
+    if (stream) stream = co_await secure(self, std::move(*stream), until);
+    if (stream) break;
   }
-  co_return std::unexpected{std::move(last)};
+  co_return stream;
+}
+
+Task<Result<Stream>> HttpClient::State::secure(std::shared_ptr<State> self, Stream stream, SteadyTime until) {
+  if (!self->options.tls) co_return stream;
+  const std::string& name = self->options.tls_server_name;
+  auto session = self->options.tls->session(stream.fd(), name.empty() ? self->options.host : name);
+  if (!session) co_return std::unexpected{std::move(session.error())};
+  stream.secure(std::move(*session));
+  auto done = co_await stream.handshake(left(until));
+  if (!done) co_return std::unexpected{std::move(done.error())};
+  co_return stream;
 }
 
 Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request request,
@@ -177,7 +192,8 @@ Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request req
   if (auto connected = co_await ensure_connected(self); !connected) co_return connected;
   Headers headers{{"Host", host_field(self->options)}};
   headers.append(request.headers);
-  const bool may_be_empty = request.method == "GET" || request.method == "HEAD" || request.method == "DELETE";
+  const bool may_be_empty =
+      request.method == "GET" || request.method == "HEAD" || request.method == "DELETE" || request.method == "CONNECT";
   self->chunked = !length.has_value();
   if (self->chunked) {
     headers.add("Transfer-Encoding", "chunked");
@@ -253,7 +269,8 @@ Task<Result<HttpResponseHead>> HttpClient::State::read_head(std::shared_ptr<Stat
     if (head->status / 100 == 1 && head->status != 101) continue;
     self->keep_alive = head->keep_alive;
     self->input->begin_body(head->body);
-    if (head->status != 101 && self->input->body_done()) self->body_ended();
+    const bool upgraded = head->status == 101 || (self->method == "CONNECT" && head->status / 100 == 2);
+    if (!upgraded && self->input->body_done()) self->body_ended();
     co_return head;
   }
   self->drop();
@@ -325,6 +342,9 @@ HttpClient::~HttpClient() {
   state_->close();
 }
 
+Task<Result<>> HttpClient::connect() {
+  return State::ensure_connected(state_);
+}
 Task<Result<HttpReply>> HttpClient::request(Request request, std::size_t body_limit) {
   return State::request(state_, std::move(request), body_limit);
 }

@@ -24,6 +24,10 @@ namespace skiff::protocol {
 /// Turns a name into addresses. Given from outside, because only the launcher may link a resolver.
 using Resolver = std::function<Task<Result<std::vector<Address>>>(std::string host, std::uint16_t port)>;
 
+/// Gives a connected stream by another way than a socket to an address: through a proxy or a tunnel. `limit` is for all
+/// of it.
+using Dialer = std::function<Task<Result<Stream>>(std::chrono::milliseconds limit)>;
+
 struct HttpClientOptions {
   std::string host;  ///< a name, or an address literal without brackets; sent as Host
   std::uint16_t port = 0;
@@ -31,6 +35,7 @@ struct HttpClientOptions {
   std::shared_ptr<TlsContext> tls = nullptr;       ///< a client context: speak TLS
   std::string tls_server_name = {};                ///< default: `host`
   Resolver resolver = {};                          ///< needed when `host` is a name
+  Dialer dial = {};                                ///< connects instead; `host` still goes into Host, TLS comes on top
   std::chrono::milliseconds connect_time{10'000};  ///< with the handshake
   std::chrono::milliseconds idle_time{60'000};     ///< longest wait for the next bytes of a response, or to send some
   std::size_t header_bytes = 64 * 1024;            ///< of a response's head
@@ -44,7 +49,7 @@ struct HttpReply {
 
 /// One HTTP/1.1 connection of a client, used for one request after the other; it connects by itself, and again when the
 /// server has closed it. Reactor thread only. Errors: `io_error`, `timeout`, `cancelled`, `invalid_request` (the server
-/// speaks nonsense), `payload_too_large`.
+/// speaks nonsense), `payload_too_large`, `unauthenticated` (its certificate is not the right one).
 class HttpClient {
  public:
   HttpClient(Executor executor, HttpClientOptions options);
@@ -58,6 +63,9 @@ class HttpClient {
     Headers headers = {};  ///< without Host, Content-Length and Transfer-Encoding
     std::string body = {};
   };
+
+  /// Connects if there is no connection, so that a failure here means that nothing was sent.
+  [[nodiscard]] Task<Result<>> connect();
 
   /// Sends, and reads the whole answer, of which the body may have up to `body_limit` bytes. A GET, HEAD,
   /// PUT or DELETE on a kept connection that the server closed without a byte of answer is sent once more on a new one.
@@ -78,7 +86,7 @@ class HttpClient {
   /// After the end of a chunked body.
   [[nodiscard]] const Headers& trailers() const noexcept;
 
-  /// Takes the connection away after a 101.
+  /// Takes the connection away after a 101, or a 2xx to CONNECT, or before the first request.
   [[nodiscard]] Upgraded take_upgraded();
 
   /// Ends what is under way; the next request connects anew.

@@ -289,8 +289,9 @@ Result<HttpResponseHead> parse_response_head(std::string_view head, std::string_
                             .headers = std::move(reader.headers),
                             .body = *framing};
   response.keep_alive = wants_keep_alive(response.headers, response.version);
-  const bool bodiless =
-      request_method == "HEAD" || response.status / 100 == 1 || response.status == 204 || response.status == 304;
+  const bool tunnel = request_method == "CONNECT" && response.status / 100 == 2;
+  const bool bodiless = tunnel || request_method == "HEAD" || response.status / 100 == 1 || response.status == 204 ||
+                        response.status == 304;
   if (bodiless) {
     response.body = {};
   } else if (response.body.kind == BodyFraming::Kind::none) {

@@ -138,10 +138,13 @@ class OpenSslSession final : public TlsSession {
       default: {
         broken_ = true;
         std::string reason = take_error();
-        if (const long verdict = SSL_get_verify_result(ssl_.get()); verdict != X509_V_OK) {
+        Errc code = Errc::io_error;
+        const long verdict = SSL_get_verify_result(ssl_.get());
+        if (SSL_is_init_finished(ssl_.get()) == 0 && verdict != X509_V_OK) {
+          code = Errc::unauthenticated;
           reason += std::string{" ("} + X509_verify_cert_error_string(verdict) + ")";
         }
-        return {.kind = IoStep::Kind::failed, .error = Error{Errc::io_error, std::string{what} + ": " + reason}};
+        return {.kind = IoStep::Kind::failed, .error = Error{code, std::string{what} + ": " + reason}};
       }
     }
   }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/small_file.hpp"
 #include "protocol/base64.hpp"
 #include "runtime/jwt.hpp"
-#include "runtime/small_file.hpp"
 
 namespace skiff::runtime {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/small_file.hpp"
 #include "protocol/base64.hpp"
-#include "runtime/small_file.hpp"
 
 namespace skiff::runtime {
 namespace {

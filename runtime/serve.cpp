@@ -9,6 +9,7 @@
 #include <boost/asio/detached.hpp>
 
 #include "base/log.hpp"
+#include "base/small_file.hpp"
 #include "protocol/http_server.hpp"
 #include "protocol/listener.hpp"
 #include "protocol/tls_reload.hpp"
@@ -17,7 +18,6 @@
 #include "runtime/api/dispatch.hpp"
 #include "runtime/file_watch.hpp"
 #include "runtime/signals.hpp"
-#include "runtime/small_file.hpp"
 #include "runtime/version.hpp"
 #include "runtime/workload.hpp"
 

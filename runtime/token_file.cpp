@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/id.hpp"
+#include "base/small_file.hpp"
 #include "protocol/base64.hpp"
-#include "runtime/small_file.hpp"
 
 namespace skiff::runtime {
 namespace {

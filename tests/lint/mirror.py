@@ -50,7 +50,6 @@ TESTED_ELSEWHERE = {
     "runtime/install.cpp": "tests/integration drives it through the real binary",
     "runtime/serve.cpp": "tests/integration drives it through the real binary",
     "runtime/signals.cpp": "tests/integration drives it through the real binary",
-    "runtime/small_file.cpp": "tests/integration drives it through the real binary",
     "runtime/static_terminate.cpp": "only for an exception that is a bug: tried by hand",
     "runtime/workload.cpp": "tests/integration drives it through the real binary",
     "sessions/command.cpp": "tests/integration drives it through the real binary",

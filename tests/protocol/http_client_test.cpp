@@ -216,6 +216,49 @@ CO_TEST(HttpClient, AsksItsResolverAndTriesEveryAddress) {
   co_await server.server.stop();
 }
 
+Task<Result<Stream>> dial_counting(Executor executor, Address address, int* count, std::chrono::milliseconds limit) {
+  ++*count;
+  co_return co_await connect(std::move(address), limit, executor);
+}
+
+CO_TEST(HttpClient, ConnectsByAnotherWay) {
+  TestServer server{executor, mirror};
+  int dialled = 0;
+  HttpClient client{executor, {.host = "box.test", .port = 80, .dial = [&](std::chrono::milliseconds limit) {
+                                 return dial_counting(executor, server.address, &dialled, limit);
+                               }}};
+  auto connected = co_await client.connect();
+  CO_ASSERT_TRUE(connected.has_value());
+  EXPECT_TRUE(client.connected());
+  EXPECT_EQ(server.server.requests(), 0u);
+  for (int i = 0; i < 2; ++i) {
+    auto reply = co_await client.request({});
+    CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->body, "GET box.test ");
+  }
+  EXPECT_EQ(dialled, 1);
+  client.close();
+  co_await server.server.stop();
+}
+
+CO_TEST(HttpClient, HandsOverWhatAProxyHasConnected) {
+  // A length in the answer to CONNECT means nothing (RFC 9110, 9.3.6).
+  PlayedServer server{executor,
+                      {"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\nfrom behind",
+                       "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno"}};
+  HttpClient client{executor, to(server.listener->address())};
+  auto head = co_await client.open({.method = "CONNECT", .target = "box.test:443"});
+  CO_ASSERT_TRUE(head.has_value()) << head.error().message;
+  Upgraded upgraded = client.take_upgraded();
+  RawClient raw{std::move(upgraded.stream)};
+  EXPECT_EQ(upgraded.buffered + co_await raw.read_all(), "from behind");
+  auto reply = co_await client.request({.method = "CONNECT", .target = "box.test:443"});
+  CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
+  EXPECT_EQ(reply->body, "no");
+  raw.stream().close();
+  co_await server.stop();
+}
+
 CO_TEST(HttpClient, SpeaksOverAUnixSocket) {
   const test::TemporaryFolder folder;
   HttpServer server{executor, {.limits = {}, .handler = mirror}};

@@ -66,6 +66,14 @@ class RawClient {
     co_return take(found + mark.size());
   }
 
+  /// So many bytes, or fewer at the end.
+  Task<std::string> read_bytes(std::size_t count) {
+    while (received_.size() < count) {
+      if (!co_await more()) break;
+    }
+    co_return take(std::min(count, received_.size()));
+  }
+
   /// One response, by its Content-Length, chunks, or the end of the connection.
   Task<RawResponse> response(bool to_head = false) {
     RawResponse response;

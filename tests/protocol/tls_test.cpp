@@ -77,6 +77,7 @@ CO_TEST(Tls, RefusesACertificateOfAnotherAuthority) {
   auto reply = co_await client.request({});
   CO_ASSERT_TRUE(!reply.has_value());
   EXPECT_NE(reply.error().message.find("certificate"), std::string::npos) << reply.error().message;
+  EXPECT_EQ(reply.error().code, Errc::unauthenticated);
   EXPECT_EQ(server.server.requests(), 0u);
   co_await server.server.stop();
 }

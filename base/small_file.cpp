@@ -1,4 +1,4 @@
-#include "runtime/small_file.hpp"
+#include "base/small_file.hpp"
 
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -8,7 +8,7 @@
 
 #include "base/unique_fd.hpp"
 
-namespace skiff::runtime {
+namespace skiff {
 
 Result<std::string> read_small_file(const std::string& path, std::size_t most) {
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
@@ -40,4 +40,4 @@ void wipe(std::string& text) noexcept {
   text.clear();
 }
 
-}  // namespace skiff::runtime
+}  // namespace skiff

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "container/kube/kubeconfig.hpp"
+#include "container/kube/proxy.hpp"
+#include "container/kube/url.hpp"
+
+namespace skiff::kube {
+
+/// As whom requests are made.
+struct Identity {
+  std::string certificate_pem = {};  ///< with its chain; empty: none
+  std::string key_pem = {};
+  std::string token = {};
+  std::string token_file = {};  ///< read again as it changes; wins over `token` once it could be read
+  std::string username = {};
+  std::string password = {};
+  std::optional<ExecPlugin> exec = {};
+  std::string impersonate = {};
+  std::string impersonate_uid = {};
+  std::vector<std::string> impersonate_groups = {};
+};
+
+/// How to reach one cluster.
+struct Access {
+  std::string origin = {};  ///< for messages: `context "dev" of /home/a/.kube/config`
+  Url server = {};
+  std::optional<Url> proxy = {};
+  std::string ca_pem = {};  ///< empty: the system's store
+  std::string tls_server_name = {};
+  bool insecure_skip_tls_verify = false;
+  std::string namespace_name = "default";
+  Identity identity = {};
+};
+
+/// What the user asked for; empty: not said.
+struct AccessOptions {
+  std::string kubeconfig = {};  ///< only this file
+  std::string context = {};
+  std::string cluster = {};
+  std::string user = {};
+  std::string server = {};
+  std::string token = {};  ///< instead of whatever the kubeconfig says about the user
+  std::string namespace_name = {};
+  std::string certificate_authority = {};  ///< a file
+  bool insecure_skip_tls_verify = false;
+  /// Where a pod finds its service account.
+  std::string service_account_folder = "/var/run/secrets/kubernetes.io/serviceaccount";
+};
+
+/// Finds the cluster. In order: `kubeconfig`, SKIFF_KUBECONFIG_DATA (the text itself), KUBECONFIG (files with ':'
+/// between), ~/.kube/config, `server` alone, the service account of the pod that this runs in. Reads every file that it
+/// names and checks the client certificate's dates. Errors: `not_found` when no cluster is configured anywhere, else
+/// what is wrong and where, in one line.
+[[nodiscard]] Result<Access> find_access(const AccessOptions& options, const Environment& environment,
+                                         WallTime now = wall_now());
+
+}  // namespace skiff::kube

@@ -1,0 +1,73 @@
+#include "container/kube/backoff.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "base/id.hpp"
+
+namespace skiff::kube {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Between a half and all of it.
+milliseconds with_jitter(milliseconds time) {
+  std::uint32_t random = 0;
+  random_bytes(std::as_writable_bytes(std::span{&random, 1}));
+  const auto half = static_cast<std::uint64_t>(time.count()) / 2;
+  return milliseconds{static_cast<std::int64_t>(half + half * random / UINT32_MAX)};
+}
+
+bool may_help(const Failure& failure, bool repeatable) {
+  switch (failure.status.code) {
+    case 0:
+      if (failure.error.code != Errc::io_error && failure.error.code != Errc::timeout) return false;
+      return repeatable || !failure.may_have_happened;
+    case 429:
+      // Without a time it is a disruption budget that says no.
+      return failure.status.retry_after.has_value();
+    case 500:
+      return repeatable && failure.status.retry_after.has_value();
+    case 502:
+    case 503:
+    case 504:
+      return repeatable;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+milliseconds Backoff::grow() {
+  step_ = step_.count() == 0 ? limits_.first : std::min(step_ * 2, limits_.most);
+  return with_jitter(step_);
+}
+
+void Backoff::reset() noexcept {
+  step_ = milliseconds{0};
+  failures_ = 0;
+}
+
+std::optional<milliseconds> Backoff::next(const Failure& failure, bool repeatable) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  if (failures_ == 0) began_ = now;
+  if (!may_help(failure, repeatable) || ++failures_ >= limits_.attempts) return std::nullopt;
+  const milliseconds wait = failure.status.retry_after.value_or(milliseconds{0}) + grow();
+  if (now + wait > began_ + limits_.all) return std::nullopt;
+  return wait;
+}
+
+Task<> pause(milliseconds time) {
+  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
+  Timer timer{co_await boost::asio::this_coro::executor};
+  timer.expires_after(time);
+  co_await timer.async_wait(use_task);
+}
+
+}  // namespace skiff::kube

@@ -1,0 +1,249 @@
+#include "container/kube/client.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "protocol/schema.hpp"
+
+namespace skiff::kube {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr protocol::JsonLimits kAnswerLimits{.max_bytes = 256 * 1024 * 1024, .max_depth = 256};
+/// A list that expires again and again: a page takes longer than the server keeps a state (5 min).
+constexpr int kMostExpirations = 3;
+
+/// "read pods a/b".
+std::string describe(std::string_view verb, const Resource& resource, std::string_view namespace_name,
+                     std::string_view name) {
+  std::string text{verb};
+  text += ' ';
+  text += resource.plural;
+  if (!name.empty()) {
+    text += ' ';
+    if (resource.namespaced && !namespace_name.empty()) (text += namespace_name) += '/';
+    text += name;
+  } else if (resource.namespaced) {
+    text += namespace_name.empty() ? " of all namespaces" : " of " + std::string{namespace_name};
+  }
+  return text;
+}
+
+Outcome<Json> parse(std::string_view body, std::string_view what) {
+  auto json = protocol::parse_json(body, kAnswerLimits);
+  if (!json) {
+    return failed({Errc::invalid_request, std::string{what} + ": the API server's answer: " + json.error().message});
+  }
+  if (!json->is_object()) {
+    return failed({Errc::invalid_request, std::string{what} + ": the API server's answer is no JSON object"});
+  }
+  return std::move(*json);
+}
+
+std::string_view flag(bool value) {
+  return value ? "true" : "";
+}
+
+std::string query_of(const WriteOptions& options) {
+  return Query{}
+      .add("dryRun", options.dry_run ? "All" : "")
+      .add("fieldValidation", options.strict ? "Strict" : "")
+      .add("fieldManager", options.field_manager)
+      .text();
+}
+
+std::string delete_options(const RemoveOptions& options) {
+  Json body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", options.propagation}};
+  if (options.grace_seconds) body["gracePeriodSeconds"] = *options.grace_seconds;
+  if (!options.uid.empty()) body["preconditions"]["uid"] = options.uid;
+  return body.dump();
+}
+
+/// A JSON text of an object; dump() throws on bytes that are no UTF-8.
+std::string write(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Client::Client(std::unique_ptr<Transport> transport) : transport_{std::move(transport)} {}
+
+Task<Outcome<Object>> Client::send_object(Call call) {
+  const std::string what = call.what;
+  auto reply = co_await transport_->send(std::move(call));
+  if (!reply) co_return std::unexpected{std::move(reply.error())};
+  auto json = parse(reply->body, what);
+  if (!json) co_return std::unexpected{std::move(json.error())};
+  co_return Object{std::move(*json)};
+}
+
+Task<Outcome<ServerVersion>> Client::version() {
+  Call call{.target = "/version", .what = "ask for the version"};
+  auto answer = co_await send_object(std::move(call));
+  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  co_return ServerVersion{.git_version = answer->text({"gitVersion"}), .platform = answer->text({"platform"})};
+}
+
+Task<Outcome<bool>> Client::serves(Resource resource) {
+  const std::string group = (resource.group.empty() ? "/api/" : "/apis/") + resource.api_version();
+  Call call{.target = group, .what = "ask what " + resource.api_version() + " has"};
+  auto answer = co_await send_object(std::move(call));
+  if (!answer && answer.error().not_found()) co_return false;
+  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  const Json* resources = answer->find({"resources"});
+  if (resources != nullptr && resources->is_array()) {
+    for (const Json& entry : *resources) {
+      const auto name = entry.is_object() ? entry.find("name") : entry.end();
+      if (name != entry.end() && *name == resource.plural) co_return true;
+    }
+  }
+  co_return false;
+}
+
+Task<Outcome<bool>> Client::allowed(Permission permission) {
+  Json attributes{{"verb", permission.verb}, {"group", permission.group}, {"resource", permission.resource}};
+  if (!permission.subresource.empty()) attributes["subresource"] = permission.subresource;
+  if (!permission.namespace_name.empty()) attributes["namespace"] = permission.namespace_name;
+  if (!permission.name.empty()) attributes["name"] = permission.name;
+  const Json review{{"apiVersion", kAccessReviews.api_version()},
+                    {"kind", kAccessReviews.kind},
+                    {"spec", {{"resourceAttributes", std::move(attributes)}}}};
+  // It stores nothing, so it may be sent again.
+  Call call{.method = "POST",
+            .target = collection_path(kAccessReviews, {}),
+            .what = "ask whether " + permission.verb + " " + permission.resource + " is allowed",
+            .content_type = "application/json",
+            .body = write(review)};
+  auto answer = co_await send_object(std::move(call));
+  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  co_return answer->is_true({"status", "allowed"});
+}
+
+std::string Client::place_of(const Resource& resource, const std::string& namespace_name) const {
+  return namespace_name.empty() && resource.namespaced ? default_namespace() : namespace_name;
+}
+
+Task<Outcome<Object>> Client::get(Resource resource, std::string namespace_name, std::string name) {
+  namespace_name = place_of(resource, namespace_name);
+  Call call{.target = object_path(resource, namespace_name, name),
+            .what = describe("read", resource, namespace_name, name)};
+  co_return co_await send_object(std::move(call));
+}
+
+Task<Outcome<Object>> Client::create(Resource resource, Object object, WriteOptions options) {
+  const std::string namespace_name = place_of(resource, object.namespace_name());
+  Call call{.method = "POST",
+            .target = collection_path(resource, namespace_name) + query_of(options),
+            .what = describe("create", resource, namespace_name, object.name()),
+            .content_type = "application/json",
+            .body = write(object.json),
+            .repeatable = options.dry_run};
+  co_return co_await send_object(std::move(call));
+}
+
+Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptions options) {
+  const std::string namespace_name = place_of(resource, object.namespace_name());
+  const std::string query = Query{}
+                                .add("dryRun", options.dry_run ? "All" : "")
+                                .add("fieldManager", options.field_manager)
+                                .add("force", flag(options.force))
+                                .text();
+  // JSON is YAML; "apply-patch+json" is refused.
+  Call call{.method = "PATCH",
+            .target = object_path(resource, namespace_name, object.name()) + query,
+            .what = describe("apply", resource, namespace_name, object.name()),
+            .content_type = "application/apply-patch+yaml",
+            .body = write(object.json)};
+  co_return co_await send_object(std::move(call));
+}
+
+Task<Outcome<Object>> Client::patch(Resource resource, std::string namespace_name, std::string name, PatchKind kind,
+                                    nlohmann::json patch, std::string subresource, WriteOptions options) {
+  namespace_name = place_of(resource, namespace_name);
+  const bool conditional = kind == PatchKind::json || patch.contains(Json::json_pointer{"/metadata/resourceVersion"});
+  Call call{.method = "PATCH",
+            .target = object_path(resource, namespace_name, name, subresource) + query_of(options),
+            .what = describe("patch", resource, namespace_name, name),
+            .content_type = kind == PatchKind::json ? "application/json-patch+json" : "application/merge-patch+json",
+            .body = write(patch),
+            .repeatable = !conditional};
+  co_return co_await send_object(std::move(call));
+}
+
+Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_name, std::string name,
+                                     RemoveOptions options) {
+  namespace_name = place_of(resource, namespace_name);
+  Call call{.method = "DELETE",
+            .target = object_path(resource, namespace_name, name),
+            .what = describe("delete", resource, namespace_name, name),
+            .content_type = "application/json",
+            .body = delete_options(options)};
+  co_return co_await send_object(std::move(call));
+}
+
+Task<Outcome<>> Client::remove_all(Resource resource, std::string namespace_name, ListOptions options,
+                                   RemoveOptions how) {
+  namespace_name = place_of(resource, namespace_name);
+  const std::string query =
+      Query{}.add("labelSelector", options.label_selector).add("fieldSelector", options.field_selector).text();
+  Call call{.method = "DELETE",
+            .target = collection_path(resource, namespace_name) + query,
+            .what = describe("delete all", resource, namespace_name, {}),
+            .content_type = "application/json",
+            .body = delete_options(how)};
+  auto reply = co_await transport_->send(std::move(call));
+  if (!reply) co_return std::unexpected{std::move(reply.error())};
+  co_return Outcome<>{};
+}
+
+Task<Outcome<Page>> Client::list_page(Resource resource, std::string namespace_name, ListOptions options,
+                                      std::string continue_token) {
+  const std::string query = Query{}
+                                .add("limit", std::to_string(options.page))
+                                .add("labelSelector", options.label_selector)
+                                .add("fieldSelector", options.field_selector)
+                                .add("continue", continue_token)
+                                .text();
+  Call call{.target = collection_path(resource, namespace_name) + query,
+            .what = describe("list", resource, namespace_name, {})};
+  auto answer = co_await send_object(std::move(call));
+  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  Page page{.items = {},
+            .resource_version = answer->resource_version(),
+            .continue_token = answer->text({"metadata", "continue"})};
+  if (const auto items = answer->json.find("items"); items != answer->json.end() && items->is_array()) {
+    page.items.reserve(items->size());
+    for (Json& item : *items) {
+      if (!item.is_object()) continue;
+      // The items of a list don't say what they are.
+      item["apiVersion"] = resource.api_version();
+      item["kind"] = resource.kind;
+      page.items.push_back({std::move(item)});
+    }
+  }
+  co_return page;
+}
+
+Task<Outcome<Page>> Client::list(Resource resource, std::string namespace_name, ListOptions options) {
+  Page all;
+  std::string next;
+  int expirations = 0;
+  for (;;) {
+    auto page = co_await list_page(resource, namespace_name, options, next);
+    if (!page) {
+      const Failure& failure = page.error();
+      if (!failure.expired() || ++expirations > kMostExpirations) co_return page;
+      next = options.one_moment ? std::string{} : failure.status.continue_token;
+      if (next.empty()) all.items.clear();
+      continue;
+    }
+    std::ranges::move(page->items, std::back_inserter(all.items));
+    all.resource_version = std::move(page->resource_version);
+    next = std::move(page->continue_token);
+    if (next.empty()) co_return all;
+  }
+}
+
+}  // namespace skiff::kube

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "container/kube/client.hpp"
+
+namespace skiff::kube {
+
+struct LogOptions {
+  std::string container = {};  ///< needed when the pod has several
+  bool previous = false;       ///< of the run before the last restart
+  bool timestamps = false;
+  std::optional<std::uint64_t> tail_lines = {};
+  std::optional<std::uint64_t> limit_bytes = {};
+};
+
+/// What a container has printed until now. A container that has not started is a failure (400), or an empty text.
+[[nodiscard]] Task<Outcome<std::string>> read_log(Client* client, std::string namespace_name, std::string pod,
+                                                  LogOptions options = {});
+
+/// The same, and what it prints from then on until it ends. Give the client's `read_some` room for a piece; it gives 0
+/// at the end of the log. Silence is normal, so only a cancellation ends a read before.
+[[nodiscard]] Task<Outcome<std::unique_ptr<protocol::HttpClient>>> follow_log(Client* client,
+                                                                              std::string namespace_name,
+                                                                              std::string pod, LogOptions options = {});
+
+}  // namespace skiff::kube

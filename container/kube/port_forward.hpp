@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/task_group.hpp"
+#include "container/kube/transport.hpp"
+#include "protocol/http_client.hpp"
+#include "protocol/websocket.hpp"
+
+namespace skiff::kube {
+
+/// Connections to one port of a pod through the API server: WebSockets that speak v4.channel.k8s.io, each one TCP
+/// connection on the pod's side. What comes out is an ordinary Stream (a socket pair, moved by a task of this object),
+/// so everything of the protocol layer runs over it. What the protocol can't do: end one direction only; and the end of
+/// the pod's side comes a second late. Reactor thread only.
+class PortForward {
+ public:
+  /// `transport` must outlive it.
+  PortForward(Executor executor, Transport* transport, std::string namespace_name, std::string pod, std::uint16_t port);
+  ~PortForward();
+  PortForward(const PortForward&) = delete;
+  PortForward& operator=(const PortForward&) = delete;
+
+  /// A new connection. That the port can't be reached is known only later: the stream ends, and `trouble()` says why.
+  [[nodiscard]] Task<Outcome<protocol::Stream>> open();
+  /// The same for HttpClientOptions::dial; keep this object for as long as it may be used.
+  [[nodiscard]] protocol::Dialer dialer();
+
+  /// What the other side said about the last connection that failed there ("... connection refused"); empty: nothing.
+  [[nodiscard]] const std::string& trouble() const noexcept { return trouble_; }
+  [[nodiscard]] std::size_t connections() const noexcept { return pumps_.size(); }
+
+  /// Ends all connections. Call it before the object goes away.
+  [[nodiscard]] Task<> stop();
+
+ private:
+  [[nodiscard]] Task<Result<protocol::Stream>> dial();
+  [[nodiscard]] Task<> pump(std::unique_ptr<protocol::WebSocket> socket, protocol::Stream local);
+  [[nodiscard]] Task<> pump_down(protocol::WebSocket* socket, protocol::Stream* local);
+
+  const Executor executor_;
+  Transport* transport_;
+  const std::string namespace_name_;
+  const std::string pod_;
+  const std::uint16_t port_;
+  std::string trouble_;
+  TaskGroup pumps_;
+};
+
+}  // namespace skiff::kube

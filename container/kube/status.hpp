@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "protocol/http_message.hpp"
+
+namespace skiff::kube {
+
+/// One reason among several: which field, or which finding of an admission check.
+struct Cause {
+  std::string reason = {};
+  std::string message = {};
+  std::string field = {};
+};
+
+/// What the API server says instead of the object that was asked for: `Status` of meta/v1 (Kubernetes API conventions,
+/// "Response Status Kind"), or as much of it as a plain-text answer tells.
+struct Status {
+  unsigned code = 0;         ///< of HTTP; 0: there was no answer
+  std::string reason = {};   ///< "AlreadyExists", "Conflict", "Invalid", "Expired", ...; the set is open
+  std::string message = {};  ///< for people
+  std::vector<Cause> causes = {};
+  std::optional<std::chrono::milliseconds> retry_after = {};  ///< how long the server asks to wait
+  std::string continue_token = {};  ///< of an expired list: go on with this, from a newer state
+};
+
+/// Why a request to the cluster failed. `error` says it in one sentence and is what goes up to people; the rest is for
+/// deciding what to do.
+struct Failure {
+  Error error;
+  Status status = {};
+  /// The request had gone out and no answer came: it may have taken effect.
+  bool may_have_happened = false;
+
+  [[nodiscard]] bool not_found() const noexcept { return status.code == 404; }
+  [[nodiscard]] bool already_exists() const noexcept { return status.reason == "AlreadyExists"; }
+  /// Somebody else changed the object meanwhile, or a precondition names another one.
+  [[nodiscard]] bool conflict() const noexcept { return status.reason == "Conflict"; }
+  /// The resourceVersion or `continue` is older than what the server keeps.
+  [[nodiscard]] bool expired() const noexcept { return status.code == 410; }
+  [[nodiscard]] bool forbidden() const noexcept { return status.code == 403; }
+};
+
+template <class T = void>
+using Outcome = std::expected<T, Failure>;
+
+/// A failure on this side of the wire.
+[[nodiscard]] inline std::unexpected<Failure> failed(Error error) {
+  return std::unexpected{Failure{.error = std::move(error)}};
+}
+
+/// Reads an answer that isn't 2xx. `attempted` begins the message: "create pod a/b". Takes any body: a `Status`,
+/// another JSON, or text (an unknown path, the queues' 429 and everything proxied answer with text).
+[[nodiscard]] Failure read_failure(const protocol::HttpResponseHead& head, std::string_view body,
+                                   std::string_view attempted);
+
+/// The same for a `Status` that came as an object: in a watch, or over a channel of a WebSocket.
+[[nodiscard]] Failure read_status(std::string_view status_json, std::string_view attempted);
+
+/// Retry-After in seconds (RFC 9110, 10.2.3); a date, which the API server never sends, counts as absent.
+[[nodiscard]] std::optional<std::chrono::milliseconds> retry_after(const protocol::Headers& headers);
+
+}  // namespace skiff::kube

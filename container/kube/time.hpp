@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
+
+namespace skiff::kube {
+
+/// The times of the Kubernetes API: RFC 3339 with `Z` or an offset, a fraction of a second or none
+/// ("2026-01-31T23:59:59Z", "2026-01-31T23:59:59.123456+01:00"). Nothing if it is no such time.
+[[nodiscard]] std::optional<WallTime> parse_time(std::string_view text);
+
+/// The form in which the API writes times: whole seconds, UTC.
+[[nodiscard]] std::string format_time(WallTime time);
+
+}  // namespace skiff::kube

@@ -1,0 +1,213 @@
+#include "container/kube/transport.hpp"
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "container/kube/dial.hpp"
+#include "container/kube/resolver.hpp"
+#include "protocol/websocket_handshake.hpp"
+
+namespace skiff::kube {
+namespace {
+
+using protocol::Headers;
+using protocol::HttpClient;
+using protocol::HttpReply;
+using protocol::HttpResponseHead;
+using std::chrono::milliseconds;
+
+/// Of a failed upgrade or stream: no more of it is shown anyway.
+constexpr std::size_t kMostFailureBytes = 64 * 1024;
+
+/// The text of `299 - "text"`, a quoted-string (RFC 9110, 5.6.4).
+std::string warning_text(std::string_view value) {
+  const std::size_t begin = value.find('"');
+  const std::size_t end = value.rfind('"');
+  if (begin == end) return std::string{value};
+  std::string text;
+  for (std::size_t at = begin + 1; at < end; ++at) {
+    if (value[at] == '\\' && at + 1 < end) ++at;
+    text += value[at];
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Transport>> Transport::open(Executor executor, std::shared_ptr<BlockingPool> pool, Access access,
+                                                   TransportOptions options) {
+  std::unique_ptr<Transport> transport{new Transport{executor, std::move(pool), std::move(access), std::move(options)}};
+  const Identity& identity = transport->access_.identity;
+  auto used = transport->use_certificate(identity.certificate_pem, identity.key_pem);
+  if (!used) return std::unexpected{std::move(used.error())};
+  return transport;
+}
+
+Transport::Transport(Executor executor, std::shared_ptr<BlockingPool> pool, Access access, TransportOptions options)
+    : executor_{executor},
+      access_{std::move(access)},
+      options_{std::move(options)},
+      resolver_{system_resolver(pool)},
+      credentials_{executor, pool, access_},
+      pool_{executor, options_.connections,
+            [this] { return std::make_unique<HttpClient>(executor_, client_options()); }} {}
+
+Transport::~Transport() = default;
+
+Result<> Transport::use_certificate(const std::string& certificate_pem, const std::string& key_pem) {
+  if (!access_.server.tls || (tls_ && certificate_pem == certificate_pem_ && key_pem == key_pem_)) return {};
+  auto context = protocol::TlsContext::client({.ca_pem = access_.ca_pem,
+                                               .certificate_pem = certificate_pem,
+                                               .key_pem = key_pem,
+                                               .insecure_skip_verify = access_.insecure_skip_tls_verify});
+  if (!context) return fail(context.error().code, access_.origin + ": " + context.error().message);
+  tls_ = std::move(*context);
+  certificate_pem_ = certificate_pem;
+  key_pem_ = key_pem;
+  pool_.renew();
+  return {};
+}
+
+protocol::HttpClientOptions Transport::client_options() const {
+  return {.host = access_.server.host,
+          .port = access_.server.port,
+          .tls = tls_,
+          .tls_server_name = access_.tls_server_name,
+          .dial = make_dialer(executor_, resolver_, access_.server, access_.proxy),
+          .connect_time = options_.connect_time,
+          .idle_time = options_.answer_time};
+}
+
+Task<Result<Headers>> Transport::headers() {
+  auto credential = co_await credentials_.get();
+  if (!credential) co_return std::unexpected{std::move(credential.error())};
+  auto used = use_certificate(credential->certificate_pem, credential->key_pem);
+  if (!used) co_return std::unexpected{std::move(used.error())};
+  co_return std::move(credential->headers);
+}
+
+Failure Transport::unreachable(const Call& call, Error error) const {
+  std::string text = call.what + ": the API server " + access_.server.text() + " (" + access_.origin + ") ";
+  if (error.code == Errc::unauthenticated && access_.server.tls && !access_.proxy) {
+    text += "is not the one that the kubeconfig trusts: " + error.message + ": check certificate-authority and server";
+  } else {
+    text += "can't be reached: " + error.message;
+  }
+  return {.error = {error.code, std::move(text)}};
+}
+
+void Transport::note_answer(const HttpResponseHead& head) {
+  answered_ = true;
+  if (!options_.warn) return;
+  for (const auto [name, value] : head.headers) {
+    if (protocol::same_text(name, "Warning")) options_.warn(warning_text(value));
+  }
+}
+
+Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call) {
+  auto sent_along = co_await headers();
+  if (!sent_along) {
+    co_return failed({sent_along.error().code, call->what + ": " + sent_along.error().message});
+  }
+  HttpClient::Request request{.method = call->method,
+                              .target = access_.server.path + call->target,
+                              .headers = {{"Accept", "application/json, */*"}, {"User-Agent", "skiff"}},
+                              .body = call->body};
+  request.headers.append(*sent_along);
+  if (!call->content_type.empty()) request.headers.add("Content-Type", call->content_type);
+  co_return request;
+}
+
+Task<Outcome<HttpReply>> Transport::try_once(const Call* call) {
+  auto request = co_await prepare(call);
+  if (!request) co_return std::unexpected{std::move(request.error())};
+  ConnectionPool::Lease lease = co_await pool_.lease();
+  // Apart from the request: nothing has been sent when this fails.
+  auto connected = co_await lease.client().connect();
+  if (!connected) co_return std::unexpected{unreachable(*call, std::move(connected.error()))};
+  auto reply = co_await lease.client().request(std::move(*request), options_.answer_bytes);
+  if (!reply) {
+    Error error{reply.error().code, call->what + ": " + reply.error().message};
+    co_return std::unexpected{Failure{.error = std::move(error), .may_have_happened = true}};
+  }
+  lease.keep();
+  note_answer(reply->head);
+  if (reply->head.status / 100 != 2) co_return std::unexpected{read_failure(reply->head, reply->body, call->what)};
+  co_return std::move(*reply);
+}
+
+Task<Outcome<HttpReply>> Transport::send(Call call) {
+  Backoff backoff{options_.retry};
+  bool asked_anew = false;
+  for (;;) {
+    auto reply = co_await try_once(&call);
+    if (reply) co_return reply;
+    const Failure& failure = reply.error();
+    if (failure.status.code == 401 && !std::exchange(asked_anew, true)) {
+      credentials_.refused();
+      continue;
+    }
+    // A server that never answered is more likely the wrong one than one that comes back.
+    if (failure.status.code == 0 && !answered_) co_return reply;
+    const auto wait = backoff.next(failure, call.repeatable);
+    if (!wait) co_return reply;
+    log::debug("sending again", {{"failure", failure.error.message}, {"wait_ms", wait->count()}});
+    co_await pause(*wait);
+  }
+}
+
+/// Up to the head of an answer that is no failure.
+Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const Call* call, Headers more) {
+  for (bool asked_anew = false;; asked_anew = true) {
+    auto request = co_await prepare(call);
+    if (!request) co_return std::unexpected{std::move(request.error())};
+    request->headers.append(more);
+    auto connected = co_await client->connect();
+    if (!connected) co_return std::unexpected{unreachable(*call, std::move(connected.error()))};
+    auto head = co_await client->open(std::move(*request));
+    if (!head) {
+      Error error{head.error().code, call->what + ": " + head.error().message};
+      co_return std::unexpected{Failure{.error = std::move(error), .may_have_happened = true}};
+    }
+    note_answer(*head);
+    if (head->status == 101 || head->status / 100 == 2) co_return std::move(*head);
+    // The body says why; without it the status has to do.
+    auto body = co_await client->read_body(kMostFailureBytes);
+    if (head->status != 401 || asked_anew) {
+      co_return std::unexpected{read_failure(*head, body ? std::string_view{*body} : std::string_view{}, call->what)};
+    }
+    credentials_.refused();
+  }
+}
+
+Task<Outcome<std::unique_ptr<HttpClient>>> Transport::stream(Call call, milliseconds silence) {
+  // The certificate may come from a plugin, so the credentials go first.
+  if (auto ready = co_await headers(); !ready)
+    co_return failed({ready.error().code, call.what + ": " + ready.error().message});
+  protocol::HttpClientOptions options = client_options();
+  options.idle_time = silence;
+  auto client = std::make_unique<HttpClient>(executor_, std::move(options));
+  auto head = co_await open_once(client.get(), &call, Headers{});
+  if (!head) co_return std::unexpected{std::move(head.error())};
+  co_return client;
+}
+
+Task<Outcome<protocol::Upgraded>> Transport::upgrade(Call call, std::string subprotocol) {
+  if (auto ready = co_await headers(); !ready)
+    co_return failed({ready.error().code, call.what + ": " + ready.error().message});
+  HttpClient client{executor_, client_options()};
+  const protocol::ClientHandshake handshake{{subprotocol}};
+  Headers more;
+  for (const auto& [name, value] : handshake.headers()) more.add(name, value);
+  auto head = co_await open_once(&client, &call, std::move(more));
+  if (!head) co_return std::unexpected{std::move(head.error())};
+  const auto lookup = [&](std::string_view name) { return std::string{head->headers.get(name)}; };
+  auto chosen = handshake.check(head->status, lookup);
+  if (!chosen) co_return failed({chosen.error().code, call.what + ": " + chosen.error().message});
+  if (*chosen != subprotocol) {
+    co_return failed({Errc::not_supported, call.what + ": the API server does not speak " + subprotocol});
+  }
+  co_return client.take_upgraded();
+}
+
+}  // namespace skiff::kube

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/blocking_pool.hpp"
+#include "container/kube/access.hpp"
+#include "container/kube/backoff.hpp"
+#include "container/kube/connection_pool.hpp"
+#include "container/kube/credentials.hpp"
+#include "container/kube/status.hpp"
+#include "protocol/http_client.hpp"
+
+namespace skiff::kube {
+
+/// One request to the API server.
+struct Call {
+  std::string method = "GET";
+  std::string target;  ///< "/api/v1/...", with its query; the server's own path comes in front
+  std::string what;    ///< begins every message about it: "read pod default/a"
+  std::string content_type = {};
+  std::string body = {};
+  bool repeatable = true;  ///< sent twice it does the same as once
+};
+
+struct TransportOptions {
+  std::size_t connections = 16;                    ///< at once; long answers (watch, log) are not counted
+  std::chrono::milliseconds connect_time{10'000};  ///< names, proxy, TLS and all
+  std::chrono::milliseconds answer_time{60'000};   ///< longest silence within an answer
+  std::size_t answer_bytes = 64 * 1024 * 1024;     ///< largest answer that is read whole
+  Backoff::Limits retry = {};
+  /// What the API server wants people to know (RFC 7234, 5.5: code 299): deprecated versions, unknown fields.
+  std::function<void(std::string_view)> warn = {};
+};
+
+/// Speaks HTTP with one API server: credentials, TLS, kept connections, what is worth sending again, and failures that
+/// say what failed. Reactor thread only; it must outlive the calls on it.
+class Transport {
+ public:
+  /// Errors: certificates or keys that are unusable.
+  [[nodiscard]] static Result<std::unique_ptr<Transport>> open(Executor executor, std::shared_ptr<BlockingPool> pool,
+                                                               Access access, TransportOptions options = {});
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// Sends, and reads the whole answer. Only a 2xx is one; everything else is a failure.
+  [[nodiscard]] Task<Outcome<protocol::HttpReply>> send(Call call);
+
+  /// Sends once, on a connection of its own, which comes back behind the head of a 2xx: its body is the caller's to
+  /// read. `silence` is the longest wait for its next bytes.
+  [[nodiscard]] Task<Outcome<std::unique_ptr<protocol::HttpClient>>> stream(Call call,
+                                                                            std::chrono::milliseconds silence);
+
+  /// Opens a WebSocket that speaks `subprotocol`, or fails.
+  [[nodiscard]] Task<Outcome<protocol::Upgraded>> upgrade(Call call, std::string subprotocol);
+
+  /// For HTTP of others that goes through the API server (api_proxy.hpp): how to connect, and what to send along.
+  [[nodiscard]] protocol::HttpClientOptions client_options() const;
+  [[nodiscard]] Task<Result<protocol::Headers>> headers();
+
+  [[nodiscard]] const Access& access() const noexcept { return access_; }
+  [[nodiscard]] const ConnectionPool& connections() const noexcept { return pool_; }
+
+ private:
+  Transport(Executor executor, std::shared_ptr<BlockingPool> pool, Access access, TransportOptions options);
+  [[nodiscard]] Result<> use_certificate(const std::string& certificate_pem, const std::string& key_pem);
+  [[nodiscard]] Task<Outcome<protocol::HttpClient::Request>> prepare(const Call* call);
+  [[nodiscard]] Task<Outcome<protocol::HttpReply>> try_once(const Call* call);
+  [[nodiscard]] Task<Outcome<protocol::HttpResponseHead>> open_once(protocol::HttpClient* client, const Call* call,
+                                                                    protocol::Headers more);
+  [[nodiscard]] Failure unreachable(const Call& call, Error error) const;
+  void note_answer(const protocol::HttpResponseHead& head);
+
+  const Executor executor_;
+  const Access access_;
+  const TransportOptions options_;
+  const protocol::Resolver resolver_;
+  Credentials credentials_;
+  std::string certificate_pem_;  ///< what the context below was made from
+  std::string key_pem_;
+  std::shared_ptr<protocol::TlsContext> tls_;
+  ConnectionPool pool_;
+  bool answered_ = false;  ///< at least once: a server that is away now will be back
+};
+
+}  // namespace skiff::kube

@@ -1,0 +1,63 @@
+#include "container/kube/url.hpp"
+
+#include <charconv>
+#include <string>
+#include <system_error>
+
+#include <boost/url/parse.hpp>
+#include <boost/url/url_view.hpp>
+
+namespace skiff::kube {
+namespace {
+
+constexpr std::string_view kHostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
+}  // namespace
+
+std::string Url::authority() const {
+  const bool ip6 = host.find(':') != std::string::npos;
+  return (ip6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::string Url::text() const {
+  return (tls ? "https://" : "http://") + authority() + path;
+}
+
+Result<Url> parse_url(std::string_view text, std::string_view what) {
+  const auto bad = [&](std::string_view why) {
+    return fail(Errc::invalid_field, std::string{what} + " " + std::string{why} + ": write it as https://HOST:PORT");
+  };
+  if (text.empty()) return bad("is empty");
+  const std::string whole =
+      text.find("://") == std::string_view::npos ? "https://" + std::string{text} : std::string{text};
+  const auto parsed = boost::urls::parse_uri(whole);
+  if (!parsed) return bad("is no URL");
+  const boost::urls::url_view& view = *parsed;
+  Url url;
+  url.tls = view.scheme_id() == boost::urls::scheme::https;
+  if (!url.tls && view.scheme_id() != boost::urls::scheme::http) {
+    return bad("has the scheme \"" + std::string{view.scheme()} + "\", only https and http work");
+  }
+  url.host = view.host_address();
+  // A name may hold anything once it is decoded; this one goes into headers, certificates' checks and look-ups.
+  const bool ip6 = view.host_type() == boost::urls::host_type::ipv6;
+  if (url.host.empty() || (!ip6 && url.host.find_first_not_of(kHostCharacters) != std::string::npos)) {
+    return bad("names no usable host");
+  }
+  // Of "a@b@" Boost 1.81 makes the host b and the path "@".
+  if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) return bad("is no URL");
+  if (view.has_query() || view.has_fragment()) return bad("has a query or fragment");
+  url.port = url.tls ? 443 : 80;
+  // Not port_number(): it wraps around at 65536.
+  if (const std::string digits{view.port()}; !digits.empty()) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
+    if (error != std::errc{} || end != digits.data() + digits.size() || url.port == 0) return bad("has no usable port");
+  }
+  url.path = std::string{view.encoded_path()};
+  while (url.path.ends_with('/')) url.path.pop_back();
+  url.user = view.user();
+  url.password = view.password();
+  return url;
+}
+
+}  // namespace skiff::kube

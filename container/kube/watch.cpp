@@ -1,0 +1,189 @@
+#include "container/kube/watch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/id.hpp"
+#include "protocol/schema.hpp"
+
+namespace skiff::kube {
+namespace {
+
+using Json = nlohmann::json;
+
+/// An object has at most 1.5 MiB in etcd and 3 MiB in a request.
+constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
+constexpr std::size_t kPiece = 16 * 1024;
+constexpr protocol::JsonLimits kLineLimits{.max_bytes = kLongestLine, .max_depth = 256};
+/// A bookmark comes about once a minute: a connection without a byte for longer is dead, or not worth waiting for.
+constexpr std::chrono::seconds kSilence{100};
+/// Within these the server ends a watch by itself; each picks its own, so that not all come back at once.
+constexpr unsigned kShortest = 240;
+constexpr unsigned kLongest = 480;
+constexpr std::chrono::seconds kServed{10};
+
+std::string timeout_seconds() {
+  std::uint8_t random = 0;
+  random_bytes(std::as_writable_bytes(std::span{&random, 1}));
+  return std::to_string(kShortest + (kLongest - kShortest) * random / 255);
+}
+
+}  // namespace
+
+Watch::Watch(Client* client, WatchOptions options)
+    : client_{client},
+      options_{std::move(options)},
+      what_{"watch " + options_.resource.name()},
+      version_{options_.resource_version},
+      piece_(kPiece),
+      backoff_{Backoff::Limits{}} {}
+
+Watch::~Watch() = default;
+
+Task<Outcome<WatchEvent>> Watch::snapshot() {
+  ListOptions options{
+      .label_selector = options_.label_selector, .field_selector = options_.field_selector, .one_moment = true};
+  auto page = co_await client_->list(options_.resource, options_.namespace_name, std::move(options));
+  if (!page) co_return std::unexpected{std::move(page.error())};
+  version_ = std::move(page->resource_version);
+  co_return WatchEvent{.kind = WatchEvent::Kind::snapshot, .objects = std::move(page->items)};
+}
+
+Task<Outcome<>> Watch::connect() {
+  const std::string query = Query{}
+                                .add("watch", "true")
+                                .add("allowWatchBookmarks", "true")
+                                .add("resourceVersion", version_)
+                                .add("labelSelector", options_.label_selector)
+                                .add("fieldSelector", options_.field_selector)
+                                .add("timeoutSeconds", timeout_seconds())
+                                .text();
+  Call call{.target = collection_path(options_.resource, options_.namespace_name) + query, .what = what_};
+  received_.clear();
+  searched_ = 0;
+  auto connection = co_await client_->transport().stream(std::move(call), kSilence);
+  if (!connection) co_return std::unexpected{std::move(connection.error())};
+  connection_ = std::move(*connection);
+  ++connections_;
+  connected_at_ = std::chrono::steady_clock::now();
+  co_return Outcome<>{};
+}
+
+/// Nothing when the connection is over, by whatever: what was missed comes over the next one.
+Task<std::optional<std::string>> Watch::read_line() {
+  for (;;) {
+    const std::size_t end = received_.find('\n', searched_);
+    if (end != std::string::npos) {
+      std::string line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      searched_ = 0;
+      co_return line;
+    }
+    searched_ = received_.size();
+    if (searched_ > kLongestLine) co_return std::nullopt;
+    auto got = co_await connection_->read_some(piece_);
+    if (!got || *got == 0) co_return std::nullopt;
+    received_.append(piece_.data(), *got);
+  }
+}
+
+Outcome<std::optional<WatchEvent>> Watch::take_error(const Json& status) {
+  Failure failure = read_status(status.dump(-1, ' ', false, Json::error_handler_t::replace), what_);
+  connection_.reset();
+  if (failure.expired() || failure.status.reason == "Expired") {
+    version_.clear();
+    return std::nullopt;
+  }
+  // Trouble of the server's own: as if it had ended the connection.
+  if (failure.status.code >= 500) return failed(std::move(failure.error));
+  return std::unexpected{std::move(failure)};
+}
+
+/// Nothing for what only moves the version, and for an end that a new snapshot follows.
+Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
+  auto json = protocol::parse_json(line, kLineLimits);
+  if (!json || !json->is_object()) {
+    connection_.reset();
+    return failed({Errc::invalid_request, what_ + ": the API server sent a line that is no event"});
+  }
+  Object event{std::move(*json)};
+  const std::string type = event.text({"type"});
+  const Json* about = event.find({"object"});
+  if (about == nullptr || !about->is_object()) {
+    connection_.reset();
+    return failed({Errc::invalid_request, what_ + ": the API server sent an event without an object"});
+  }
+  if (type == "ERROR") return take_error(*about);
+  Object object{std::move(event.json["object"])};
+  if (std::string version = object.resource_version(); !version.empty()) version_ = std::move(version);
+  WatchEvent out;
+  if (type == "ADDED") {
+    out.kind = WatchEvent::Kind::added;
+  } else if (type == "MODIFIED") {
+    out.kind = WatchEvent::Kind::modified;
+  } else if (type == "DELETED") {
+    out.kind = WatchEvent::Kind::deleted;
+  } else {
+    return std::nullopt;  // BOOKMARK, and what later versions may add
+  }
+  out.objects.push_back(std::move(object));
+  return out;
+}
+
+/// Waits if that may help; otherwise the failure.
+Task<Outcome<>> Watch::wait_after(Failure failure) {
+  // A connection that has served for a while is no sign of trouble.
+  if (std::chrono::steady_clock::now() - connected_at_ > kServed) backoff_.reset();
+  const auto wait = backoff_.next(failure, true);
+  if (!wait) {
+    backoff_.reset();
+    co_return std::unexpected{std::move(failure)};
+  }
+  co_await pause(*wait);
+  co_return Outcome<>{};
+}
+
+Task<Outcome<WatchEvent>> Watch::next() {
+  for (;;) {
+    if (!connection_) {
+      if (version_.empty()) co_return co_await snapshot();
+      auto connected = co_await connect();
+      if (!connected) {
+        if (connected.error().expired()) {
+          version_.clear();
+          co_await pause(backoff_.grow());
+          continue;
+        }
+        auto waited = co_await wait_after(std::move(connected.error()));
+        if (!waited) co_return std::unexpected{std::move(waited.error())};
+        continue;
+      }
+    }
+    auto line = co_await read_line();
+    if (!line) {
+      connection_.reset();
+      // One that ends at once, again and again, is no better than one that can't be made.
+      Failure cut{.error = {Errc::io_error, what_ + ": the API server ends every watch at once"},
+                  .may_have_happened = true};
+      auto waited = co_await wait_after(std::move(cut));
+      if (!waited) co_return std::unexpected{std::move(waited.error())};
+      continue;
+    }
+    auto event = take(*line);
+    if (!event) {
+      auto waited = co_await wait_after(std::move(event.error()));
+      if (!waited) co_return std::unexpected{std::move(waited.error())};
+      continue;
+    }
+    if (!connection_) {
+      co_await pause(backoff_.grow());  // expired: a server that says so every time gets no stream of lists
+      continue;
+    }
+    backoff_.reset();
+    if (*event) co_return std::move(**event);
+  }
+}
+
+}  // namespace skiff::kube

@@ -1,0 +1,38 @@
+#include "base/small_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace skiff {
+namespace {
+
+TEST(SmallFile, IsReadWholeUpToItsLimit) {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() / "file";
+  std::ofstream{path} << "four";
+  EXPECT_EQ(read_small_file(path, 4).value(), "four");
+  const auto larger = read_small_file(path, 3);
+  ASSERT_FALSE(larger.has_value());
+  EXPECT_EQ(larger.error().code, Errc::invalid_field);
+}
+
+TEST(SmallFile, SaysWhichFileIsMissing) {
+  const test::TemporaryFolder folder;
+  const auto missing = read_small_file(folder.path() / "none", 10);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().code, Errc::path_not_found);
+  EXPECT_NE(missing.error().message.find("none"), std::string::npos);
+  EXPECT_FALSE(read_small_file(folder.path(), 10).has_value()) << "a folder is no file";
+}
+
+TEST(SmallFile, WipesAText) {
+  std::string text = "secret";
+  wipe(text);
+  EXPECT_TRUE(text.empty());
+}
+
+}  // namespace
+}  // namespace skiff

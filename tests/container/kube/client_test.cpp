@@ -1,0 +1,94 @@
+#include "container/kube/client.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/container/kube/canned_server.hpp"
+#include "tests/support/reactor_test.hpp"
+
+// What the real API server does is tested in tests/kubernetes; here only what it can't be made to do.
+namespace skiff::kube {
+namespace {
+
+using test::answer;
+using test::CannedServer;
+
+Client client_for(Executor executor, const CannedServer& server) {
+  auto pool = std::make_shared<BlockingPool>("test", 1);
+  return Client{Transport::open(executor, std::move(pool), server.access(), test::quick()).value()};
+}
+
+std::string page(std::string_view names, std::string_view next, std::string_view version) {
+  std::string items;
+  for (const char name : names) {
+    items += (items.empty() ? "" : ",") + std::string{R"({"metadata":{"name":")"} + name + R"("}})";
+  }
+  return answer("200 OK", R"({"kind":"PodList","metadata":{"resourceVersion":")" + std::string{version} +
+                              R"(","continue":")" + std::string{next} + R"("},"items":[)" + items + "]}");
+}
+
+std::string expired(std::string_view next) {
+  return answer("410 Gone",
+                R"({"kind":"Status","reason":"Expired","code":410,"message":"too old","metadata":{"continue":")" +
+                    std::string{next} + R"("}})");
+}
+
+std::string names(const Page& page) {
+  std::string out;
+  for (const Object& item : page.items) out += item.name();
+  return out;
+}
+
+CO_TEST(Client, GoesOnFromANewerStateWhenAListExpires) {
+  CannedServer server{executor, {{page("ab", "one", "5")}, {expired("two")}, {page("c", "", "9")}}};
+  Client client = client_for(executor, server);
+  auto list = co_await client.list(kPods, "n");
+  CO_ASSERT_TRUE(list.has_value()) << list.error().error.message;
+  EXPECT_EQ(names(*list), "abc");
+  EXPECT_EQ(list->resource_version, "9");
+  EXPECT_NE(server.requests().at(2).find("continue=two"), std::string::npos);
+  co_await server.stop();
+}
+
+CO_TEST(Client, BeginsAgainWhenAListMustShowOneMoment) {
+  CannedServer server{executor,
+                      {{page("ab", "one", "5")}, {expired("two")}, {page("b", "three", "9")}, {page("c", "", "9")}}};
+  Client client = client_for(executor, server);
+  auto list = co_await client.list(kPods, "n", {.one_moment = true});
+  CO_ASSERT_TRUE(list.has_value()) << list.error().error.message;
+  EXPECT_EQ(names(*list), "bc");
+  EXPECT_EQ(server.requests().at(2).find("continue="), std::string::npos);
+  co_await server.stop();
+}
+
+CO_TEST(Client, GivesUpOnAListThatExpiresEveryTime) {
+  CannedServer server{executor, {{expired("a")}, {expired("b")}, {expired("c")}, {expired("d")}}};
+  Client client = client_for(executor, server);
+  auto list = co_await client.list(kPods, "n");
+  CO_ASSERT_TRUE(!list.has_value());
+  EXPECT_TRUE(list.error().expired());
+  co_await server.stop();
+}
+
+CO_TEST(Client, SaysThatAnAnswerIsNonsense) {
+  CannedServer server{executor, {{answer("200 OK", "<html>")}, {answer("200 OK", "[]")}}};
+  Client client = client_for(executor, server);
+  for (int i = 0; i < 2; ++i) {
+    auto pod = co_await client.get(kPods, "n", "a");
+    CO_ASSERT_TRUE(!pod.has_value());
+    EXPECT_EQ(pod.error().error.code, Errc::invalid_request);
+    EXPECT_EQ(pod.error().error.message.find("read pods n/a: "), 0u);
+  }
+  co_await server.stop();
+}
+
+CO_TEST(Client, WritesNamesThatNoServerHasSafelyIntoThePath) {
+  CannedServer server{executor, {{answer("404 Not Found", "no")}}};
+  Client client = client_for(executor, server);
+  auto pod = co_await client.get(kPods, "n", "../secrets?a b");
+  EXPECT_FALSE(pod.has_value());
+  EXPECT_EQ(server.requests().at(0).find("GET /api/v1/namespaces/n/pods/..%2Fsecrets%3Fa%20b HTTP"), 0u);
+  co_await server.stop();
+}
+
+}  // namespace
+}  // namespace skiff::kube

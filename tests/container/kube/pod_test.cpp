@@ -1,0 +1,59 @@
+#include "container/kube/pod.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skiff::kube {
+namespace {
+
+Object parse(const char* text) {
+  return {nlohmann::json::parse(text)};
+}
+
+TEST(Pod, IsReadyByItsConditionUntilItIsDeleted) {
+  Object pod = parse(R"({"metadata":{},"status":{"phase":"Running","podIP":"10.1.2.3",
+                         "conditions":[{"type":"Ready","status":"True"}]}})");
+  EXPECT_TRUE(is_pod_ready(pod));
+  EXPECT_EQ(pod_phase(pod), "Running");
+  EXPECT_EQ(pod_ip(pod), "10.1.2.3");
+  pod.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  EXPECT_FALSE(is_pod_ready(pod));
+  EXPECT_FALSE(is_pod_ready(parse(R"({"status":{"phase":"Running"}})")));
+}
+
+TEST(Pod, TellsTheStateOfEachContainer) {
+  const auto states = container_states(parse(R"({"status":{
+    "initContainerStatuses":[{"name":"inject","ready":true,"restartCount":0,"state":{"terminated":{"exitCode":0,"reason":"Completed"}}}],
+    "containerStatuses":[
+      {"name":"work","ready":false,"restartCount":3,
+       "state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}},
+       "lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}},
+      {"name":"side","ready":true,"restartCount":0,"state":{"running":{"startedAt":"2026-01-01T00:00:00Z"}}},
+      {"name":"odd"}, 5]}})"));
+  ASSERT_EQ(states.size(), 5u);
+  EXPECT_TRUE(states[0].is_init);
+  EXPECT_EQ(states[0].kind, ContainerState::Kind::terminated);
+  EXPECT_EQ(states[0].exit_code, 0);
+  EXPECT_EQ(states[1].kind, ContainerState::Kind::waiting);
+  EXPECT_EQ(states[1].reason, "CrashLoopBackOff");
+  EXPECT_EQ(states[1].message, "back-off 10s");
+  EXPECT_EQ(states[1].restarts, 3);
+  EXPECT_EQ(states[1].last_reason, "OOMKilled");
+  EXPECT_EQ(states[1].last_exit_code, 137);
+  EXPECT_EQ(states[2].kind, ContainerState::Kind::running);
+  EXPECT_TRUE(states[2].ready);
+  EXPECT_EQ(states[3].kind, ContainerState::Kind::waiting);
+  EXPECT_TRUE(container_states(parse("{}")).empty());
+}
+
+TEST(Service, TellsItsAddresses) {
+  const Object service = parse(R"({"spec":{"clusterIP":"10.96.0.9","ports":[{"name":"api","port":80,"nodePort":30080},
+      {"name":"dev","port":81}]},"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"},{"hostname":"lb.example"}]}}})");
+  EXPECT_EQ(cluster_ip(service), "10.96.0.9");
+  EXPECT_EQ(load_balancer_addresses(service), (std::vector<std::string>{"192.0.2.1", "lb.example"}));
+  EXPECT_EQ(node_port(service, "api"), 30080);
+  EXPECT_FALSE(node_port(service, "dev"));
+  EXPECT_FALSE(node_port(service, "none"));
+}
+
+}  // namespace
+}  // namespace skiff::kube
