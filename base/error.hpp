@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +73,10 @@ namespace skiff {
   X(no_space)                                                                                                         \
   X(resource_exhausted)     /* the machine has no more descriptors, memory or processes */                            \
   X(already_initialised)    /* /v1/init was called before */                                                          \
+  X(sandbox_not_found)                                                                                                \
+  X(sandbox_conflict)       /* there is a sandbox of that name already */                                             \
+  X(sandbox_not_running)    /* it was stopped, has ended, or was killed */                                            \
+  X(sandbox_failed)         /* it could not be brought up; `field` is the reason's word */                            \
   X(draining)               /* the agent is about to stop */                                                          \
   X(timeout)                /* a wait that ran into its own end */                                                    \
   X(cancelled)              /* the one who asked is gone */                                                           \
@@ -87,6 +92,9 @@ enum class Errc : unsigned char {
 
 /// The stable word of a code, as it goes on the wire.
 [[nodiscard]] std::string_view name(Errc code) noexcept;
+
+/// The code that a word stands for; nothing for a word that this version does not know.
+[[nodiscard]] std::optional<Errc> find_code(std::string_view word) noexcept;
 
 /// How many codes there are; codes are numbered from 0.
 [[nodiscard]] std::size_t error_code_count() noexcept;

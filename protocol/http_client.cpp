@@ -67,6 +67,8 @@ struct HttpClient::State {
 
   static Task<Result<>> ensure_connected(std::shared_ptr<State> self);
   static Task<Result<std::vector<Address>>> addresses(std::shared_ptr<State> self);
+  static Task<Result<Stream>> connect_any(std::shared_ptr<State> self);
+  static Task<Result<Stream>> secured(std::shared_ptr<State> self, Stream stream, milliseconds limit);
   static Task<Result<>> start(std::shared_ptr<State> self, Request request, std::optional<std::uint64_t> length);
   static Task<Result<>> write(std::shared_ptr<State> self, std::span<const std::string_view> parts);
   static Task<Result<>> finish(std::shared_ptr<State> self, Headers trailers);
@@ -124,6 +126,35 @@ Task<Result<std::vector<Address>>> HttpClient::State::addresses(std::shared_ptr<
   co_return found;
 }
 
+Task<Result<Stream>> HttpClient::State::secured(std::shared_ptr<State> self, Stream stream, milliseconds limit) {
+  if (self->options.tls) {
+    const std::string& name = self->options.tls_server_name;
+    auto session = self->options.tls->session(stream.fd(), name.empty() ? self->options.host : name);
+    if (!session) co_return std::unexpected{std::move(session.error())};
+    stream.secure(std::move(*session));
+    if (auto done = co_await stream.handshake(limit); !done) co_return std::unexpected{std::move(done.error())};
+  }
+  co_return stream;
+}
+
+/// The first address that takes the connection; `connect_time` is for all of them together.
+Task<Result<Stream>> HttpClient::State::connect_any(std::shared_ptr<State> self) {
+  const SteadyTime start = std::chrono::steady_clock::now();
+  auto found = co_await addresses(self);
+  if (!found) co_return std::unexpected{std::move(found.error())};
+  Error last{Errc::io_error, "\"" + self->options.host + "\" has no address"};
+  for (const Address& address : *found) {
+    const milliseconds left =
+        self->options.connect_time - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+    Address target = address;
+    auto stream = co_await connect(std::move(target), left, self->executor);
+    if (stream) stream = co_await secured(self, std::move(*stream), left);
+    if (stream) co_return stream;
+    last = std::move(stream.error());
+  }
+  co_return std::unexpected{std::move(last)};
+}
+
 Task<Result<>> HttpClient::State::ensure_connected(std::shared_ptr<State> self) {
   const auto given_up = [] { return fail(Errc::cancelled, "the HTTP client was closed"); };
   if (self->gone) co_return given_up();
@@ -139,36 +170,18 @@ Task<Result<>> HttpClient::State::ensure_connected(std::shared_ptr<State> self) 
   }
   self->reused = false;
   const unsigned closes = self->closes;
-  const SteadyTime start = std::chrono::steady_clock::now();
-  auto found = co_await addresses(self);
-  if (!found) co_return std::unexpected{std::move(found.error())};
-  Error last{Errc::io_error, "\"" + self->options.host + "\" has no address"};
-  for (const Address& address : *found) {
-    const milliseconds left =
-        self->options.connect_time - std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
-    Address target = address;
-    auto stream = co_await connect(std::move(target), left, self->executor);
-    if (!stream) {
-      last = std::move(stream.error());
-      continue;
-    }
-    if (self->options.tls) {
-      const std::string& name = self->options.tls_server_name;
-      auto session = self->options.tls->session(stream->fd(), name.empty() ? self->options.host : name);
-      if (!session) co_return std::unexpected{std::move(session.error())};
-      stream->secure(std::move(*session));
-      auto done = co_await stream->handshake(left);
-      if (!done) {
-        last = std::move(done.error());
-        continue;
-      }
-    }
-    if (self->closes != closes) co_return given_up();
-    self->stream = std::move(*stream);
-    self->input = std::make_unique<HttpInput>(self->stream);
-    co_return Result<>{};
+  Result<Stream> stream = std::unexpected{Error{}};
+  if (self->options.connector) {
+    stream = co_await self->options.connector();
+    if (stream) stream = co_await secured(self, std::move(*stream), self->options.connect_time);
+  } else {
+    stream = co_await connect_any(self);
   }
-  co_return std::unexpected{std::move(last)};
+  if (!stream) co_return std::unexpected{std::move(stream.error())};
+  if (self->closes != closes) co_return given_up();
+  self->stream = std::move(*stream);
+  self->input = std::make_unique<HttpInput>(self->stream);
+  co_return Result<>{};
 }
 
 Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request request,

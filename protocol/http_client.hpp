@@ -24,10 +24,14 @@ namespace skiff::protocol {
 /// Turns a name into addresses. Given from outside, because only the launcher may link a resolver.
 using Resolver = std::function<Task<Result<std::vector<Address>>>(std::string host, std::uint16_t port)>;
 
+/// Makes the connection in another way than by address: through a port-forward, a proxy, a process.
+using Connector = std::function<Task<Result<Stream>>()>;
+
 struct HttpClientOptions {
   std::string host;  ///< a name, or an address literal without brackets; sent as Host
   std::uint16_t port = 0;
   std::string unix_path = {};                      ///< connect here instead; `host` still goes into Host
+  Connector connector = {};                        ///< get the stream from here instead; it keeps its own time limit
   std::shared_ptr<TlsContext> tls = nullptr;       ///< a client context: speak TLS
   std::string tls_server_name = {};                ///< default: `host`
   Resolver resolver = {};                          ///< needed when `host` is a name
