@@ -104,6 +104,7 @@ struct CommandStream::State {
   bool announced = false;  ///< `started` was given to the caller
   std::uint64_t next_offset = 0;
   std::uint64_t fed = 0;
+  bool lossless = true;
 };
 
 /// Opens the socket and says what is wanted on it.
@@ -115,7 +116,7 @@ Task<Result<>> CommandStream::State::connect(std::shared_ptr<State> self) {
   if (self->started) {
     message["type"] = "attach";
     message["from"] = self->next_offset;
-    message["lossless"] = true;
+    message["lossless"] = self->lossless;
   } else {
     message.update(self->request);
     message["type"] = "start";
@@ -239,9 +240,11 @@ void CommandStream::start(json request) {
   state_->started = false;
 }
 
-void CommandStream::attach(std::uint64_t from) {
+void CommandStream::attach(Join join) {
   state_->started = true;
-  state_->next_offset = from;
+  state_->next_offset = join.from;
+  state_->fed = join.fed;
+  state_->lossless = join.lossless;
 }
 
 Task<Result<CommandStream::Event>> CommandStream::next() {
@@ -253,9 +256,10 @@ Task<Result<>> CommandStream::feed(std::string bytes) {
 Task<Result<>> CommandStream::end_input() {
   return State::end_input(state_);
 }
-Task<Result<>> CommandStream::signal(std::string name) {
-  std::string body = json{{"signal", std::move(name)}}.dump();
-  return State::tell(state_, "signal", std::move(body));
+Task<Result<>> CommandStream::signal(std::string name, std::optional<milliseconds> or_kill_after) {
+  json body{{"signal", std::move(name)}};
+  if (or_kill_after) body["escalate_after_ms"] = or_kill_after->count();
+  return State::tell(state_, "signal", body.dump());
 }
 Task<Result<>> CommandStream::resize(int columns, int rows) {
   std::string body = json{{"cols", columns}, {"rows", rows}}.dump();

@@ -39,8 +39,13 @@ class CommandStream {
   /// The command is started by the first `next`, once, whatever happens to the connection. `request` is the body of
   /// `POST .../commands` without id and mode.
   void start(nlohmann::json request);
-  /// The command exists; its output is wanted from an offset on.
-  void attach(std::uint64_t from);
+  /// How an existing command is joined.
+  struct Join {
+    std::uint64_t from = 0;  ///< offset of the first output that is wanted
+    std::uint64_t fed = 0;   ///< what its stdin has taken so far
+    bool lossless = true;    ///< the command waits for this reader, as it would for a pipe
+  };
+  void attach(Join join);
 
   /// The next event; after `exit` call it no more. Errors: what the agent refuses; `io_error` when the connection could
   /// not be made again for half a minute.
@@ -50,8 +55,8 @@ class CommandStream {
   /// reads any more.
   [[nodiscard]] Task<Result<>> feed(std::string bytes);
   [[nodiscard]] Task<Result<>> end_input();
-  /// "INT", "TERM", ...
-  [[nodiscard]] Task<Result<>> signal(std::string name);
+  /// "INT", "TERM", ...; with `or_kill_after` the whole tree is killed if it still lives after that time.
+  [[nodiscard]] Task<Result<>> signal(std::string name, std::optional<std::chrono::milliseconds> or_kill_after = {});
   [[nodiscard]] Task<Result<>> resize(int columns, int rows);
 
   [[nodiscard]] const std::string& id() const noexcept;
