@@ -1,4 +1,4 @@
-#include <cstdio>
+#include <clocale>
 #include <exception>
 #include <optional>
 #include <span>
@@ -54,7 +54,6 @@ int run(Parsed parsed) {
   restore_terminal();
   if (signals.interrupted_by() != 0) return 128 + signals.interrupted_by();
   if (result && *result) return **result;
-  if (shows_progress() && !context.options().quiet) std::fputs("\r\033[K", stderr);
   say(result ? result->error().message : "the work ended without a result");
   return kFailed;
 }
@@ -62,6 +61,8 @@ int run(Parsed parsed) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // libarchive takes names of files for text in this encoding.
+  std::setlocale(LC_CTYPE, "C.UTF-8");
   const std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
   auto parsed = parse(arguments, ::environ);
   if (!parsed) return usage_error(parsed.error());

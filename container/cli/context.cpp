@@ -11,6 +11,34 @@
 #include "container/launcher/local_driver.hpp"
 
 namespace skiff::container {
+namespace {
+
+std::string words(Phase phase, std::string_view detail) {
+  std::string text{phase_word(phase)};
+  if (!detail.empty()) text.append(": ").append(detail);
+  return text;
+}
+
+/// A line of the terminal that is drawn over, and goes with the object.
+class ProgressLine {
+ public:
+  ProgressLine() = default;
+  ~ProgressLine() { show(""); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const std::string& text) {
+    if (text.empty() && !drawn_) return;
+    drawn_ = !text.empty();
+    const std::string line = "\r\033[K" + text;
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  }
+
+ private:
+  bool drawn_ = false;
+};
+
+}  // namespace
 
 Context::Context(Executor executor, Options options, Signals& signals)
     : executor_{executor}, options_{std::move(options)}, signals_{signals} {}
@@ -42,13 +70,11 @@ Task<Result<std::unique_ptr<AgentClient>>> Context::agent(std::string name) {
 
 Progress Context::progress(std::string name) const {
   if (options_.quiet) return [](Phase, std::string_view) {};
-  return [name = std::move(name), draws = shows_progress()](Phase phase, std::string_view detail) {
-    std::string line{phase_word(phase)};
-    if (!detail.empty()) line.append(": ").append(detail);
-    if (!draws) return say(name + ": " + line);
-    // The line goes when there is nothing more to wait for.
-    line = phase == Phase::ready ? "\r\033[K" : "\r\033[Kskiff: " + name + ": " + line;
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  if (!shows_progress()) {
+    return [name = std::move(name)](Phase phase, std::string_view detail) { say(name + ": " + words(phase, detail)); };
+  }
+  return [name = std::move(name), line = std::make_shared<ProgressLine>()](Phase phase, std::string_view detail) {
+    line->show(phase == Phase::ready ? "" : "skiff: " + name + ": " + words(phase, detail));
   };
 }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <utility>
 
@@ -21,6 +23,16 @@ namespace {
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+/// Begins with a letter or a slash and is no word that YAML 1.1 or 1.2 reads as something else than text.
+bool is_plain_text(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kWords{"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
+  if (text.empty()) return false;
+  std::string lower{text};
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return (lower.front() == '/' || (lower.front() >= 'a' && lower.front() <= 'z')) &&
+         std::ranges::count(kWords, lower) == 0;
 }
 
 void emit(YAML::Emitter& out, const nlohmann::json& value) {
@@ -39,10 +51,8 @@ void emit(YAML::Emitter& out, const nlohmann::json& value) {
       out << YAML::EndSeq;
       return;
     case nlohmann::json::value_t::string: {
-      // A text that would be read back as something else keeps its quotes.
       const auto& text = value.get_ref<const std::string&>();
-      if (YAML::Load(text).IsScalar() && !text.empty() && nlohmann::json::accept(text) == false && text != "yes" &&
-          text != "no" && text != "on" && text != "off" && text != "~") {
+      if (is_plain_text(text)) {
         out << text;
       } else {
         out << YAML::DoubleQuoted << text;

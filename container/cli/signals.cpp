@@ -28,7 +28,8 @@ void Signals::wait() {
 }
 
 void Signals::handle(int signal) {
-  if (relay_) return relay_(signal);
+  // A copy: the relay may be taken away while it works.
+  if (const auto relay = relay_) return relay(signal);
   if (signal == SIGWINCH || signal == SIGUSR1 || signal == SIGUSR2) return;
   interrupt(signal);
 }
