@@ -53,9 +53,8 @@ Command token_command() {
           .group = "Access",
           .summary = "print a bearer token for the agent of a sandbox",
           .text =
-              "It works for this sandbox alone.\n\n"
-              "  curl -H \"Authorization: Bearer $(skiff token demo)\" $(skiff token demo -o json | jq -r .url)/v1/run "
-              "-d 'date'",
+              "It works for this sandbox alone. With -o json its address comes along.\n\n"
+              "  curl -H \"X-Skiff-Token: $(skiff token demo)\" $URL/v1/run -d 'date'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<Token>};
 }

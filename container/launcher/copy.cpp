@@ -103,9 +103,8 @@ Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress 
 }  // namespace
 
 Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::string to, CopyProgress progress) {
-  std::error_code error;
-  const auto type = files::symlink_status(from, error).type();
-  if (type == files::file_type::not_found) {
+  std::error_code missing;
+  if (files::symlink_status(from, missing).type() == files::file_type::not_found) {
     co_return fail(Errc::path_not_found, "open \"" + from.string() + "\": No such file or directory");
   }
   auto there = co_await remote_type(agent, to);
@@ -158,7 +157,8 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   const bool contents = from.ends_with("/.") || from == ".";
   const bool is_folder = *type == "directory";
   std::error_code error;
-  const bool into = files::is_directory(to, error) || ends_in_slash(to.string());
+  std::error_code missing;
+  const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
   if (into && !contents) to /= split(from).name;
   if (!to.has_filename()) to = to.parent_path();
   to = files::absolute(to).lexically_normal();

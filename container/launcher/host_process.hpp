@@ -30,7 +30,8 @@ struct HostProcess {
 /// Whether this very process still runs.
 [[nodiscard]] bool is_alive(const HostProcess& process);
 
-/// Processes whose command line holds `word` as one of its arguments, ended ones not.
+/// Processes whose command line holds `word` as one of its arguments (with zero bytes in it: several that follow each
+/// other), ended ones not.
 [[nodiscard]] std::vector<HostProcess> processes_with_argument(std::string_view word);
 
 /// Processes that were started with `variable` (NAME=VALUE) in their environment, as far as it may be read.

@@ -1,9 +1,12 @@
 #include "container/launcher/local_agent.hpp"
 
+#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <system_error>
 
@@ -19,6 +22,9 @@ constexpr std::string_view kProgram = "skiffd";
 constexpr std::array<std::string_view, 9> kInherited{"HOME", "LANG",   "LOGNAME", "PATH", "SHELL",
                                                      "TERM", "TMPDIR", "TZ",      "USER"};
 
+constexpr std::size_t kLogEnd = 4096;
+constexpr std::string_view kListening = "skiffd listening on http://127.0.0.1:";
+
 bool is_inherited(std::string_view name) {
   return name.starts_with("LC_") || std::ranges::count(kInherited, name) > 0;
 }
@@ -26,6 +32,17 @@ bool is_inherited(std::string_view name) {
 bool is_program(const files::path& path) {
   std::error_code ignored;
   return files::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
+}
+
+/// A socket's two ends: one waits for what a child writes to the other.
+Result<std::pair<UniqueFd, UniqueFd>> output_socket() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return std::unexpected{system_error(errno, "make a socket pair")};
+  }
+  std::pair<UniqueFd, UniqueFd> pair{ends[0], ends[1]};
+  ::fcntl(pair.first.get(), F_SETFL, O_NONBLOCK);
+  return pair;
 }
 
 }  // namespace
@@ -80,6 +97,56 @@ std::vector<std::string> agent_environment(const char* const* ours, const LocalR
 
 std::string sandbox_mark(std::string_view id) {
   return "SANDBOX_ID=" + std::string{id};
+}
+
+Result<StartedAgent> spawn_agent(Executor executor, std::string skiffd, const LocalRecord& record,
+                                 const LocalRecords& records, const std::string& public_key) {
+  auto output = output_socket();
+  if (!output) return std::unexpected{std::move(output.error())};
+  const auto log = records.log(record.name);
+  UniqueFd log_file{::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)};
+  if (!log_file) return std::unexpected{system_error(errno, "open \"" + log.string() + "\"")};
+  const auto root = records.root(record.name);
+  auto process = spawn_daemon({.argv = agent_arguments(std::move(skiffd), record, root),
+                               .environment = agent_environment(::environ, record, public_key),
+                               .folder = root,
+                               .output = std::move(output->second),
+                               .log = std::move(log_file)});
+  if (!process) return std::unexpected{std::move(process.error())};
+  return StartedAgent{std::move(*process), protocol::Stream{executor, std::move(output->first), "skiffd"}};
+}
+
+Task<Result<std::uint16_t>> read_port(protocol::Stream output, std::chrono::milliseconds limit) {
+  std::string line;
+  std::array<char, 256> buffer{};
+  while (!line.contains('\n')) {
+    auto got = co_await output.read_some(buffer, limit);
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    if (*got == 0) co_return fail(Errc::io_error, "it ended before it listened");
+    line.append(buffer.data(), *got);
+  }
+  const auto port = line.starts_with(kListening) ? std::atoi(line.c_str() + kListening.size()) : 0;
+  if (port < 1 || port > 65535) co_return fail(Errc::io_error, "it says \"" + line.substr(0, 200) + "\"");
+  co_return static_cast<std::uint16_t>(port);
+}
+
+std::vector<HostProcess> find_agents(const files::path& root) {
+  return processes_with_argument(std::string{"--root"} + '\0' + root.string());
+}
+
+std::string log_end(const std::filesystem::path& path) {
+  const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!file) return {};
+  const off_t size = ::lseek(file.get(), 0, SEEK_END);
+  std::string text(kLogEnd, '\0');
+  const ssize_t got = ::pread(file.get(), text.data(), text.size(), std::max<off_t>(0, size - off_t{kLogEnd}));
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
+}
+
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
 }
 
 }  // namespace skiff::container

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -7,7 +9,10 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/launcher/host_process.hpp"
 #include "container/launcher/local_record.hpp"
+#include "protocol/stream.hpp"
 
 /// What a local sandbox's skiffd is started with.
 namespace skiff::container {
@@ -27,5 +32,25 @@ namespace skiff::container {
 
 /// NAME=VALUE of the variable that marks the sandbox's processes.
 [[nodiscard]] std::string sandbox_mark(std::string_view id);
+
+/// An agent that was started and has not spoken yet.
+struct StartedAgent {
+  HostProcess process;
+  protocol::Stream output;  ///< its stdout
+};
+
+/// Starts it with an empty log: what that ends with is this agent's reason.
+[[nodiscard]] Result<StartedAgent> spawn_agent(Executor executor, std::string skiffd, const LocalRecord& record,
+                                               const LocalRecords& records, const std::string& public_key);
+
+/// The port out of the line that it prints when it listens. Fails when it ends, or says nothing for `limit`.
+[[nodiscard]] Task<Result<std::uint16_t>> read_port(protocol::Stream output, std::chrono::milliseconds limit);
+
+/// The agents that serve this folder.
+[[nodiscard]] std::vector<HostProcess> find_agents(const std::filesystem::path& root);
+
+/// The last bytes of an agent's log, and the last line of that.
+[[nodiscard]] std::string log_end(const std::filesystem::path& path);
+[[nodiscard]] std::string last_line(std::string text);
 
 }  // namespace skiff::container

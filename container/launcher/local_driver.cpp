@@ -1,12 +1,8 @@
 #include "container/launcher/local_driver.hpp"
 
-#include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <exception>
 #include <utility>
 
@@ -31,27 +27,11 @@ constexpr milliseconds kStopGrace{15'000};
 constexpr milliseconds kLockPatience{60'000};
 constexpr milliseconds kConnectPatience{5'000};
 constexpr std::string_view kLoopback = "127.0.0.1";
-constexpr std::size_t kLogEnd = 4096;
-constexpr std::string_view kListening = "skiffd listening on http://127.0.0.1:";
 
-milliseconds unix_now() {
-  return std::chrono::floor<milliseconds>(wall_now()).time_since_epoch();
-}
-
-/// The last bytes of the agent's log.
-std::string log_end(const std::filesystem::path& path) {
-  const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file) return {};
-  const off_t size = ::lseek(file.get(), 0, SEEK_END);
-  std::string text(kLogEnd, '\0');
-  const ssize_t got = ::pread(file.get(), text.data(), text.size(), std::max<off_t>(0, size - off_t{kLogEnd}));
-  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return text;
-}
-
-std::string last_line(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
+/// The end of a lease that begins now, in milliseconds since 1970.
+std::optional<std::int64_t> lease_end(const std::optional<milliseconds>& ttl) {
+  if (!ttl) return std::nullopt;
+  return (std::chrono::floor<milliseconds>(wall_now()).time_since_epoch() + *ttl).count();
 }
 
 bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
@@ -63,30 +43,20 @@ bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
   });
 }
 
-/// A socket's two ends: one waits for what a child writes to the other.
-Result<std::pair<UniqueFd, UniqueFd>> output_socket() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return std::unexpected{system_error(errno, "make a socket pair")};
-  }
-  std::pair<UniqueFd, UniqueFd> pair{ends[0], ends[1]};
-  ::fcntl(pair.first.get(), F_SETFL, O_NONBLOCK);
-  return pair;
-}
-
-/// The port out of the line that skiffd prints when it listens. Fails when it ends, or says nothing in time.
-Task<Result<std::uint16_t>> read_port(protocol::Stream output, milliseconds limit) {
-  std::string line;
-  std::array<char, 256> buffer{};
-  while (!line.contains('\n')) {
-    auto got = co_await output.read_some(buffer, limit);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got == 0) co_return fail(Errc::io_error, "it ended before it listened");
-    line.append(buffer.data(), *got);
-  }
-  const auto port = line.starts_with(kListening) ? std::atoi(line.c_str() + kListening.size()) : 0;
-  if (port < 1 || port > 65535) co_return fail(Errc::io_error, "it says \"" + line.substr(0, 200) + "\"");
-  co_return static_cast<std::uint16_t>(port);
+/// One whose record can't be read. All in this folder is one user's, so it is everybody's who asks.
+Sandbox damaged(std::string name, const Error& error, std::string owner) {
+  return {.name = std::move(name),
+          .id = {},
+          .driver = "local",
+          .state = SandboxState::failed,
+          .reason = error.message,
+          .owner = std::move(owner),
+          .image = {},
+          .labels = {},
+          .created_at = {},
+          .expires_at = {},
+          .address = {},
+          .details = {}};
 }
 
 }  // namespace
@@ -110,12 +80,11 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
                   .expires_at = {},
                   .address = {},
                   .details = {{"folder", records_.root(record.name)}, {"log", records_.log(record.name)}}};
-  const auto expires = record.expires ? std::optional{rfc3339(WallTime{*record.expires})} : std::nullopt;
   const std::string which = "skiffd (process " + std::to_string(record.pid) + ")";
   if (record.stopped) {
     sandbox.state = SandboxState::stopped;
   } else if (record.port != 0 && is_alive(record.process())) {
-    sandbox.expires_at = expires;
+    if (record.expires_ms) sandbox.expires_at = rfc3339(WallTime{milliseconds{*record.expires_ms}});
     sandbox.address = "http://127.0.0.1:" + std::to_string(record.port);
     sandbox.details["pid"] = std::to_string(record.pid);
   } else if (FileLock::is_held(records_.lock(record.name))) {
@@ -188,38 +157,23 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
   if (!key) co_return std::unexpected{std::move(key.error())};
   auto public_key = key->public_pem();
   if (!public_key) co_return std::unexpected{std::move(public_key.error())};
-  auto output = output_socket();
-  if (!output) co_return std::unexpected{std::move(output.error())};
-  const auto log = records_.log(record.name);
-  // The log is that of this start: what it ends with is this agent's reason.
-  UniqueFd log_file{::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)};
-  if (!log_file) co_return std::unexpected{system_error(errno, "open \"" + log.string() + "\"")};
-
-  const auto root = records_.root(record.name);
-  SpawnDaemon daemon{.argv = agent_arguments(std::move(*skiffd), record, root),
-                     .environment = agent_environment(::environ, record, *public_key),
-                     .folder = root,
-                     .output = std::move(output->second),
-                     .log = std::move(log_file)};
-  auto process = spawn_daemon(std::move(daemon));
-  if (!process) co_return std::unexpected{std::move(process.error())};
-  record.set_process(*process);
-  if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
-
   const Executor executor = co_await boost::asio::this_coro::executor;
-  protocol::Stream reader{executor, std::move(output->first), "skiffd"};
-  auto port = co_await read_port(std::move(reader), wait);
+  auto agent = spawn_agent(executor, std::move(*skiffd), record, records_, *public_key);
+  if (!agent) co_return std::unexpected{std::move(agent.error())};
+  record.set_process(agent->process);
+  if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
+  auto port = co_await read_port(std::move(agent->output), wait);
   if (!port) {
     const bool late = port.error().code == Errc::timeout;
     co_return failed(late ? FailureReason::not_ready : FailureReason::exited, port.error().message);
   }
   record.port = *port;
   record.stopped = false;
-  record.expires = record.ttl ? std::optional{unix_now() + *record.ttl} : std::nullopt;
+  record.expires_ms = lease_end(record.ttl);
   auto endpoint = endpoint_of(record, {});
   if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient agent{executor, std::move(*endpoint)};
-  if (auto ready = co_await agent.get("/readyz"); !ready) {
+  AgentClient client{executor, std::move(*endpoint)};
+  if (auto ready = co_await client.get("/readyz"); !ready) {
     co_return failed(FailureReason::not_ready, ready.error().message);
   }
   if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
@@ -227,8 +181,8 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
 }
 
 Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
-  // Also an agent that was started by a skiff that died before it could write that down.
-  std::vector<HostProcess> agents = processes_with_argument(record.id);
+  // Also an agent whose record was never written, or can't be read.
+  std::vector<HostProcess> agents = find_agents(records_.root(record.name));
   std::erase(agents, record.process());
   if (record.pid != 0) agents.insert(agents.begin(), record.process());
   for (HostProcess& agent : agents) {
@@ -236,6 +190,7 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
     if (auto ended = co_await end_process(std::move(one), grace); !ended) co_return ended;
   }
   // An agent that was killed could not end what had left its session. New ones may be born while they are ended.
+  if (record.id.empty()) co_return Result<>{};
   constexpr int kMostRounds = 100;
   const std::string mark = sandbox_mark(record.id);
   for (int round = 0; round < kMostRounds; ++round) {
@@ -300,7 +255,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
                      .ttl = spec.lease.ttl,
                      .idle_ttl = spec.lease.idle_ttl,
                      .created_at = rfc3339(wall_now()),
-                     .expires = {},
+                     .expires_ms = {},
                      .boot = {}};
   if (auto added = records_.add(record); !added) co_return std::unexpected{std::move(added.error())};
   Result<Sandbox> sandbox = std::unexpected{Error{}};
@@ -322,12 +277,14 @@ Task<Result<Sandbox>> LocalDriver::get(std::string name) {
 }
 
 Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
-  auto records = records_.all();
-  if (!records) co_return std::unexpected{std::move(records.error())};
+  auto names = records_.names();
+  if (!names) co_return std::unexpected{std::move(names.error())};
   SandboxPage page;
-  for (const LocalRecord& record : *records) {
-    if (record.name <= filter.cursor) continue;
-    Sandbox sandbox = describe(record);
+  for (const std::string& name : *names) {
+    if (name <= filter.cursor) continue;
+    auto record = records_.load(name);
+    if (!record && record.error().code == Errc::sandbox_not_found) continue;  // removed meanwhile
+    Sandbox sandbox = record ? describe(*record) : damaged(name, record.error(), filter.owner.value_or(""));
     if (!matches(sandbox, filter)) continue;
     if (page.items.size() == filter.limit) {
       page.next = page.items.back().name;
@@ -368,8 +325,11 @@ Task<Result<bool>> LocalDriver::remove(std::string name) {
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   if (!std::filesystem::exists(records_.folder(name))) co_return false;
   // A record that can't be read, or was never written, hides no process that could be ended by it.
-  if (auto record = records_.load(name)) {
-    if (auto ended = co_await end_all(*record, kStopGrace); !ended) co_return std::unexpected{std::move(ended.error())};
+  LocalRecord record;
+  record.name = name;
+  if (auto known = records_.load(name)) record = std::move(*known);
+  if (auto ended = co_await end_all(std::move(record), kStopGrace); !ended) {
+    co_return std::unexpected{std::move(ended.error())};
   }
   if (auto erased = co_await erase(std::move(name)); !erased) co_return std::unexpected{std::move(erased.error())};
   co_return true;
@@ -392,7 +352,7 @@ Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease) {
   }
   if (lease.ttl) record->ttl = lease.ttl;
   if (lease.idle_ttl) record->idle_ttl = lease.idle_ttl;
-  record->expires = record->ttl ? std::optional{unix_now() + *record->ttl} : std::nullopt;
+  record->expires_ms = lease_end(record->ttl);
   if (auto saved = records_.save(*record); !saved) co_return std::unexpected{std::move(saved.error())};
   co_return describe(*record);
 }

@@ -60,16 +60,18 @@ Result<LocalRecord> LocalRecords::load(std::string_view name) const {
   return record;
 }
 
-Result<std::vector<LocalRecord>> LocalRecords::all() const {
-  std::vector<LocalRecord> found;
+Result<std::vector<std::string>> LocalRecords::names() const {
+  std::vector<std::string> found;
   std::error_code error;
   for (files::directory_iterator at{folder_, error}, end; !error && at != end; at.increment(error)) {
-    if (auto record = load(at->path().filename().string())) found.push_back(std::move(*record));
+    // A lock is no sandbox.
+    std::string name = at->path().filename().string();
+    if (check_name(name)) found.push_back(std::move(name));
   }
   if (error && error != std::errc::no_such_file_or_directory) {
     return std::unexpected{system_error(error.value(), "read \"" + folder_.string() + "\"")};
   }
-  std::ranges::sort(found, {}, &LocalRecord::name);
+  std::ranges::sort(found);
   return found;
 }
 

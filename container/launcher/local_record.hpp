@@ -29,9 +29,9 @@ struct LocalRecord {
   std::optional<Milliseconds> ttl;
   std::optional<Milliseconds> idle_ttl;
   std::string created_at;
-  bool stopped = false;                 ///< on purpose
-  std::optional<Milliseconds> expires;  ///< since 1970
-  std::uint16_t port = 0;               ///< 0: it has never answered
+  bool stopped = false;                    ///< on purpose
+  std::optional<std::int64_t> expires_ms;  ///< since 1970
+  std::uint16_t port = 0;                  ///< 0: it has never answered
   std::int32_t pid = 0;
   std::uint64_t started_ticks = 0;
   std::string boot;
@@ -49,7 +49,7 @@ struct LocalRecord {
       protocol::field("idle_ttl_ms", &LocalRecord::idle_ttl, "Its idle time"),
       protocol::field("created_at", &LocalRecord::created_at, "When it was made"),
       protocol::field("stopped", &LocalRecord::stopped, "On purpose"),
-      protocol::field("expires_ms", &LocalRecord::expires, "End of the lease"),
+      protocol::field("expires_ms", &LocalRecord::expires_ms, "End of the lease"),
       protocol::field("port", &LocalRecord::port, "On 127.0.0.1"),
       protocol::field("pid", &LocalRecord::pid, "skiffd"),
       protocol::field("started_ticks", &LocalRecord::started_ticks, "Which process of that pid"),
@@ -68,8 +68,8 @@ class LocalRecords {
   [[nodiscard]] Result<> save(const LocalRecord& record) const;
   /// `sandbox_not_found`.
   [[nodiscard]] Result<LocalRecord> load(std::string_view name) const;
-  /// By name; one that can't be read is left out.
-  [[nodiscard]] Result<std::vector<LocalRecord>> all() const;
+  /// Of all sandboxes, sorted, also of those whose record can't be read.
+  [[nodiscard]] Result<std::vector<std::string>> names() const;
 
   [[nodiscard]] std::filesystem::path folder(std::string_view name) const { return folder_ / name; }
   [[nodiscard]] std::filesystem::path root(std::string_view name) const { return folder(name) / "root"; }

@@ -22,8 +22,8 @@ class Skiff:
         self.sandboxes = self.state / "skiff/local"
 
     def environment(self, **more):
-        kept = environment(HOME=self.home, XDG_STATE_HOME=self.state, SHELL="/bin/sh", **more)
-        return {name: value for name, value in kept.items() if name not in ("XDG_CONFIG_HOME", "NO_COLOR")}
+        kept = {name: value for name, value in environment().items() if name not in ("XDG_CONFIG_HOME", "NO_COLOR")}
+        return {**kept, "HOME": str(self.home), "XDG_STATE_HOME": str(self.state), "SHELL": "/bin/sh", **more}
 
     def start(self, *arguments, env=None, **options):
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": self.work,
@@ -44,7 +44,7 @@ class Skiff:
         return out, err
 
     def json(self, *arguments, **options):
-        return json.loads(self(*arguments, "-o", "json", **options)[0])
+        return json.loads(self(arguments[0], "-o", "json", *arguments[1:], **options)[0])
 
     def up(self, name="box", *arguments):
         return self.json("up", name, "-q", *arguments)

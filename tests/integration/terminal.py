@@ -13,14 +13,14 @@ import time
 class Terminal:
     """A program on a terminal of its own: `type` on it, wait until something is `seen`. `start` is as subprocess.Popen."""
 
-    def __init__(self, start, *arguments, cols=132, rows=50):
+    def __init__(self, start, *arguments, cols=132, rows=50, **options):
         self.master, self.slave = pty.openpty()
         self.resize(cols, rows)
         self.before = termios.tcgetattr(self.slave)
         self.output = b""
         self.process = start(
             *arguments, stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **options)
 
     def is_raw(self):
         return not termios.tcgetattr(self.slave)[3] & (termios.ICANON | termios.ECHO | termios.ISIG)

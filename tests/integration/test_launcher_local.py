@@ -166,13 +166,23 @@ def test_a_setup_that_fails_shows_its_output_and_leaves_nothing(skiff):
     assert skiff.names() == []
 
 
+def test_a_record_that_can_not_be_read_is_told_and_removed_with_its_agent(skiff):
+    skiff.up()
+    (skiff.sandboxes / "box/record.json").write_text("{")
+    sandbox = skiff.json("ps")["items"][0]
+    assert sandbox["state"] == "failed" and "record.json" in sandbox["reason"]
+    skiff("rm", "--all")
+    assert skiff.names() == [] and not skiff.processes()
+
+
 def test_an_agent_that_does_not_come_up_is_told_with_its_own_words(skiff):
     skiff.up()
     skiff("stop", "box")
-    skiff.root().rmdir()
-    skiff.root().write_text("no folder")
+    skiff.change_record(ttl_ms=10**11)  # more than it takes
     err = skiff("start", "box", status=125)[1]
-    assert "root" in err
+    assert "--ttl" in err and "a time from" in err
+    skiff.root().rmdir()
+    assert str(skiff.root()) in skiff("start", "box", status=125)[1]
     assert not skiff.processes()
 
 

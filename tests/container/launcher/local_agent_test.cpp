@@ -17,7 +17,7 @@ LocalRecord record() {
           .ttl = std::chrono::milliseconds{5000},
           .idle_ttl = {},
           .created_at = {},
-          .expires = {},
+          .expires_ms = {},
           .boot = {}};
 }
 
