@@ -60,6 +60,10 @@ class Exec final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto request = flags_.request(std::move(arguments.rest));
     if (!request) co_return std::unexpected{std::move(request.error())};
+    if (mode_ == "wait" && request->contains("stdin_open")) {
+      co_return fail(Errc::invalid_field,
+                     "-i goes with --mode stream: nothing can be fed while its result is waited for");
+    }
     auto env = parse_env(env_);
     if (!env) co_return std::unexpected{std::move(env.error())};
     for (auto& [name, value] : *env) (*request)["env"][name] = std::move(value);
@@ -73,11 +77,7 @@ class Exec final : public Invocation {
     }
     (*request)["id"] = id;
     (*request)["mode"] = mode_;
-    if (mode_ == "wait") {
-      // Nobody can feed it any more once its request is on the way.
-      (*request)["stdin_open"] = false;
-      (*request)["on_disconnect"] = "kill";
-    }
+    if (mode_ == "wait") (*request)["on_disconnect"] = "kill";
     AgentClient agent{context.executor(), std::move(*endpoint)};
     std::string body = request->dump();
     auto result =

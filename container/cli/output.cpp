@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -19,10 +20,17 @@
 namespace skiff::container {
 namespace {
 
-/// Characters, not bytes: as long as none is two columns wide, what a terminal shows.
+/// Characters, not bytes, and no colours: as long as none is two columns wide, what a terminal shows.
 std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  std::size_t width = 0;
+  bool in_escape = false;
+  for (const char c : text) {
+    if (c == '\033') in_escape = true;
+    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+    if (!in_escape && !continues) ++width;
+    if (in_escape && c == 'm') in_escape = false;
+  }
+  return width;
 }
 
 /// Begins with a letter or a slash and is no word that YAML 1.1 or 1.2 reads as something else than text.
@@ -59,6 +67,9 @@ void emit(YAML::Emitter& out, const nlohmann::json& value) {
       }
       return;
     }
+    case nlohmann::json::value_t::null:
+      out << YAML::Null;
+      return;
     default:
       out << value.dump();
   }
@@ -136,6 +147,10 @@ Result<> print(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) {
+      std::signal(SIGPIPE, SIG_DFL);
+      ::raise(SIGPIPE);
+    }
     if (written < 0) return std::unexpected{system_error(errno, "write to stdout")};
     text.remove_prefix(static_cast<std::size_t>(written));
   }

@@ -11,7 +11,7 @@
 /// How results are printed.
 namespace skiff::container {
 
-/// Columns as wide as their widest cell, two spaces between; cells never hold a line break.
+/// Columns as wide as their widest cell, two spaces between; cells never hold a line break, but may hold colours.
 [[nodiscard]] std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
 /// Block style; keys in their order.
@@ -32,7 +32,7 @@ namespace skiff::container {
 /// Milliseconds since 1970 of an RFC 3339 time in UTC; -1 for anything else.
 [[nodiscard]] long long unix_ms(std::string_view time);
 
-/// Writes to stdout, all of it. An error means that nobody reads it.
+/// Writes to stdout, all of it. When nobody reads it any more skiff ends as any program does, by SIGPIPE.
 [[nodiscard]] Result<> print(std::string_view text);
 /// One line to stderr, beginning with "skiff: ".
 void say(std::string_view line);

@@ -78,29 +78,21 @@ class Ps final : public Invocation {
  private:
   static std::string table_of(const std::vector<Sandbox>& sandboxes) {
     const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
+    const bool colour = shows_colour();
     std::vector<std::vector<std::string>> rows{{"NAME", "STATUS", "AGE", "EXPIRES", "ADDRESS"}};
     for (const Sandbox& sandbox : sandboxes) {
       const std::string expires =
           sandbox.expires_at ? "in " + format_duration(unix_ms(*sandbox.expires_at) - now) : "-";
-      rows.push_back({sandbox.name, std::string{state_word(sandbox.state)}, format_age(sandbox.created_at, now),
-                      expires, sandbox.address.empty() ? sandbox.reason : sandbox.address});
+      rows.push_back({sandbox.name, status_cell(sandbox.state, colour), format_age(sandbox.created_at, now), expires,
+                      sandbox.address.empty() ? sandbox.reason : sandbox.address});
     }
-    std::string text = format_table(rows);
-    return shows_colour() ? coloured(std::move(text)) : text;
+    return format_table(rows);
   }
 
-  /// The words of the status column: their width is not changed by it.
-  static std::string coloured(std::string text) {
-    const auto paint = [&text](std::string_view word, std::string_view colour) {
-      const std::string plain = "  " + std::string{word} + " ";
-      for (std::size_t at = text.find(plain); at != std::string::npos; at = text.find(plain, at + 1)) {
-        text.insert(at + 2 + word.size(), kPlain);
-        text.insert(at + 2, colour);
-      }
-    };
-    paint("running", kGreen);
-    paint("failed", kRed);
-    return text;
+  static std::string status_cell(SandboxState state, bool colour) {
+    const std::string word{state_word(state)};
+    if (!colour || (state != SandboxState::running && state != SandboxState::failed)) return word;
+    return std::string{state == SandboxState::running ? kGreen : kRed} + word + std::string{kPlain};
   }
 
   bool everyone_ = false;

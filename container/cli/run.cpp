@@ -22,8 +22,6 @@ constexpr std::chrono::milliseconds kOrphanTime = std::chrono::minutes{5};
 
 class Run final : public Invocation {
  public:
-  Run() { spec_.set_idle_ttl(kOrphanTime); }
-
   std::vector<Setting> rows() override {
     std::vector<Setting> rows = command_.rows();
     for (Setting& row : spec_.rows()) {
@@ -45,6 +43,7 @@ class Run final : public Invocation {
     auto spec = spec_.spec(name, context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (!arguments.words.empty()) spec->image = arguments.words.front();
+    if (keep_.empty() && !spec->lease.idle_ttl) spec->lease.idle_ttl = kOrphanTime;
     auto driver = context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     context.tell_notice(**driver);
@@ -91,7 +90,8 @@ Command run_command() {
           .summary = "run one command in a sandbox of its own, as docker run does",
           .text =
               "The sandbox goes when the command has ended, unless --keep names it. With the local driver there is\n"
-              "no IMAGE: the command runs on this machine, in a new folder.\n\n"
+              "no IMAGE: the command runs on this machine, in a new folder. Should skiff be killed, the command goes\n"
+              "on, and the sandbox ends by itself 5 minutes after it (--idle-ttl).\n\n"
               "  skiff run -- sh -c 'echo hello from $(uname)'\n"
               "  seq 9 | skiff run -i -- sort -r\n"
               "  skiff run -it --keep demo -- bash",

@@ -18,9 +18,6 @@ class SpecFlags {
   /// Errors name the flag.
   [[nodiscard]] Result<SandboxSpec> spec(std::string name, std::string owner) const;
 
-  /// Of sandboxes whose user may be killed before he removes them; used when --idle-ttl is not given.
-  void set_idle_ttl(std::chrono::milliseconds time) { idle_ttl_ = time; }
-
  private:
   std::string image_;
   std::vector<std::string> env_;

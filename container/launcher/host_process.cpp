@@ -177,7 +177,8 @@ Result<HostProcess> spawn_daemon(SpawnDaemon daemon) {
   const auto environment = pointers(daemon.environment);
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, argv.front(), &actions, &attributes, argv.data(), environment.data());
-  if (error != 0) return std::unexpected{system_error(error, "start \"" + daemon.argv.front() + "\" in \"" + daemon.folder + "\"")};
+  if (error != 0)
+    return std::unexpected{system_error(error, "start \"" + daemon.argv.front() + "\" in \"" + daemon.folder + "\"")};
   auto process = find_process(pid);
   // Without one it has ended already; what it wrote says why.
   return process.value_or(HostProcess{.pid = pid, .started_ticks = 0, .boot = boot_id()});

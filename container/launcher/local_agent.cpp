@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 9> kInherited{"HOME", "LANG",   "LOGNAME"
                                                      "TERM", "TMPDIR", "TZ",      "USER"};
 
 constexpr std::size_t kLogEnd = 4096;
+constexpr int kShownLines = 5;
 constexpr std::string_view kListening = "skiffd listening on http://127.0.0.1:";
 
 bool is_inherited(std::string_view name) {
@@ -144,9 +145,13 @@ std::string log_end(const std::filesystem::path& path) {
   return text;
 }
 
-std::string last_line(std::string text) {
+std::string last_lines(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
+  std::size_t begin = text.size();
+  for (int line = 0; line < kShownLines && begin != std::string::npos && begin > 0; ++line) {
+    begin = text.rfind('\n', begin - 1);
+  }
+  return begin == std::string::npos ? text : text.substr(text.empty() ? 0 : begin + 1);
 }
 
 }  // namespace skiff::container

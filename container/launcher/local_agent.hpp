@@ -49,8 +49,8 @@ struct StartedAgent {
 /// The agents that serve this folder.
 [[nodiscard]] std::vector<HostProcess> find_agents(const std::filesystem::path& root);
 
-/// The last bytes of an agent's log, and the last line of that.
+/// The last bytes of an agent's log, and the last few lines of that.
 [[nodiscard]] std::string log_end(const std::filesystem::path& path);
-[[nodiscard]] std::string last_line(std::string text);
+[[nodiscard]] std::string last_lines(std::string text);
 
 }  // namespace skiff::container

@@ -91,7 +91,7 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
     sandbox.state = SandboxState::creating;
   } else if (record.port == 0) {
     sandbox.state = SandboxState::failed;
-    sandbox.reason = "the skiff that was making it is gone";
+    sandbox.reason = "its start was not finished";
   } else if (auto why = reason_in_log(log_end(records_.log(record.name)))) {
     sandbox.state = SandboxState::ended;
     sandbox.reason = std::move(*why);
@@ -147,9 +147,9 @@ Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant 
 
 Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseconds wait) {
   const auto failed = [&](FailureReason reason, const std::string& why) {
-    const std::string line = last_line(log_end(records_.log(record.name)));
+    const std::string lines = last_lines(log_end(records_.log(record.name)));
     return std::unexpected{bring_up_failure(
-        reason, "skiffd does not come up: " + why + (line.empty() ? "" : "; its last words: " + line))};
+        reason, "skiffd does not come up: " + why + (lines.empty() ? "" : "; its log ends with:\n" + lines))};
   };
   auto skiffd = find_skiffd();
   if (!skiffd) co_return std::unexpected{std::move(skiffd.error())};
@@ -161,6 +161,7 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
   auto agent = spawn_agent(executor, std::move(*skiffd), record, records_, *public_key);
   if (!agent) co_return std::unexpected{std::move(agent.error())};
   record.set_process(agent->process);
+  record.port = 0;  // whoever looks now must not take the port of an earlier start for this one's
   if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
   auto port = co_await read_port(std::move(agent->output), wait);
   if (!port) {

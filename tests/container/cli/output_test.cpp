@@ -12,6 +12,7 @@ using nlohmann::json;
 TEST(Table, HasColumnsAsWideAsTheirWidestCell) {
   EXPECT_EQ(format_table({{"NAME", "X"}, {"a", "1"}, {"longer", ""}}), "NAME    X\na       1\nlonger\n");
   EXPECT_EQ(format_table({{"\xc3\xbc\xc3\xbc", "|"}, {"abc", "|"}}), "\xc3\xbc\xc3\xbc   |\nabc  |\n");
+  EXPECT_EQ(format_table({{"\033[32mok\033[0m", "|"}, {"abc", "|"}}), "\033[32mok\033[0m   |\nabc  |\n");
   EXPECT_EQ(format_table({}), "");
 }
 

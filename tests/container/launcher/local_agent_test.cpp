@@ -49,5 +49,13 @@ TEST(AgentArguments, NameTheSandboxItsFolderAndItsLease) {
   EXPECT_EQ(value_of("--idle-ttl"), "");
 }
 
+TEST(LastLines, AreFiveAtMost) {
+  EXPECT_EQ(last_lines(""), "");
+  EXPECT_EQ(last_lines("\n\n"), "");
+  EXPECT_EQ(last_lines("one\n"), "one");
+  EXPECT_EQ(last_lines("1\n2\n3\n4\n5\n"), "1\n2\n3\n4\n5");
+  EXPECT_EQ(last_lines("0\n1\n2\n3\n4\n5"), "1\n2\n3\n4\n5");
+}
+
 }  // namespace
 }  // namespace skiff::container
