@@ -41,7 +41,7 @@ class Attach final : public Invocation {
     const auto input = shown->value("stdin", nlohmann::json::object());
     const AttachedOptions options{
         .stdin_too = input.value("open", false), .terminal = shown->value("tty", false), .starts = false};
-    CommandStream command{context.executor(), std::move(*endpoint), session_, id};
+    CommandStream command{context.executor(), *endpoint, session_, id};
     command.attach({.from = from_, .fed = input.value("offset", std::uint64_t{0})});
     if (const auto size = terminal_size(); size && options.terminal) {
       (void)co_await command.resize(size->columns, size->rows);

@@ -33,21 +33,25 @@ class Describe final : public Invocation {
     auto sandbox = co_await (*driver)->get(name);
     if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
     json value = to_json_value(*sandbox);
-    if (sandbox->state == SandboxState::running) {
-      auto agent = co_await context.agent(name);
-      if (!agent) co_return std::unexpected{std::move(agent.error())};
-      // An agent that hangs is no reason not to tell what the driver knows.
-      auto version = co_await (*agent)->get("/v1/version");
-      auto activity = co_await (*agent)->get("/v1/activity");
-      value["agent"] = version ? *version : json{{"error", version.error().message}};
-      if (activity) value["activity"] = *activity;
-    }
+    if (sandbox->state == SandboxState::running) value.update(co_await ask_agent(&context, name));
     std::vector<std::vector<std::string>> rows;
     flatten(value, {}, rows);
     if (auto shown = context.show(value, format_table(rows), name + "\n"); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
     co_return 0;
+  }
+
+ private:
+  /// What the agent says of itself. One that hangs, or ends now, is no reason not to tell what the driver knows.
+  static Task<json> ask_agent(Context* context, std::string name) {
+    auto agent = co_await context->agent(std::move(name));
+    if (!agent) co_return json{{"agent", {{"error", agent.error().message}}}};
+    auto version = co_await (*agent)->get("/v1/version");
+    if (!version) co_return json{{"agent", {{"error", version.error().message}}}};
+    json told{{"agent", std::move(*version)}};
+    if (auto activity = co_await (*agent)->get("/v1/activity")) told["activity"] = std::move(*activity);
+    co_return told;
   }
 };
 

@@ -71,7 +71,7 @@ class Exec final : public Invocation {
     auto endpoint = co_await context.endpoint(arguments.words.at(0));
     if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
     if (mode_ == "stream") {
-      CommandStream command{context.executor(), std::move(*endpoint), session_, id};
+      CommandStream command{context.executor(), *endpoint, session_, id};
       command.start(std::move(*request));
       co_return co_await stay_attached(&context, &command, flags_.attached());
     }

@@ -46,7 +46,7 @@ class Logs final : public Invocation {
       options.until = shown->value("output", nlohmann::json::object()).value("next_offset", std::uint64_t{0});
       if (*options.until <= from_) co_return 0;
     }
-    CommandStream command{context.executor(), std::move(*endpoint), session_, id};
+    CommandStream command{context.executor(), *endpoint, session_, id};
     // One who only looks on never holds the command up.
     command.attach({.from = from_, .lossless = false});
     auto status = co_await stay_attached(&context, &command, options);

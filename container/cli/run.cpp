@@ -58,7 +58,7 @@ class Run final : public Invocation {
     try {
       auto endpoint = co_await (*driver)->endpoint(name, {});
       if (endpoint) {
-        CommandStream command{context.executor(), std::move(*endpoint), "default", new_id("c")};
+        CommandStream command{context.executor(), *endpoint, "default", new_id("c")};
         command.start(std::move(*request));
         status = co_await stay_attached(&context, &command, command_.attached());
       } else {

@@ -39,7 +39,7 @@ class Shell final : public Invocation {
       request["tty"] = terminal_request();
       if (const char* kind = std::getenv("TERM"); kind != nullptr) request["env"]["TERM"] = kind;
     }
-    CommandStream command{context.executor(), std::move(*endpoint), session_, new_id("shell-")};
+    CommandStream command{context.executor(), *endpoint, session_, new_id("shell-")};
     command.start(std::move(request));
     co_return co_await stay_attached(&context, &command, {.stdin_too = true, .terminal = terminal});
   }

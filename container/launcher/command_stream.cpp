@@ -231,7 +231,7 @@ Task<Result<>> CommandStream::State::tell(std::shared_ptr<State> self, std::stri
   co_return Result<>{};
 }
 
-CommandStream::CommandStream(Executor executor, Endpoint endpoint, std::string session, std::string id)
+CommandStream::CommandStream(Executor executor, const Endpoint& endpoint, std::string session, std::string id)
     : state_{std::make_shared<State>(executor, endpoint, std::move(session), std::move(id))} {}
 CommandStream::~CommandStream() = default;
 

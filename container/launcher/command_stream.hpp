@@ -31,7 +31,7 @@ class CommandStream {
   };
 
   /// `session` and `id` name the command; the endpoint is copied for the connections that are needed.
-  CommandStream(Executor executor, Endpoint endpoint, std::string session, std::string id);
+  CommandStream(Executor executor, const Endpoint& endpoint, std::string session, std::string id);
   ~CommandStream();
   CommandStream(const CommandStream&) = delete;
   CommandStream& operator=(const CommandStream&) = delete;
