@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/task.hpp"
@@ -9,25 +11,21 @@
 
 namespace skiff::container {
 
-/// Holds a lock that excludes other processes (flock(2) on a file that goes with it), so the kernel ends it whatever
-/// becomes of the holder.
+/// Holds the lock of one name, which excludes other processes and other holders here. All names share one file, in
+/// which each has its byte (an open file description lock, fcntl(2)): so nothing is left to remove, and the kernel ends
+/// a lock whatever becomes of its holder.
 class FileLock {
  public:
-  /// Waits for it, at most `limit`; `timeout` then. `what` is for that message: what is locked.
-  [[nodiscard]] static Task<Result<FileLock>> acquire(std::filesystem::path file, std::chrono::milliseconds limit,
-                                                      std::string what);
+  /// Waits for it, at most `limit`; `timeout` then.
+  [[nodiscard]] static Task<Result<FileLock>> acquire(std::filesystem::path file, std::string name,
+                                                      std::chrono::milliseconds limit);
   /// Whether somebody holds it now.
-  [[nodiscard]] static bool is_held(const std::filesystem::path& file);
-
-  FileLock(FileLock&&) noexcept = default;
-  FileLock& operator=(FileLock&&) = delete;
-  ~FileLock();
+  [[nodiscard]] static bool is_held(const std::filesystem::path& file, std::string_view name);
 
  private:
-  FileLock(std::filesystem::path file, UniqueFd held) : file_{std::move(file)}, held_{std::move(held)} {}
-  [[nodiscard]] static Result<UniqueFd> try_lock(const std::filesystem::path& file);
+  explicit FileLock(UniqueFd held) : held_{std::move(held)} {}
+  [[nodiscard]] static Result<UniqueFd> try_lock(const std::filesystem::path& file, std::string_view name);
 
-  std::filesystem::path file_;
   UniqueFd held_;
 };
 

@@ -87,7 +87,7 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
     if (record.expires_ms) sandbox.expires_at = rfc3339(WallTime{milliseconds{*record.expires_ms}});
     sandbox.address = "http://127.0.0.1:" + std::to_string(record.port);
     sandbox.details["pid"] = std::to_string(record.pid);
-  } else if (FileLock::is_held(records_.lock(record.name))) {
+  } else if (FileLock::is_held(records_.lock_file(), record.name)) {
     sandbox.state = SandboxState::creating;
   } else if (record.port == 0) {
     sandbox.state = SandboxState::failed;
@@ -246,7 +246,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
   }
   auto made = make_private_folder(state_.path() / "local");
   if (!made && made.error().code != Errc::already_exists) co_return std::unexpected{std::move(made.error())};
-  auto lock = co_await FileLock::acquire(records_.lock(spec.name), kLockPatience, "sandbox \"" + spec.name + "\"");
+  auto lock = co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   LocalRecord record{.name = spec.name,
                      .id = new_id("s"),
@@ -298,7 +298,7 @@ Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
 
 Task<Result<>> LocalDriver::stop(std::string name) {
   if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
-  auto lock = co_await FileLock::acquire(records_.lock(name), kLockPatience, "sandbox \"" + name + "\"");
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   auto record = records_.load(name);
   if (!record) co_return std::unexpected{std::move(record.error())};
@@ -310,7 +310,7 @@ Task<Result<>> LocalDriver::stop(std::string name) {
 
 Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Progress progress) {
   if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
-  auto lock = co_await FileLock::acquire(records_.lock(name), kLockPatience, "sandbox \"" + name + "\"");
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   auto record = records_.load(name);
   if (!record) co_return std::unexpected{std::move(record.error())};
@@ -322,7 +322,7 @@ Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Pr
 Task<Result<bool>> LocalDriver::remove(std::string name) {
   if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
   if (!std::filesystem::exists(records_.folder(name))) co_return false;
-  auto lock = co_await FileLock::acquire(records_.lock(name), kLockPatience, "sandbox \"" + name + "\"");
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   if (!std::filesystem::exists(records_.folder(name))) co_return false;
   // A record that can't be read, or was never written, hides no process that could be ended by it.
@@ -337,7 +337,8 @@ Task<Result<bool>> LocalDriver::remove(std::string name) {
 }
 
 Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease) {
-  auto lock = co_await FileLock::acquire(records_.lock(name), kLockPatience, "sandbox \"" + name + "\"");
+  if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   auto record = running(name);
   if (!record) co_return std::unexpected{std::move(record.error())};

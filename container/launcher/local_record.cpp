@@ -24,11 +24,6 @@ void LocalRecord::set_process(const HostProcess& process) {
   boot = process.boot;
 }
 
-files::path LocalRecords::lock(std::string_view name) const {
-  // No name of a sandbox begins with a dot.
-  return folder_ / ("." + std::string{name} + ".lock");
-}
-
 Result<> LocalRecords::add(const LocalRecord& record) const {
   const files::path own = folder(record.name);
   if (auto made = make_private_folder(own); !made) {
@@ -64,7 +59,7 @@ Result<std::vector<std::string>> LocalRecords::names() const {
   std::vector<std::string> found;
   std::error_code error;
   for (files::directory_iterator at{folder_, error}, end; !error && at != end; at.increment(error)) {
-    // A lock is no sandbox.
+    // The file of the locks is no sandbox.
     std::string name = at->path().filename().string();
     if (check_name(name)) found.push_back(std::move(name));
   }

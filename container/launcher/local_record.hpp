@@ -74,7 +74,8 @@ class LocalRecords {
   [[nodiscard]] std::filesystem::path folder(std::string_view name) const { return folder_ / name; }
   [[nodiscard]] std::filesystem::path root(std::string_view name) const { return folder(name) / "root"; }
   [[nodiscard]] std::filesystem::path log(std::string_view name) const { return folder(name) / "skiffd.log"; }
-  [[nodiscard]] std::filesystem::path lock(std::string_view name) const;
+  /// Of the locks of all names.
+  [[nodiscard]] std::filesystem::path lock_file() const { return folder_ / ".lock"; }
 
  private:
   std::filesystem::path folder_;

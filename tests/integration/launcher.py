@@ -59,7 +59,7 @@ class Skiff:
         (self.sandboxes / name / "record.json").write_text(json.dumps({**self.record(name), **values}))
 
     def names(self):
-        return sorted(path.name for path in self.sandboxes.iterdir()) if self.sandboxes.exists() else []
+        return sorted(path.name for path in self.sandboxes.iterdir() if path.name != ".lock") if self.sandboxes.exists() else []
 
     def processes(self):
         """{pid: command line} of all skiffd that work below the state folder, and of what their commands left."""

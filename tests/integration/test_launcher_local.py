@@ -243,18 +243,15 @@ def test_signals_are_the_commands(skiff):
 
 
 def test_the_third_interrupt_leaves_a_command_that_does_not_listen(skiff):
-    process = skiff.start("run", "-q", "--", "sh", "-c", "trap '' INT; echo ready; while :; do sleep 0.02; done")
+    process = skiff.start("run", "-q", "--", "sh", "-c", "trap 'echo no' INT; echo ready; while :; do sleep 0.02; done")
     assert process.stdout.readline() == b"ready\n"
-    while process.poll() is None:
+    for _ in range(2):
         process.send_signal(signal.SIGINT)
-        try:
-            process.wait(0.3)
-        except Exception:  # it may still be on its way
-            pass
-        if not skiff.names():
-            break
+        assert process.stdout.readline() == b"no\n"
+    process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
     process.communicate()
+    assert skiff.names() == []
 
 
 def test_nobody_reading_stdout_ends_the_command_as_in_a_shell(skiff):
