@@ -20,7 +20,7 @@ FINDING = re.compile(r"^(/[^:]+):(\d+):(\d+): (?:error|warning): (.*)$")
 # A handler is awaited by the connection's coroutine, which owns these for the whole request, or the agent does for ever:
 # the references it is given can't outlive them. No option of the check says so.
 REFERENCE_CHECK = "cppcoreguidelines-avoid-reference-coroutine-parameters"
-OWNED_BY_THE_CALLER = re.compile(r"(?:const )?(?:\w+::)*(HttpExchange|Call|FileCall|Services|Agent|BlockingPool)& ")
+OWNED_BY_THE_CALLER = re.compile(r"(?:const )?(?:\w+::)*(HttpExchange|Call|FileCall|Services|Agent|BlockingPool|Context)& ")
 
 
 def dependencies(build):

@@ -1,5 +1,6 @@
 #include "base/error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -56,6 +57,12 @@ Errc code_of(int error) noexcept {
 
 std::string_view name(Errc code) noexcept {
   return kNames[static_cast<std::size_t>(code)];
+}
+
+std::optional<Errc> find_code(std::string_view word) noexcept {
+  const auto* const found = std::ranges::find(kNames, word);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Errc>(found - kNames.begin());
 }
 
 std::size_t error_code_count() noexcept {

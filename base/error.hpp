@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +73,10 @@ namespace skiff {
   X(no_space,               "The disk or a quota is full: delete something.")                                          \
   X(resource_exhausted,     "Descriptors, memory, processes or room in a queue ran out: try again later.")             \
   X(already_initialised,    "`/v1/init` works once.")                                                                  \
+  X(sandbox_not_found,      "The launcher knows no sandbox of this name: `skiff ps` lists them.")                        \
+  X(sandbox_conflict,       "There is a sandbox of this name: take another one, or `--get-or-create`.")                \
+  X(sandbox_not_running,    "It was stopped, has ended or was killed: `skiff start` makes it again.")                  \
+  X(sandbox_failed,         "It could not be brought up: `field` is the reason's word.")                               \
   X(draining,               "The agent is about to stop: take another sandbox.")                                       \
   X(timeout,                "A wait ran into its own end.")                                                            \
   X(cancelled,              "Whoever asked is gone.")                                                                  \
@@ -87,6 +92,9 @@ enum class Errc : unsigned char {
 
 /// The stable word of a code, as it goes on the wire.
 [[nodiscard]] std::string_view name(Errc code) noexcept;
+
+/// The code that a word stands for; nothing for a word that this version does not know.
+[[nodiscard]] std::optional<Errc> find_code(std::string_view word) noexcept;
 
 /// How many codes there are; codes are numbered from 0.
 [[nodiscard]] std::size_t error_code_count() noexcept;

@@ -237,54 +237,111 @@ Result<> SettingsTable::read_environment(const char* const* environment) {
   return {};
 }
 
-Result<SettingsTable::Arguments> SettingsTable::read_arguments(std::span<const char* const> arguments) {
+/// Where a reading of arguments is.
+struct SettingsTable::Reading {
+  std::span<const char* const> left;
+  std::vector<const Setting*> lists_given{};
+};
+
+/// Gives `text`, or else the next argument, to a row.
+Result<> SettingsTable::take(Reading& reading, const Setting& row, const std::string& where,
+                             std::optional<std::string_view> text) {
+  if (!text && std::holds_alternative<setting::Switch>(row.target)) text = "true";
+  if (!text) {
+    if (reading.left.empty()) {
+      return fail(Errc::invalid_field, where + " needs a value: " + expectation(row.target), where);
+    }
+    text = reading.left.front();
+    reading.left = reading.left.subspan(1);
+  }
+  if (const auto* list = std::get_if<setting::List>(&row.target);
+      list != nullptr && std::ranges::count(reading.lists_given, &row) == 0) {
+    list->into->clear();
+    reading.lists_given.push_back(&row);
+  }
+  if (!store(row.target, *text)) return bad_value(row, where, *text);
+  return {};
+}
+
+Result<> SettingsTable::read_long(Reading& reading, std::string_view argument) const {
+  const std::size_t equals = argument.find('=');
+  const std::string_view flag = argument.substr(0, equals);
+  std::optional<std::string_view> text;
+  if (equals != std::string_view::npos) text = argument.substr(equals + 1);
+  const Setting* row = find(flag);
+  if (row == nullptr && flag.starts_with("no-") && !text) {
+    row = find(flag.substr(3));
+    if (row != nullptr && !std::holds_alternative<setting::Switch>(row->target)) row = nullptr;
+    text = "false";
+  }
+  const std::string where = "--" + std::string{flag};
+  if (row == nullptr) return fail(Errc::invalid_field, "unknown flag " + where + ": " + nearest(flag), where);
+  return take(reading, *row, where, text);
+}
+
+Result<> SettingsTable::read_letters(Reading& reading, std::string_view letters) const {
+  while (!letters.empty()) {
+    const std::string where{'-', letters.front()};
+    const auto row = std::ranges::find(rows_, letters.front(), &Setting::letter);
+    letters.remove_prefix(1);
+    if (row == rows_.end()) return fail(Errc::invalid_field, "unknown flag " + where + ": see --help", where);
+    // What takes a value takes the rest of the word, if there is one.
+    std::optional<std::string_view> text;
+    if (!std::holds_alternative<setting::Switch>(row->target) && !letters.empty()) {
+      text = letters.starts_with('=') ? letters.substr(1) : letters;
+      letters = {};
+    }
+    if (auto taken = take(reading, *row, where, text); !taken) return taken;
+  }
+  return {};
+}
+
+Result<SettingsTable::Arguments> SettingsTable::read_arguments(std::span<const char* const> arguments, Words words) {
   Arguments result;
-  std::vector<const Setting*> lists_given;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string_view argument{arguments[i]};
+  Reading reading{.left = arguments};
+  while (!reading.left.empty()) {
+    const std::string_view argument{reading.left.front()};
+    reading.left = reading.left.subspan(1);
     if (argument == "--") {
-      for (const char* word : arguments.subspan(i + 1)) result.rest.emplace_back(word);
+      result.separated = true;
+      for (const char* word : reading.left) result.rest.emplace_back(word);
       break;
     }
     if (argument == "--help" || argument == "-h") {
       result.help = true;
       return result;
     }
-    if (!argument.starts_with("--")) {
+    Result<> read;
+    if (argument.starts_with("--")) {
+      read = read_long(reading, argument.substr(2));
+    } else if (words == Words::collected) {
+      if (argument.size() > 1 && argument.front() == '-') {
+        read = read_letters(reading, argument.substr(1));
+      } else {
+        result.words.emplace_back(argument);
+      }
+    } else {
       return fail(Errc::invalid_field,
                   "unexpected argument \"" + std::string{argument} + "\" (a workload stands after --)",
                   std::string{argument});
     }
-    argument.remove_prefix(2);
-    const std::size_t equals = argument.find('=');
-    const std::string_view flag = argument.substr(0, equals);
-    std::optional<std::string_view> text;
-    if (equals != std::string_view::npos) text = argument.substr(equals + 1);
-
-    const Setting* row = find(flag);
-    if (row == nullptr && flag.starts_with("no-") && !text) {
-      row = find(flag.substr(3));
-      if (row != nullptr && !std::holds_alternative<setting::Switch>(row->target)) row = nullptr;
-      text = "false";
-    }
-    const std::string where = "--" + std::string{flag};
-    if (row == nullptr) {
-      return fail(Errc::invalid_field, "unknown flag " + where + ": " + nearest(flag), where);
-    }
-    if (!text && std::holds_alternative<setting::Switch>(row->target)) text = "true";
-    if (!text) {
-      if (i + 1 == arguments.size())
-        return fail(Errc::invalid_field, where + " needs a value: " + expectation(row->target), where);
-      text = arguments[++i];
-    }
-    if (const auto* list = std::get_if<setting::List>(&row->target);
-        list != nullptr && std::ranges::count(lists_given, row) == 0) {
-      list->into->clear();
-      lists_given.push_back(row);
-    }
-    if (!store(row->target, *text)) return bad_value(*row, where, *text);
+    if (!read) return std::unexpected{std::move(read.error())};
   }
   return result;
+}
+
+Result<bool> SettingsTable::set(std::string_view flag, std::span<const std::string> values, const std::string& where) {
+  const Setting* row = find(flag);
+  if (row == nullptr) return false;
+  const auto* list = std::get_if<setting::List>(&row->target);
+  if (list != nullptr) list->into->clear();
+  if (list == nullptr && values.size() != 1) {
+    return fail(Errc::invalid_field, where + ": expected " + expectation(row->target) + ", one value", where);
+  }
+  for (const std::string& value : values) {
+    if (!store(row->target, value)) return bad_value(*row, where, value);
+  }
+  return true;
 }
 
 std::string SettingsTable::help(std::size_t width) const {
@@ -302,6 +359,7 @@ std::string SettingsTable::help(std::size_t width) const {
     }
     const bool is_switch = std::holds_alternative<setting::Switch>(row.target);
     std::string head = "  ";
+    if (row.letter != 0) head += std::string{'-', row.letter} + ", ";
     head += row.flag.empty() ? std::string{row.environment} : "--" + std::string{row.flag};
     if (!row.flag.empty() && !is_switch) head += " " + std::string{row.value};
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,6 +66,7 @@ struct Setting {
   std::string_view help;   ///< one or two sentences, no line breaks
   /// For a default that depends on where the program runs; else the target's own value is shown.
   std::string_view shown_default = {};
+  char letter = 0;  ///< -x as a short form of the flag; 0: none
 };
 
 /// Reads settings from the environment and from arguments, and describes them. Flags win over variables, variables over
@@ -79,13 +81,21 @@ class SettingsTable {
   /// makes SKIFF_PORT, SKIFF_SERVICE_HOST and more when a service is called skiff.
   [[nodiscard]] Result<> read_environment(const char* const* environment);
 
+  /// Whether arguments that are no flags may stand before `--`.
+  enum class Words : unsigned char { refused, collected };
   struct Arguments {
-    bool help = false;                ///< --help or -h was given
-    std::vector<std::string> rest{};  ///< what follows `--`
+    bool help = false;                 ///< --help or -h was given
+    std::vector<std::string> words{};  ///< what is no flag
+    bool separated = false;            ///< there was a `--`
+    std::vector<std::string> rest{};   ///< what follows it
   };
-  /// `arguments` without the program's name: --flag value, --flag=value, --switch, --no-switch, `--`. A flag that is
-  /// given twice takes the last value, a list collects all.
-  [[nodiscard]] Result<Arguments> read_arguments(std::span<const char* const> arguments);
+  /// `arguments` without the program's name: --flag value, --flag=value, --switch, --no-switch, -f value, -fvalue, -ab,
+  /// `--`; a `-` alone is a word. A flag that is given twice takes the last value, a list collects all.
+  [[nodiscard]] Result<Arguments> read_arguments(std::span<const char* const> arguments, Words words = Words::refused);
+
+  /// Sets one setting, by its flag without dashes, to values from elsewhere, a file for example; several for a list.
+  /// `where` names the place in messages. False: there is no such setting here.
+  [[nodiscard]] Result<bool> set(std::string_view flag, std::span<const std::string> values, const std::string& where);
 
   /// For a terminal `width` columns wide (40..200 are used).
   [[nodiscard]] std::string help(std::size_t width) const;
@@ -95,6 +105,11 @@ class SettingsTable {
   [[nodiscard]] const std::vector<Setting>& rows() const noexcept { return rows_; }
 
  private:
+  struct Reading;
+  [[nodiscard]] Result<> read_long(Reading& reading, std::string_view argument) const;
+  [[nodiscard]] Result<> read_letters(Reading& reading, std::string_view letters) const;
+  [[nodiscard]] static Result<> take(Reading& reading, const Setting& row, const std::string& where,
+                                     std::optional<std::string_view> text);
   [[nodiscard]] const Setting* find(std::string_view flag) const;
   [[nodiscard]] std::string nearest(std::string_view flag) const;
 

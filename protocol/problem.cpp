@@ -134,6 +134,14 @@ Entry entry(Errc code) noexcept {
       return {503, "The machine is out of a resource"};
     case Errc::already_initialised:
       return {409, "The sandbox was initialised before"};
+    case Errc::sandbox_not_found:
+      return {404, "There is no such sandbox"};
+    case Errc::sandbox_conflict:
+      return {409, "The sandbox exists already"};
+    case Errc::sandbox_not_running:
+      return {409, "The sandbox does not run"};
+    case Errc::sandbox_failed:
+      return {502, "The sandbox could not be brought up"};
     case Errc::draining:
       return {503, "The agent is about to stop"};
     case Errc::timeout:

@@ -119,7 +119,7 @@ void Agent::kill_everything() const {
 
 void Agent::stop(std::string_view why) {
   if (std::exchange(stopping_, true)) return;
-  log::info("stopping: commands are ended", {{"why", why}, {"live", supervisor.live}});
+  log::warning("stopping: commands are ended", {{"why", why}, {"live", supervisor.live}});
   stop_asked_.notify_all();
 }
 

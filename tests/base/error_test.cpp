@@ -15,9 +15,11 @@ TEST(Error, HasAWordOfItsOwnForEveryCode) {
     const std::string_view word = name(static_cast<Errc>(i));
     EXPECT_TRUE(std::ranges::all_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; })) << word;
     EXPECT_TRUE(words.insert(word).second) << word << " stands for two codes";
+    EXPECT_EQ(find_code(word), static_cast<Errc>(i));
   }
   EXPECT_EQ(name(Errc::invalid_request), "invalid_request");
   EXPECT_EQ(name(Errc::internal), "internal");
+  EXPECT_EQ(find_code("of_the_future"), std::nullopt);
   EXPECT_EQ(static_cast<std::size_t>(Errc::internal) + 1, error_code_count());
 }
 

@@ -190,6 +190,75 @@ TEST_F(SettingsOf, EveryUnitIsUnderstood) {
   EXPECT_EQ(time("1h"), 1h);
 }
 
+TEST(Settings, HaveLettersAndWordsBetweenThem) {
+  bool loud = false;
+  bool all = false;
+  std::string name;
+  std::vector<std::string> pairs;
+  SettingsTable table{{
+      {.flag = "loud",
+       .environment = "",
+       .target = setting::Switch{&loud},
+       .value = "",
+       .group = "G",
+       .help = "Loud.",
+       .letter = 'l'},
+      {.flag = "all",
+       .environment = "",
+       .target = setting::Switch{&all},
+       .value = "",
+       .group = "G",
+       .help = "All.",
+       .letter = 'a'},
+      {.flag = "name",
+       .environment = "",
+       .target = setting::Text{&name},
+       .value = "NAME",
+       .group = "G",
+       .help = "Name.",
+       .letter = 'n'},
+      {.flag = "pair",
+       .environment = "",
+       .target = setting::List{&pairs},
+       .value = "A=B",
+       .group = "G",
+       .help = "Pair.",
+       .letter = 'p'},
+  }};
+  using Words = SettingsTable::Words;
+  const auto read = [&](std::vector<const char*> arguments) {
+    return table.read_arguments(arguments, Words::collected);
+  };
+  const auto given = read({"one", "-la", "-n", "x", "-", "-pA=1", "-p=B=2", "two", "--", "-l", "--"});
+  ASSERT_TRUE(given) << given.error().message;
+  EXPECT_TRUE(loud && all);
+  EXPECT_EQ(name, "x");
+  EXPECT_THAT(pairs, ElementsAre("A=1", "B=2"));
+  EXPECT_THAT(given->words, ElementsAre("one", "-", "two"));
+  EXPECT_TRUE(given->separated);
+  EXPECT_THAT(given->rest, ElementsAre("-l", "--"));
+  EXPECT_THAT(read({"-lny"})->words, ElementsAre());
+  EXPECT_EQ(name, "y");
+  EXPECT_THAT(read({"-lx"}).error().message, HasSubstr("unknown flag -x"));
+  EXPECT_THAT(read({"-n"}).error().message, HasSubstr("-n needs a value"));
+  EXPECT_FALSE(table.read_arguments(std::vector<const char*>{"one"}));
+  EXPECT_THAT(table.help(100), HasSubstr("  -n, --name NAME"));
+}
+
+TEST_F(SettingsOf, CanBeSetFromElsewhere) {
+  const auto set = [this](std::string_view flag, std::vector<std::string> values) {
+    return table.set(flag, values, "file: " + std::string{flag});
+  };
+  EXPECT_TRUE(set("size", {"2KiB"}).value());
+  EXPECT_EQ(example.size, 2048U);
+  EXPECT_TRUE(set("host", {"a", "b"}).value());
+  EXPECT_THAT(example.hosts, ElementsAre("a", "b"));
+  EXPECT_FALSE(set("nope", {"x"}).value());
+  EXPECT_THAT(set("size", {"x"}).error().message, HasSubstr("file: size"));
+  EXPECT_FALSE(set("size", {"1KiB", "2KiB"}));
+  EXPECT_EQ(example.size, 2048U);
+}
+
 TEST_F(SettingsOf, HelpShowsGroupsDefaultsAndVariablesWithinTheWidth) {
   ASSERT_TRUE(read({"--name", "changed"}));
   for (const std::size_t width : {40U, 79U, 80U, 120U}) {

@@ -1,24 +1,20 @@
 """The one-file clients in examples/: each does all that it says, against the real agent."""
 
-import fcntl
 import hashlib
 import os
 import pathlib
-import pty
 import random
-import select
 import signal
-import struct
 import subprocess
 import tempfile
 import termios
-import time
 
 import pytest
 
 import tools
 from agent import environment
 from cutting_proxy import CuttingProxy
+from terminal import Terminal
 from waiting import until
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
@@ -215,60 +211,11 @@ def test_a_shell_takes_what_is_piped_in(client):
     assert b"\nhi\r\n" in client("shell", typed=b"printf '\\nhi\\n'\n")[0]  # its end is a Ctrl-D
 
 
-class Terminal:
-    """A client on a terminal of its own: `type` on it, wait until something is `seen`."""
-
-    def __init__(self, client, *arguments, cols=132, rows=50):
-        self.master, self.slave = pty.openpty()
-        self.resize(cols, rows)
-        self.before = termios.tcgetattr(self.slave)
-        self.output = b""
-        self.process = client.start(
-            *arguments, stdin=self.slave, stdout=self.slave, stderr=self.slave, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-
-    def is_raw(self):
-        return not termios.tcgetattr(self.slave)[3] & (termios.ICANON | termios.ECHO | termios.ISIG)
-
-    def ready(self):
-        """Waits until it is the shell's: what is typed before may be thrown away with the change of modes."""
-        self.until(self.is_raw, "raw mode")
-        self.type(b"echo r''eady\n")
-        self.seen(b"ready")
-
-    def resize(self, cols, rows):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
-
-    def type(self, text):
-        os.write(self.master, text)
-
-    def until(self, condition, what, seconds=60):
-        """Shows what comes until `condition()`: nothing that writes to it is ever held up."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"not within {seconds} s: {what}; {self.output[-3000:]!r}"
-            if select.select([self.master], [], [], 0.02)[0]:
-                self.output += os.read(self.master, 65536)
-
-    def seen(self, text):
-        self.until(lambda: text in self.output, text)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        os.close(self.master)
-        os.close(self.slave)
-
-
 def test_a_terminal_is_raw_has_a_size_passes_ctrl_c_and_is_restored(client):
     def cat_runs():
         return any(line.startswith("cat") for line in client.agent.strays().values())
 
-    with Terminal(client, "shell") as terminal:
+    with Terminal(client.start, "shell") as terminal:
         terminal.ready()
         terminal.type(b"stty size; cat > got\n")
         terminal.seen(b"50 132")
@@ -286,7 +233,7 @@ def test_a_terminal_is_raw_has_a_size_passes_ctrl_c_and_is_restored(client):
 
 
 def test_the_terminal_is_restored_when_the_agent_goes_away(client):
-    with Terminal(client, "shell") as terminal:
+    with Terminal(client.start, "shell") as terminal:
         terminal.ready()
         assert client.agent.terminate() == 0
         terminal.until(lambda: terminal.process.poll() is not None, "the client's end")
@@ -294,7 +241,7 @@ def test_the_terminal_is_restored_when_the_agent_goes_away(client):
 
 
 def test_a_shell_does_not_outlive_its_client(client):
-    with Terminal(client, "shell") as terminal:
+    with Terminal(client.start, "shell") as terminal:
         terminal.ready()
         os.killpg(terminal.process.pid, signal.SIGKILL)
     until(lambda: not client.agent.strays(), what="the shell's end")

@@ -1,26 +1,43 @@
-"""The quick start of the README, line by line as a newcomer pastes it."""
+"""The quick starts of the README, line by line as a newcomer pastes them."""
+
+import os
 import pathlib
 import re
 import subprocess
 
 import tools
+from launcher import Skiff
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 
 
-def quick_start():
-    text = README.read_text()
-    return re.search(r"<!-- quick start.*?```sh\n(.*?)```", text, re.S).group(1).splitlines()
+def lines_after(comment):
+    return re.search(rf"<!-- {comment}:.*?```sh\n(.*?)```", README.read_text(), re.S).group(1).splitlines()
+
+
+def run_each(lines, prelude, folder, **options):
+    for line in lines:
+        command, _, expected = line.partition("# prints ")
+        script = "\n".join([*prelude, command])
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, cwd=folder, **options)
+        assert done.returncode == 0, (line, done)
+        assert expected.strip() in done.stdout, (line, done.stdout, done.stderr)
 
 
 def test_every_line_of_the_quick_start_prints_what_it_says(agent, tmp_path):
-    lines = quick_start()
+    lines = lines_after("quick start")
     assert lines[0].startswith("export URL=") and len(lines) > 10
     program = tools.websocat()
     prelude = [f"export URL={agent.url} TOKEN={agent.token}", f'PATH="$PATH:{pathlib.Path(program).parent}"', lines[1]]
-    for line in lines[2:]:
-        command, _, expected = line.partition("# prints ")
-        script = "\n".join([*prelude, command])
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, cwd=tmp_path)
-        assert done.returncode == 0, (line, done)
-        assert expected.strip() in done.stdout, (line, done.stdout, done.stderr)
+    run_each(lines[2:], prelude, tmp_path)
+
+
+def test_every_line_about_the_companion_prints_what_it_says(tmp_path):
+    lines = lines_after("companion")
+    assert lines[0].startswith("export PATH=") and len(lines) > 8
+    skiff = Skiff(tmp_path)
+    try:
+        path = f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}"
+        run_each(lines[1:], [], skiff.work, env=skiff.environment(PATH=path))
+    finally:
+        skiff.finish()

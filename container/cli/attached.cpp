@@ -1,0 +1,213 @@
+#include "container/cli/attached.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/blocking_pool.hpp"
+#include "base/task_group.hpp"
+#include "base/unique_fd.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/terminal.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::size_t kReadSize = std::size_t{64} << 10U;
+constexpr int kInterruptsToLeave = 3;
+/// For a command that takes no notice of SIGPIPE.
+constexpr std::chrono::milliseconds kPipeGrace{2'000};
+constexpr int kTimedOut = 124;
+
+class Attached {
+ public:
+  Attached(Context& context, CommandStream& command, AttachedOptions options)
+      : context_{context},
+        command_{command},
+        options_{options},
+        tasks_{context.executor()},
+        leave_{::eventfd(0, EFD_CLOEXEC)} {}
+
+  /// Events, until the command has ended or what was asked for is out.
+  Task<Result<int>> follow() {
+    begin();
+    if (!options_.starts) begin_input();
+    for (;;) {
+      auto event = co_await command_.next();
+      if (!event) co_return std::unexpected{std::move(event.error())};
+      switch (event->kind) {
+        case CommandStream::Event::Kind::started:
+          begin_input();
+          break;
+        case CommandStream::Event::Kind::output: {
+          const std::uint64_t end = event->offset + event->bytes.size();
+          co_await show(event->is_stderr ? STDERR_FILENO : STDOUT_FILENO, std::move(event->bytes));
+          if (options_.until && end >= *options_.until) co_return 0;
+          break;
+        }
+        case CommandStream::Event::Kind::gap:
+          say(std::to_string(event->lost_bytes) + " bytes of output were dropped before they could be read");
+          if (options_.until && event->offset + event->lost_bytes >= *options_.until) co_return 0;
+          break;
+        case CommandStream::Event::Kind::exit:
+          exit_ = std::move(event->exit);
+          co_return exit_status(exit_);
+      }
+    }
+  }
+
+  Task<> end() {
+    context_.signals().relay_to(nullptr);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(leave_.get(), &one, sizeof one);
+    tasks_.cancel();
+    co_await tasks_.join();
+  }
+
+ private:
+  void begin() {
+    if (!options_.signals) return;
+    context_.signals().relay_to([this](int signal) { relay(signal); });
+  }
+
+  void begin_input() {
+    if (!options_.stdin_too || std::exchange(input_begun_, true)) return;
+    tasks_.spawn("input", pump_input());
+  }
+
+  void relay(int signal) {
+    if (signal == SIGWINCH) {
+      if (options_.terminal) tasks_.spawn("resize", resize());
+      return;
+    }
+    if ((signal == SIGINT || signal == SIGTERM) && ++interrupts_ >= kInterruptsToLeave) {
+      return context_.signals().interrupt(signal);
+    }
+    tasks_.spawn("signal", pass_signal(signal_word(signal)));
+  }
+
+  Task<> pass_signal(std::string word) {
+    auto sent = co_await command_.signal(std::move(word));
+    if (!sent && sent.error().code != Errc::command_ended) say("the signal did not arrive: " + sent.error().message);
+  }
+
+  Task<> resize() {
+    if (const auto size = terminal_size()) (void)co_await command_.resize(size->columns, size->rows);
+  }
+
+  Task<> pump_input() {
+    for (;;) {
+      auto read = [this] { return read_stdin(); };
+      std::string bytes = co_await stdin_thread_.run(std::move(read));
+      if (bytes.empty()) break;
+      auto taken = co_await command_.feed(std::move(bytes));
+      if (!taken) {
+        tell_input_failure(taken.error());
+        co_return;
+      }
+    }
+    auto ended = co_await command_.end_input();
+    if (!ended) tell_input_failure(ended.error());
+  }
+
+  /// A command that reads no more, or has ended, is not worth a word.
+  static void tell_input_failure(const Error& error) {
+    if (error.code == Errc::stdin_closed || error.code == Errc::command_ended) return;
+    say("input is no longer passed on: " + error.message);
+  }
+
+  /// Blocks until there is input or `leave_` is set; empty at the end.
+  std::string read_stdin() const {
+    for (;;) {
+      std::array<pollfd, 2> waiting{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
+                                    pollfd{.fd = leave_.get(), .events = POLLIN, .revents = 0}};
+      if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return {};
+      if (waiting[1].revents != 0) return {};
+      if (waiting[0].revents == 0) continue;
+      std::string bytes(kReadSize, '\0');
+      const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+      return bytes;
+    }
+  }
+
+  Task<> show(int fd, std::string bytes) {
+    if (is_unread_) co_return;
+    auto write = [fd, &bytes] {
+      for (std::string_view rest{bytes}; !rest.empty();) {
+        const ssize_t written = ::write(fd, rest.data(), rest.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        rest.remove_prefix(static_cast<std::size_t>(written));
+      }
+      return true;
+    };
+    // Not here: a pipe that nobody empties must not hold up signals.
+    if (co_await stdout_thread_.run(std::move(write)) || fd != STDOUT_FILENO) co_return;
+    is_unread_ = true;
+    std::string word = "PIPE";
+    (void)co_await command_.signal(std::move(word), kPipeGrace);
+  }
+
+  Context& context_;
+  CommandStream& command_;
+  const AttachedOptions options_;
+  TaskGroup tasks_;
+  UniqueFd leave_;
+  BlockingPool stdin_thread_{"skiff-stdin", 1};
+  BlockingPool stdout_thread_{"skiff-stdout", 1};
+  nlohmann::json exit_;
+  bool input_begun_ = false;
+  bool is_unread_ = false;
+  int interrupts_ = 0;
+};
+
+}  // namespace
+
+Task<Result<int>> stay_attached(Context* context, CommandStream* command, AttachedOptions options) {
+  std::optional<RawTerminal> raw;
+  if (options.terminal && options.stdin_too && ::isatty(STDIN_FILENO) == 1) {
+    auto entered = RawTerminal::enter();
+    if (!entered) co_return std::unexpected{std::move(entered.error())};
+    raw.emplace(std::move(*entered));
+  }
+  Attached attached{*context, *command, options};
+  Result<int> status = std::unexpected{Error{}};
+  std::exception_ptr failure;
+  try {
+    status = co_await attached.follow();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  co_await attached.end();
+  if (failure) std::rethrow_exception(failure);
+  co_return status;
+}
+
+int exit_status(const nlohmann::json& exit) {
+  const std::string cause = exit.value("cause", "");
+  if (cause == "spawn_failed" && exit.contains("error")) say(exit["error"].value("message", cause));
+  if (cause == "timeout") {
+    say("the command was ended after --timeout");
+    return kTimedOut;
+  }
+  if (cause != "exited" && cause != "signaled" && cause != "spawn_failed") {
+    say("the command was ended: " + cause);
+  }
+  if (const auto code = exit.value("exit_code", nlohmann::json{}); code.is_number_integer()) return code.get<int>();
+  return 128 + signal_number(exit.value("signal", ""));
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/settings.hpp"
+#include "base/task.hpp"
+
+/// The command line as a table: parsing, help and completion come from it.
+namespace skiff::container {
+
+class Context;
+
+/// What a word of a command line names, for completion.
+enum class WordKind : std::uint8_t { sandbox, command_id, remote_path, any_path, text, shell };
+
+struct Word {
+  std::string_view name;  ///< as the help shows it: NAME
+  WordKind kind = WordKind::text;
+  bool optional = false;
+  bool repeated = false;  ///< the last one only
+};
+
+/// Whether a command takes what follows `--`.
+enum class Rest : std::uint8_t { none, optional, required };
+
+/// One run of a subcommand: it holds the values of its flags.
+class Invocation {
+ public:
+  virtual ~Invocation() = default;
+  /// Rows point into this object. Their flags differ from those of all commands (container/cli/options.hpp).
+  [[nodiscard]] virtual std::vector<Setting> rows() { return {}; }
+  /// Gives the exit status. `arguments` has as many words as the command says.
+  [[nodiscard]] virtual Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) = 0;
+};
+
+struct Command {
+  std::string_view name;  ///< `up`, or two words: `files ls`
+  std::string_view group;
+  std::string_view summary;  ///< one line, small letters, no full stop
+  std::string_view text;     ///< what else to know, with examples
+  std::vector<Word> words;
+  Rest rest = Rest::none;
+  std::unique_ptr<Invocation> (*make)();
+};
+
+/// All of them, in the order of the help.
+[[nodiscard]] const std::vector<Command>& commands();
+
+/// "NAME [PATH...] -- COMMAND [ARG...]"
+[[nodiscard]] std::string usage(const Command& command);
+
+/// A row of the table: `Command up() { return command_of<Up>({...}); }`
+template <class T>
+std::unique_ptr<Invocation> make_invocation() {
+  return std::make_unique<T>();
+}
+
+}  // namespace skiff::container

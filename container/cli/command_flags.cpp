@@ -1,0 +1,70 @@
+#include "container/cli/command_flags.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/terminal.hpp"
+
+namespace skiff::container {
+
+std::vector<Setting> CommandFlags::rows() {
+  using namespace std::chrono_literals;
+  return {
+      {.flag = "interactive",
+       .environment = "",
+       .target = setting::Switch{&interactive_},
+       .value = "",
+       .group = "",
+       .help = "Pass stdin on.",
+       .letter = 'i'},
+      {.flag = "tty",
+       .environment = "",
+       .target = setting::Switch{&terminal_},
+       .value = "",
+       .group = "",
+       .help = "Give it a terminal; with -i the keys of this one.",
+       .letter = 't'},
+      {.flag = "cwd",
+       .environment = "",
+       .target = setting::Text{&cwd_},
+       .value = "DIR",
+       .group = "",
+       .help = "Where it runs, relative to the sandbox's folder.",
+       .letter = 'w'},
+      {.flag = "timeout",
+       .environment = "",
+       .target = setting::Duration{&timeout_, 0ms, std::chrono::days{365}},
+       .value = "TIME",
+       .group = "",
+       .help = "End it, with all that it started, after this time. 0: never."},
+  };
+}
+
+nlohmann::json terminal_request() {
+  const TerminalSize size = terminal_size().value_or(TerminalSize{});
+  return {{"cols", size.columns}, {"rows", size.rows}};
+}
+
+Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) const {
+  if (terminal_ && interactive_ && ::isatty(STDIN_FILENO) != 1) {
+    return fail(Errc::not_a_terminal, "stdin is no terminal: leave -t out, or run this in one");
+  }
+  nlohmann::json request{{"argv", std::move(argv)}};
+  if (interactive_) request["stdin_open"] = true;
+  if (!cwd_.empty()) request["cwd"] = cwd_;
+  if (timeout_.count() > 0) request["timeout_ms"] = timeout_.count();
+  if (terminal_) {
+    request["tty"] = terminal_request();
+    if (const char* kind = std::getenv("TERM"); kind != nullptr) request["env"]["TERM"] = kind;
+  }
+  return request;
+}
+
+AttachedOptions CommandFlags::attached() const {
+  return {.stdin_too = interactive_, .terminal = terminal_};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/error.hpp"
+#include "base/settings.hpp"
+#include "container/cli/attached.hpp"
+
+namespace skiff::container {
+
+/// The flags of a command that is started: how it is joined to this terminal, where it runs, how long.
+class CommandFlags {
+ public:
+  /// Rows point into this object.
+  [[nodiscard]] std::vector<Setting> rows();
+
+  /// The body of a request to start `argv`. Errors: a terminal is asked for and there is none.
+  [[nodiscard]] Result<nlohmann::json> request(std::vector<std::string> argv) const;
+  [[nodiscard]] AttachedOptions attached() const;
+
+ private:
+  bool interactive_ = false;
+  bool terminal_ = false;
+  std::string cwd_;
+  std::chrono::milliseconds timeout_{0};
+};
+
+/// The size of this terminal as the agent wants it.
+[[nodiscard]] nlohmann::json terminal_request();
+
+}  // namespace skiff::container

@@ -1,0 +1,30 @@
+#include "container/cli/command.hpp"
+#include "container/cli/commands.hpp"
+
+namespace skiff::container {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> table{
+      run_command(),   up_command(),       ps_command(),        describe_command(),   stop_command(),
+      start_command(), extend_command(),   rm_command(),        gc_command(),         exec_command(),
+      shell_command(), attach_command(),   logs_command(),      top_command(),        kill_command(),
+      cp_command(),    files_ls_command(), files_cat_command(), files_rm_command(),   forward_command(),
+      token_command(), doctor_command(),   version_command(),   completion_command(), complete_command(),
+  };
+  return table;
+}
+
+std::string usage(const Command& command) {
+  std::string text;
+  for (const Word& word : command.words) {
+    text += (text.empty() ? "" : " ") + std::string{word.optional ? "[" : ""} + std::string{word.name};
+    text += std::string{word.repeated ? "..." : ""} + (word.optional ? "]" : "");
+  }
+  if (command.rest != Rest::none) {
+    text += text.empty() ? "" : " ";
+    text += command.rest == Rest::required ? "-- COMMAND [ARG...]" : "[-- COMMAND [ARG...]]";
+  }
+  return text;
+}
+
+}  // namespace skiff::container

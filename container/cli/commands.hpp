@@ -1,0 +1,35 @@
+#pragma once
+
+#include "container/cli/command.hpp"
+
+/// One file each.
+namespace skiff::container {
+
+[[nodiscard]] Command run_command();
+[[nodiscard]] Command up_command();
+[[nodiscard]] Command exec_command();
+[[nodiscard]] Command shell_command();
+[[nodiscard]] Command attach_command();
+[[nodiscard]] Command logs_command();
+[[nodiscard]] Command top_command();
+[[nodiscard]] Command kill_command();
+[[nodiscard]] Command cp_command();
+[[nodiscard]] Command files_ls_command();
+[[nodiscard]] Command files_cat_command();
+[[nodiscard]] Command files_rm_command();
+[[nodiscard]] Command forward_command();
+[[nodiscard]] Command ps_command();
+[[nodiscard]] Command describe_command();
+[[nodiscard]] Command stop_command();
+[[nodiscard]] Command start_command();
+[[nodiscard]] Command extend_command();
+[[nodiscard]] Command rm_command();
+[[nodiscard]] Command gc_command();
+[[nodiscard]] Command token_command();
+[[nodiscard]] Command doctor_command();
+[[nodiscard]] Command version_command();
+[[nodiscard]] Command completion_command();
+/// What the completion scripts call; without a group, so that no list shows it.
+[[nodiscard]] Command complete_command();
+
+}  // namespace skiff::container

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/cli/options.hpp"
+#include "container/cli/signals.hpp"
+#include "container/launcher/agent_client.hpp"
+#include "container/launcher/driver.hpp"
+
+namespace skiff::container {
+
+/// What a command works with. It outlives the command.
+class Context {
+ public:
+  Context(Executor executor, Options options, Signals& signals);
+
+  [[nodiscard]] Executor executor() const noexcept { return executor_; }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] Signals& signals() noexcept { return signals_; }
+
+  /// The driver that was asked for, made at the first call.
+  [[nodiscard]] Result<Driver*> driver();
+  /// Says on stderr what users of the driver must know.
+  void tell_notice(const Driver& driver) const;
+
+  /// How the agent of a running sandbox is reached.
+  [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant = {});
+  [[nodiscard]] Task<Result<std::unique_ptr<AgentClient>>> agent(std::string name);
+
+  /// Shows the phases of a bring-up on stderr: one line that changes on a terminal, else a line each; nothing if quiet.
+  [[nodiscard]] Progress progress(std::string name) const;
+
+  /// Prints a result in the form that was asked for: `table` and `name` are what it is in those two.
+  [[nodiscard]] Result<> show(const nlohmann::json& value, std::string_view table, std::string_view name) const;
+
+ private:
+  Executor executor_;
+  Options options_;
+  Signals& signals_;
+  std::unique_ptr<Driver> driver_;
+};
+
+/// A sandbox as JSON.
+[[nodiscard]] nlohmann::json to_json_value(const Sandbox& sandbox);
+
+}  // namespace skiff::container

@@ -1,0 +1,50 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Doctor final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
+    auto driver = context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    const std::vector<Check> checks = co_await (*driver)->examine();
+    nlohmann::json items = nlohmann::json::array();
+    std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{(*driver)->name()}}};
+    std::string remedies;
+    bool all_passed = true;
+    for (const Check& check : checks) {
+      items.push_back(
+          {{"what", check.what}, {"passed", check.passed}, {"detail", check.detail}, {"remedy", check.remedy}});
+      rows.push_back({check.what, check.passed ? "ok" : "FAILED", check.detail});
+      if (check.passed) continue;
+      all_passed = false;
+      remedies += "\n" + check.what + ": " + check.remedy + "\n";
+    }
+    const nlohmann::json value{{"driver", (*driver)->name()}, {"passed", all_passed}, {"items", std::move(items)}};
+    if (auto shown = context.show(value, format_table(rows) + remedies, ""); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    if (!all_passed) co_return fail(Errc::not_supported, "not everything is as it must be");
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command doctor_command() {
+  return {.name = "doctor",
+          .group = "Help",
+          .summary = "check that everything that the driver needs is there",
+          .text = "",
+          .words = {},
+          .make = &make_invocation<Doctor>};
+}
+
+}  // namespace skiff::container

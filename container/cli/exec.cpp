@@ -1,0 +1,132 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "container/cli/attached.hpp"
+#include "container/cli/command_flags.hpp"
+#include "container/cli/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/spec_flags.hpp"
+#include "protocol/base64.hpp"
+#include "protocol/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// A stream of a result as the bytes that it was.
+std::string bytes_of(const nlohmann::json& result, const std::string& stream) {
+  const auto encoded = result.value(stream + "_base64", std::string{});
+  if (encoded.empty()) return result.value(stream, "");
+  return protocol::decode_base64(encoded).value_or("");
+}
+
+class Exec final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    std::vector<Setting> rows = flags_.rows();
+    rows.push_back({.flag = "env",
+                    .environment = "",
+                    .target = setting::List{&env_},
+                    .value = "NAME=VALUE",
+                    .group = "",
+                    .help = "A variable for it; NAME alone takes the value that it has here.",
+                    .letter = 'e'});
+    rows.push_back(
+        {.flag = "mode",
+         .environment = "",
+         .target = setting::Choice{&mode_, {"stream", "wait", "background"}},
+         .value = "MODE",
+         .group = "",
+         .help = "stream: output as it comes. wait: when it has ended. background: print its id and leave."});
+    rows.push_back({.flag = "session",
+                    .environment = "",
+                    .target = setting::Text{&session_},
+                    .value = "SESSION",
+                    .group = "",
+                    .help = "In which session of the sandbox.",
+                    .letter = 's'});
+    rows.push_back({.flag = "id",
+                    .environment = "",
+                    .target = setting::Text{&id_},
+                    .value = "ID",
+                    .group = "",
+                    .help = "Its id: started at most once, however often this is tried.",
+                    .shown_default = "a new one"});
+    return rows;
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto request = flags_.request(std::move(arguments.rest));
+    if (!request) co_return std::unexpected{std::move(request.error())};
+    if (mode_ == "wait" && request->contains("stdin_open")) {
+      co_return fail(Errc::invalid_field,
+                     "-i goes with --mode stream: nothing can be fed while its result is waited for");
+    }
+    auto env = parse_env(env_);
+    if (!env) co_return std::unexpected{std::move(env.error())};
+    for (auto& [name, value] : *env) (*request)["env"][name] = std::move(value);
+    const std::string id = id_.empty() ? new_id("c") : id_;
+    auto endpoint = co_await context.endpoint(arguments.words.at(0));
+    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    if (mode_ == "stream") {
+      CommandStream command{context.executor(), *endpoint, session_, id};
+      command.start(std::move(*request));
+      co_return co_await stay_attached(&context, &command, flags_.attached());
+    }
+    (*request)["id"] = id;
+    (*request)["mode"] = mode_;
+    if (mode_ == "wait") (*request)["on_disconnect"] = "kill";
+    AgentClient agent{context.executor(), std::move(*endpoint)};
+    std::string body = request->dump();
+    auto result =
+        co_await agent.post("/v1/sessions/" + protocol::percent_encode(session_) + "/commands", std::move(body));
+    if (!result) co_return std::unexpected{std::move(result.error())};
+    co_return mode_ == "wait" ? show_result(context, *result) : show_started(context, *result);
+  }
+
+ private:
+  static Result<int> show_started(const Context& context, const nlohmann::json& command) {
+    const std::string line = command.value("id", "") + "\n";
+    if (auto shown = context.show(command, line, line); !shown) return std::unexpected{std::move(shown.error())};
+    return 0;
+  }
+
+  static Result<int> show_result(const Context& context, const nlohmann::json& result) {
+    const std::string& form = context.options().output;
+    if (form == "json" || form == "yaml") {
+      if (auto shown = context.show(result, "", ""); !shown) return std::unexpected{std::move(shown.error())};
+      return exit_status(result);
+    }
+    if (auto printed = print(bytes_of(result, "stdout")); !printed) return std::unexpected{std::move(printed.error())};
+    const std::string errors = bytes_of(result, "stderr");
+    [[maybe_unused]] const std::size_t written = std::fwrite(errors.data(), 1, errors.size(), stderr);
+    if (result.value("truncated", false)) say("the middle of its output was left out: --mode stream gives all of it");
+    return exit_status(result);
+  }
+
+  CommandFlags flags_;
+  std::vector<std::string> env_;
+  std::string mode_ = "stream";
+  std::string session_ = "default";
+  std::string id_;
+};
+
+}  // namespace
+
+Command exec_command() {
+  return {.name = "exec",
+          .group = "Commands",
+          .summary = "run a command in a sandbox",
+          .text =
+              "  skiff exec demo -- make test\n"
+              "  tar c . | skiff exec -i demo -- tar x\n"
+              "  skiff exec -it demo -- python3\n"
+              "  skiff exec demo --mode background --id web -- python3 -m http.server",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+          .rest = Rest::required,
+          .make = &make_invocation<Exec>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,166 @@
+#include "container/cli/output.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <utility>
+
+#include <yaml-cpp/yaml.h>
+#include <nlohmann/json.hpp>
+
+#include "protocol/utf8.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// Characters, not bytes, and no colours: as long as none is two columns wide, what a terminal shows.
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  bool in_escape = false;
+  for (const char c : text) {
+    if (c == '\033') in_escape = true;
+    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
+    if (!in_escape && !continues) ++width;
+    if (in_escape && c == 'm') in_escape = false;
+  }
+  return width;
+}
+
+/// Begins with a letter or a slash and is no word that YAML 1.1 or 1.2 reads as something else than text.
+bool is_plain_text(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kWords{"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
+  if (text.empty()) return false;
+  std::string lower{text};
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return (lower.front() == '/' || (lower.front() >= 'a' && lower.front() <= 'z')) &&
+         std::ranges::count(kWords, lower) == 0;
+}
+
+void emit(YAML::Emitter& out, const nlohmann::json& value) {
+  switch (value.type()) {
+    case nlohmann::json::value_t::object:
+      out << YAML::BeginMap;
+      for (const auto& [key, member] : value.items()) {
+        out << YAML::Key << key << YAML::Value;
+        emit(out, member);
+      }
+      out << YAML::EndMap;
+      return;
+    case nlohmann::json::value_t::array:
+      out << YAML::BeginSeq;
+      for (const auto& item : value) emit(out, item);
+      out << YAML::EndSeq;
+      return;
+    case nlohmann::json::value_t::string: {
+      const auto& text = value.get_ref<const std::string&>();
+      if (is_plain_text(text)) {
+        out << text;
+      } else {
+        out << YAML::DoubleQuoted << text;
+      }
+      return;
+    }
+    case nlohmann::json::value_t::null:
+      out << YAML::Null;
+      return;
+    default:
+      out << value.dump();
+  }
+}
+
+}  // namespace
+
+std::string format_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line.append(widths[i] - width_of(row[i]) + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string format_yaml(const nlohmann::json& value) {
+  YAML::Emitter out;
+  emit(out, value);
+  return std::string{out.c_str()} + "\n";
+}
+
+std::string format_json(const nlohmann::json& value) {
+  return value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+long long unix_ms(std::string_view time) {
+  const std::string text{time};
+  std::tm parts{};
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr || text.back() != 'Z') return -1;
+  long long ms = 0;
+  if (*rest == '.') ms = std::atoll((std::string{rest + 1} + "000").substr(0, 3).c_str());
+  return static_cast<long long>(::timegm(&parts)) * 1000 + ms;
+}
+
+std::string format_duration(long long ms) {
+  const long long seconds = std::max(0LL, ms / 1000);
+  constexpr std::array<std::pair<long long, char>, 3> kUnits{{{86'400, 'd'}, {3'600, 'h'}, {60, 'm'}}};
+  for (const auto& [size, letter] : kUnits) {
+    if (seconds >= 2 * size) return std::to_string(seconds / size) + letter;
+  }
+  return std::to_string(seconds) + "s";
+}
+
+std::string format_age(std::string_view time, long long now_ms) {
+  const long long began = unix_ms(time);
+  return began < 0 ? "-" : format_duration(now_ms - began);
+}
+
+std::string format_size(unsigned long long bytes) {
+  constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  auto size = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (size >= 1024 && unit + 1 < kUnits.size()) {
+    size /= 1024;
+    ++unit;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 || size >= 100 ? "%.0f%s" : "%.1f%s", size, kUnits.at(unit));
+  return text.data();
+}
+
+Result<> print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) {
+      std::signal(SIGPIPE, SIG_DFL);
+      ::raise(SIGPIPE);
+    }
+    if (written < 0) return std::unexpected{system_error(errno, "write to stdout")};
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+void say(std::string_view line) {
+  const std::string text = "skiff: " + std::string{line} + "\n";
+  // There is nobody to tell when stderr is gone.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace skiff::container

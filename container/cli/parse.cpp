@@ -1,0 +1,177 @@
+#include "container/cli/parse.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "container/cli/config_file.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::string_view kExitStatuses =
+    "Exit status: the command's own where one is run (128 + N when signal N ended it, 124 when\n"
+    "--timeout did, 127 when it was not found, 126 when it can't be run), and 125 when skiff\n"
+    "itself failed.\n";
+
+std::size_t least_words(const Command& command) {
+  return static_cast<std::size_t>(std::ranges::count(command.words, false, &Word::optional));
+}
+
+Result<> check_words(const Command& command, const SettingsTable::Arguments& given) {
+  const std::string how = "usage: skiff " + std::string{command.name} + " [flags] " + usage(command);
+  const bool is_open = !command.words.empty() && command.words.back().repeated;
+  if (given.words.size() < least_words(command)) {
+    const auto missing = command.words.at(given.words.size()).name;
+    return fail(Errc::missing_field, std::string{missing} + " is missing; " + how, std::string{command.name});
+  }
+  if (given.words.size() > command.words.size() && !is_open) {
+    const std::string extra = given.words.at(command.words.size());
+    const std::string hint = command.rest == Rest::none ? "" : " (a command stands after --)";
+    return fail(Errc::invalid_field, "unexpected argument \"" + extra + "\"" + hint + "; " + how,
+                std::string{command.name});
+  }
+  if (command.rest == Rest::none && given.separated) {
+    return fail(Errc::invalid_field, "nothing may follow --; " + how, std::string{command.name});
+  }
+  if (command.rest == Rest::required && given.rest.empty()) {
+    return fail(Errc::missing_field, "the command to run is missing; " + how, std::string{command.name});
+  }
+  return {};
+}
+
+/// A key of the file that no command has as a flag is a mistake; one of another command is none.
+Result<> apply(const ConfigFile& config, SettingsTable& table) {
+  for (const auto& [key, values] : config.values) {
+    auto known = table.set(key, values, config.path + ": " + key);
+    if (!known) return std::unexpected{std::move(known.error())};
+    const auto has_it = [&key](const Command& command) {
+      const auto other = command.make();
+      return std::ranges::count(other->rows(), key, &Setting::flag) > 0;
+    };
+    if (!*known && std::ranges::none_of(commands(), has_it)) {
+      return fail(Errc::unknown_field, config.path + ": no command has a flag --" + key, config.path);
+    }
+  }
+  return {};
+}
+
+/// --config is needed before everything else can be read.
+Result<std::string> config_path(std::span<const char* const> arguments, const char* const* environment) {
+  std::string path;
+  for (; *environment != nullptr; ++environment) {
+    const std::string_view entry{*environment};
+    if (entry.starts_with("SKIFF_CONFIG=")) path = entry.substr(entry.find('=') + 1);
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument{arguments[i]};
+    if (argument == "--") break;
+    if (argument.starts_with("--config=")) path = argument.substr(argument.find('=') + 1);
+    if (argument == "--config" && i + 1 < arguments.size()) path = arguments[i + 1];
+  }
+  return path;
+}
+
+}  // namespace
+
+SettingsTable table_of(Invocation& invocation, Options& options) {
+  std::vector<Setting> rows = invocation.rows();
+  for (Setting& row : rows) {
+    if (row.group.empty()) row.group = "Flags";
+  }
+  std::ranges::move(option_rows(options), std::back_inserter(rows));
+  return SettingsTable{std::move(rows)};
+}
+
+Named find_command(std::span<const char* const> arguments) {
+  if (arguments.empty()) return {};
+  const std::string first{arguments.front()};
+  const std::string both = arguments.size() > 1 ? first + " " + arguments[1] : first;
+  for (const Command& command : commands()) {
+    if (command.name == first) return {&command, 1};
+    if (command.name == both) return {&command, 2};
+  }
+  return {};
+}
+
+Result<Parsed> parse(std::span<const char* const> arguments, const char* const* environment) {
+  Parsed parsed;
+  const std::string_view first = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
+  if (first.empty() || first == "--help" || first == "-h" || first == "help") {
+    parsed.help = true;
+    parsed.command = find_command(arguments.empty() ? arguments : arguments.subspan(1)).command;
+    return parsed;
+  }
+  if (first == "--version") {
+    const std::vector<const char*> words{"version"};
+    return parse(words, environment);
+  }
+  const Named named = find_command(arguments);
+  if (named.command == nullptr) {
+    return fail(Errc::invalid_field, "there is no command \"" + std::string{first} + "\"", "");
+  }
+  const std::string name{named.command->name};
+  parsed.command = named.command;
+  parsed.invocation = named.command->make();
+  SettingsTable table = table_of(*parsed.invocation, parsed.options);
+  const auto own = arguments.subspan(named.words);
+  const auto refuse = [&name](Error error) {
+    error.field = name;
+    return std::unexpected{std::move(error)};
+  };
+  // Help must not fail on a bad file or variable.
+  for (const std::string_view argument : own) {
+    if (argument == "--") break;
+    if (argument == "--help" || argument == "-h") {
+      parsed.help = true;
+      return parsed;
+    }
+  }
+  auto path = config_path(own, environment);
+  if (!path) return refuse(std::move(path.error()));
+  auto config = read_config(std::move(*path));
+  if (!config) return refuse(std::move(config.error()));
+  if (auto applied = apply(*config, table); !applied) return refuse(std::move(applied.error()));
+  if (auto read = table.read_environment(environment); !read) return refuse(std::move(read.error()));
+  auto given = table.read_arguments(own, SettingsTable::Words::collected);
+  if (!given) return refuse(std::move(given.error()));
+  if (auto fits = check_words(*parsed.command, *given); !fits) return std::unexpected{std::move(fits.error())};
+  parsed.arguments = std::move(*given);
+  if (parsed.options.owner.empty()) parsed.options.owner = default_owner();
+  return parsed;
+}
+
+std::string overview() {
+  std::string text =
+      "skiff makes sandboxes for AI agents, works in them, and cleans up after them.\n\n"
+      "usage: skiff COMMAND [flags] ...     `skiff COMMAND --help` says more\n";
+  std::string_view group;
+  for (const Command& command : commands()) {
+    if (command.group.empty()) continue;
+    if (command.group != group) {
+      group = command.group;
+      text += "\n" + std::string{group} + ":\n";
+    }
+    std::string line = "  " + std::string{command.name};
+    line.append(line.size() < 16 ? 16 - line.size() : 1, ' ');
+    text += line + std::string{command.summary} + "\n";
+  }
+  return text + "\n" + std::string{kExitStatuses};
+}
+
+std::string command_help(const Command& command, std::size_t width) {
+  const auto invocation = command.make();
+  Options options;
+  std::string text = "usage: skiff " + std::string{command.name} + " [flags]";
+  if (const std::string words = usage(command); !words.empty()) text += " " + words;
+  text += "\n\n" + std::string{command.summary} + "\n";
+  text[text.find("\n\n") + 2] = static_cast<char>(std::toupper(command.summary.front()));
+  text.insert(text.size() - 1, ".");
+  if (!command.text.empty()) text += "\n" + std::string{command.text} + "\n";
+  text += "\n" + table_of(*invocation, options).help(width);
+  if (command.rest != Rest::none) text += "\n" + std::string{kExitStatuses};
+  return text;
+}
+
+}  // namespace skiff::container

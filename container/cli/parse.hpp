@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/settings.hpp"
+#include "container/cli/command.hpp"
+#include "container/cli/options.hpp"
+
+namespace skiff::container {
+
+/// What a command line asks for.
+struct Parsed {
+  const Command* command = nullptr;  ///< null: the overview of all commands
+  bool help = false;
+  Options options;
+  std::unique_ptr<Invocation> invocation;
+  SettingsTable::Arguments arguments;
+};
+
+/// `arguments` without the program's name. Values come from the config file, then variables, then flags. Errors say
+/// what was not understood, and what was probably meant; `field` is the command's name once that is known.
+[[nodiscard]] Result<Parsed> parse(std::span<const char* const> arguments, const char* const* environment);
+
+/// The command that the first one or two words name, and how many they are; null for neither.
+struct Named {
+  const Command* command = nullptr;
+  std::size_t words = 0;
+};
+[[nodiscard]] Named find_command(std::span<const char* const> arguments);
+
+/// All commands, and the exit statuses.
+[[nodiscard]] std::string overview();
+[[nodiscard]] std::string command_help(const Command& command, std::size_t width);
+
+/// All rows of one command's table; they point into the arguments.
+[[nodiscard]] SettingsTable table_of(Invocation& invocation, Options& options);
+
+}  // namespace skiff::container

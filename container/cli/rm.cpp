@@ -1,0 +1,92 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Rm final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "all",
+             .environment = "",
+             .target = setting::Switch{&all_},
+             .value = "",
+             .group = "",
+             .help = "All sandboxes of --owner.",
+             .letter = 'a'},
+            {.flag = "everyone",
+             .environment = "",
+             .target = setting::Switch{&everyone_},
+             .value = "",
+             .group = "",
+             .help = "With --all: also those of other owners."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (all_ == !arguments.words.empty()) {
+      co_return fail(Errc::invalid_field, all_ ? "--all takes no names" : "name what to remove, or say --all");
+    }
+    auto driver = context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    std::vector<std::string> names = std::move(arguments.words);
+    if (all_) {
+      auto mine = co_await list_names(*driver, context.options().owner);
+      if (!mine) co_return std::unexpected{std::move(mine.error())};
+      names = std::move(*mine);
+    }
+    nlohmann::json removed = nlohmann::json::array();
+    std::string lines;
+    Error first;
+    for (const std::string& name : names) {
+      auto done = co_await (*driver)->remove(name);
+      if (!done) {
+        say(name + ": " + done.error().message);
+        if (first.message.empty()) first = std::move(done.error());
+        continue;
+      }
+      if (!*done) continue;  // what is not there needs no removing
+      removed.push_back(name);
+      lines += name + "\n";
+      if (context.signals().interrupted_by() != 0) break;
+    }
+    const nlohmann::json value{{"removed", std::move(removed)}};
+    if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
+    if (!first.message.empty()) co_return fail(first.code, "not everything could be removed");
+    co_return 0;
+  }
+
+ private:
+  Task<Result<std::vector<std::string>>> list_names(Driver* driver, std::string owner) {
+    SandboxFilter filter;
+    if (!everyone_) filter.owner = std::move(owner);
+    std::vector<std::string> names;
+    do {
+      auto page = co_await driver->list(filter);
+      if (!page) co_return std::unexpected{std::move(page.error())};
+      for (Sandbox& sandbox : page->items) names.push_back(std::move(sandbox.name));
+      filter.cursor = std::move(page->next);
+    } while (!filter.cursor.empty());
+    co_return names;
+  }
+
+  bool all_ = false;
+  bool everyone_ = false;
+};
+
+}  // namespace
+
+Command rm_command() {
+  return {.name = "rm",
+          .group = "Sandboxes",
+          .summary = "remove sandboxes with everything in them",
+          .text = "A sandbox that does not exist counts as removed.",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
+          .make = &make_invocation<Rm>};
+}
+
+}  // namespace skiff::container

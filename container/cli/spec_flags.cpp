@@ -1,0 +1,122 @@
+#include "container/cli/spec_flags.hpp"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "container/launcher/state_folder.hpp"
+
+namespace skiff::container {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kLongestEnvFile = std::size_t{1} << 20U;
+
+/// The entries of a file: a line each, empty ones and those that begin with # left out.
+Result<std::vector<std::string>> read_env_file(const std::string& path) {
+  auto text = read_file(path, kLongestEnvFile);
+  if (!text) return std::unexpected{std::move(text.error())};
+  std::vector<std::string> entries;
+  std::string_view rest{*text};
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty() && line.front() != '#') entries.emplace_back(line);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::vector<Setting> SpecFlags::rows() {
+  return {
+      {.flag = "image",
+       .environment = "SKIFF_IMAGE",
+       .target = setting::Text{&image_},
+       .value = "IMAGE",
+       .group = "",
+       .help = "Container image to run in. The local driver takes none."},
+      {.flag = "env",
+       .environment = "",
+       .target = setting::List{&env_},
+       .value = "NAME=VALUE",
+       .group = "",
+       .help = "A variable of all its commands; NAME alone takes the value that it has here.",
+       .letter = 'e'},
+      {.flag = "env-file",
+       .environment = "",
+       .target = setting::Text{&env_file_},
+       .value = "FILE",
+       .group = "",
+       .help = "More of them, one a line."},
+      {.flag = "label",
+       .environment = "SKIFF_LABEL",
+       .target = setting::List{&labels_},
+       .value = "NAME=VALUE",
+       .group = "",
+       .help = "To find it by: `skiff ps --label NAME=VALUE`.",
+       .letter = 'l'},
+      {.flag = "ttl",
+       .environment = "",
+       .target = setting::Duration{&ttl_, 0ms, std::chrono::days{365}},
+       .value = "TIME",
+       .group = "",
+       .help = "It ends by itself after this time, as 90s, 1h, 7d. 0: never."},
+      {.flag = "idle-ttl",
+       .environment = "",
+       .target = setting::Duration{&idle_ttl_, 0ms, std::chrono::days{365}},
+       .value = "TIME",
+       .group = "",
+       .help = "The same after this time without a request or a live command. 0: never."},
+      {.flag = "wait",
+       .environment = "",
+       .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
+       .value = "TIME",
+       .group = "",
+       .help = "Longest time until it answers."},
+  };
+}
+
+Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries) {
+  std::map<std::string, std::string> env;
+  for (const std::string& entry : entries) {
+    const std::size_t equals = std::min(entry.find('='), entry.size());
+    const std::string name = entry.substr(0, equals);
+    if (name.empty()) return fail(Errc::invalid_field, "--env \"" + entry + "\": expected NAME=VALUE", "--env");
+    if (equals < entry.size()) {
+      env[name] = entry.substr(equals + 1);
+    } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
+      env[name] = value;
+    }
+  }
+  return env;
+}
+
+Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner) const {
+  std::vector<std::string> entries;
+  if (!env_file_.empty()) {
+    auto read = read_env_file(env_file_);
+    if (!read) return std::unexpected{std::move(read.error())};
+    entries = std::move(*read);
+  }
+  entries.insert(entries.end(), env_.begin(), env_.end());
+  auto env = parse_env(entries);
+  if (!env) return std::unexpected{std::move(env.error())};
+  SandboxSpec spec{.name = std::move(name), .image = image_, .owner = std::move(owner), .env = std::move(*env)};
+  for (const std::string& label : labels_) {
+    const std::size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return fail(Errc::invalid_field, "--label \"" + label + "\": expected NAME=VALUE", "--label");
+    }
+    spec.labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  if (ttl_ > 0ms) spec.lease.ttl = ttl_;
+  if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
+  spec.wait = wait_;
+  return spec;
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/settings.hpp"
+#include "container/launcher/sandbox.hpp"
+
+namespace skiff::container {
+
+/// The flags by which a new sandbox is described.
+class SpecFlags {
+ public:
+  /// Rows point into this object.
+  [[nodiscard]] std::vector<Setting> rows();
+  /// Errors name the flag.
+  [[nodiscard]] Result<SandboxSpec> spec(std::string name, std::string owner) const;
+
+ private:
+  std::string image_;
+  std::vector<std::string> env_;
+  std::string env_file_;
+  std::vector<std::string> labels_;
+  std::chrono::milliseconds ttl_{0};
+  std::chrono::milliseconds idle_ttl_{0};
+  std::chrono::milliseconds wait_{120'000};
+};
+
+/// NAME=VALUE, or NAME alone for what it is in our own environment, as docker has it.
+[[nodiscard]] Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries);
+
+}  // namespace skiff::container

@@ -1,0 +1,40 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands.hpp"
+#include "container/cli/context.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Version final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    nlohmann::json value{{"skiff", SKIFF_VERSION}};
+    std::string text = "skiff " SKIFF_VERSION "\n";
+    if (!arguments.words.empty()) {
+      auto agent = co_await context.agent(arguments.words.front());
+      if (!agent) co_return std::unexpected{std::move(agent.error())};
+      auto answer = co_await (*agent)->get("/v1/version");
+      if (!answer) co_return std::unexpected{std::move(answer.error())};
+      value["skiffd"] = answer->value("version", "");
+      text += "skiffd " + answer->value("version", "") + "\n";
+    }
+    if (auto shown = context.show(value, text, text); !shown) co_return std::unexpected{std::move(shown.error())};
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command version_command() {
+  return {.name = "version",
+          .group = "Help",
+          .summary = "print the version, and that of a sandbox's agent",
+          .text = "",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
+          .make = &make_invocation<Version>};
+}
+
+}  // namespace skiff::container

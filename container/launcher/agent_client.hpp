@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/launcher/endpoint.hpp"
+#include "protocol/http_client.hpp"
+#include "protocol/websocket.hpp"
+
+namespace skiff::container {
+
+/// Speaks to one agent (its API: /openapi.json) over whatever its endpoint connects by. Requests go one after the other
+/// over one kept connection, so use one client for each thing that may wait. Reactor thread only.
+///
+/// What the agent refuses comes back as the very error it gave, code, detail and field; a broken connection is
+/// `io_error` or `timeout`, and worth another try.
+class AgentClient {
+ public:
+  AgentClient(Executor executor, Endpoint endpoint);
+  ~AgentClient();
+  AgentClient(const AgentClient&) = delete;
+  AgentClient& operator=(const AgentClient&) = delete;
+
+  /// `path` with its query, as /v1/version. The answer's JSON, null for one without a body.
+  [[nodiscard]] Task<Result<nlohmann::json>> get(std::string path);
+  /// `body` is JSON text.
+  [[nodiscard]] Task<Result<nlohmann::json>> post(std::string path, std::string body);
+  /// `remove` of what is not there is an error, as any refusal.
+  [[nodiscard]] Task<Result<>> remove(std::string path);
+  /// Raw bytes as the body of a POST.
+  [[nodiscard]] Task<Result<>> post_bytes(std::string path, std::string bytes);
+
+  /// A GET whose body is read piece by piece from `http()`.
+  [[nodiscard]] Task<Result<protocol::HttpResponseHead>> open(std::string path);
+  /// A PUT of a body whose length is not known: write it to `http()`, then `end_upload`.
+  [[nodiscard]] Task<Result<>> begin_upload(std::string path);
+  [[nodiscard]] Task<Result<nlohmann::json>> end_upload();
+  [[nodiscard]] protocol::HttpClient& http() noexcept { return http_; }
+
+  /// A WebSocket on a connection of its own, with the subprotocol skiff.v1.binary.
+  [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> open_socket(std::string path);
+
+  [[nodiscard]] Executor executor() const noexcept { return executor_; }
+  [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }
+
+ private:
+  [[nodiscard]] Result<protocol::Headers> headers() const;
+  [[nodiscard]] Task<Result<nlohmann::json>> send(std::string method, std::string path, std::string type,
+                                                  std::string body);
+  [[nodiscard]] Task<Result<nlohmann::json>> read_answer(protocol::HttpResponseHead head);
+
+  Executor executor_;
+  Endpoint endpoint_;
+  protocol::HttpClient http_;
+};
+
+/// /v1/sessions/SESSION/commands/COMMAND
+[[nodiscard]] std::string command_path(std::string_view session, std::string_view command);
+
+/// True for an error after which the same may be tried on a new connection.
+[[nodiscard]] bool is_broken_connection(const Error& error) noexcept;
+
+}  // namespace skiff::container

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/launcher/driver.hpp"
+
+namespace skiff::container {
+
+/// A sandbox that is wanted.
+struct BringUp {
+  SandboxSpec spec;
+  bool get_or_create = false;  ///< one of that name will do; what is stopped or dead is started
+  std::string setup = {};      ///< a shell line, run once in a new sandbox
+};
+
+struct BroughtUp {
+  Sandbox sandbox;
+  bool is_new = false;
+};
+
+/// Makes a sandbox with any driver. When the setup fails, or the caller is cancelled, nothing is left of a new one.
+[[nodiscard]] Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress);
+
+}  // namespace skiff::container

@@ -1,0 +1,60 @@
+#include "container/launcher/collect.hpp"
+
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "container/launcher/agent_client.hpp"
+
+namespace skiff::container {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long a running sandbox has been idle; nothing while it is in use, or can't be asked.
+Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
+  auto endpoint = co_await driver->endpoint(std::move(name), {});
+  if (!endpoint) co_return std::nullopt;
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  auto activity = co_await agent.get("/v1/activity");
+  if (!activity || activity->value("in_use", true)) co_return std::nullopt;
+  co_return milliseconds{activity->value("idle_ms", 0LL)};
+}
+
+/// Why it should go; empty if it should not.
+Task<std::string> reason_to_remove(Driver* driver, Sandbox sandbox, std::optional<milliseconds> max_idle) {
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
+    co_return std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
+  }
+  if (sandbox.state != SandboxState::running || !max_idle) co_return std::string{};
+  const auto idle = co_await idle_time(driver, sandbox.name);
+  if (!idle || *idle < *max_idle) co_return std::string{};
+  co_return "idle for " + std::to_string(idle->count() / 1000) + " s";
+}
+
+}  // namespace
+
+Task<Result<Collected>> collect_garbage(Driver* driver, std::optional<std::string> owner,
+                                        std::optional<milliseconds> max_idle) {
+  Collected collected;
+  SandboxFilter filter{.owner = std::move(owner)};
+  do {
+    auto page = co_await driver->list(filter);
+    if (!page) co_return std::unexpected{std::move(page.error())};
+    for (const Sandbox& sandbox : page->items) {
+      std::string reason = co_await reason_to_remove(driver, sandbox, max_idle);
+      if (reason.empty()) {
+        collected.kept.push_back({sandbox.name, std::string{state_word(sandbox.state)}});
+        continue;
+      }
+      auto removed = co_await driver->remove(sandbox.name);
+      if (removed && *removed) collected.removed.push_back({sandbox.name, std::move(reason)});
+      if (!removed) collected.failed.push_back({sandbox.name, std::move(removed.error().message)});
+    }
+    filter.cursor = std::move(page->next);
+  } while (!filter.cursor.empty());
+  co_return collected;
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/launcher/endpoint.hpp"
+#include "container/launcher/progress.hpp"
+#include "container/launcher/sandbox.hpp"
+#include "container/launcher/token.hpp"
+#include "protocol/stream.hpp"
+
+namespace skiff::container {
+
+/// Which sandboxes to list.
+struct SandboxFilter {
+  std::optional<std::string> owner = {};  ///< none: everybody's
+  std::map<std::string, std::string> labels = {};
+  std::optional<SandboxState> state = {};
+  std::size_t limit = 500;
+  std::string cursor = {};  ///< `next` of the page before
+};
+
+struct SandboxPage {
+  std::vector<Sandbox> items;  ///< by name
+  std::string next;            ///< empty: this is the last page
+};
+
+/// Something that must be so for the driver to work.
+struct Check {
+  std::string what;
+  bool passed = false;
+  std::string detail;
+  std::string remedy = {};  ///< what to do when it has not passed
+};
+
+/// Hosts sandboxes. All that is known of them lies with the host (a cluster, a state folder), so that any number of
+/// processes may work on the same ones at once. Reactor thread only; the driver must outlive its calls.
+///
+/// A call that is cancelled, or that fails, leaves nothing half made. Errors beside the host's own:
+/// `sandbox_not_found`, `sandbox_conflict`, `sandbox_not_running`, `sandbox_failed` (with its `failure_reason`),
+/// `invalid_field` for what this driver does not offer.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// What its users must know before they rely on it; may be empty.
+  [[nodiscard]] virtual std::string_view notice() const noexcept { return {}; }
+
+  /// Makes it and waits until its agent answers.
+  [[nodiscard]] virtual Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) = 0;
+  [[nodiscard]] virtual Task<Result<Sandbox>> get(std::string name) = 0;
+  [[nodiscard]] virtual Task<Result<SandboxPage>> list(SandboxFilter filter) = 0;
+
+  /// Ends what runs and keeps the record and the files. Nothing to do for one that does not run.
+  [[nodiscard]] virtual Task<Result<>> stop(std::string name) = 0;
+  /// Makes it again from its record, with its lease begun anew; one that runs is left as it is.
+  [[nodiscard]] virtual Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
+                                                    Progress progress) = 0;
+  /// Removes everything that belongs to it, and verifies that. False: there was none.
+  [[nodiscard]] virtual Task<Result<bool>> remove(std::string name) = 0;
+  /// Renews the lease from now on; what is absent stays as it was.
+  [[nodiscard]] virtual Task<Result<Sandbox>> extend(std::string name, Lease lease) = 0;
+
+  /// How its agent is reached. The tokens carry `grant`.
+  [[nodiscard]] virtual Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) = 0;
+  /// A connection to a TCP port of the sandbox.
+  [[nodiscard]] virtual Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) = 0;
+
+  /// Looks at what the driver needs; never fails as a whole.
+  [[nodiscard]] virtual Task<std::vector<Check>> examine() = 0;
+};
+
+}  // namespace skiff::container

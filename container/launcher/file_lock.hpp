@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::container {
+
+/// Holds the lock of one name, which excludes other processes and other holders here. All names share one file, in
+/// which each has its byte (an open file description lock, fcntl(2)): so nothing is left to remove, and the kernel ends
+/// a lock whatever becomes of its holder.
+class FileLock {
+ public:
+  /// Waits for it, at most `limit`; `timeout` then.
+  [[nodiscard]] static Task<Result<FileLock>> acquire(std::filesystem::path file, std::string name,
+                                                      std::chrono::milliseconds limit);
+  /// Whether somebody holds it now.
+  [[nodiscard]] static bool is_held(const std::filesystem::path& file, std::string_view name);
+
+ private:
+  explicit FileLock(UniqueFd held) : held_{std::move(held)} {}
+  [[nodiscard]] static Result<UniqueFd> try_lock(const std::filesystem::path& file, std::string_view name);
+
+  UniqueFd held_;
+};
+
+}  // namespace skiff::container

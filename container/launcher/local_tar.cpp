@@ -1,0 +1,212 @@
+#include "container/launcher/local_tar.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/unique_fd.hpp"
+
+namespace skiff::container {
+namespace {
+
+namespace files = std::filesystem;
+
+constexpr std::size_t kBlock = std::size_t{256} << 10U;
+constexpr unsigned kPermissions = 0777;
+
+using Reader = std::unique_ptr<archive, int (*)(archive*)>;
+using Writer = std::unique_ptr<archive, int (*)(archive*)>;
+using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
+
+std::unexpected<Error> archive_failure(archive* of, const std::string& what) {
+  const char* text = archive_error_string(of);
+  return fail(
+      archive_errno(of) > 0 && archive_errno(of) < 200 ? system_error(archive_errno(of), "").code : Errc::io_error,
+      what + ": " + (text != nullptr ? text : "unknown failure"));
+}
+
+/// Gathers what libarchive writes into larger blocks.
+struct Gathering {
+  const TarSink* sink;
+  std::string block = {};
+  bool left = false;
+
+  bool flush() {
+    if (!block.empty() && !left) left = !(*sink)(std::exchange(block, {}));
+    return !left;
+  }
+  static la_ssize_t write(archive* /*of*/, void* self, const void* data, std::size_t size) {
+    auto* gathering = static_cast<Gathering*>(self);
+    gathering->block.append(static_cast<const char*>(data), size);
+    if (gathering->block.size() >= kBlock && !gathering->flush()) return -1;
+    return static_cast<la_ssize_t>(size);
+  }
+};
+
+Result<> copy_file(archive* to, const files::path& from, TarSummary& summary) {
+  const UniqueFd file{::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  if (!file) return std::unexpected{system_error(errno, "open \"" + from.string() + "\"")};
+  std::vector<char> buffer(kBlock);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::unexpected{system_error(errno, "read \"" + from.string() + "\"")};
+    if (got == 0) return {};
+    // Of a file that grows meanwhile no more is taken than its header said.
+    const la_ssize_t taken = archive_write_data(to, buffer.data(), static_cast<std::size_t>(got));
+    if (taken < 0) return archive_failure(to, "pack \"" + from.string() + "\"");
+    summary.bytes += static_cast<std::uint64_t>(taken);
+    if (taken < got) return {};
+  }
+}
+
+/// One entry of the disk, already described, under its name in the archive.
+Result<> pack_entry(archive* to, archive_entry* entry, const files::path& from, const std::string& name,
+                    TarSummary& summary) {
+  const auto type = archive_entry_filetype(entry);
+  if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) {
+    ++summary.skipped;
+    return {};
+  }
+  archive_entry_set_pathname(entry, name.c_str());
+  if (archive_write_header(to, entry) < ARCHIVE_WARN) return archive_failure(to, "pack \"" + from.string() + "\"");
+  ++summary.entries;
+  return type == AE_IFREG ? copy_file(to, from, summary) : Result<>{};
+}
+
+/// Lexically inside: relative, and no component is "..".
+bool is_inside(const files::path& path) {
+  return !path.empty() && path.is_relative() && std::ranges::count(path, files::path{".."}) == 0;
+}
+
+struct Source {
+  const TarSource* source;
+  std::vector<char> buffer = std::vector<char>(kBlock);
+
+  static la_ssize_t read(archive* of, void* self, const void** data) {
+    auto* from = static_cast<Source*>(self);
+    const auto got = (*from->source)(from->buffer);
+    if (!got) {
+      archive_set_error(of, EIO, "the transfer was cut short");
+      return -1;
+    }
+    *data = from->buffer.data();
+    return static_cast<la_ssize_t>(*got);
+  }
+};
+
+Result<> unpack_data(archive* from, archive* to, const std::string& name, TarSummary& summary) {
+  for (;;) {
+    const void* block = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    const int got = archive_read_data_block(from, &block, &size, &offset);
+    if (got == ARCHIVE_EOF) return {};
+    if (got < ARCHIVE_WARN) return archive_failure(from, "unpack \"" + name + "\"");
+    if (archive_write_data_block(to, block, size, offset) < ARCHIVE_WARN) {
+      return archive_failure(to, "write \"" + name + "\"");
+    }
+    summary.bytes += size;
+  }
+}
+
+}  // namespace
+
+Result<TarSummary> pack_tar(const files::path& from, const std::string& name, const TarSink& sink) {
+  Gathering gathering{.sink = &sink};
+  const Reader disk{archive_read_disk_new(), &archive_read_free};
+  const Writer tar{archive_write_new(), &archive_write_free};
+  const Entry entry{archive_entry_new(), &archive_entry_free};
+  archive_read_disk_set_symlink_physical(disk.get());
+  archive_read_disk_set_behavior(disk.get(),
+                                 ARCHIVE_READDISK_NO_XATTR | ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_FFLAGS);
+  archive_write_set_format_pax_restricted(tar.get());
+  archive_write_set_bytes_in_last_block(tar.get(), 1);
+  if (archive_write_open(tar.get(), &gathering, nullptr, &Gathering::write, nullptr) != ARCHIVE_OK) {
+    return archive_failure(tar.get(), "begin an archive");
+  }
+  if (archive_read_disk_open(disk.get(), from.c_str()) != ARCHIVE_OK) {
+    return archive_failure(disk.get(), "open \"" + from.string() + "\"");
+  }
+  TarSummary summary;
+  for (;;) {
+    const int got = archive_read_next_header2(disk.get(), entry.get());
+    if (got == ARCHIVE_EOF) break;
+    if (got < ARCHIVE_WARN) return archive_failure(disk.get(), "read \"" + from.string() + "\"");
+    const files::path at{archive_entry_sourcepath(entry.get())};
+    archive_read_disk_descend(disk.get());
+    const files::path below = at.lexically_relative(from);
+    if (name == "." && below == ".") continue;
+    const std::string called = below == "."  ? name
+                               : name == "." ? below.string()
+                                             : (files::path{name} / below).string();
+    if (auto packed = pack_entry(tar.get(), entry.get(), at, called, summary); !packed) {
+      if (gathering.left) break;
+      return std::unexpected{std::move(packed.error())};
+    }
+  }
+  if (gathering.left) return fail(Errc::cancelled, "the receiver took no more");
+  if (archive_write_close(tar.get()) < ARCHIVE_WARN) return archive_failure(tar.get(), "end the archive");
+  if (!gathering.flush()) return fail(Errc::cancelled, "the receiver took no more");
+  return summary;
+}
+
+Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) {
+  Source bytes{.source = &source};
+  const Reader tar{archive_read_new(), &archive_read_free};
+  const Writer disk{archive_write_disk_new(), &archive_write_free};
+  archive_read_support_format_tar(tar.get());
+  archive_read_support_format_empty(tar.get());
+  archive_write_disk_set_options(disk.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+                                                 ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT);
+  if (archive_read_open(tar.get(), &bytes, nullptr, &Source::read, nullptr) != ARCHIVE_OK) {
+    return archive_failure(tar.get(), "read the archive");
+  }
+  // Links on the way to the target are the user's own; behind it each is refused.
+  std::error_code error;
+  const files::path base = files::canonical(target.path.parent_path(), error) / target.path.filename();
+  if (error) {
+    return std::unexpected{system_error(error.value(), "find \"" + target.path.parent_path().string() + "\"")};
+  }
+  TarSummary summary;
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int got = archive_read_next_header(tar.get(), &entry);
+    if (got == ARCHIVE_EOF) break;
+    if (got < ARCHIVE_WARN) return archive_failure(tar.get(), "read the archive");
+    const char* path = archive_entry_pathname(entry);
+    const std::string name = path != nullptr ? path : "";
+    if (!is_inside(name) || archive_entry_hardlink(entry) != nullptr) {
+      return fail(Errc::path_escapes_root, "\"" + name + "\" in the archive would leave \"" + base.string() + "\"");
+    }
+    const auto type = archive_entry_filetype(entry);
+    if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) {
+      ++summary.skipped;
+      continue;
+    }
+    const files::path to = target.is_file ? base : (base / name).lexically_normal();
+    archive_entry_set_pathname(entry, to.c_str());
+    archive_entry_set_perm(entry, archive_entry_perm(entry) & kPermissions);
+    if (archive_write_header(disk.get(), entry) < ARCHIVE_WARN) {
+      return archive_failure(disk.get(), "create \"" + to.string() + "\"");
+    }
+    if (auto written = unpack_data(tar.get(), disk.get(), name, summary); !written) {
+      return std::unexpected{std::move(written.error())};
+    }
+    ++summary.entries;
+  }
+  if (archive_write_close(disk.get()) < ARCHIVE_WARN)
+    return archive_failure(disk.get(), "finish \"" + base.string() + "\"");
+  return summary;
+}
+
+}  // namespace skiff::container

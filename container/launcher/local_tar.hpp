@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+
+/// Tar archives of files on this machine. All calls block: use a thread.
+namespace skiff::container {
+
+struct TarSummary {
+  std::uint64_t entries = 0;
+  std::uint64_t bytes = 0;    ///< of files
+  std::uint64_t skipped = 0;  ///< sockets, FIFOs and devices, which no archive takes along
+};
+
+/// Takes the next block; false: nobody wants more.
+using TarSink = std::function<bool(std::string block)>;
+
+/// Packs a file or a folder with all that is in it, links as links, modes and times kept. It is called `name` in the
+/// archive; with "." a folder's entries stand there without it.
+[[nodiscard]] Result<TarSummary> pack_tar(const std::filesystem::path& from, const std::string& name,
+                                          const TarSink& sink);
+
+/// The next bytes, 0 at the end; nothing when the archive was cut.
+using TarSource = std::function<std::optional<std::size_t>(std::span<char> into)>;
+
+/// Where the entries of an archive go.
+struct TarTarget {
+  std::filesystem::path path;  ///< its parent exists
+  bool is_file = false;        ///< the archive holds one file, which gets this path; else a folder's entries
+};
+
+/// Unpacks what a sandbox sent, which is not trusted: an entry that would leave the target, through `..`, an absolute
+/// path or a link, ends it; nobody becomes set-user-id or another's. Files that exist are replaced.
+[[nodiscard]] Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target);
+
+}  // namespace skiff::container

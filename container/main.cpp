@@ -1,0 +1,74 @@
+#include <clocale>
+#include <exception>
+#include <optional>
+#include <span>
+
+#include <unistd.h>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/parse.hpp"
+#include "container/cli/terminal.hpp"
+
+namespace {
+
+using namespace skiff;
+using namespace skiff::container;
+
+/// skiff itself failed, as docker has it.
+constexpr int kFailed = 125;
+
+int usage_error(const Error& error) {
+  const std::string command = error.field.empty() ? "" : error.field + " ";
+  say((error.field.empty() ? "" : error.field + ": ") + error.message);
+  say("see `skiff " + command + "--help`");
+  return kFailed;
+}
+
+int run(Parsed parsed) {
+  boost::asio::io_context io;
+  boost::asio::cancellation_signal cancel;
+  Signals signals{io.get_executor(), [&cancel] { cancel.emit(boost::asio::cancellation_type::terminal); }};
+  Context context{io.get_executor(), std::move(parsed.options), signals};
+  std::optional<Result<int>> result;
+  const auto ended = [&](const std::exception_ptr& failure, Result<int> outcome) {
+    signals.stop();
+    if (!failure) {
+      result = std::move(outcome);
+      return;
+    }
+    if (signals.interrupted_by() != 0) return;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::exception& error) {
+      result = fail(Errc::internal, error.what());
+    }
+  };
+  boost::asio::co_spawn(io, parsed.invocation->run(context, std::move(parsed.arguments)),
+                        boost::asio::bind_cancellation_slot(cancel.slot(), ended));
+  io.run();
+  restore_terminal();
+  if (signals.interrupted_by() != 0) return 128 + signals.interrupted_by();
+  if (result && *result) return **result;
+  say(result ? result->error().message : "the work ended without a result");
+  return kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // libarchive takes names of files for text in this encoding.
+  std::setlocale(LC_CTYPE, "C.UTF-8");
+  const std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};
+  auto parsed = parse(arguments, ::environ);
+  if (!parsed) return usage_error(parsed.error());
+  if (parsed->help) {
+    const std::string text = parsed->command == nullptr ? overview() : command_help(*parsed->command, text_width());
+    return print(text) ? 0 : kFailed;
+  }
+  return run(std::move(*parsed));
+}

@@ -1,0 +1,71 @@
+#include "container/cli/output.hpp"
+
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+#include <nlohmann/json.hpp>
+
+namespace skiff::container {
+namespace {
+
+using nlohmann::json;
+
+TEST(Table, HasColumnsAsWideAsTheirWidestCell) {
+  EXPECT_EQ(format_table({{"NAME", "X"}, {"a", "1"}, {"longer", ""}}), "NAME    X\na       1\nlonger\n");
+  EXPECT_EQ(format_table({{"\xc3\xbc\xc3\xbc", "|"}, {"abc", "|"}}), "\xc3\xbc\xc3\xbc   |\nabc  |\n");
+  EXPECT_EQ(format_table({{"\033[32mok\033[0m", "|"}, {"abc", "|"}}), "\033[32mok\033[0m   |\nabc  |\n");
+  EXPECT_EQ(format_table({}), "");
+}
+
+TEST(Yaml, IsReadBackAsWhatItWas) {
+  const json value{{"text", "plain"},     {"number", 5},     {"as_text", "5"},
+                   {"empty", ""},         {"none", nullptr}, {"yes", "yes"},
+                   {"null_text", "null"}, {"colon", "a: b"}, {"list", {1, "two", json::object()}},
+                   {"line", "a\nb"},      {"dash", "- x"},   {"on", true},
+                   {"star", "*x"}};
+  const YAML::Node read = YAML::Load(format_yaml(value));
+  EXPECT_EQ(read["text"].Scalar(), "plain");
+  EXPECT_EQ(read["number"].as<int>(), 5);
+  EXPECT_EQ(read["as_text"].Scalar(), "5");
+  EXPECT_EQ(read["as_text"].Tag(), "!") << "quoted, so that it stays a text";
+  EXPECT_EQ(read["empty"].Scalar(), "");
+  EXPECT_TRUE(read["none"].IsNull());
+  for (const char* key : {"yes", "null_text"}) EXPECT_EQ(read[key].Tag(), "!") << key;
+  EXPECT_EQ(read["colon"].Scalar(), "a: b");
+  EXPECT_EQ(read["dash"].Scalar(), "- x");
+  EXPECT_EQ(read["star"].Scalar(), "*x");
+  EXPECT_EQ(read["line"].Scalar(), "a\nb");
+  EXPECT_EQ(read["list"][1].Scalar(), "two");
+  EXPECT_TRUE(read["on"].as<bool>());
+}
+
+TEST(Json, RepairsWhatIsNoText) {
+  EXPECT_EQ(format_json({{"a", "\xff"}}), "{\n  \"a\": \"\xef\xbf\xbd\"\n}\n");
+}
+
+TEST(Age, IsInTheLargestUnitOfWhichThereAreTwo) {
+  constexpr long long kBegan = 1'767'225'600'042;  // 2026-01-01T00:00:00.042Z
+  EXPECT_EQ(unix_ms("2026-01-01T00:00:00.042Z"), kBegan);
+  EXPECT_EQ(unix_ms("2026-01-01T00:00:00Z"), kBegan - 42);
+  EXPECT_EQ(unix_ms("yesterday"), -1);
+  EXPECT_EQ(unix_ms("2026-01-01T00:00:00"), -1);
+  const auto age = [](long long seconds) { return format_age("2026-01-01T00:00:00.042Z", kBegan + seconds * 1000); };
+  EXPECT_EQ(age(0), "0s");
+  EXPECT_EQ(age(119), "119s");
+  EXPECT_EQ(age(120), "2m");
+  EXPECT_EQ(age(7199), "119m");
+  EXPECT_EQ(age(7200), "2h");
+  EXPECT_EQ(age(3 * 86'400), "3d");
+  EXPECT_EQ(age(-5), "0s") << "clocks differ";
+  EXPECT_EQ(format_age("nonsense", kBegan), "-");
+}
+
+TEST(Size, IsShort) {
+  EXPECT_EQ(format_size(0), "0B");
+  EXPECT_EQ(format_size(1023), "1023B");
+  EXPECT_EQ(format_size(1024), "1.0KiB");
+  EXPECT_EQ(format_size(150 * 1024), "150KiB");
+  EXPECT_EQ(format_size(5'000'000'000), "4.7GiB");
+}
+
+}  // namespace
+}  // namespace skiff::container

@@ -1,0 +1,126 @@
+#include "container/cli/parse.hpp"
+
+#include <array>
+#include <fstream>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace skiff::container {
+namespace {
+
+Result<Parsed> parse_words(std::vector<const char*> words, std::vector<const char*> environment = {}) {
+  environment.push_back("SKIFF_CONFIG=/dev/null");
+  environment.push_back(nullptr);
+  return parse(words, environment.data());
+}
+
+TEST(CommandTable, HasEachNameOnceAndHelpThatFitsALine) {
+  std::set<std::string_view> names;
+  for (const Command& command : commands()) {
+    EXPECT_TRUE(names.insert(command.name).second) << command.name;
+    EXPECT_LE(command.summary.size(), 75U) << command.name;
+    EXPECT_FALSE(command.summary.ends_with('.')) << command.name;
+    const std::string help = command_help(command, 100);
+    EXPECT_TRUE(help.starts_with("usage: skiff " + std::string{command.name})) << help;
+  }
+}
+
+TEST(CommandTable, HasNoFlagTwiceInOneCommand) {
+  for (const Command& command : commands()) {
+    const auto invocation = command.make();
+    Options options;
+    std::set<std::string_view> flags;
+    std::set<char> letters;
+    const SettingsTable table = table_of(*invocation, options);
+    for (const Setting& row : table.rows()) {
+      EXPECT_TRUE(flags.insert(row.flag).second) << command.name << " --" << row.flag;
+      if (row.letter != 0) EXPECT_TRUE(letters.insert(row.letter).second) << command.name << " -" << row.letter;
+      EXPECT_NE(row.letter, 'h') << command.name;
+    }
+  }
+}
+
+TEST(CommandTable, LetsOnlyTheLastWordRepeatAndNoRequiredOneFollowAnOptionalOne) {
+  for (const Command& command : commands()) {
+    bool optional = false;
+    for (std::size_t i = 0; i < command.words.size(); ++i) {
+      EXPECT_TRUE(!command.words[i].repeated || i + 1 == command.words.size()) << command.name;
+      EXPECT_TRUE(!optional || command.words[i].optional) << command.name;
+      optional = command.words[i].optional;
+    }
+  }
+}
+
+TEST(Parse, FindsTheCommandItsWordsAndWhatFollows) {
+  const auto parsed = parse_words({"exec", "-it", "box", "--cwd=sub", "--", "ls", "-l", "--"});
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->command->name, "exec");
+  EXPECT_EQ(parsed->arguments.words, std::vector<std::string>{"box"});
+  EXPECT_EQ(parsed->arguments.rest, (std::vector<std::string>{"ls", "-l", "--"}));
+  EXPECT_EQ(parse_words({"files", "ls", "box"})->command->name, "files ls");
+}
+
+TEST(Parse, TellsWhatIsMissingOrTooMuch) {
+  const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
+  EXPECT_NE(message({"up"}).find("NAME is missing"), std::string::npos);
+  EXPECT_NE(message({"exec", "box"}).find("the command to run is missing"), std::string::npos);
+  EXPECT_NE(message({"exec", "box", "--"}).find("the command to run is missing"), std::string::npos);
+  EXPECT_NE(message({"exec", "box", "ls"}).find("stands after --"), std::string::npos);
+  EXPECT_NE(message({"ps", "box"}).find("unexpected argument \"box\""), std::string::npos);
+  EXPECT_NE(message({"ps", "--", "x"}).find("nothing may follow --"), std::string::npos);
+  EXPECT_NE(message({"upp"}).find("no command \"upp\""), std::string::npos);
+  EXPECT_NE(message({"files"}).find("no command \"files\""), std::string::npos);
+  EXPECT_NE(message({"ps", "-z"}).find("-z"), std::string::npos);
+  EXPECT_NE(message({"ps", "-o", "xml"}).find("one of table, json, yaml, name"), std::string::npos);
+}
+
+TEST(Parse, TakesTheFileThenVariablesThenFlags) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.path() / "config.yaml";
+  std::ofstream{file} << "output: json\nowner: from-file\nttl: 1h\n";
+  const std::string variable = "SKIFF_CONFIG=" + file;
+  const auto parsed = [&](std::vector<const char*> words, const char* more) {
+    const std::array<const char*, 3> environment{variable.c_str(), more, nullptr};
+    return parse(words, environment.data());
+  };
+  EXPECT_EQ(parsed({"ps"}, nullptr)->options.output, "json");
+  EXPECT_EQ(parsed({"ps"}, nullptr)->options.owner, "from-file");
+  EXPECT_EQ(parsed({"ps"}, "SKIFF_OUTPUT=yaml")->options.output, "yaml");
+  EXPECT_EQ(parsed({"ps", "-oname"}, "SKIFF_OUTPUT=yaml")->options.output, "name");
+  const std::array<const char*, 1> none{nullptr};
+  const std::vector<const char*> words{"ps", "--config", file.c_str()};
+  EXPECT_EQ(parse(words, none.data())->options.output, "json");
+}
+
+TEST(Parse, RefusesKeysOfTheFileThatNoCommandHas) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.path() / "config.yaml";
+  std::ofstream{file} << "outputs: json\n";
+  const auto parsed = parse_words({"ps", "--config", file.c_str()});
+  ASSERT_FALSE(parsed);
+  EXPECT_NE(parsed.error().message.find("--outputs"), std::string::npos);
+}
+
+TEST(Parse, GivesHelpAlsoWhereSomethingIsWrong) {
+  EXPECT_TRUE(parse_words({})->help);
+  EXPECT_TRUE(parse_words({"--help"})->help);
+  EXPECT_EQ(parse_words({"help", "files", "ls"})->command->name, "files ls");
+  EXPECT_TRUE(parse_words({"up", "--help"}, {"SKIFF_OUTPUT=nonsense"})->help);
+  EXPECT_FALSE(parse_words({"exec", "box", "--", "ls", "--help"})->help);
+  EXPECT_EQ(parse_words({"--version"})->command->name, "version");
+}
+
+TEST(Overview, ListsWhatIsForPeople) {
+  const std::string text = overview();
+  for (const Command& command : commands()) {
+    EXPECT_EQ(text.find("  " + std::string{command.name} + " ") != std::string::npos, !command.group.empty())
+        << command.name;
+  }
+  EXPECT_NE(text.find("125"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace skiff::container

@@ -1,0 +1,54 @@
+#include "container/cli/spec_flags.hpp"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace skiff::container {
+namespace {
+
+Result<SandboxSpec> spec_of(std::vector<const char*> words) {
+  SpecFlags flags;
+  SettingsTable table{flags.rows()};
+  auto given = table.read_arguments(words);
+  if (!given) return std::unexpected{std::move(given.error())};
+  return flags.spec("box", "me");
+}
+
+TEST(SpecFlags, MakeASandbox) {
+  const auto spec =
+      spec_of({"--env", "A=1", "--env", "B=x=y", "--label", "team=a", "--ttl", "1h", "--image", "debian"});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->name, "box");
+  EXPECT_EQ(spec->owner, "me");
+  EXPECT_EQ(spec->image, "debian");
+  EXPECT_EQ(spec->env, (std::map<std::string, std::string>{{"A", "1"}, {"B", "x=y"}}));
+  EXPECT_EQ(spec->labels, (std::map<std::string, std::string>{{"team", "a"}}));
+  EXPECT_EQ(spec->lease.ttl, std::chrono::hours{1});
+  EXPECT_EQ(spec->lease.idle_ttl, std::nullopt);
+}
+
+TEST(SpecFlags, TakeVariablesFromAFileAndFromHere) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.path() / "env";
+  std::ofstream{file} << "# comment\nA=1\n\nB=2\r\nSKIFF_TEST_HERE\nSKIFF_TEST_NOT_HERE\n";
+  ::setenv("SKIFF_TEST_HERE", "here", 1);
+  const auto spec = spec_of({"--env-file", file.c_str(), "--env", "B=3"});
+  ::unsetenv("SKIFF_TEST_HERE");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->env, (std::map<std::string, std::string>{{"A", "1"}, {"B", "3"}, {"SKIFF_TEST_HERE", "here"}}));
+}
+
+TEST(SpecFlags, RefuseWhatIsNoPair) {
+  EXPECT_EQ(spec_of({"--env", "=x"}).error().field, "--env");
+  EXPECT_EQ(spec_of({"--label", "x"}).error().field, "--label");
+  EXPECT_EQ(spec_of({"--label", "=x"}).error().field, "--label");
+  EXPECT_FALSE(spec_of({"--env-file", "/no/such/file"}));
+  EXPECT_FALSE(spec_of({"--ttl", "soon"}));
+}
+
+}  // namespace
+}  // namespace skiff::container

@@ -1,0 +1,74 @@
+"""A real `skiff` with a home of its own, shown to leave nothing behind."""
+
+import json
+import os
+import shlex
+import subprocess
+
+import proc
+from agent import environment
+
+
+class Skiff:
+    def __init__(self, folder):
+        self.home, self.state = folder / "home", folder / "state"
+        self.home.mkdir()
+        self.work = folder / "work"
+        self.work.mkdir()
+        program = os.environ.get("SKIFF")
+        assert program, "SKIFF must be the path of the skiff to test"
+        self.program = program
+        self.command = [*shlex.split(os.environ.get("SKIFFD_WRAPPER", "")), program]
+        self.sandboxes = self.state / "skiff/local"
+
+    def environment(self, **more):
+        kept = {name: value for name, value in environment().items() if name not in ("XDG_CONFIG_HOME", "NO_COLOR")}
+        return {**kept, "HOME": str(self.home), "XDG_STATE_HOME": str(self.state), "SHELL": "/bin/sh", **more}
+
+    def start(self, *arguments, env=None, **options):
+        options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": self.work,
+                   **options}
+        return subprocess.Popen([*self.command, *map(str, arguments)], env=self.environment(**(env or {})), **options)
+
+    def __call__(self, *arguments, typed=None, status=0, env=None, **options):
+        """Runs it to its end: (stdout, stderr), as text."""
+        options = {**({"stdin": subprocess.PIPE} if typed is not None else {}), **options}
+        process = self.start(*arguments, env=env, **options)
+        try:
+            out, err = process.communicate(typed, timeout=100)
+        finally:
+            process.kill()
+            process.wait()
+        out, err = (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace")
+        assert process.returncode == status, (arguments, process.returncode, out[-2000:], err[-2000:])
+        return out, err
+
+    def json(self, *arguments, **options):
+        return json.loads(self(arguments[0], "-o", "json", *arguments[1:], **options)[0])
+
+    def up(self, name="box", *arguments):
+        return self.json("up", name, "-q", *arguments)
+
+    def root(self, name="box"):
+        return self.sandboxes / name / "root"
+
+    def record(self, name="box"):
+        return json.loads((self.sandboxes / name / "record.json").read_text())
+
+    def change_record(self, name="box", **values):
+        (self.sandboxes / name / "record.json").write_text(json.dumps({**self.record(name), **values}))
+
+    def names(self):
+        return sorted(path.name for path in self.sandboxes.iterdir() if path.name != ".lock") if self.sandboxes.exists() else []
+
+    def processes(self):
+        """{pid: command line} of all skiffd that work below the state folder, and of what their commands left."""
+        return proc.belonging(f"HOME={self.home}", str(self.sandboxes))
+
+    def finish(self):
+        self("rm", "--all", "--everyone", "-q")
+        assert self.names() == []
+        left = {pid: line for pid, line in self.processes().items() if pid != os.getpid()}
+        assert not left, left
+
+
