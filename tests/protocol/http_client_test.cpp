@@ -323,32 +323,5 @@ CO_TEST(HttpClient, MayGoAwayBeforeAndWhileItWaits) {
   co_await server.server.stop();
 }
 
-Task<Result<Stream>> connect_counted(Address address, int* connections) {
-  const Executor executor = co_await boost::asio::this_coro::executor;
-  ++*connections;
-  if (*connections > 2) co_return fail(Errc::sandbox_not_running, "it is gone");
-  co_return co_await connect(std::move(address), 5s, executor);
-}
-
-CO_TEST(HttpClient, TakesItsConnectionsFromWhereItIsTold) {
-  TestServer server{executor, mirror};
-  int connections = 0;
-  HttpClientOptions options{.host = "a.name",
-                            .connector = [&] { return connect_counted(server.address, &connections); }};
-  HttpClient client{executor, std::move(options)};
-  for (int i = 0; i < 4; ++i) {
-    HttpClient::Request request{.method = "POST", .body = "body"};
-    auto reply = co_await client.request(std::move(request));
-    CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
-    EXPECT_EQ(reply->body, "POST a.name body");
-    if (i % 2 == 1) client.close();
-  }
-  EXPECT_EQ(connections, 2);
-  auto refused = co_await client.request({});
-  CO_ASSERT_TRUE(!refused.has_value());
-  EXPECT_EQ(refused.error().message, "it is gone");
-  co_await server.server.stop();
-}
-
 }  // namespace
 }  // namespace skiff::protocol
