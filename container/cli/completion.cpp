@@ -14,7 +14,7 @@ namespace {
 
 class Completion final : public Invocation {
  public:
-  Task<Result<int>> run(Context&, SettingsTable::Arguments arguments) override {
+  Task<Result<int>> run(Context& /*context*/, SettingsTable::Arguments arguments) override {
     const std::string& shell = arguments.words.at(0);
     if (shell != "bash" && shell != "zsh" && shell != "fish") {
       co_return fail(Errc::invalid_field, "there is no completion for \"" + shell + "\": expected bash, zsh or fish");
@@ -60,7 +60,7 @@ class Complete final : public Invocation {
     }
     for (const auto& one : candidates.items) text += one.text + (one.help.empty() ? "" : "\t" + one.help) + "\n";
     if (candidates.files) text += ":files\n";
-    (void)print(text);
+    if (auto printed = print(text); !printed) co_return std::unexpected{std::move(printed.error())};
     co_return 0;
   }
 

@@ -14,7 +14,9 @@ using nlohmann::json;
 /// Nested members as a.b, texts without quotes, empty ones left out.
 void flatten(const json& value, const std::string& prefix, std::vector<std::vector<std::string>>& rows) {
   for (const auto& [key, member] : value.items()) {
-    const std::string name = prefix.empty() ? key : prefix + "." + key;
+    std::string name = prefix;
+    if (!name.empty()) name += '.';
+    name += key;
     if (member.is_object()) {
       flatten(member, name, rows);
       continue;

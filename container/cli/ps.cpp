@@ -90,7 +90,7 @@ class Ps final : public Invocation {
   }
 
   static std::string status_cell(SandboxState state, bool colour) {
-    const std::string word{state_word(state)};
+    std::string word{state_word(state)};
     if (!colour || (state != SandboxState::running && state != SandboxState::failed)) return word;
     return std::string{state == SandboxState::running ? kGreen : kRed} + word + std::string{kPlain};
   }

@@ -92,7 +92,7 @@ std::vector<std::string> agent_environment(const char* const* ours, const LocalR
   for (const auto& [name, value] : record.env) merged[name] = value;
   merged["SKIFF_PUBLIC_KEY"] = public_key;
   std::vector<std::string> environment{sandbox_mark(record.id)};
-  for (const auto& [name, value] : merged) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : merged) environment.emplace_back(name).append("=").append(value);
   return environment;
 }
 

@@ -33,7 +33,8 @@ Result<> LocalRecords::add(const LocalRecord& record) const {
   }
   auto made = make_private_folder(root(record.name));
   if (made) made = save(record);
-  if (!made) (void)remove_folder(own);
+  if (made) return made;
+  if (auto removed = remove_folder(own); !removed) made.error().message += "; " + removed.error().message;
   return made;
 }
 
