@@ -6,7 +6,7 @@ help: ## lists these commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 run: ## sets up, builds a release and serves on 127.0.0.1:7070; prints a token and how to try it
-	@.ci/setup && .ci/build skiffd && exec build/release/skiffd --print-token
+	@.ci/setup && .ci/build skiffd skiff && exec build/release/skiffd --print-token
 
 test: ## sets up and runs all tests of the development build
 	@.ci/test dev

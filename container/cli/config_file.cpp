@@ -4,6 +4,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "base/small_file.hpp"
 #include "container/launcher/state_folder.hpp"
 
 namespace skiff::container {
@@ -56,7 +57,7 @@ Result<ConfigFile> read_config(std::string path) {
   const bool is_asked_for = !path.empty();
   if (!is_asked_for) path = usual_path();
   if (path.empty()) return ConfigFile{};
-  auto text = read_file(path, kLongestConfig);
+  auto text = read_small_file(path, kLongestConfig);
   if (!text) {
     if (!is_asked_for && text.error().code == Errc::path_not_found) return ConfigFile{};
     return std::unexpected{std::move(text.error())};

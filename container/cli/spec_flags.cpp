@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/small_file.hpp"
 #include "container/launcher/state_folder.hpp"
 
 namespace skiff::container {
@@ -15,7 +16,7 @@ constexpr std::size_t kLongestEnvFile = std::size_t{1} << 20U;
 
 /// The entries of a file: a line each, empty ones and those that begin with # left out.
 Result<std::vector<std::string>> read_env_file(const std::string& path) {
-  auto text = read_file(path, kLongestEnvFile);
+  auto text = read_small_file(path, kLongestEnvFile);
   if (!text) return std::unexpected{std::move(text.error())};
   std::vector<std::string> entries;
   std::string_view rest{*text};

@@ -21,6 +21,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/deadline.hpp"
+#include "base/small_file.hpp"
 #include "container/launcher/state_folder.hpp"
 
 namespace skiff::container {
@@ -35,11 +36,11 @@ constexpr milliseconds kKillPatience{5'000};
 constexpr milliseconds kBetweenLooks{10};
 
 std::string proc_file(pid_t pid, std::string_view name) {
-  return read_file("/proc/" + std::to_string(pid) + "/" + std::string{name}, kLongestProcFile).value_or("");
+  return read_small_file("/proc/" + std::to_string(pid) + "/" + std::string{name}, kLongestProcFile).value_or("");
 }
 
 std::string boot_id() {
-  return read_file("/proc/sys/kernel/random/boot_id", 64).value_or("");
+  return read_small_file("/proc/sys/kernel/random/boot_id", 64).value_or("");
 }
 
 /// Those whose /proc/PID/`file`, a list of texts that each end in a zero byte, holds `word`.

@@ -126,8 +126,8 @@ Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant 
   // What listens on the port of a dead agent is somebody else, who is not to see a token.
   endpoint.connect = [this, name = record.name, process = record.process(),
                       port = record.port](milliseconds limit) -> Task<Result<protocol::Stream>> {
-    return [](const LocalDriver* self, std::string of, HostProcess agent,
-              std::uint16_t at, milliseconds time) -> Task<Result<protocol::Stream>> {
+    return [](const LocalDriver* self, std::string of, HostProcess agent, std::uint16_t at,
+              milliseconds time) -> Task<Result<protocol::Stream>> {
       if (!is_alive(agent)) {
         auto now = self->running(of);
         if (!now) co_return std::unexpected{std::move(now.error())};

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/small_file.hpp"
 #include "container/launcher/state_folder.hpp"
 
 namespace skiff::container {
@@ -45,7 +46,7 @@ Result<> LocalRecords::save(const LocalRecord& record) const {
 Result<LocalRecord> LocalRecords::load(std::string_view name) const {
   if (!check_name(name)) return std::unexpected{no_such_sandbox(name)};
   const files::path file = folder(name) / kRecordFile;
-  auto text = read_file(file, kLongestRecord);
+  auto text = read_small_file(file, kLongestRecord);
   if (!text) {
     if (text.error().code == Errc::path_not_found) return std::unexpected{no_such_sandbox(name)};
     return std::unexpected{std::move(text.error())};

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/id.hpp"
+#include "base/small_file.hpp"
 #include "base/unique_fd.hpp"
 
 namespace skiff::container {
@@ -93,7 +94,7 @@ Result<StateFolder> StateFolder::open(std::string path) {
 
 Result<SigningKey> StateFolder::signing_key() const {
   const files::path file = path_ / "signing-key.pem";
-  auto text = read_file(file, kLongestKeyFile);
+  auto text = read_small_file(file, kLongestKeyFile);
   if (!text && text.error().code == Errc::path_not_found) {
     auto key = SigningKey::generate();
     if (!key) return key;
@@ -105,7 +106,7 @@ Result<SigningKey> StateFolder::signing_key() const {
     const int linked = ::link(temporary->c_str(), file.c_str()) == 0 ? 0 : errno;
     ::unlink(temporary->c_str());
     if (linked != 0 && linked != EEXIST) return std::unexpected{system_error(linked, "create " + shown(file))};
-    text = read_file(file, kLongestKeyFile);
+    text = read_small_file(file, kLongestKeyFile);
   }
   if (!text) return std::unexpected{std::move(text.error())};
   auto key = SigningKey::parse_pem(*text);
@@ -122,23 +123,6 @@ Result<> write_private_file(const files::path& path, std::string_view text) {
     return std::unexpected{std::move(error)};
   }
   return {};
-}
-
-Result<std::string> read_file(const files::path& path, std::size_t limit) {
-  const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file) return std::unexpected{system_error(errno, "open " + shown(path))};
-  std::string text(limit + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = ::read(file.get(), text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::unexpected{system_error(errno, "read " + shown(path))};
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  if (size > limit) return fail(Errc::payload_too_large, shown(path) + " is larger than " + std::to_string(limit));
-  text.resize(size);
-  return text;
 }
 
 Result<> make_private_folder(const files::path& path) {

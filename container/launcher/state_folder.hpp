@@ -33,9 +33,6 @@ class StateFolder {
 /// Replaces the file as a whole (a temporary name, rename(2)), mode 0600.
 [[nodiscard]] Result<> write_private_file(const std::filesystem::path& path, std::string_view text);
 
-/// The whole file, of at most `limit` bytes. `path_not_found` when it isn't there.
-[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit);
-
 /// Makes a folder, 0700. `already_exists` if there is one.
 [[nodiscard]] Result<> make_private_folder(const std::filesystem::path& path);
 

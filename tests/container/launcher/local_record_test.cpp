@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/small_file.hpp"
 #include "container/launcher/state_folder.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -65,7 +66,7 @@ TEST(LocalRecords, OfALaterVersionAreReadAndDamagedOnesAreTold) {
   const LocalRecords records{folder.path()};
   ASSERT_TRUE(records.add(record("box")));
   const auto file = records.folder("box") / "record.json";
-  std::string text = read_file(file, 10'000).value();
+  std::string text = read_small_file(file, 10'000).value();
   ASSERT_TRUE(write_private_file(file, text.insert(1, R"("of_the_future":1,)")));
   EXPECT_TRUE(records.load("box"));
   ASSERT_TRUE(write_private_file(file, "{"));
