@@ -12,11 +12,11 @@ namespace skiff::container {
 /// How the agent of a sandbox is reached: a way to get a connected stream (TCP, a Unix socket, a port-forward), what to
 /// put around a request on it, and tokens.
 struct Endpoint {
-  std::string url = {};              ///< for people: http://127.0.0.1:40123
-  std::string host = {};             ///< the Host that the agent expects
-  std::string path_prefix = {};      ///< before every path, for an API server's proxy; without a slash at its end
-  protocol::Headers headers = {};    ///< with every request, for a gateway
-  protocol::Dialer connect = {};     ///< a new connection at each call; `sandbox_not_running` when it is of no use
+  std::string url = {};            ///< for people: http://127.0.0.1:40123
+  std::string host = {};           ///< the Host that the agent expects
+  std::string path_prefix = {};    ///< before every path, for an API server's proxy; without a slash at its end
+  protocol::Headers headers = {};  ///< with every request, for a gateway
+  protocol::Dialer connect = {};   ///< a new connection at each call; `sandbox_not_running` when it is of no use
   std::function<Result<std::string>()> token = {};  ///< one that is valid now
 };
 
