@@ -15,7 +15,8 @@ Task<> Turns::next() {
 /// Once everything that is ready now has been served, the next one is woken.
 void Turns::pass_on() {
   taken_ = true;
-  boost::asio::post(executor_, [this] {
+  boost::asio::post(executor_, [this, alive = std::weak_ptr{alive_}] {
+    if (alive.expired()) return;
     taken_ = next_.waiting() > 0;
     if (!taken_) return;
     next_.notify_one();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 
 #include "base/event.hpp"
 
@@ -31,6 +32,7 @@ class Turns {
   Executor executor_;
   Event next_;
   bool taken_ = false;  ///< `pass_on` is under way
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace skiff::sessions

@@ -105,7 +105,8 @@ def test_gc_removes_what_has_ended_and_says_why(skiff):
     skiff.up("alive")
     skiff.up("stopped")
     skiff("stop", "stopped")
-    skiff.up("over", "--idle-ttl", "100ms")
+    skiff.up("over")
+    skiff("extend", "over", "--idle-ttl", "100ms")
     os.kill(int(skiff.up("killed")["details"]["pid"]), signal.SIGKILL)
     until(lambda: {"over": "ended", "killed": "failed"}.items()
           <= {item["name"]: item["state"] for item in skiff.json("ps")["items"]}.items(), what="their ends")
@@ -123,7 +124,8 @@ def test_a_lease_ends_and_can_be_extended(skiff):
     longer = skiff.json("extend", "box", "--ttl", "2h")
     assert longer["expires_at"] > first
     assert skiff.json("describe", "box")["activity"]["lease"]["ttl_ms"] == 7_200_000
-    skiff.up("short", "--ttl", "50ms")
+    skiff.up("short")
+    skiff("extend", "short", "--ttl", "50ms")
     until(lambda: skiff.json("describe", "short")["state"] == "ended", what="its end")
     assert "lease" in skiff.json("describe", "short")["reason"]
 
