@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -149,6 +151,19 @@ Result<std::string> read_output(int fd, SteadyTime until, const ExecPlugin& plug
 /// The status of a child that is killed at `until`.
 int wait_for(pid_t pid, SteadyTime until) {
   int status = 0;
+  if (const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))}; process) {
+    pollfd entry{.fd = process.get(), .events = POLLIN, .revents = 0};
+    int ready = 0;
+    do {
+      const auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+      ready = ::poll(&entry, 1, static_cast<int>(std::max(left, milliseconds{0}).count()));
+    } while (ready < 0 && errno == EINTR);
+    if (ready != 1) ::kill(pid, SIGKILL);
+    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+  }
+  // Without pidfds nothing tells of one child's end and of the time as well.
   for (;;) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == pid || (ended < 0 && errno != EINTR)) return status;
