@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
+#include "container/launcher/pod_options.hpp"
 #include "protocol/schema.hpp"
 
 namespace skiff::container {
@@ -18,6 +19,9 @@ namespace skiff::container {
 struct Lease {
   std::optional<std::chrono::milliseconds> ttl = {};       ///< from its start; none: for ever
   std::optional<std::chrono::milliseconds> idle_ttl = {};  ///< without a request, a live command or an open stream
+
+  static constexpr auto fields = std::tuple{protocol::field("ttl_ms", &Lease::ttl, "From its start"),
+                                            protocol::field("idle_ttl_ms", &Lease::idle_ttl, "Without use")};
 };
 
 /// What a sandbox is made of. A driver refuses what it can't do; it never leaves it out in silence.
@@ -29,6 +33,19 @@ struct SandboxSpec {
   std::map<std::string, std::string> labels = {};
   Lease lease = {};
   std::chrono::milliseconds wait{120'000};  ///< longest time until it answers
+  bool is_one_shot = false;                 ///< for one run: as few objects as can be, and no stop and start
+  PodOptions pod = {};
+
+  static constexpr auto fields = std::tuple{
+      protocol::field("name", &SandboxSpec::name, "Its name"),
+      protocol::field("image", &SandboxSpec::image, "Container image", {.optional = true}),
+      protocol::field("owner", &SandboxSpec::owner, "Whose it is", {.optional = true}),
+      protocol::field("env", &SandboxSpec::env, "Of all its commands", {.optional = true}),
+      protocol::field("labels", &SandboxSpec::labels, "To find it by", {.optional = true}),
+      protocol::field("lease", &SandboxSpec::lease, "How long it lives", {.optional = true}),
+      protocol::field("wait_ms", &SandboxSpec::wait, "Longest time until it answers", {.optional = true}),
+      protocol::field("pod", &SandboxSpec::pod, "What only clusters have", {.optional = true}),
+  };
 };
 
 enum class SandboxState : std::uint8_t {

@@ -1,0 +1,63 @@
+#include "container/launcher/cluster.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "protocol/base64.hpp"
+#include "container/launcher/labels.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::string_view kKeyField = "private.pem";
+
+std::string read_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Cluster>> Cluster::open(Executor executor, ClusterOptions options) {
+  auto access = kube::find_access(options.access, read_variable);
+  if (!access) return std::unexpected{std::move(access.error())};
+  auto pool = std::make_shared<BlockingPool>("skiff-kube", 2);
+  auto transport = kube::Transport::open(executor, std::move(pool), std::move(*access), options.transport);
+  if (!transport) return std::unexpected{std::move(transport.error())};
+  return std::unique_ptr<Cluster>{new Cluster{executor, std::move(options), std::move(*transport)}};
+}
+
+Cluster::Cluster(Executor executor, ClusterOptions options, std::unique_ptr<kube::Transport> transport)
+    : executor_{executor}, options_{std::move(options)}, client_{std::move(transport)} {}
+
+Task<Result<SigningKey>> Cluster::signing_key(bool create) {
+  if (key_) co_return *key_;
+  const std::string name = options_.name_prefix + "signing-key";
+  auto secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
+  if (!secret && secret.error().not_found() && create) {
+    auto fresh = SigningKey::generate();
+    if (!fresh) co_return std::unexpected{std::move(fresh.error())};
+    auto pem = fresh->private_pem();
+    if (!pem) co_return std::unexpected{std::move(pem.error())};
+    kube::Object object = kube::Object::make(kube::kSecrets, namespace_name(), name);
+    labels::put_common(object, "key", {}, {});
+    object.json["type"] = "Opaque";
+    object.json["stringData"][kKeyField] = std::move(*pem);
+    secret = co_await client_.create(kube::kSecrets, std::move(object));
+    // Somebody else may have been faster, or our answer was lost: what is there counts.
+    if (!secret && (secret.error().already_exists() || secret.error().may_have_happened)) {
+      secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
+    }
+  }
+  if (!secret) co_return std::unexpected{std::move(secret.error().error)};
+  auto pem = protocol::decode_base64(secret->text({"data", kKeyField}));
+  if (!pem) co_return fail(Errc::invalid_field, "Secret " + name + " does not hold " + std::string{kKeyField});
+  auto key = SigningKey::parse_pem(*pem);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  key_ = *key;
+  co_return std::move(*key);
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/blocking_pool.hpp"
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/kube/client.hpp"
+#include "container/launcher/signing_key.hpp"
+
+namespace skiff::container {
+
+struct ClusterOptions {
+  kube::AccessOptions access = {};
+  std::string name_prefix = "skiff-";
+  kube::TransportOptions transport = {};
+};
+
+/// One namespace of one cluster, as the drivers that live there see it. It must outlive what they make.
+class Cluster {
+ public:
+  /// Finds the cluster and opens its client; nothing is sent. `not_found` when none is configured anywhere.
+  [[nodiscard]] static Result<std::unique_ptr<Cluster>> open(Executor executor, ClusterOptions options);
+
+  [[nodiscard]] kube::Client& client() noexcept { return client_; }
+  [[nodiscard]] Executor executor() const noexcept { return executor_; }
+  [[nodiscard]] const std::string& namespace_name() const noexcept { return client_.default_namespace(); }
+  [[nodiscard]] const ClusterOptions& options() const noexcept { return options_; }
+  /// "skiff-NAME": of the record and the Pod.
+  [[nodiscard]] std::string object_name(std::string_view name) const {
+    return options_.name_prefix + std::string{name};
+  }
+
+  /// The namespace's signing key: one Secret, `skiff-signing-key`, made by whoever needs it first. `create` false: an
+  /// error when there is none yet, since no agent can know it then.
+  [[nodiscard]] Task<Result<SigningKey>> signing_key(bool create);
+
+ private:
+  Cluster(Executor executor, ClusterOptions options, std::unique_ptr<kube::Transport> transport);
+
+  Executor executor_;
+  ClusterOptions options_;
+  kube::Client client_;
+  std::optional<SigningKey> key_;
+};
+
+}  // namespace skiff::container

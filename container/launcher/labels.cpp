@@ -1,0 +1,86 @@
+#include "container/launcher/labels.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/sha.hpp"
+
+namespace skiff::container::labels {
+namespace {
+
+constexpr std::size_t kLongest = 63;
+constexpr std::size_t kHashDigits = 32;
+constexpr std::string_view kManager = "skiff";
+
+bool is_alphanumeric(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+/// What labels' values and the names in their keys have in common.
+bool fits(std::string_view text) {
+  return text.size() <= kLongest && is_alphanumeric(text.front()) && is_alphanumeric(text.back()) &&
+         std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+}  // namespace
+
+std::string label_value(std::string_view value) {
+  if (value.empty() || fits(value)) return std::string{value};
+  return "h-" + to_hex(Sha256::of(value)).substr(0, kHashDigits);
+}
+
+void put(kube::Object& object, std::string_view key, std::string_view value) {
+  std::string short_value = label_value(value);
+  if (short_value != value) object.json["metadata"]["annotations"][key] = value;
+  object.json["metadata"]["labels"][key] = std::move(short_value);
+}
+
+std::string get(const kube::Object& object, std::string_view key) {
+  std::string whole = object.annotation(key);
+  return whole.empty() ? object.label(key) : whole;
+}
+
+void put_common(kube::Object& object, std::string_view component, std::string_view name, std::string_view owner) {
+  put(object, kManagedBy, kManager);
+  put(object, "app.kubernetes.io/name", "skiff");
+  put(object, kComponent, component);
+  if (!name.empty()) {
+    put(object, "app.kubernetes.io/instance", name);
+    put(object, kName, name);
+  }
+  if (!owner.empty()) put(object, kOwner, owner);
+}
+
+Result<> check_user_labels(const std::map<std::string, std::string>& wanted) {
+  for (const auto& [name, value] : wanted) {
+    if (!name.empty() && fits(name)) continue;
+    return fail(Errc::invalid_field,
+                "--label \"" + name + "\": expected a name of at most 63 letters, digits, -, _ and ., without a prefix",
+                "--label");
+  }
+  return {};
+}
+
+void put_user_labels(kube::Object& object, const std::map<std::string, std::string>& wanted) {
+  for (const auto& [name, value] : wanted) put(object, std::string{kUserPrefix} + name, value);
+}
+
+std::map<std::string, std::string> user_labels(const kube::Object& object) {
+  std::map<std::string, std::string> found;
+  for (const auto& [key, value] : object.texts({"metadata", "labels"})) {
+    if (key.starts_with(kUserPrefix)) found[key.substr(kUserPrefix.size())] = get(object, key);
+  }
+  return found;
+}
+
+std::string selector(std::string_view component, const SandboxFilter& filter) {
+  std::string text{kManagedBy};
+  text.append("=").append(kManager).append(",").append(kComponent).append("=").append(component);
+  if (filter.owner) text.append(",").append(kOwner).append("=").append(label_value(*filter.owner));
+  for (const auto& [name, value] : filter.labels) {
+    text.append(",").append(kUserPrefix).append(name).append("=").append(label_value(value));
+  }
+  return text;
+}
+
+}  // namespace skiff::container::labels

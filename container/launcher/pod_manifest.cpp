@@ -1,0 +1,342 @@
+#include "container/launcher/pod_manifest.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/launcher/labels.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+
+constexpr std::string_view kAgentFolder = "/skiff";
+constexpr std::string_view kAgentProgram = "/skiff/skiffd";
+/// Above the agent's own drain (10 s), so that it ends its commands itself.
+constexpr int kGraceSeconds = 30;
+constexpr int kDnsPort = 53;
+
+/// Where names and owners of an object are the sandbox's.
+Object make_of(const kube::Resource& resource, const SandboxSpec& spec, const ManifestContext& context,
+               const std::string& name, std::string_view component) {
+  Object object = Object::make(resource, context.namespace_name, name);
+  labels::put_common(object, component, spec.name, spec.owner);
+  labels::put(object, labels::kSandbox, context.sandbox_id);
+  return object;
+}
+
+json probe(int period_seconds, long long failures) {
+  return {{"httpGet", {{"path", "/readyz"}, {"port", "agent"}}},
+          {"periodSeconds", period_seconds},
+          {"timeoutSeconds", 5},
+          {"failureThreshold", failures}};
+}
+
+Result<json> resources(const PodOptions& pod) {
+  json all = json::object();
+  for (const auto& [name, flag, text] :
+       {std::tuple<std::string_view, std::string_view, const std::string&>{"cpu", "--cpu", pod.cpu},
+        {"memory", "--memory", pod.memory},
+        {"ephemeral-storage", "--disk", pod.disk}}) {
+    auto amounts = parse_amounts(text, flag);
+    if (!amounts) return std::unexpected{std::move(amounts.error())};
+    if (amounts->request.empty()) continue;
+    all["requests"][name] = amounts->request;
+    all["limits"][name] = amounts->limit;
+  }
+  return all;
+}
+
+json container_security() {
+  return {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}};
+}
+
+Result<json> pod_security(const PodOptions& pod, bool assigns_ids) {
+  json context{{"seccompProfile", {{"type", "RuntimeDefault"}}}};
+  auto ids = parse_run_as(pod.run_as);
+  if (!ids) return std::unexpected{std::move(ids.error())};
+  if (!*ids) return context;
+  context["runAsNonRoot"] = (*ids)->user != 0;
+  if (assigns_ids) return context;
+  context["runAsUser"] = (*ids)->user;
+  context["runAsGroup"] = (*ids)->group;
+  context["fsGroup"] = (*ids)->group;
+  context["fsGroupChangePolicy"] = "OnRootMismatch";
+  return context;
+}
+
+/// What the agent is told, and the sandbox's own variables. Ours win: they decide who may use it.
+json environment(const SandboxSpec& spec, const ManifestContext& context) {
+  std::map<std::string, std::string> merged = spec.env;
+  merged["SANDBOX_ID"] = context.sandbox_id;
+  merged["SKIFF_SANDBOX_ID"] = context.sandbox_id;
+  merged["SKIFF_PUBLIC_KEY"] = context.public_key;
+  merged["SKIFF_LISTEN"] = "0.0.0.0:" + std::to_string(kAgentPort);
+  merged["SKIFF_ROOT"] = spec.pod.workdir;
+  // It is asked by many names (its service's, an API server's, a load balancer's), and always for a token.
+  merged["SKIFF_ALLOWED_HOST"] = "*";
+  if (spec.lease.ttl) merged["SKIFF_TTL"] = std::to_string(spec.lease.ttl->count());
+  if (spec.lease.idle_ttl) merged["SKIFF_IDLE_TTL"] = std::to_string(spec.lease.idle_ttl->count());
+  json list = json::array();
+  for (const auto& [name, value] : merged) list.push_back({{"name", name}, {"value", value}});
+  if (!spec.pod.token_secret.empty()) {
+    list.push_back({{"name", "SKIFF_TOKEN"},
+                    {"valueFrom", {{"secretKeyRef", {{"name", spec.pod.token_secret}, {"key", "token"}}}}}});
+  }
+  return list;
+}
+
+json words_of(const std::string& text) {
+  json words = json::array();
+  std::istringstream in{text};
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, std::size_t index) {
+  return context.prefix + spec.name + "-vol-" + std::to_string(index);
+}
+
+/// The pod's volumes, and where the sandbox's container has them.
+struct Mounts {
+  json volumes = json::array();
+  json mounts = json::array();
+  std::set<std::string> paths{};
+};
+
+Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context) {
+  Mounts all;
+  for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
+    auto volume = parse_volume(spec.pod.volumes[i]);
+    if (!volume) return std::unexpected{std::move(volume.error())};
+    const std::string name = "volume-" + std::to_string(i);
+    all.volumes.push_back({{"name", name}, {"persistentVolumeClaim", {{"claimName", claim_name(spec, context, i)}}}});
+    all.mounts.push_back({{"name", name}, {"mountPath", volume->path}});
+    all.paths.insert(volume->path);
+  }
+  if (!all.paths.contains(spec.pod.workdir)) {
+    all.volumes.push_back({{"name", "workspace"}, {"emptyDir", json::object()}});
+    all.mounts.push_back({{"name", "workspace"}, {"mountPath", spec.pod.workdir}});
+  }
+  if (spec.pod.inject) {
+    all.volumes.push_back({{"name", "skiff"}, {"emptyDir", json::object()}});
+    all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentFolder}, {"readOnly", true}});
+  }
+  return all;
+}
+
+void put_pull_policy(json& container, const PodOptions& pod) {
+  if (!pod.pull_policy.empty()) container["imagePullPolicy"] = pod.pull_policy;
+}
+
+Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) {
+  const PodOptions& pod = spec.pod;
+  auto limits = resources(pod);
+  if (!limits) return std::unexpected{std::move(limits.error())};
+  auto security = pod_security(pod, context.assigns_ids);
+  if (!security) return std::unexpected{std::move(security.error())};
+  auto mounts = mounts_of(spec, context);
+  if (!mounts) return std::unexpected{std::move(mounts.error())};
+
+  const long long wait_seconds = std::max<long long>(30, std::chrono::ceil<std::chrono::seconds>(spec.wait).count());
+  json container{{"name", "sandbox"},
+                 {"image", spec.image},
+                 {"workingDir", pod.workdir},
+                 {"ports", json::array({json{{"name", "agent"}, {"containerPort", kAgentPort}}})},
+                 {"env", environment(spec, context)},
+                 {"resources", *limits},
+                 {"securityContext", container_security()},
+                 {"volumeMounts", std::move(mounts->mounts)},
+                 {"startupProbe", probe(1, wait_seconds)},
+                 {"readinessProbe", probe(5, 3)},
+                 {"terminationMessagePolicy", "FallbackToLogsOnError"}};
+  put_pull_policy(container, pod);
+  if (pod.inject) container["command"] = json::array({kAgentProgram});
+  if (!pod.entrypoint.empty()) {
+    container["args"] = json::array({"--"});
+    for (json& word : words_of(pod.entrypoint)) container["args"].push_back(std::move(word));
+  }
+  json made{{"restartPolicy", "Never"},
+            {"automountServiceAccountToken", !pod.service_account.empty()},
+            {"enableServiceLinks", false},
+            {"terminationGracePeriodSeconds", kGraceSeconds},
+            {"securityContext", std::move(*security)},
+            {"volumes", std::move(mounts->volumes)},
+            {"containers", json::array({std::move(container)})}};
+  if (pod.inject) {
+    json bring{{"name", "skiff"},
+               {"image", pod.agent_image},
+               {"command", {"/skiffd", "install", kAgentFolder}},
+               {"resources", *limits},
+               {"securityContext", container_security()},
+               {"volumeMounts", json::array({json{{"name", "skiff"}, {"mountPath", kAgentFolder}}})},
+               {"terminationMessagePolicy", "FallbackToLogsOnError"}};
+    put_pull_policy(bring, pod);
+    made["initContainers"] = json::array({std::move(bring)});
+  }
+  if (pod.deadline) made["activeDeadlineSeconds"] = std::chrono::ceil<std::chrono::seconds>(*pod.deadline).count();
+  if (!pod.runtime_class.empty()) made["runtimeClassName"] = pod.runtime_class;
+  if (!pod.service_account.empty()) made["serviceAccountName"] = pod.service_account;
+  if (!pod.node_selector.empty()) made["nodeSelector"] = pod.node_selector;
+  for (const std::string& secret : pod.pull_secrets) made["imagePullSecrets"].push_back({{"name", secret}});
+  for (const std::string& text : pod.tolerations) {
+    auto toleration = parse_toleration(text);
+    if (!toleration) return std::unexpected{std::move(toleration.error())};
+    made["tolerations"].push_back(std::move(*toleration));
+  }
+  if (!pod.overrides.empty()) merge_overrides(made, json::parse(pod.overrides));
+  return made;
+}
+
+json port_of(int port, std::string_view protocol) {
+  return {{"port", port}, {"protocol", protocol}};
+}
+
+json peers(const std::vector<std::string>& cidrs) {
+  json list = json::array();
+  for (const std::string& cidr : cidrs) list.push_back({{"ipBlock", {{"cidr", cidr}}}});
+  return list;
+}
+
+}  // namespace
+
+std::string service_name(const ManifestContext& context, std::string_view name) {
+  return context.prefix + std::string{name} + "-svc";
+}
+
+Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context) {
+  auto made = make_spec(spec, context);
+  if (!made) return std::unexpected{std::move(made.error())};
+  Object pod = make_of(kube::kPods, spec, context, context.prefix + spec.name, "sandbox");
+  labels::put_user_labels(pod, spec.labels);
+  if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
+  if (spec.pod.network != "open") {
+    const bool is_own = spec.pod.network.starts_with("cidr=");
+    labels::put(pod, labels::kNetwork, is_own ? std::string_view{"own"} : std::string_view{spec.pod.network});
+  }
+  for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
+  pod.json["spec"] = std::move(*made);
+  return pod;
+}
+
+std::optional<Object> make_service(const SandboxSpec& spec, const ManifestContext& context) {
+  if (spec.pod.service == ServiceKind::none) return std::nullopt;
+  Object service = make_of(kube::kServices, spec, context, service_name(context, spec.name), "sandbox");
+  json& body = service.json["spec"];
+  body["selector"] = {{labels::kSandbox, context.sandbox_id}};
+  body["ports"] = json::array({json{{"name", "agent"}, {"port", kAgentPort}, {"targetPort", "agent"}}});
+  for (const std::string& text : spec.pod.ports) {
+    if (const auto port = parse_port(text)) {
+      body["ports"].push_back({{"name", "port-" + text}, {"port", *port}, {"targetPort", *port}});
+    }
+  }
+  switch (spec.pod.service) {
+    case ServiceKind::headless:
+      body["clusterIP"] = "None";
+      break;
+    case ServiceKind::nodeport:
+      body["type"] = "NodePort";
+      break;
+    case ServiceKind::loadbalancer:
+      body["type"] = "LoadBalancer";
+      break;
+    default:
+      break;
+  }
+  return service;
+}
+
+Result<std::vector<Object>> make_volume_claims(const SandboxSpec& spec, const ManifestContext& context) {
+  std::vector<Object> claims;
+  for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
+    auto volume = parse_volume(spec.pod.volumes[i]);
+    if (!volume) return std::unexpected{std::move(volume.error())};
+    Object claim = make_of(kube::kVolumeClaims, spec, context, claim_name(spec, context, i), "volume");
+    claim.json["spec"] = {{"accessModes", json::array({"ReadWriteOnce"})},
+                          {"resources", {{"requests", {{"storage", volume->size}}}}}};
+    if (!volume->storage_class.empty()) claim.json["spec"]["storageClassName"] = volume->storage_class;
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
+Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
+  if (spec.pod.network == "open") return std::nullopt;
+  auto cidrs = parse_network(spec.pod.network);
+  if (!cidrs) return std::unexpected{std::move(cidrs.error())};
+  const bool is_own = !cidrs->empty();
+  Object policy;
+  json selected;
+  if (is_own) {
+    policy = make_of(kube::kNetworkPolicies, spec, context, context.prefix + spec.name + "-net", "network");
+    selected[labels::kSandbox] = context.sandbox_id;
+  } else {
+    policy =
+        Object::make(kube::kNetworkPolicies, context.namespace_name, context.prefix + "network-" + spec.pod.network);
+    labels::put_common(policy, "network", {}, {});
+    selected[labels::kNetwork] = spec.pod.network;
+  }
+  json egress = json::array();
+  if (is_own) egress.push_back({{"to", peers(*cidrs)}});
+  if (spec.pod.network == "dns") {
+    egress.push_back({{"ports", json::array({port_of(kDnsPort, "UDP"), port_of(kDnsPort, "TCP")})}});
+  }
+  // The agent asks everybody for a token, so it may be reached.
+  policy.json["spec"] = {{"podSelector", {{"matchLabels", std::move(selected)}}},
+                         {"policyTypes", json::array({"Ingress", "Egress"})},
+                         {"ingress", json::array({json{{"ports", json::array({port_of(kAgentPort, "TCP")})}}})},
+                         {"egress", std::move(egress)}};
+  return policy;
+}
+
+Object make_namespace(const SandboxSpec& spec, const ManifestContext& context) {
+  return make_of(kube::kNamespaces, spec, context, context.namespace_name, "namespace");
+}
+
+Result<std::optional<Object>> make_quota(const SandboxSpec& spec, const ManifestContext& context) {
+  if (spec.pod.quota.empty()) return std::nullopt;
+  Object quota = make_of(kube::kResourceQuotas, spec, context, context.prefix + "quota", "quota");
+  for (const std::string& text : spec.pod.quota) {
+    auto parts = parse_quota(text);
+    if (!parts) return std::unexpected{std::move(parts.error())};
+    quota.json["spec"]["hard"][parts->first] = parts->second;
+  }
+  return quota;
+}
+
+void merge_overrides(json& into, const json& overrides) {
+  if (into.is_object() && overrides.is_object()) {
+    for (const auto& [key, value] : overrides.items()) {
+      if (value.is_null()) {
+        into.erase(key);
+      } else {
+        merge_overrides(into[key], value);
+      }
+    }
+    return;
+  }
+  const auto is_named = [](const json& list) {
+    return list.is_array() && std::ranges::all_of(list, [](const json& one) {
+             return one.is_object() && one.contains("name") && one["name"].is_string();
+           });
+  };
+  if (!is_named(into) || !is_named(overrides) || overrides.empty()) {
+    into = overrides;
+    return;
+  }
+  for (const json& one : overrides) {
+    const auto same = std::ranges::find_if(into, [&](const json& other) { return other["name"] == one["name"]; });
+    if (same == into.end()) {
+      into.push_back(one);
+    } else {
+      merge_overrides(*same, one);
+    }
+  }
+}
+
+}  // namespace skiff::container

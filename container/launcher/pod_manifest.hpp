@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "container/kube/object.hpp"
+#include "container/launcher/pod_options.hpp"
+#include "container/launcher/sandbox.hpp"
+
+/// The objects that a sandbox is made of, as they go to the API server. Nothing here talks to one.
+namespace skiff::container {
+
+inline constexpr std::uint16_t kAgentPort = 7070;
+
+/// What the objects must say beside the spec.
+struct ManifestContext {
+  std::string namespace_name;
+  std::string prefix = "skiff-";
+  std::string sandbox_id;
+  std::string public_key;    ///< PEM; agents accept tokens that its other half signed
+  bool assigns_ids = false;  ///< the namespace chooses uid and gid (OpenShift): leave them out
+};
+
+/// "skiff-NAME" and "skiff-NAME-svc".
+[[nodiscard]] std::string service_name(const ManifestContext& context, std::string_view name);
+
+/// The Pod. `spec` was checked.
+[[nodiscard]] Result<kube::Object> make_pod(const SandboxSpec& spec, const ManifestContext& context);
+/// Nothing for ServiceKind::none.
+[[nodiscard]] std::optional<kube::Object> make_service(const SandboxSpec& spec, const ManifestContext& context);
+[[nodiscard]] Result<std::vector<kube::Object>> make_volume_claims(const SandboxSpec& spec,
+                                                                   const ManifestContext& context);
+/// The policy that `spec.pod.network` needs: one a namespace and kind, or one of its own for CIDRs. Nothing for open.
+[[nodiscard]] Result<std::optional<kube::Object>> make_network_policy(const SandboxSpec& spec,
+                                                                      const ManifestContext& context);
+/// With `namespace_per_sandbox`.
+[[nodiscard]] kube::Object make_namespace(const SandboxSpec& spec, const ManifestContext& context);
+[[nodiscard]] Result<std::optional<kube::Object>> make_quota(const SandboxSpec& spec, const ManifestContext& context);
+
+/// Objects are merged, lists of things with a `name` by name, everything else is replaced; null removes.
+void merge_overrides(nlohmann::json& into, const nlohmann::json& overrides);
+
+}  // namespace skiff::container

@@ -1,0 +1,178 @@
+#include "container/launcher/pod_options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+#include <nlohmann/json.hpp>
+
+#include "protocol/address.hpp"
+
+namespace skiff::container {
+namespace {
+
+using nlohmann::json;
+
+std::unexpected<Error> refuse(std::string_view flag, std::string_view value, std::string_view expected) {
+  std::string message{flag};
+  message.append(" \"").append(value).append("\": expected ").append(expected);
+  return fail(Errc::invalid_field, std::move(message), std::string{flag});
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+template <class Number>
+bool read_number(std::string_view text, Number& into) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+/// A quantity as Kubernetes writes it: 250m, 1.5, 64Mi. Its exact grammar is the API server's to know.
+bool looks_like_quantity(std::string_view text) {
+  return !text.empty() && text.front() >= '0' && text.front() <= '9' && text.size() <= 32 &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '.'; });
+}
+
+bool is_cidr(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  unsigned bits = 0;
+  if (slash == std::string_view::npos || !read_number(text.substr(slash + 1), bits)) return false;
+  const std::string address{text.substr(0, slash)};
+  return protocol::Address::ip(address, 0).has_value() && bits <= (address.contains(':') ? 128U : 32U);
+}
+
+/// Parses each of them, for its error.
+template <class Parse>
+Result<> check_each(std::span<const std::string> texts, Parse parse) {
+  for (const std::string& text : texts) {
+    if (auto parsed = parse(text); !parsed) return std::unexpected{std::move(parsed.error())};
+  }
+  return {};
+}
+
+Result<> check_overrides(const std::string& text) {
+  if (text.empty()) return {};
+  const json parsed = json::parse(text, nullptr, false);
+  if (parsed.is_object()) return {};
+  return fail(Errc::invalid_field, "--pod-overrides: expected the fields of a Pod's spec, as `tolerations: [...]`",
+              "--pod-overrides");
+}
+
+}  // namespace
+
+Result<Amounts> parse_amounts(std::string_view text, std::string_view flag) {
+  if (text.empty()) return Amounts{};
+  const auto parts = split(text, ':');
+  if (parts.size() > 2 || !std::ranges::all_of(parts, looks_like_quantity)) {
+    return refuse(flag, text, "REQUEST or REQUEST:LIMIT, each as 250m, 2, 512Mi, 1Gi");
+  }
+  return Amounts{.request = std::string{parts.front()}, .limit = std::string{parts.back()}};
+}
+
+Result<Volume> parse_volume(std::string_view text) {
+  const auto parts = split(text, ':');
+  if (parts.size() < 2 || parts.size() > 3 || !looks_like_quantity(parts[0]) || !parts[1].starts_with('/')) {
+    return refuse("--volume", text, "SIZE:PATH or SIZE:PATH:CLASS, as 10Gi:/data");
+  }
+  return Volume{.size = std::string{parts[0]},
+                .path = std::string{parts[1]},
+                .storage_class = parts.size() > 2 ? std::string{parts[2]} : std::string{}};
+}
+
+Result<std::optional<UserIds>> parse_run_as(std::string_view text) {
+  if (text == "image") return std::nullopt;
+  const auto parts = split(text, ':');
+  UserIds ids;
+  if (parts.size() > 2 || !read_number(parts.front(), ids.user) || !read_number(parts.back(), ids.group)) {
+    return refuse("--run-as", text, "image, UID or UID:GID, as 1000:1000");
+  }
+  return ids;
+}
+
+Result<json> parse_toleration(std::string_view text) {
+  if (text == "*") return json{{"operator", "Exists"}};
+  const std::size_t colon = text.rfind(':');
+  const std::string_view effect = colon == std::string_view::npos ? std::string_view{} : text.substr(colon + 1);
+  const std::string_view what = text.substr(0, colon);
+  const std::size_t equals = what.find('=');
+  const bool known = effect.empty() || effect == "NoSchedule" || effect == "PreferNoSchedule" || effect == "NoExecute";
+  if (what.substr(0, equals).empty() || !known || (colon != std::string_view::npos && effect.empty())) {
+    return refuse("--toleration", text, "KEY[=VALUE][:NoSchedule|PreferNoSchedule|NoExecute], or * for all");
+  }
+  json toleration{{"key", what.substr(0, equals)}, {"operator", equals == std::string_view::npos ? "Exists" : "Equal"}};
+  if (equals != std::string_view::npos) toleration["value"] = what.substr(equals + 1);
+  if (!effect.empty()) toleration["effect"] = effect;
+  return toleration;
+}
+
+Result<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  if (!read_number(text, port) || port == 0) return refuse("--port", text, "a port from 1 to 65535");
+  return port;
+}
+
+Result<std::vector<std::string>> parse_network(std::string_view text) {
+  constexpr std::string_view kCidrs = "cidr=";
+  if (text == "open" || text == "deny" || text == "dns") return std::vector<std::string>{};
+  std::vector<std::string> cidrs;
+  if (text.starts_with(kCidrs)) {
+    for (const std::string_view cidr : split(text.substr(kCidrs.size()), ',')) {
+      if (!is_cidr(cidr)) return refuse("--network", cidr, "a CIDR, as 10.0.0.0/8");
+      cidrs.emplace_back(cidr);
+    }
+    return cidrs;
+  }
+  return refuse("--network", text, "open, deny, dns or cidr=CIDR[,CIDR...]");
+}
+
+Result<std::pair<std::string, std::string>> parse_quota(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string_view::npos || !looks_like_quantity(text.substr(equals + 1))) {
+    return refuse("--quota", text, "RESOURCE=QUANTITY, as limits.cpu=4 or pods=10");
+  }
+  return std::pair{std::string{text.substr(0, equals)}, std::string{text.substr(equals + 1)}};
+}
+
+Result<> check_pod_options(const PodOptions& options) {
+  for (const auto& [flag, text] : {std::pair<std::string_view, const std::string&>{"--cpu", options.cpu},
+                                   {"--memory", options.memory},
+                                   {"--disk", options.disk}}) {
+    if (auto amounts = parse_amounts(text, flag); !amounts) return std::unexpected{std::move(amounts.error())};
+  }
+  if (auto ids = parse_run_as(options.run_as); !ids) return std::unexpected{std::move(ids.error())};
+  if (auto network = parse_network(options.network); !network) return std::unexpected{std::move(network.error())};
+  if (auto valid = check_each(options.volumes, parse_volume); !valid) return valid;
+  if (auto valid = check_each(options.tolerations, parse_toleration); !valid) return valid;
+  if (auto valid = check_each(options.ports, parse_port); !valid) return valid;
+  if (auto valid = check_each(options.quota, parse_quota); !valid) return valid;
+  if (!options.quota.empty() && !options.namespace_per_sandbox) {
+    return fail(Errc::invalid_field, "--quota limits a namespace of its own: say --namespace-per-sandbox too",
+                "--quota");
+  }
+  if (!options.workdir.starts_with('/')) return refuse("--workdir", options.workdir, "an absolute path");
+  return check_overrides(options.overrides);
+}
+
+Result<> refuse_pod_options(const PodOptions& options, std::string_view driver) {
+  const json given = json::parse(protocol::to_json(options));
+  const json usual = json::parse(protocol::to_json(PodOptions{}));
+  for (const auto& [key, value] : given.items()) {
+    if (usual.contains(key) && usual[key] == value) continue;
+    std::string flag = "--" + key;
+    std::ranges::replace(flag, '_', '-');
+    return fail(Errc::invalid_field,
+                flag + " is for sandboxes in a cluster: the " + std::string{driver} + " driver has nothing like it",
+                flag);
+  }
+  return {};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "container/kube/object.hpp"
+#include "container/launcher/sandbox.hpp"
+
+namespace skiff::container {
+
+/// What is known of a sandbox for as long as it exists, also while it is stopped: a ConfigMap, which owns all the rest.
+struct PodRecord {
+  SandboxSpec spec;
+  std::string id = {};
+  std::string namespace_name = {};  ///< of its objects: another one than the record's with --namespace-per-sandbox
+  std::string pod = {};             ///< the Pod's name: one from a pool has another than the record
+  bool stopped = false;
+  std::optional<std::string> expires_at = {};  ///< RFC 3339
+};
+
+/// Its ConfigMap. `name` is the ConfigMap's.
+[[nodiscard]] kube::Object make_record(const PodRecord& record, const std::string& namespace_name,
+                                       const std::string& name);
+/// `invalid_field` when somebody else wrote into it.
+[[nodiscard]] Result<PodRecord> read_record(const kube::Object& config_map);
+
+/// The sandbox that a record and its Pod (if there is one), or a Pod without a record, are.
+[[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const kube::Object* pod);
+[[nodiscard]] Sandbox describe_pod(const kube::Object& pod);
+
+}  // namespace skiff::container
