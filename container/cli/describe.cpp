@@ -30,7 +30,7 @@ class Describe final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& name = arguments.words.at(0);
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     auto sandbox = co_await (*driver)->get(name);
     if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};

@@ -41,7 +41,7 @@ class Ps final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     SandboxFilter filter;
     if (!everyone_) filter.owner = context.options().owner;

@@ -43,8 +43,9 @@ class Run final : public Invocation {
     auto spec = spec_.spec(name, context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (!arguments.words.empty()) spec->image = arguments.words.front();
+    spec->is_one_shot = keep_.empty();
     if (keep_.empty() && !spec->lease.idle_ttl) spec->lease.idle_ttl = kOrphanTime;
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     context.tell_notice(**driver);
     BringUp wanted{.spec = std::move(*spec)};

@@ -32,7 +32,7 @@ class Up final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     auto spec = spec_.spec(arguments.words.at(0), context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
