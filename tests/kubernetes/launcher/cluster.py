@@ -94,9 +94,10 @@ class Cluster:
         return done.stdout
 
     def kinds(self):
-        """All kinds of objects that live in namespaces, but for the record of what happened to them."""
+        """All kinds of objects that live in namespaces, but for what Kubernetes derives from others with their labels, and
+        removes in its own time."""
         listed = self.kubectl("api-resources", "--namespaced", "--verbs=list", "-o", "name").split()
-        return ",".join(kind for kind in listed if not kind.startswith("events"))
+        return ",".join(kind for kind in listed if kind.partition(".")[0] not in ("events", "endpoints", "endpointslices"))
 
     def of_skiff(self, *scope):
         """Everything that skiff has made, as KIND/NAME in NAMESPACE, but for what it keeps in a namespace on purpose: the

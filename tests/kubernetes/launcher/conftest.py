@@ -1,5 +1,6 @@
 """Fixtures of the launcher's tests on a real cluster. SKIFF and SKIFFD are the binaries, TESTCMD a static program."""
 
+import contextlib
 import itertools
 import os
 import pathlib
@@ -11,7 +12,8 @@ import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "integration"))
 
-from cluster import CannotRun, Cluster, Namespace  # noqa: E402  which looks into that folder too
+from cluster import CannotRun, Cluster, Namespace  # noqa: E402  which need the folder above
+from skiff import Skiff  # noqa: E402
 
 TEST_SECONDS = 240
 numbers = itertools.count(1)
@@ -59,20 +61,28 @@ def cluster():
         running.stop()
 
 
-@pytest.fixture
-def make_namespace(cluster):
-    """`make_namespace(**labels)`: a fresh one. At the end nothing of skiff's is left in any of them."""
+@contextlib.contextmanager
+def namespaces(cluster):
+    """A function that makes fresh ones. At the end nothing of skiff's is left in any of them."""
     made = []
 
     def make(**labels):
         made.append(Namespace(cluster, f"test-{next(numbers)}", labels))
         return made[-1]
 
-    yield make
-    left = [found for namespace in made for found in namespace.of_skiff()]
-    for namespace in made:
-        namespace.remove()
-    assert not left, left
+    try:
+        yield make
+        left = [found for namespace in made for found in namespace.of_skiff()]
+        assert not left, left
+    finally:
+        for namespace in made:
+            namespace.remove()
+
+
+@pytest.fixture
+def make_namespace(cluster):
+    with namespaces(cluster) as make:
+        yield make
 
 
 @pytest.fixture
@@ -84,3 +94,21 @@ def namespace(make_namespace):
 def restricted(make_namespace):
     """A namespace that takes only pods of the strictest Pod Security Standard."""
     return make_namespace(**{"pod-security.kubernetes.io/enforce": "restricted"})
+
+
+@pytest.fixture
+def skiff(namespace, tmp_path):
+    """It removes what the test has left running; what then is left fails the test."""
+    client = Skiff(tmp_path, namespace)
+    yield client
+    client.finish()
+
+
+@pytest.fixture(scope="module")
+def shared(cluster):
+    """A skiff with one sandbox, `box`, for all tests of a file that only use it."""
+    with namespaces(cluster) as make, tempfile.TemporaryDirectory(prefix="skiff-") as folder:
+        client = Skiff(pathlib.Path(folder), make())
+        client.up()
+        yield client
+        client.finish()
