@@ -115,6 +115,9 @@ Task<Result<Driver*>> Context::driver() {
 
 Task<> Context::close() {
   if (driver_) co_await driver_->close();
+  // Kept connections have time limits, which would keep the reactor waiting.
+  driver_.reset();
+  cluster_.reset();
 }
 
 Task<Result<int>> run_to_end(Context* context, Invocation* invocation, SettingsTable::Arguments arguments) {

@@ -173,7 +173,7 @@ Task<Result<KnownPod>> PodDriver::bring_up(PodRecord record, std::optional<Objec
                .uid = made->uid(),
                .resource_version = made->resource_version(),
                .deadline = deadline};
-  if (record.spec.pod.inject) wait.hint = "skiffd comes from " + record.spec.pod.agent_image + " (--agent-image)";
+  if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
   auto ready = co_await wait_until_ready(&cluster_->client(), std::move(wait), progress);
   if (!ready) co_return std::unexpected{std::move(ready.error())};
   KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(*ready)};

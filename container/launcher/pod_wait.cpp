@@ -124,8 +124,11 @@ Task<bool> is_room_being_made(kube::Client* client, kube::Object pod) {
 Task<Error> explain(kube::Client* client, const PodWait* wait, kube::Object pod, PodVerdict verdict) {
   std::string message = "sandbox pod " + wait->namespace_name + "/" + wait->name + ": " + verdict.detail;
   const FailureReason reason = verdict.failure.value_or(FailureReason::not_ready);
-  message += co_await last_words(client, std::move(pod));
-  if (reason == FailureReason::image_pull && !wait->hint.empty()) message += "; " + wait->hint;
+  // Of an image the kubelet says all there is.
+  if (reason != FailureReason::image_pull) message += co_await last_words(client, std::move(pod));
+  if (!wait->agent_image.empty() && reason == FailureReason::image_pull && message.contains(wait->agent_image)) {
+    message += "; --agent-image names the image that skiffd comes from: push it where the cluster can pull it";
+  }
   co_return bring_up_failure(reason, std::move(message));
 }
 
@@ -170,7 +173,7 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, PodWait wait, 
                      .field_selector = "metadata.name=" + wait.name,
                      .resource_version = wait.resource_version}};
   std::optional<kube::Object> pod;
-  PodVerdict verdict;
+  PodVerdict verdict;  // of a Pod that was just made: scheduling, and nothing more to say
   SteadyTime failing_since = SteadyTime::max();
   for (;;) {
     const bool is_passing = verdict.failure.has_value();
@@ -197,9 +200,9 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, PodWait wait, 
           FailureReason::exited, "sandbox pod " + wait.namespace_name + "/" + wait.name + " was deleted meanwhile")};
     }
     const bool was_passing = is_passing;
-    verdict = judge_pod(*pod);
-    progress(verdict.phase, verdict.detail);
+    const PodVerdict before = std::exchange(verdict, judge_pod(*pod));
     if (verdict.phase == Phase::ready) co_return std::move(*pod);
+    if (verdict.phase != before.phase || verdict.detail != before.detail) progress(verdict.phase, verdict.detail);
     if (!verdict.failure) {
       failing_since = SteadyTime::max();
     } else if (verdict.is_final) {
