@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "container/launcher/tracing.hpp"
 #include "protocol/http_client.hpp"
 #include "protocol/http_message.hpp"
 
@@ -18,6 +19,7 @@ struct Endpoint {
   protocol::Headers headers = {};  ///< with every request, for a gateway
   protocol::Dialer connect = {};   ///< a new connection at each call; `sandbox_not_running` when it is of no use
   std::function<Result<std::string>()> token = {};  ///< one that is valid now
+  TraceParent trace = {};                           ///< what requests are part of
 };
 
 }  // namespace skiff::container
