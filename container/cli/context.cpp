@@ -9,6 +9,7 @@
 #include "container/cli/output.hpp"
 #include "container/cli/terminal.hpp"
 #include "container/launcher/local_driver.hpp"
+#include "container/launcher/traced_driver.hpp"
 
 namespace skiff::container {
 namespace {
@@ -40,14 +41,15 @@ class ProgressLine {
 
 }  // namespace
 
-Context::Context(Executor executor, Options options, Signals& signals)
-    : executor_{executor}, options_{std::move(options)}, signals_{signals} {}
+Context::Context(Executor executor, Options options, Signals& signals, TraceParent trace)
+    : executor_{executor}, options_{std::move(options)}, signals_{signals}, trace_{std::move(trace)} {}
 
 Result<Driver*> Context::driver() {
   if (!driver_) {
     auto state = StateFolder::open({});
     if (!state) return std::unexpected{std::move(state.error())};
     driver_ = std::make_unique<LocalDriver>(std::move(*state));
+    if (trace_) driver_ = trace_driver(std::move(driver_), trace_);
   }
   return driver_.get();
 }
