@@ -43,6 +43,7 @@ TESTED_ELSEWHERE = {
     "container/cli/version.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/agent_client.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/bring_up.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/launcher/cluster_checks.cpp": "tests/kubernetes/cluster_checks_test.cpp asks a real API server",
     "container/launcher/collect.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/command_stream.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/copy.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
