@@ -1,11 +1,17 @@
 """`skiff rbac` and what doctor asks of agents: the real skiff, no cluster."""
 
 import json
+import pathlib
+import shutil
+import subprocess
 
 import pytest
 import yaml
 
 from launcher import Skiff
+
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 
 
 @pytest.fixture
@@ -57,3 +63,10 @@ def test_doctor_asks_the_agents_that_run(skiff):
     assert agents()[0]["detail"].startswith("0 asked")
     skiff.up()
     assert agents()[0]["detail"].startswith("1 asked") and agents()[0]["passed"]
+
+
+def test_the_roles_of_the_deployment_are_those_of_the_table(skiff, tmp_path):
+    copy = shutil.copytree(DEPLOY, tmp_path / "deploy")
+    subprocess.run([copy / "generate", skiff.program], env=skiff.environment(), check=True, timeout=60)
+    for name in ("user-role.yaml", "gc-rbac.yaml"):
+        assert (DEPLOY / "base" / name).read_text() == (copy / "base" / name).read_text(), "run deploy/generate"
