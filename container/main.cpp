@@ -64,8 +64,7 @@ int run(Parsed parsed, TraceRun& trace) {
   if (result && *result) return **result;
   if (!result) result = fail(Errc::internal, "the work ended without a result");
   trace.fail(result->error());
-  const std::string hint = missing_right_hint(result->error(), command);
-  say(result->error().message + (hint.empty() ? "" : "; " + hint));
+  say(with_right_hint(result->error(), command));
   return kFailed;
 }
 

@@ -151,11 +151,11 @@ class Examination {
       for (const auto& [resource, hard] : quota.texts({"status", "hard"})) {
         const auto at = used.find(resource);
         const std::string now = at == used.end() ? "0" : at->second;
-        std::string line = quota.name() + ": " + now + " of " + hard + " " + resource;
         const auto most = kube::parse_quantity(hard);
         const auto count = kube::parse_quantity(now);
         auto& list = most && count && *count >= *most && is_needed(resource) ? used_up : lines;
-        list += (list.empty() ? "" : ", ") + std::move(line);
+        if (!list.empty()) list += ", ";
+        list.append(quota.name()).append(": ").append(now).append(" of ").append(hard).append(" ").append(resource);
       }
     }
     if (used_up.empty()) {
@@ -198,7 +198,7 @@ class Examination {
           "another namespace";
     } else if (message.contains("quota")) {
       remedy = "lower --cpu, --memory and --disk, remove sandboxes (`skiff gc`), or have the ResourceQuota raised";
-    } else if (!missing_right_hint(made.error().error, "up").empty()) {
+    } else if (with_right_hint(made.error().error, "up") != message) {
       remedy = role_remedy();
     }
     checks_.push_back(failed("admission", message, std::move(remedy)));

@@ -65,10 +65,11 @@ std::string refused_spans(const std::string& body) {
   const json& part = (*answer)["partialSuccess"];
   if (!part.is_object()) return {};
   const json count = part.value("rejectedSpans", json{});
-  const json why = part.value("errorMessage", json{});
+  const json message = part.value("errorMessage", json{});
+  const std::string why = message.is_string() ? message.get<std::string>() : "";
   const bool none = count.is_null() || count == 0 || count == "0";
-  if (none && (!why.is_string() || why == "")) return {};
-  return (none ? "a warning" : count.dump() + " spans were refused") + (why.is_string() ? ": " + std::string{why} : "");
+  if (none && why.empty()) return {};
+  return (none ? "a warning" : count.dump() + " spans were refused") + (why.empty() ? "" : ": " + why);
 }
 
 }  // namespace

@@ -27,10 +27,14 @@ constexpr std::string_view kNetworking = kube::kNetworkPolicies.group;
 constexpr std::string_view kAgents = kube::kSandboxes.group;
 constexpr std::string_view kExtensions = kube::kSandboxClaims.group;
 
+/// Of the Secret, behind the prefix of all names.
+constexpr std::string_view kKeyName = "signing-key";
+
 // --- what commands have in common ---
 
-/// Signing a token. Whoever comes first makes the key.
-const Rights kKey{{kCore, "secrets", "get", "skiff-signing-key"}, {kCore, "secrets", "create"}};
+/// Signing a token for a sandbox that is there, and for a new one: whoever comes first makes the key.
+const Rights kKey{{kCore, "secrets", "get", kKeyName}};
+const Rights kNewKey{{kCore, "secrets", "get", kKeyName}, {kCore, "secrets", "create"}};
 /// A way to the agent. A port-forward over WebSocket is a `get` for API servers up to 1.34 and a `create` for later
 /// ones; the proxy takes the verb from the method, so a POST is a `create`.
 const Rights kReach{
@@ -39,28 +43,32 @@ const Rights kProxyPut{{kCore, "pods/proxy", "update"}};
 const Rights kProxyDelete{{kCore, "pods/proxy", "delete"}};
 /// Why a pod does not start.
 const Rights kExplain{{kCore, "pods/log", "get"}, {kCore, "events", "list"}};
+/// Whether the namespace assigns user ids.
+const Rights kHome{{kCore, "namespaces", "get"}};
 const Rights kNone;
 
-// --- driver `pod` ---
+// --- driver `pod`: what is deleted is watched until it is gone, and a watch may have to begin with a list ---
 
-const Rights kPodMake{{kCore, "pods", "create get list watch delete"}};
-const Rights kPodRecord{{kCore, "configmaps", "create get list patch delete"},
-                        {kCore, "services", "create get delete"},
-                        {kCore, "persistentvolumeclaims", "create get delete"},
-                        {kNetworking, "networkpolicies", "create get patch"}};
-const Rights kPodFind{{kCore, "configmaps", "get"}, {kCore, "pods", "get list"}};
+const Rights kPodFind{{kCore, "configmaps", "get"}, {kCore, "pods", "get"}};
 const Rights kPodList{{kCore, "configmaps", "list"}, {kCore, "pods", "list"}};
-const Rights kPodStop{
-    {kCore, "configmaps", "get patch"}, {kCore, "pods", "get list watch delete"}, {kCore, "services", "get delete"}};
-const Rights kPodStart{{kCore, "configmaps", "get patch"}, {kCore, "services", "create get"}};
-const Rights kPodExtend{{kCore, "configmaps", "get patch"}, {kCore, "pods", "get list patch"}};
-const Rights kPodRemove{{kCore, "configmaps", "get list delete"},
+const Rights kPodMake{{kCore, "pods", "create get list watch delete"}};
+const Rights kPodRecord{{kCore, "configmaps", "create get list watch patch delete"}};
+const Rights kPodAround{{kCore, "services", "create get list watch delete"},
+                        {kCore, "persistentvolumeclaims", "create get list watch"},
+                        {kNetworking, "networkpolicies", "create get list watch patch"}};
+const Rights kPodStop{{kCore, "configmaps", "get patch"},
+                      {kCore, "pods", "get list watch delete"},
+                      {kCore, "services", "get list watch delete"}};
+const Rights kPodExtend{{kCore, "configmaps", "patch"}, {kCore, "pods", "patch"}};
+const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
                         {kCore, "pods", "get list watch delete"},
-                        {kCore, "services", "get list"},
-                        {kCore, "persistentvolumeclaims", "get list"}};
+                        {kCore, "services", "get list watch"},
+                        {kCore, "persistentvolumeclaims", "get list watch"},
+                        {kNetworking, "networkpolicies", "get list watch"}};
 /// A pod of a pool is taken by a patch.
 const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
-                      {kCore, "configmaps", "create get list patch delete"}};
+                      {kCore, "configmaps", "create get list watch patch delete"},
+                      {kNetworking, "networkpolicies", "create get"}};
 
 // --- driver `claim` ---
 
@@ -68,9 +76,9 @@ const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch de
                         {kExtensions, "sandboxtemplates", "get"},
                         {kExtensions, "sandboxwarmpools", "get list"},
                         {kAgents, "sandboxes", "create get list watch delete"},
+                        {kNetworking, "networkpolicies", "create"},
                         {kCore, "pods", "get list watch"}};
-const Rights kClaimFind{
-    {kExtensions, "sandboxclaims", "get"}, {kAgents, "sandboxes", "get"}, {kCore, "pods", "get list"}};
+const Rights kClaimFind{{kExtensions, "sandboxclaims", "get"}, {kAgents, "sandboxes", "get"}, {kCore, "pods", "get"}};
 const Rights kClaimList{
     {kExtensions, "sandboxclaims", "list"}, {kAgents, "sandboxes", "list"}, {kCore, "pods", "list"}};
 const Rights kClaimChange{{kExtensions, "sandboxclaims", "get patch"},
@@ -79,14 +87,18 @@ const Rights kClaimChange{{kExtensions, "sandboxclaims", "get patch"},
 const Rights kClaimRemove{{kExtensions, "sandboxclaims", "get list watch delete"},
                           {kAgents, "sandboxes", "get list watch delete"},
                           {kCore, "pods", "get list watch"}};
-const Rights kClaimPool{{kExtensions, "sandboxtemplates", "create get list patch delete"},
+const Rights kClaimPool{{kExtensions, "sandboxtemplates", "create get list watch patch delete"},
                         {kExtensions, "sandboxwarmpools", "create get list watch patch delete"},
+                        {kExtensions, "sandboxclaims", "list"},
                         {kAgents, "sandboxes", "list"}};
 
 // --- doctor, and namespaces of sandboxes ---
 
 const Rights kExamine{{kCore, "namespaces", "get"}, {kCore, "resourcequotas", "list"}};
-const Rights kNamespaces{{kCore, "namespaces", "create get delete"}, {kCore, "resourcequotas", "create"}};
+/// Whether a pod would be taken.
+const Rights kTrial{{kCore, "pods", "create"}};
+const Rights kNamespaces{{kCore, "namespaces", "create get list watch delete"},
+                         {kCore, "resourcequotas", "create get"}};
 
 struct Row {
   std::string_view command;
@@ -102,20 +114,21 @@ std::vector<Row> make_table() {
     some.insert(some.end(), more);
     return some;
   };
+  const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kExplain, &kNewKey, &kReach};
+  const std::vector<const Rights*> claim_run{&kClaimMake, &kExplain, &kNewKey, &kReach};
   return {
-      {"run", {&kPodMake, &kExplain, &kKey, &kReach}, {&kClaimMake, &kExplain, &kKey, &kReach}, true},
-      {"up",
-       {&kPodMake, &kPodRecord, &kPodPool, &kExplain, &kKey, &kReach},
-       {&kClaimMake, &kExplain, &kKey, &kReach},
-       true},
+      {"run", pod_run, claim_run, true},
+      {"up", with(pod_run, {&kPodRecord, &kPodAround, &kPodPool}), with(claim_run, {&kClaimChange}), true},
       {"ps", {&kPodList}, {&kClaimList}},
       {"describe", pod_use, claim_use},
       {"stop", {&kPodStop}, {&kClaimChange}},
-      {"start", {&kPodStart, &kPodMake, &kExplain, &kKey, &kReach}, {&kClaimChange, &kExplain, &kKey, &kReach}},
-      {"extend", {&kPodExtend, &kKey, &kReach}, {&kClaimChange, &kKey, &kReach}},
+      {"start",
+       {&kPodStop, &kPodMake, &kPodAround, &kExplain, &kNewKey, &kReach},
+       {&kClaimChange, &kExplain, &kKey, &kReach}},
+      {"extend", with(pod_use, {&kPodExtend}), with(claim_use, {&kClaimChange})},
       {"rm", {&kPodRemove}, {&kClaimRemove}, true},
       {"gc", {&kPodRemove, &kKey, &kReach}, {&kClaimRemove, &kKey, &kReach}, true},
-      {"pool", {&kPodPool, &kExplain, &kKey}, {&kClaimPool}},
+      {"pool", {&kPodPool, &kHome, &kExplain, &kNewKey}, {&kClaimPool, &kExplain, &kNewKey}},
       {"exec", pod_use, claim_use},
       {"shell", pod_use, claim_use},
       {"attach", pod_use, claim_use},
@@ -125,11 +138,11 @@ std::vector<Row> make_table() {
       {"cp", with(pod_use, {&kProxyPut}), with(claim_use, {&kProxyPut})},
       {"files", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},
-      {"token", {&kPodFind, &kKey}, {&kClaimFind, &kKey}},
+      {"token", pod_use, claim_use},
+      {"manifest", {&kHome, &kTrial, &kNewKey}, {&kHome, &kNewKey}},
       {"doctor", with(pod_use, {&kPodList, &kExamine}), with(claim_use, {&kClaimList, &kExamine})},
-      {"manifest", {&kNone}, {&kNone}},
       {"rbac", {&kNone}, {&kNone}},
-      {"version", {&kNone}, {&kNone}},
+      {"version", pod_use, claim_use},
       {"completion", {&kNone}, {&kNone}},
   };
 }
@@ -142,9 +155,10 @@ const std::vector<Row>& table() {
 /// Verbs by object.
 using Merged = std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>>;
 
-void add(Merged& merged, std::span<const Right> rights) {
+void add(Merged& merged, std::span<const Right> rights, const std::string& prefix) {
   for (const Right& right : rights) {
-    auto& verbs = merged[{std::string{right.group}, std::string{right.resource}, std::string{right.name}}];
+    const std::string name = right.name.empty() ? "" : prefix + std::string{right.name};
+    auto& verbs = merged[{std::string{right.group}, std::string{right.resource}, name}];
     std::string_view rest = right.verbs;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find(' '), rest.size());
@@ -178,8 +192,9 @@ Result<std::vector<ApiRule>> rules_of(const RightsOf& wanted) {
   }
   for (const Row& row : table()) {
     if (!wanted.commands.empty() && std::ranges::count(wanted.commands, row.command) == 0) continue;
-    for (const Rights* rights : wanted.driver == ClusterDriver::pod ? row.pod : row.claim) add(merged, *rights);
-    if (wanted.namespace_per_sandbox && row.makes_namespaces) add(merged, kNamespaces);
+    for (const Rights* rights : wanted.driver == ClusterDriver::pod ? row.pod : row.claim)
+      add(merged, *rights, wanted.name_prefix);
+    if (wanted.namespace_per_sandbox && row.makes_namespaces) add(merged, kNamespaces, {});
   }
   std::vector<ApiRule> rules;
   for (auto& [object, verbs] : merged) {
@@ -216,13 +231,13 @@ std::vector<json> role_objects(const std::vector<ApiRule>& rules, const RoleOpti
   return {std::move(account), std::move(role), std::move(binding)};
 }
 
-std::string missing_right_hint(const Error& error, std::string_view command) {
-  // What the authorizer writes, and no admission check or quota: `User "a" cannot list resource "pods" in ...`.
-  const bool is_missing = error.code == Errc::permission_denied &&
-                          error.message.find("\" cannot ") != std::string::npos &&
-                          error.message.find(" resource \"") != std::string::npos;
-  if (!is_missing) return {};
-  return "`skiff rbac " + std::string{command.substr(0, command.find(' '))} + "` prints the Role that allows it";
+std::string with_right_hint(const Error& error, std::string_view command) {
+  // What the authorizer writes, and no admission check or quota: `User "a" cannot list resource "pods" in ...`. It may
+  // have become a part of another message, so the code says nothing.
+  const std::size_t at = error.message.find("\" cannot ");
+  if (at == std::string::npos || error.message.find(" resource \"", at) == std::string::npos) return error.message;
+  return error.message + "; `skiff rbac " + std::string{command.substr(0, command.find(' '))} +
+         "` prints the Role that allows it";
 }
 
 }  // namespace skiff::container

@@ -32,6 +32,7 @@ struct RightsOf {
   std::vector<std::string> commands = {};  ///< first words of command lines: `run`, `files`; empty: all
   ClusterDriver driver = ClusterDriver::pod;
   bool namespace_per_sandbox = false;
+  std::string name_prefix = "skiff-";  ///< of objects that are known by name
 };
 
 /// The first words of all commands, in the order of the help.
@@ -51,8 +52,8 @@ struct RoleOptions {
 };
 [[nodiscard]] std::vector<nlohmann::json> role_objects(const std::vector<ApiRule>& rules, const RoleOptions& options);
 
-/// What to do about an error by which the API server says that somebody has no right to something; empty for all other
-/// errors. `command` is the skiff command that met it.
-[[nodiscard]] std::string missing_right_hint(const Error& error, std::string_view command);
+/// The error's message, and what to do about it when it is the API server that says that somebody has no right to
+/// something. `command` is the skiff command that met it.
+[[nodiscard]] std::string with_right_hint(const Error& error, std::string_view command);
 
 }  // namespace skiff::container

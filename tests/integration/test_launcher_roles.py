@@ -49,12 +49,12 @@ def test_what_spans_namespaces_is_a_cluster_role(skiff):
     [role] = yaml.safe_load_all(skiff("rbac", "gc", "-A")[0])
     assert role["kind"] == "ClusterRole" and "namespace" not in role["metadata"]
     [role] = yaml.safe_load_all(skiff("rbac", "up", "--namespace-per-sandbox")[0])
-    assert role["kind"] == "ClusterRole" and rules([role])[("", "namespaces")] == {"create", "delete", "get"}
+    assert role["kind"] == "ClusterRole" and rules([role])[("", "namespaces")] == {"create", "delete", "get", "list", "watch"}
 
 
 def test_a_word_that_is_no_command_is_told_and_commands_are_completed(skiff):
     assert 'no command "walk"' in skiff("rbac", "walk", status=125)[1]
-    assert "nothing of a cluster" in skiff("rbac", "version", status=125)[1]
+    assert "nothing of a cluster" in skiff("rbac", "completion", status=125)[1]
     assert skiff("__complete", "--", "rbac", "ps", "ex")[0].split() == ["extend", "exec"]
 
 

@@ -57,13 +57,18 @@ TEST(Rbac, GivesTheKeyAndNoOtherSecret) {
   }
 }
 
+TEST(Rbac, KnowsTheKeyByThePrefixOfNames) {
+  const auto rules = rules_of({.commands = {"exec"}, .name_prefix = "mine-"}).value();
+  EXPECT_EQ(std::ranges::count(rules, "mine-signing-key", &ApiRule::name), 1);
+}
+
 TEST(Rbac, LetsWhoOnlyLooksChangeNothing) {
   EXPECT_TRUE(allows(rules({"ps"}), "pods", "list"));
   for (const ApiRule& rule : rules({"ps"})) EXPECT_EQ(rule.verbs, std::set<std::string>{"list"});
   EXPECT_FALSE(allows(rules({"exec"}), "pods", "delete"));
   EXPECT_TRUE(allows(rules({"run"}), "pods", "delete"));
   EXPECT_FALSE(allows(rules({"run"}), "configmaps", "create"));
-  EXPECT_TRUE(rules({"version"}).empty());
+  EXPECT_TRUE(rules({"completion"}).empty());
 }
 
 TEST(Rbac, RefusesWhatIsNoCommand) {
@@ -100,10 +105,12 @@ TEST(RoleObjects, AreOfTheClusterWhereTheyMustBe) {
 TEST(MissingRight, IsToldFromOtherRefusals) {
   const Error missing{Errc::permission_denied,
                       "list pods of a: pods is forbidden: User \"b\" cannot list resource \"pods\" in API group \"\""};
-  EXPECT_EQ(missing_right_hint(missing, "files ls"), "`skiff rbac files` prints the Role that allows it");
+  EXPECT_EQ(with_right_hint(missing, "files ls"),
+            missing.message + "; `skiff rbac files` prints the Role that allows it");
+  const Error within{Errc::sandbox_not_running, "no way leads there: port-forward: " + missing.message};
+  EXPECT_NE(with_right_hint(within, "exec").find("`skiff rbac exec`"), std::string::npos);
   const Error quota{Errc::permission_denied, "create pods a/b: pods \"b\" is forbidden: exceeded quota: small"};
-  EXPECT_EQ(missing_right_hint(quota, "up"), "");
-  EXPECT_EQ(missing_right_hint({Errc::not_found, missing.message}, "up"), "");
+  EXPECT_EQ(with_right_hint(quota, "up"), quota.message);
 }
 
 }  // namespace
