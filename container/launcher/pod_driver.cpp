@@ -12,6 +12,7 @@
 #include "container/kube/backoff.hpp"
 #include "container/kube/pod.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_wait.hpp"
 
@@ -78,7 +79,7 @@ Task<Result<ManifestContext>> PodDriver::prepare(SandboxSpec* spec) {
                    "--name-prefix");
   }
   if (spec->image.empty()) spec->image = kDefaultImage;
-  if (spec->pod.inject && spec->pod.agent_image.empty()) spec->pod.agent_image = kDefaultAgentImage;
+  if (spec->pod.inject && spec->pod.agent_image.empty()) spec->pod.agent_image = cluster_->options().agent_image;
 
   ManifestContext context{.namespace_name = cluster_->namespace_name(),
                           .prefix = cluster_->options().name_prefix,
@@ -250,14 +251,17 @@ Task<Result<KnownPod>> PodDriver::make_all(PodRecord record, bool is_one_shot, M
   co_return co_await bring_up(std::move(record), std::move(config_map), std::move(context), std::move(progress));
 }
 
-Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec) {
+Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
   auto context = co_await prepare(&spec);
   if (!context) co_return std::unexpected{std::move(context.error())};
-  auto key = co_await cluster_->signing_key(true);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto public_key = key->public_pem();
-  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
-  context->public_key = std::move(*public_key);
+  auto key = co_await cluster_->signing_key(to_be_applied);
+  if (key) {
+    auto public_key = key->public_pem();
+    if (!public_key) co_return std::unexpected{std::move(public_key.error())};
+    context->public_key = std::move(*public_key);
+  } else if (to_be_applied || key.error().code != Errc::not_found) {
+    co_return std::unexpected{std::move(key.error())};
+  }
   co_return make_manifest(spec, *context, cluster_->namespace_name());
 }
 
@@ -433,17 +437,16 @@ Task<Result<>> PodDriver::remove_recorded(const KnownPod* known) {
   if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
   // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
   if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) co_return gone;
-  std::vector<std::pair<kube::Resource, std::string>> rest{{kube::kConfigMaps, config_map.name()}};
+  std::vector<std::pair<kube::Resource, std::string>> rest =
+      owned_objects(record.spec, cluster_->options().name_prefix);
   if (record.spec.pod.service != ServiceKind::none) rest.emplace_back(kube::kServices, service_name(config_map.name()));
-  for (const auto& [resource, name] : owned_objects(record.spec, cluster_->options().name_prefix)) {
-    rest.emplace_back(resource, name);
-  }
   for (auto& [resource, name] : rest) {
-    const std::string where =
-        resource.plural == kube::kConfigMaps.plural ? config_map.namespace_name() : record.namespace_name;
-    auto gone = co_await wait_until_gone(&client, resource, where, name, {}, kGoneLimit);
-    if (!gone) co_return gone;
+    // Also where kubectl made them from a manifest, without an owner.
+    if (auto gone = co_await remove_object(resource, record.namespace_name, name); !gone) co_return gone;
   }
+  auto gone = co_await wait_until_gone(&client, kube::kConfigMaps, config_map.namespace_name(), config_map.name(),
+                                       config_map.uid(), kGoneLimit);
+  if (!gone) co_return gone;
   co_return Result<>{};
 }
 
@@ -500,11 +503,14 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
 }
 
 Task<std::vector<Check>> PodDriver::examine() {
-  auto version = co_await cluster_->client().version();
-  Check cluster{.what = "cluster", .passed = version.has_value(), .detail = {}};
-  cluster.detail = version ? version->git_version : version.error().error.message;
-  if (!version) cluster.remedy = "check the kubeconfig: its server, its context, your network";
-  co_return std::vector<Check>{std::move(cluster)};
+  SandboxSpec spec{.name = "doctor", .image = std::string{kDefaultImage}};
+  spec.pod.agent_image = cluster_->options().agent_image;
+  ClusterQuestions questions{.namespace_name = cluster_->namespace_name(), .agent_image = spec.pod.agent_image};
+  ManifestContext context{.namespace_name = cluster_->namespace_name(),
+                          .prefix = cluster_->options().name_prefix,
+                          .sandbox_id = new_id("s")};
+  if (auto trial = make_pod(spec, context)) questions.trial = std::move(*trial);
+  co_return co_await examine_cluster(&cluster_->client(), std::move(questions));
 }
 
 }  // namespace skiff::container

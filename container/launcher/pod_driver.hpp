@@ -42,8 +42,9 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<std::vector<Check>> examine() override;
   [[nodiscard]] Task<> close() override;
 
-  /// What `create` would make, in its order; nothing is made. Without owner references, which need uids.
-  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec);
+  /// What `create` would make, in its order. Without owner references, which need uids. `to_be_applied`: the signing
+  /// key is made if there is none; else nothing is, and the Pod lacks the public half of a key that does not exist yet.
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied);
 
  private:
   [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name);
