@@ -51,14 +51,8 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
-  [[nodiscard]] Task<Result<ManifestContext>> prepare(SandboxSpec* spec);
-  [[nodiscard]] Task<Result<KnownPod>> make_all(PodRecord record, bool is_one_shot, ManifestContext context,
-                                                Progress progress);
-  [[nodiscard]] Task<Result<KnownPod>> bring_up(PodRecord record, std::optional<kube::Object> config_map,
-                                                ManifestContext context, Progress progress);
-  [[nodiscard]] Task<Result<>> make_surroundings(const PodRecord* record, const kube::Object* config_map,
-                                                 const ManifestContext* context);
-  [[nodiscard]] Task<Result<kube::Object>> make(kube::Resource resource, kube::Object object);
+  /// Asks a Pod that is Ready for a sign of its agent.
+  [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
   [[nodiscard]] Task<Result<>> remove_pod(std::string namespace_name, std::string pod);
   [[nodiscard]] Task<Result<>> remove_object(kube::Resource resource, std::string namespace_name, std::string name);
   /// With an id only the sandbox that has it.
