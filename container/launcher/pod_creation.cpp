@@ -52,6 +52,16 @@ Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object obje
   co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
+/// The policy that all of its kind in a namespace share, if that is the kind.
+Task<Result<>> apply_shared_policy(Cluster* cluster, const SandboxSpec* spec, const ManifestContext* context) {
+  auto policy = make_network_policy(*spec, *context);
+  if (!policy) co_return std::unexpected{std::move(policy.error())};
+  if (!*policy || !(*policy)->label(labels::kSandbox).empty()) co_return Result<>{};
+  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
+  if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
+  co_return Result<>{};
+}
+
 /// All but the Pod. What limits it is there before it.
 Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, const Object* config_map,
                                  const ManifestContext* context) {
@@ -65,10 +75,7 @@ Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, cons
   if (*quota) objects.emplace_back(kube::kResourceQuotas, std::move(**quota));
   auto policy = make_network_policy(record->spec, *context);
   if (!policy) co_return std::unexpected{std::move(policy.error())};
-  if (*policy && (*policy)->label(labels::kSandbox).empty()) {
-    auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
-    if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
-  } else if (*policy) {
+  if (*policy && !(*policy)->label(labels::kSandbox).empty()) {
     objects.emplace_back(kube::kNetworkPolicies, std::move(**policy));
   }
   auto claims = make_volume_claims(record->spec, *context);
@@ -133,6 +140,9 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   context.public_key = std::move(*public_key);
   auto pod = make_pod(record.spec, context);
   if (!pod) co_return std::unexpected{std::move(pod.error())};
+  if (auto limited = co_await apply_shared_policy(cluster, &record.spec, &context); !limited) {
+    co_return std::unexpected{std::move(limited.error())};
+  }
   if (config_map) {
     auto surrounded = co_await make_surroundings(cluster, &record, &*config_map, &context);
     if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};

@@ -73,7 +73,9 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    .stopped = false,
                    .expires_at = {}};
   record.expires_at = lease_end(record.spec.lease);
-  if (is_one_shot && (record.spec.pod.namespace_per_sandbox || !record.spec.pod.volumes.empty())) {
+  const bool needs_more =
+      record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
+  if (is_one_shot && needs_more) {
     co_return fail(Errc::invalid_field, "one run has a Pod and nothing else: name it by --keep to give it more",
                    "--keep");
   }
