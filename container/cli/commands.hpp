@@ -27,6 +27,8 @@ namespace skiff::container {
 [[nodiscard]] Command gc_command();
 [[nodiscard]] Command token_command();
 [[nodiscard]] Command manifest_command();
+[[nodiscard]] Command network_command();
+[[nodiscard]] Command tool_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command rbac_command();
 [[nodiscard]] Command version_command();

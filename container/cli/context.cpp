@@ -61,6 +61,8 @@ Result<Cluster*> Context::cluster() {
     // As orbiter's users have it.
     if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable("ORBITER_K8S_NAMESPACE");
     if (auto image = variable("SKIFF_AGENT_IMAGE"); !image.empty()) wanted.agent_image = std::move(image);
+    if (!options_.quiet)
+      wanted.transport.warn = [](std::string_view text) { say("the API server warns: " + std::string{text}); };
     auto opened = Cluster::open(executor_, std::move(wanted));
     if (!opened) return std::unexpected{std::move(opened.error())};
     cluster_ = std::move(*opened);

@@ -52,16 +52,6 @@ Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object obje
   co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
-/// The policy that all of its kind in a namespace share, if that is the kind.
-Task<Result<>> apply_shared_policy(Cluster* cluster, const SandboxSpec* spec, const ManifestContext* context) {
-  auto policy = make_network_policy(*spec, *context);
-  if (!policy) co_return std::unexpected{std::move(policy.error())};
-  if (!*policy || !(*policy)->label(labels::kSandbox).empty()) co_return Result<>{};
-  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
-  if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
-  co_return Result<>{};
-}
-
 /// All but the Pod. What limits it is there before it.
 Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, const Object* config_map,
                                  const ManifestContext* context) {
@@ -73,11 +63,6 @@ Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, cons
   auto quota = make_quota(record->spec, *context);
   if (!quota) co_return std::unexpected{std::move(quota.error())};
   if (*quota) objects.emplace_back(kube::kResourceQuotas, std::move(**quota));
-  auto policy = make_network_policy(record->spec, *context);
-  if (!policy) co_return std::unexpected{std::move(policy.error())};
-  if (*policy && !(*policy)->label(labels::kSandbox).empty()) {
-    objects.emplace_back(kube::kNetworkPolicies, std::move(**policy));
-  }
   auto claims = make_volume_claims(record->spec, *context);
   if (!claims) co_return std::unexpected{std::move(claims.error())};
   for (Object& claim : *claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
@@ -129,6 +114,19 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
   co_return context;
 }
 
+Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context, const Object* config_map) {
+  auto policy = make_network_policy(spec, context);
+  if (!policy) co_return std::unexpected{std::move(policy.error())};
+  if (!*policy) co_return Result<>{};
+  const bool is_own = !(*policy)->label(labels::kSandbox).empty();
+  if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
+    (*policy)->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+  }
+  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
+  if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
+  co_return Result<>{};
+}
+
 Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::optional<Object> config_map,
                                       ManifestContext context, Progress progress) {
   const SteadyTime deadline = steady_clock::now() + record.spec.wait;
@@ -140,9 +138,8 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   context.public_key = std::move(*public_key);
   auto pod = make_pod(record.spec, context);
   if (!pod) co_return std::unexpected{std::move(pod.error())};
-  if (auto limited = co_await apply_shared_policy(cluster, &record.spec, &context); !limited) {
-    co_return std::unexpected{std::move(limited.error())};
-  }
+  auto limited = co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr);
+  if (!limited) co_return std::unexpected{std::move(limited.error())};
   if (config_map) {
     auto surrounded = co_await make_surroundings(cluster, &record, &*config_map, &context);
     if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};

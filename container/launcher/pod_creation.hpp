@@ -27,4 +27,8 @@ namespace skiff::container {
                                                     std::optional<kube::Object> config_map, ManifestContext context,
                                                     Progress progress);
 
+/// The policy that the spec needs, made or changed; one of its own belongs to the record, if there is one.
+[[nodiscard]] Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context,
+                                           const kube::Object* config_map);
+
 }  // namespace skiff::container

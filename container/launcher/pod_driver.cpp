@@ -354,6 +354,44 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
   co_return describe_known(*known);
 }
 
+Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string network, std::vector<std::string> allow) {
+  auto known = co_await find_sandbox(cluster_, name);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
+  if (!known->record)
+    co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run: its network stays as it is", "name");
+  SandboxSpec spec = known->record->spec;
+  if (network.empty() && allow.empty()) co_return spec.pod;
+  if (!network.empty()) spec.pod.network = std::move(network);
+  if (!allow.empty()) spec.pod.allow = std::move(allow);
+  std::erase_if(spec.pod.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
+  if (auto valid = check_pod_options(spec.pod); !valid) co_return std::unexpected{std::move(valid.error())};
+  auto changed = co_await change_record(&*known, {{"spec", protocol::to_json(spec)}});
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  const std::string& where = known->record->namespace_name;
+  const ManifestContext context{
+      .namespace_name = where, .prefix = cluster_->options().name_prefix, .sandbox_id = known->record->id};
+  auto applied = co_await apply_network(cluster_, spec, context, &*known->config_map);
+  if (!applied) co_return std::unexpected{std::move(applied.error())};
+  if (known->pod) {
+    const std::string kind = network_label(spec.pod);
+    json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
+    auto labelled = co_await cluster_->client().patch(kube::kPods, where, known->pod->name(), kube::PatchKind::merge,
+                                                      std::move(label));
+    if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
+  }
+  // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
+  const auto before = owned_objects(known->record->spec, context.prefix);
+  const auto after = owned_objects(spec, context.prefix);
+  for (const auto& [resource, object] : before) {
+    if (resource.plural != kube::kNetworkPolicies.plural) continue;
+    const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
+    if (stays) continue;
+    if (auto gone = co_await remove_object(resource, where, object); !gone) co_return std::unexpected{gone.error()};
+  }
+  co_return spec.pod;
+}
+
 Task<std::vector<Check>> PodDriver::examine() {
   SandboxSpec spec{.name = "doctor", .image = std::string{kDefaultImage}};
   spec.pod.agent_image = cluster_->options().agent_image;
