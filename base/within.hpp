@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
+
+#include "base/clock.hpp"
+#include "base/task_group.hpp"
+
+namespace skiff {
+
+/// Runs `body` until it ends or the time is over: it is cancelled and joined then, and the result is nothing. `body`
+/// may throw nothing but its own cancellation.
+template <class T>
+Task<std::optional<T>> within(SteadyTime until, Task<T> body) {
+  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  Timer timer{executor};
+  timer.expires_at(until);
+  std::optional<T> result;
+  TaskGroup group{executor};
+  group.spawn("body", [](Task<T> work, std::optional<T>* into, Timer* waiting) -> Task<> {
+    into->emplace(co_await std::move(work));
+    waiting->cancel();
+  }(std::move(body), &result, &timer));
+  bool cancelled = false;
+  try {
+    if (!result) {
+      auto [error] = co_await timer.async_wait(boost::asio::as_tuple(use_task));
+      cancelled = error && !result;
+    }
+    group.cancel();
+    if (!cancelled) co_await group.join();
+  } catch (const boost::system::system_error&) {
+    cancelled = true;
+  }
+  if (cancelled) {
+    // The body refers to this frame: it is joined whatever happens to the caller.
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    group.cancel();
+    co_await group.join();
+    throw boost::system::system_error{boost::asio::error::operation_aborted};
+  }
+  co_return result;
+}
+
+}  // namespace skiff
