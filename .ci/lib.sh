@@ -16,8 +16,8 @@ websocat_version=1.14.1
 # From npm, whose package `node` holds the program: Debian's is too old to run TypeScript as it stands.
 node_version=22.23.3
 
-# For Kubernetes, which needs a newer Go than Debian 12 has. Go publishes its toolchains as modules.
-go_version=1.24.13
+# For Kubernetes and its add-ons, which need a newer Go than Debian 12 has. Go publishes its toolchains as modules.
+go_version=1.26.8
 [ ! -x "$cache/go-$go_version/bin/go" ] || PATH=$cache/go-$go_version/bin:$PATH
 
 # schemathesis and openapi-spec-validator in an environment of their own; another list of versions makes another one.

@@ -48,7 +48,7 @@ int run(Parsed parsed) {
       result = fail(Errc::internal, error.what());
     }
   };
-  boost::asio::co_spawn(io, parsed.invocation->run(context, std::move(parsed.arguments)),
+  boost::asio::co_spawn(io, run_to_end(&context, parsed.invocation.get(), std::move(parsed.arguments)),
                         boost::asio::bind_cancellation_slot(cancel.slot(), ended));
   io.run();
   restore_terminal();

@@ -26,6 +26,7 @@ namespace skiff::container {
 [[nodiscard]] Command rm_command();
 [[nodiscard]] Command gc_command();
 [[nodiscard]] Command token_command();
+[[nodiscard]] Command manifest_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command version_command();
 [[nodiscard]] Command completion_command();

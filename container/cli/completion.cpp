@@ -67,7 +67,7 @@ class Complete final : public Invocation {
  private:
   static Task<std::vector<std::string>> sandboxes(Context* context, std::string suffix) {
     std::vector<std::string> names;
-    auto driver = context->driver();
+    auto driver = co_await context->driver();
     if (!driver) co_return names;
     auto page = co_await (*driver)->list({});
     if (!page) co_return names;

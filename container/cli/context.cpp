@@ -2,16 +2,27 @@
 
 #include <unistd.h>
 
+#include <exception>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/within.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/terminal.hpp"
 #include "container/launcher/local_driver.hpp"
+#include "container/launcher/pod_driver.hpp"
 
 namespace skiff::container {
 namespace {
+
+/// How long a cluster may take to say that it is there.
+constexpr std::chrono::seconds kClusterPatience{5};
+
+std::string variable(const char* name) {
+  return kube::process_environment(name);
+}
 
 std::string words(Phase phase, std::string_view detail) {
   std::string text{phase_word(phase)};
@@ -43,13 +54,84 @@ class ProgressLine {
 Context::Context(Executor executor, Options options, Signals& signals)
     : executor_{executor}, options_{std::move(options)}, signals_{signals} {}
 
-Result<Driver*> Context::driver() {
-  if (!driver_) {
+Result<Cluster*> Context::cluster() {
+  if (!cluster_) {
+    ClusterOptions wanted{.access = options_.access, .name_prefix = options_.name_prefix};
+    // As orbiter's users have it.
+    if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable("ORBITER_K8S_NAMESPACE");
+    auto opened = Cluster::open(executor_, std::move(wanted));
+    if (!opened) return std::unexpected{std::move(opened.error())};
+    cluster_ = std::move(*opened);
+  }
+  return cluster_.get();
+}
+
+Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
+  if (name == "local") {
     auto state = StateFolder::open({});
     if (!state) return std::unexpected{std::move(state.error())};
-    driver_ = std::make_unique<LocalDriver>(std::move(*state));
+    return std::make_unique<LocalDriver>(std::move(*state));
   }
-  return driver_.get();
+  auto where = cluster();
+  if (!where) return std::unexpected{std::move(where.error())};
+  ReachOptions reach{.url = options_.url, .gateway_url = options_.gateway_url, .only = find_way(options_.reach)};
+  reach.in_cluster = !variable("KUBERNETES_SERVICE_HOST").empty();
+  return std::make_unique<PodDriver>(*where, std::move(reach));
+}
+
+/// Whether there is a cluster to work with. An error when there should be one and something about it is wrong.
+Task<Result<bool>> Context::cluster_answers() {
+  const kube::AccessOptions& access = options_.access;
+  const bool is_named = !access.context.empty() || !access.kubeconfig.empty() || !access.server.empty();
+  auto where = cluster();
+  if (!where && where.error().code == Errc::not_found && !is_named) co_return false;
+  if (!where) co_return std::unexpected{std::move(where.error())};
+  if (is_named) co_return true;
+  auto version = co_await within(std::chrono::steady_clock::now() + kClusterPatience, (*where)->client().version());
+  if (version && *version) co_return true;
+  // What refuses us is a cluster all the same, and another server than the trusted one is not to be passed over.
+  const bool is_away =
+      !version || (version->error().status.code == 0 && version->error().error.code != Errc::unauthenticated);
+  if (!is_away) co_return true;
+  say("no cluster answers, so the local driver is used: " +
+      (version ? version->error().error.message
+               : "nothing came from " + (*where)->client().transport().access().server.text()));
+  co_return false;
+}
+
+Task<Result<Driver*>> Context::driver() {
+  if (driver_) co_return driver_.get();
+  std::string name = options_.driver;
+  if (name == "auto") {
+    auto answers = co_await cluster_answers();
+    if (!answers) co_return std::unexpected{std::move(answers.error())};
+    name = *answers ? "pod" : "local";
+  }
+  auto made = make_driver(name);
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  driver_ = std::move(*made);
+  co_return driver_.get();
+}
+
+Task<> Context::close() {
+  if (driver_) co_await driver_->close();
+  // Kept connections have time limits, which would keep the reactor waiting.
+  driver_.reset();
+  cluster_.reset();
+}
+
+Task<Result<int>> run_to_end(Context* context, Invocation* invocation, SettingsTable::Arguments arguments) {
+  Result<int> status = std::unexpected{Error{}};
+  std::exception_ptr failure;
+  try {
+    status = co_await invocation->run(*context, std::move(arguments));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  co_await context->close();
+  if (failure) std::rethrow_exception(failure);
+  co_return status;
 }
 
 void Context::tell_notice(const Driver& driver) const {
@@ -57,7 +139,7 @@ void Context::tell_notice(const Driver& driver) const {
 }
 
 Task<Result<Endpoint>> Context::endpoint(std::string name, TokenGrant grant) {
-  auto host = driver();
+  auto host = co_await driver();
   if (!host) co_return std::unexpected{std::move(host.error())};
   co_return co_await (*host)->endpoint(std::move(name), std::move(grant));
 }

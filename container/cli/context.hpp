@@ -8,9 +8,11 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "container/cli/command.hpp"
 #include "container/cli/options.hpp"
 #include "container/cli/signals.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
 
 namespace skiff::container {
@@ -24,8 +26,12 @@ class Context {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] Signals& signals() noexcept { return signals_; }
 
-  /// The driver that was asked for, made at the first call.
-  [[nodiscard]] Result<Driver*> driver();
+  /// The driver that was asked for, chosen and made at the first call. Says on stderr when no cluster answers.
+  [[nodiscard]] Task<Result<Driver*>> driver();
+  /// The cluster that the flags name, whether it answers or not.
+  [[nodiscard]] Result<Cluster*> cluster();
+  /// Ends what the driver holds open; call it before the object goes away.
+  [[nodiscard]] Task<> close();
   /// Says on stderr what users of the driver must know.
   void tell_notice(const Driver& driver) const;
 
@@ -40,11 +46,19 @@ class Context {
   [[nodiscard]] Result<> show(const nlohmann::json& value, std::string_view table, std::string_view name) const;
 
  private:
+  [[nodiscard]] Task<Result<bool>> cluster_answers();
+  [[nodiscard]] Result<std::unique_ptr<Driver>> make_driver(std::string_view name);
+
   Executor executor_;
   Options options_;
   Signals& signals_;
+  std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Driver> driver_;
 };
+
+/// Runs a command and then ends what it worked with, whether it came to its end or not.
+[[nodiscard]] Task<Result<int>> run_to_end(Context* context, Invocation* invocation,
+                                           SettingsTable::Arguments arguments);
 
 /// A sandbox as JSON.
 [[nodiscard]] nlohmann::json to_json_value(const Sandbox& sandbox);

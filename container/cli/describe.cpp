@@ -30,7 +30,7 @@ class Describe final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& name = arguments.words.at(0);
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     auto sandbox = co_await (*driver)->get(name);
     if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
@@ -49,9 +49,14 @@ class Describe final : public Invocation {
   static Task<json> ask_agent(Context* context, std::string name) {
     auto agent = co_await context->agent(std::move(name));
     if (!agent) co_return json{{"agent", {{"error", agent.error().message}}}};
+    const Endpoint& endpoint = (*agent)->endpoint();
+    json told{{"reached", {{"by", endpoint.way}, {"at", endpoint.url}}}};
     auto version = co_await (*agent)->get("/v1/version");
-    if (!version) co_return json{{"agent", {{"error", version.error().message}}}};
-    json told{{"agent", std::move(*version)}};
+    if (!version) {
+      told["agent"]["error"] = version.error().message;
+      co_return told;
+    }
+    told["agent"] = std::move(*version);
     if (auto activity = co_await (*agent)->get("/v1/activity")) told["activity"] = std::move(*activity);
     co_return told;
   }

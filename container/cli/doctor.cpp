@@ -12,7 +12,7 @@ namespace {
 class Doctor final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     const std::vector<Check> checks = co_await (*driver)->examine();
     nlohmann::json items = nlohmann::json::array();

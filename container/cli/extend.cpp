@@ -30,7 +30,7 @@ class Extend final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     const std::string& name = arguments.words.at(0);
     Lease lease;

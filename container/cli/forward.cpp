@@ -42,7 +42,7 @@ Result<Ports> parse_ports(const std::string& text) {
 class Forward final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     const std::string& name = arguments.words.at(0);
     auto sandbox = co_await context.endpoint(name);

@@ -35,7 +35,7 @@ class Gc final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     const auto owner = everyone_ ? std::nullopt : std::optional{context.options().owner};
     const auto idle = max_idle_.count() > 0 ? std::optional{max_idle_} : std::nullopt;

@@ -4,16 +4,24 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "container/kube/access.hpp"
 
 namespace skiff::container {
 
 /// What every command takes.
 struct Options {
-  std::string driver = "local";
+  std::string driver = "auto";
   std::string output = "table";
   std::string owner;  ///< default: user@host
   std::string config;
   bool quiet = false;
+
+  // Which cluster, and how to reach it and what is in it.
+  kube::AccessOptions access = {};
+  std::string name_prefix = "skiff-";
+  std::string reach = "auto";
+  std::string url;
+  std::string gateway_url;
 };
 
 /// Rows point into `options`.

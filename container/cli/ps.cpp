@@ -1,4 +1,5 @@
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/pod_flags.hpp"
 #include "container/cli/terminal.hpp"
 
 namespace skiff::container {
@@ -37,31 +39,37 @@ class Ps final : public Invocation {
              .target = setting::Choice{&status_, {"any", "creating", "running", "stopped", "ended", "failed"}},
              .value = "STATUS",
              .group = "",
-             .help = "Only those that are so: creating, running, stopped, ended by themselves, or failed."}};
+             .help = "Only those that are so: creating, running, stopped, ended by themselves, or failed."},
+            {.flag = "limit",
+             .environment = "",
+             .target = setting::Count{&limit_, 0, 1'000'000},
+             .value = "N",
+             .group = "",
+             .help = "No more than so many; `next` in -o json is the --cursor of those that follow. 0: all."},
+            {.flag = "cursor",
+             .environment = "",
+             .target = setting::Text{&cursor_},
+             .value = "NAME",
+             .group = "",
+             .help = "Only those whose names follow this one."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     SandboxFilter filter;
     if (!everyone_) filter.owner = context.options().owner;
     for (const auto& known : protocol::EnumNames<SandboxState>::values) {
       if (known.name == status_) filter.state = known.value;
     }
-    for (const std::string& label : labels_) {
-      const std::size_t equals = label.find('=');
-      if (equals == std::string::npos) {
-        co_return fail(Errc::invalid_field, "--label \"" + label + "\": expected NAME=VALUE", "--label");
-      }
-      filter.labels[label.substr(0, equals)] = label.substr(equals + 1);
-    }
-    std::vector<Sandbox> found;
-    do {
-      auto page = co_await (*driver)->list(filter);
-      if (!page) co_return std::unexpected{std::move(page.error())};
-      for (Sandbox& sandbox : page->items) found.push_back(std::move(sandbox));
-      filter.cursor = std::move(page->next);
-    } while (!filter.cursor.empty());
+    auto labels = parse_pairs(labels_, "--label");
+    if (!labels) co_return std::unexpected{std::move(labels.error())};
+    filter.labels = std::move(*labels);
+    filter.cursor = cursor_;
+    filter.limit = limit_ == 0 ? std::numeric_limits<std::size_t>::max() : limit_;
+    auto page = co_await (*driver)->list(filter);
+    if (!page) co_return std::unexpected{std::move(page.error())};
+    const std::vector<Sandbox>& found = page->items;
 
     nlohmann::json items = nlohmann::json::array();
     std::string names;
@@ -69,7 +77,9 @@ class Ps final : public Invocation {
       items.push_back(to_json_value(sandbox));
       names += sandbox.name + "\n";
     }
-    if (auto shown = context.show({{"items", items}}, table_of(found), names); !shown) {
+    nlohmann::json value{{"items", std::move(items)}};
+    if (!page->next.empty()) value["next"] = page->next;
+    if (auto shown = context.show(value, table_of(found), names); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
     co_return 0;
@@ -98,6 +108,8 @@ class Ps final : public Invocation {
   bool everyone_ = false;
   std::vector<std::string> labels_;
   std::string status_ = "any";
+  std::uint64_t limit_ = 0;
+  std::string cursor_;
 };
 
 }  // namespace

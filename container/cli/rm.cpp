@@ -31,7 +31,7 @@ class Rm final : public Invocation {
     if (all_ == !arguments.words.empty()) {
       co_return fail(Errc::invalid_field, all_ ? "--all takes no names" : "name what to remove, or say --all");
     }
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     std::vector<std::string> names = std::move(arguments.words);
     if (all_) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -24,9 +26,7 @@ class Run final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     std::vector<Setting> rows = command_.rows();
-    for (Setting& row : spec_.rows()) {
-      if (row.flag != "image") rows.push_back(std::move(row));
-    }
+    std::ranges::move(spec_.rows(), std::back_inserter(rows));
     rows.push_back({.flag = "keep",
                     .environment = "",
                     .target = setting::Text{&keep_},
@@ -43,8 +43,9 @@ class Run final : public Invocation {
     auto spec = spec_.spec(name, context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (!arguments.words.empty()) spec->image = arguments.words.front();
+    spec->is_one_shot = keep_.empty();
     if (keep_.empty() && !spec->lease.idle_ttl) spec->lease.idle_ttl = kOrphanTime;
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     context.tell_notice(**driver);
     BringUp wanted{.spec = std::move(*spec)};
@@ -92,6 +93,7 @@ Command run_command() {
               "The sandbox goes when the command has ended, unless --keep names it. With the local driver there is\n"
               "no IMAGE: the command runs on this machine, in a new folder. Should skiff be killed, the command goes\n"
               "on, and the sandbox ends by itself 5 minutes after it (--idle-ttl).\n\n"
+              "  skiff run python:3.12 -- python -c 'print(6 * 7)'\n"
               "  skiff run -- sh -c 'echo hello from $(uname)'\n"
               "  seq 9 | skiff run -i -- sort -r\n"
               "  skiff run -it --keep demo -- bash",

@@ -1,6 +1,8 @@
 #include "container/cli/spec_flags.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -33,13 +35,14 @@ Result<std::vector<std::string>> read_env_file(const std::string& path) {
 }  // namespace
 
 std::vector<Setting> SpecFlags::rows() {
-  return {
+  std::vector<Setting> rows{
       {.flag = "image",
        .environment = "SKIFF_IMAGE",
        .target = setting::Text{&image_},
        .value = "IMAGE",
        .group = "",
-       .help = "Container image to run in. The local driver takes none."},
+       .help = "Container image to run in; the local driver takes none. Any image: skiffd is brought into it.",
+       .shown_default = "python:3.12-slim"},
       {.flag = "env",
        .environment = "",
        .target = setting::List{&env_},
@@ -79,6 +82,8 @@ std::vector<Setting> SpecFlags::rows() {
        .group = "",
        .help = "Longest time until it answers."},
   };
+  std::ranges::move(pod_.rows(), std::back_inserter(rows));
+  return rows;
 }
 
 Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries) {
@@ -107,16 +112,15 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner) const {
   auto env = parse_env(entries);
   if (!env) return std::unexpected{std::move(env.error())};
   SandboxSpec spec{.name = std::move(name), .image = image_, .owner = std::move(owner), .env = std::move(*env)};
-  for (const std::string& label : labels_) {
-    const std::size_t equals = label.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      return fail(Errc::invalid_field, "--label \"" + label + "\": expected NAME=VALUE", "--label");
-    }
-    spec.labels[label.substr(0, equals)] = label.substr(equals + 1);
-  }
+  auto labels = parse_pairs(labels_, "--label");
+  if (!labels) return std::unexpected{std::move(labels.error())};
+  spec.labels = std::move(*labels);
   if (ttl_ > 0ms) spec.lease.ttl = ttl_;
   if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
   spec.wait = wait_;
+  auto pod = pod_.options();
+  if (!pod) return std::unexpected{std::move(pod.error())};
+  spec.pod = std::move(*pod);
   return spec;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/settings.hpp"
+#include "container/cli/pod_flags.hpp"
 #include "container/launcher/sandbox.hpp"
 
 namespace skiff::container {
@@ -26,6 +27,7 @@ class SpecFlags {
   std::chrono::milliseconds ttl_{0};
   std::chrono::milliseconds idle_ttl_{0};
   std::chrono::milliseconds wait_{120'000};
+  PodFlags pod_;
 };
 
 /// NAME=VALUE, or NAME alone for what it is in our own environment, as docker has it.

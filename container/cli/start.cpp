@@ -22,7 +22,7 @@ class Start final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     for (const std::string& name : arguments.words) {
       Progress progress = context.progress(name);

@@ -10,7 +10,7 @@ namespace {
 class Stop final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     for (const std::string& name : arguments.words) {
       if (auto stopped = co_await (*driver)->stop(name); !stopped) {

@@ -4,6 +4,7 @@
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/manifest.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/spec_flags.hpp"
 #include "container/launcher/bring_up.hpp"
@@ -28,14 +29,21 @@ class Up final : public Invocation {
          .value = "SCRIPT",
          .group = "",
          .help = "A shell line that is run in a new sandbox; when it fails, so does `up`, and nothing is left."});
+    rows.push_back({.flag = "dry-run",
+                    .environment = "",
+                    .target = setting::Switch{&dry_run_},
+                    .value = "",
+                    .group = "",
+                    .help = "Make nothing and print what would be made, as `skiff manifest` does."});
     return rows;
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = context.driver();
+    auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     auto spec = spec_.spec(arguments.words.at(0), context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
+    if (dry_run_) co_return co_await print_manifest(&context, std::move(*spec));
     context.tell_notice(**driver);
     BringUp request{.spec = std::move(*spec), .get_or_create = get_or_create_, .setup = setup_};
     Progress progress = context.progress(arguments.words.at(0));
@@ -54,6 +62,7 @@ class Up final : public Invocation {
  private:
   SpecFlags spec_;
   bool get_or_create_ = false;
+  bool dry_run_ = false;
   std::string setup_;
 };
 

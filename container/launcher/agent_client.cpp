@@ -40,7 +40,9 @@ Error refusal(const HttpResponseHead& head, const std::string& body) {
 }
 
 protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
-  return {.host = endpoint.host, .dial = endpoint.connect, .idle_time = kSilence};
+  protocol::HttpClientOptions options = endpoint.client;
+  options.idle_time = kSilence;
+  return options;
 }
 
 }  // namespace

@@ -1,36 +1,37 @@
 #include "container/launcher/cluster.hpp"
 
-#include <cstdlib>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/base64.hpp"
+#include "container/kube/resolver.hpp"
 #include "container/launcher/labels.hpp"
+#include "protocol/base64.hpp"
 
 namespace skiff::container {
 namespace {
 
 constexpr std::string_view kKeyField = "private.pem";
 
-std::string read_variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Cluster>> Cluster::open(Executor executor, ClusterOptions options) {
-  auto access = kube::find_access(options.access, read_variable);
+  auto access = kube::find_access(options.access, kube::process_environment);
   if (!access) return std::unexpected{std::move(access.error())};
   auto pool = std::make_shared<BlockingPool>("skiff-kube", 2);
-  auto transport = kube::Transport::open(executor, std::move(pool), std::move(*access), options.transport);
+  auto transport = kube::Transport::open(executor, pool, std::move(*access), options.transport);
   if (!transport) return std::unexpected{std::move(transport.error())};
-  return std::unique_ptr<Cluster>{new Cluster{executor, std::move(options), std::move(*transport)}};
+  protocol::Resolver resolver = kube::system_resolver(pool);
+  return std::unique_ptr<Cluster>{
+      new Cluster{executor, std::move(options), std::move(resolver), std::move(*transport)}};
 }
 
-Cluster::Cluster(Executor executor, ClusterOptions options, std::unique_ptr<kube::Transport> transport)
-    : executor_{executor}, options_{std::move(options)}, client_{std::move(transport)} {}
+Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver resolver,
+                 std::unique_ptr<kube::Transport> transport)
+    : executor_{executor},
+      options_{std::move(options)},
+      resolver_{std::move(resolver)},
+      client_{std::move(transport)} {}
 
 Task<Result<SigningKey>> Cluster::signing_key(bool create) {
   if (key_) co_return *key_;

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "base/blocking_pool.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/kube/client.hpp"
@@ -28,6 +27,8 @@ class Cluster {
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
   [[nodiscard]] const std::string& namespace_name() const noexcept { return client_.default_namespace(); }
   [[nodiscard]] const ClusterOptions& options() const noexcept { return options_; }
+  /// Names of hosts, off the reactor.
+  [[nodiscard]] const protocol::Resolver& resolver() const noexcept { return resolver_; }
   /// "skiff-NAME": of the record and the Pod.
   [[nodiscard]] std::string object_name(std::string_view name) const {
     return options_.name_prefix + std::string{name};
@@ -38,10 +39,12 @@ class Cluster {
   [[nodiscard]] Task<Result<SigningKey>> signing_key(bool create);
 
  private:
-  Cluster(Executor executor, ClusterOptions options, std::unique_ptr<kube::Transport> transport);
+  Cluster(Executor executor, ClusterOptions options, protocol::Resolver resolver,
+          std::unique_ptr<kube::Transport> transport);
 
   Executor executor_;
   ClusterOptions options_;
+  protocol::Resolver resolver_;
   kube::Client client_;
   std::optional<SigningKey> key_;
 };

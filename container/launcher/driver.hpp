@@ -81,6 +81,9 @@ class Driver {
 
   /// Looks at what the driver needs; never fails as a whole.
   [[nodiscard]] virtual Task<std::vector<Check>> examine() = 0;
+
+  /// Ends the connections that it holds; call it before the driver goes away.
+  [[nodiscard]] virtual Task<> close() { co_return; }
 };
 
 }  // namespace skiff::container

@@ -9,14 +9,14 @@
 
 namespace skiff::container {
 
-/// How the agent of a sandbox is reached: a way to get a connected stream (TCP, a Unix socket, a port-forward), what to
-/// put around a request on it, and tokens.
+/// How the agent of a sandbox is reached: what connects to it (a socket, a port-forward, the API server), what to put
+/// around a request on that, and tokens.
 struct Endpoint {
-  std::string url = {};            ///< for people: http://127.0.0.1:40123
-  std::string host = {};           ///< the Host that the agent expects
+  std::string url = {};                     ///< for people: http://127.0.0.1:40123
+  std::string way = {};                     ///< the same in a word: local, port-forward, proxy
+  protocol::HttpClientOptions client = {};  ///< a dialer in it says `sandbox_not_running` when it is of no use any more
   std::string path_prefix = {};    ///< before every path, for an API server's proxy; without a slash at its end
   protocol::Headers headers = {};  ///< with every request, for a gateway
-  protocol::Dialer connect = {};   ///< a new connection at each call; `sandbox_not_running` when it is of no use
   std::function<Result<std::string>()> token = {};  ///< one that is valid now
 };
 

@@ -107,13 +107,7 @@ Result<LocalRecord> LocalDriver::running(std::string_view name) const {
   if (!record) return record;
   const Sandbox sandbox = describe(*record);
   if (sandbox.state == SandboxState::running) return record;
-  std::string message = "sandbox \"" + std::string{name} + "\" ";
-  message += sandbox.state == SandboxState::stopped    ? "is stopped"
-             : sandbox.state == SandboxState::creating ? "is still being made"
-             : sandbox.state == SandboxState::ended    ? "has ended: " + sandbox.reason
-                                                       : "does not run any more: " + sandbox.reason;
-  if (sandbox.state != SandboxState::creating) message += "; `skiff start " + std::string{name} + "` runs it again";
-  return fail(Errc::sandbox_not_running, std::move(message), "name");
+  return std::unexpected{not_running(sandbox)};
 }
 
 Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant grant) const {
@@ -122,10 +116,11 @@ Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant 
   if (!key) return std::unexpected{std::move(key.error())};
   Endpoint endpoint;
   endpoint.url = "http://127.0.0.1:" + std::to_string(record.port);
-  endpoint.host = kLoopback;
+  endpoint.way = "local";
+  endpoint.client.host = kLoopback;
   // What listens on the port of a dead agent is somebody else, who is not to see a token.
-  endpoint.connect = [this, name = record.name, process = record.process(),
-                      port = record.port](milliseconds limit) -> Task<Result<protocol::Stream>> {
+  endpoint.client.dial = [this, name = record.name, process = record.process(),
+                          port = record.port](milliseconds limit) -> Task<Result<protocol::Stream>> {
     return [](const LocalDriver* self, std::string of, HostProcess agent, std::uint16_t at,
               milliseconds time) -> Task<Result<protocol::Stream>> {
       if (!is_alive(agent)) {
@@ -244,6 +239,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
                        "image out, or use a cluster",
                    "image");
   }
+  if (auto fits = refuse_pod_options(spec.pod, name()); !fits) co_return std::unexpected{std::move(fits.error())};
   auto made = make_private_folder(state_.path() / "local");
   if (!made && made.error().code != Errc::already_exists) co_return std::unexpected{std::move(made.error())};
   auto lock = co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/launcher/labels.hpp"
+#include "container/launcher/pod_record.hpp"
 
 namespace skiff::container {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::string_view kAgentProgram = "/skiff/skiffd";
 /// Above the agent's own drain (10 s), so that it ends its commands itself.
 constexpr int kGraceSeconds = 30;
 constexpr int kDnsPort = 53;
+constexpr std::string_view kCidrs = "cidr=";
 
 /// Where names and owners of an object are the sandbox's.
 Object make_of(const kube::Resource& resource, const SandboxSpec& spec, const ManifestContext& context,
@@ -100,6 +102,12 @@ json words_of(const std::string& text) {
 
 std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, std::size_t index) {
   return context.prefix + spec.name + "-vol-" + std::to_string(index);
+}
+
+/// Of a policy of its own; the others are one a namespace.
+std::string policy_name(const SandboxSpec& spec, const ManifestContext& context) {
+  if (spec.pod.network.starts_with(kCidrs)) return context.prefix + spec.name + "-net";
+  return context.prefix + "network-" + spec.pod.network;
 }
 
 /// The pod's volumes, and where the sandbox's container has them.
@@ -205,8 +213,8 @@ json peers(const std::vector<std::string>& cidrs) {
 
 }  // namespace
 
-std::string service_name(const ManifestContext& context, std::string_view name) {
-  return context.prefix + std::string{name} + "-svc";
+std::string service_name(std::string_view object_name) {
+  return std::string{object_name} + "-svc";
 }
 
 Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context) {
@@ -216,7 +224,7 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
   labels::put_user_labels(pod, spec.labels);
   if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
   if (spec.pod.network != "open") {
-    const bool is_own = spec.pod.network.starts_with("cidr=");
+    const bool is_own = spec.pod.network.starts_with(kCidrs);
     labels::put(pod, labels::kNetwork, is_own ? std::string_view{"own"} : std::string_view{spec.pod.network});
   }
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
@@ -226,7 +234,7 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
 
 std::optional<Object> make_service(const SandboxSpec& spec, const ManifestContext& context) {
   if (spec.pod.service == ServiceKind::none) return std::nullopt;
-  Object service = make_of(kube::kServices, spec, context, service_name(context, spec.name), "sandbox");
+  Object service = make_of(kube::kServices, spec, context, service_name(context.prefix + spec.name), "sandbox");
   json& body = service.json["spec"];
   body["selector"] = {{labels::kSandbox, context.sandbox_id}};
   body["ports"] = json::array({json{{"name", "agent"}, {"port", kAgentPort}, {"targetPort", "agent"}}});
@@ -273,11 +281,10 @@ Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const
   Object policy;
   json selected;
   if (is_own) {
-    policy = make_of(kube::kNetworkPolicies, spec, context, context.prefix + spec.name + "-net", "network");
+    policy = make_of(kube::kNetworkPolicies, spec, context, policy_name(spec, context), "network");
     selected[labels::kSandbox] = context.sandbox_id;
   } else {
-    policy =
-        Object::make(kube::kNetworkPolicies, context.namespace_name, context.prefix + "network-" + spec.pod.network);
+    policy = Object::make(kube::kNetworkPolicies, context.namespace_name, policy_name(spec, context));
     labels::put_common(policy, "network", {}, {});
     selected[labels::kNetwork] = spec.pod.network;
   }
@@ -307,6 +314,40 @@ Result<std::optional<Object>> make_quota(const SandboxSpec& spec, const Manifest
     quota.json["spec"]["hard"][parts->first] = parts->second;
   }
   return quota;
+}
+
+std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxSpec& spec, std::string_view prefix) {
+  const ManifestContext context{.prefix = std::string{prefix}};
+  std::vector<std::pair<kube::Resource, std::string>> objects;
+  for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
+    objects.emplace_back(kube::kVolumeClaims, claim_name(spec, context, i));
+  }
+  if (spec.pod.network.starts_with(kCidrs)) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
+  return objects;
+}
+
+Result<std::vector<Object>> make_manifest(const SandboxSpec& spec, const ManifestContext& context,
+                                          const std::string& home) {
+  const PodRecord record{.spec = spec,
+                         .id = context.sandbox_id,
+                         .namespace_name = context.namespace_name,
+                         .pod = context.prefix + spec.name};
+  std::vector<Object> objects{make_record(record, home, record.pod)};
+  if (spec.pod.namespace_per_sandbox) objects.push_back(make_namespace(spec, context));
+  auto quota = make_quota(spec, context);
+  if (!quota) return std::unexpected{std::move(quota.error())};
+  if (*quota) objects.push_back(std::move(**quota));
+  auto policy = make_network_policy(spec, context);
+  if (!policy) return std::unexpected{std::move(policy.error())};
+  if (*policy) objects.push_back(std::move(**policy));
+  auto claims = make_volume_claims(spec, context);
+  if (!claims) return std::unexpected{std::move(claims.error())};
+  for (Object& claim : *claims) objects.push_back(std::move(claim));
+  if (auto service = make_service(spec, context)) objects.push_back(std::move(*service));
+  auto pod = make_pod(spec, context);
+  if (!pod) return std::unexpected{std::move(pod.error())};
+  objects.push_back(std::move(*pod));
+  return objects;
 }
 
 void merge_overrides(json& into, const json& overrides) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -14,18 +16,21 @@
 namespace skiff::container {
 
 inline constexpr std::uint16_t kAgentPort = 7070;
+inline constexpr std::string_view kDefaultImage = "python:3.12-slim";
+/// The Dockerfile's last stage, of this very version.
+inline constexpr std::string_view kDefaultAgentImage = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION;
 
 /// What the objects must say beside the spec.
 struct ManifestContext {
-  std::string namespace_name;
+  std::string namespace_name = {};
   std::string prefix = "skiff-";
-  std::string sandbox_id;
-  std::string public_key;    ///< PEM; agents accept tokens that its other half signed
-  bool assigns_ids = false;  ///< the namespace chooses uid and gid (OpenShift): leave them out
+  std::string sandbox_id = {};
+  std::string public_key = {};  ///< PEM; agents accept tokens that its other half signed
+  bool assigns_ids = false;     ///< the namespace chooses uid and gid (OpenShift): leave them out
 };
 
-/// "skiff-NAME" and "skiff-NAME-svc".
-[[nodiscard]] std::string service_name(const ManifestContext& context, std::string_view name);
+/// Of the service beside a record or Pod of that name: "skiff-NAME-svc".
+[[nodiscard]] std::string service_name(std::string_view object_name);
 
 /// The Pod. `spec` was checked.
 [[nodiscard]] Result<kube::Object> make_pod(const SandboxSpec& spec, const ManifestContext& context);
@@ -39,6 +44,13 @@ struct ManifestContext {
 /// With `namespace_per_sandbox`.
 [[nodiscard]] kube::Object make_namespace(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::optional<kube::Object>> make_quota(const SandboxSpec& spec, const ManifestContext& context);
+
+/// All of them, in the order in which they are made; the record goes to `home`.
+[[nodiscard]] Result<std::vector<kube::Object>> make_manifest(const SandboxSpec& spec, const ManifestContext& context,
+                                                              const std::string& home);
+/// What else a sandbox has in its namespace, beside record, Pod and service.
+[[nodiscard]] std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxSpec& spec,
+                                                                                std::string_view prefix);
 
 /// Objects are merged, lists of things with a `name` by name, everything else is replaced; null removes.
 void merge_overrides(nlohmann::json& into, const nlohmann::json& overrides);

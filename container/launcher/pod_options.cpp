@@ -165,6 +165,8 @@ Result<> refuse_pod_options(const PodOptions& options, std::string_view driver) 
   const json given = json::parse(protocol::to_json(options));
   const json usual = json::parse(protocol::to_json(PodOptions{}));
   for (const auto& [key, value] : given.items()) {
+    // Where images come from may stand in everybody's defaults.
+    if (key == "agent_image" || key == "pull_policy" || key == "pull_secrets") continue;
     if (usual.contains(key) && usual[key] == value) continue;
     std::string flag = "--" + key;
     std::ranges::replace(flag, '_', '-');

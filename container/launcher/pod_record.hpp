@@ -29,5 +29,7 @@ struct PodRecord {
 /// The sandbox that a record and its Pod (if there is one), or a Pod without a record, are.
 [[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const kube::Object* pod);
 [[nodiscard]] Sandbox describe_pod(const kube::Object& pod);
+/// One whose record can't be read, and why.
+[[nodiscard]] Sandbox describe_damaged(const kube::Object& config_map, const Error& damage);
 
 }  // namespace skiff::container

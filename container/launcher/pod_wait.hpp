@@ -31,7 +31,7 @@ struct PodWait {
   std::string uid = {};               ///< only this one: another of that name is somebody else's; empty: any
   std::string resource_version = {};  ///< of its creation: nothing is missed, and nothing listed
   SteadyTime deadline = {};
-  std::string hint = {};  ///< what to do when its image can't be had
+  std::string agent_image = {};  ///< where skiffd comes from, when it is injected
 };
 
 /// Watches until the Pod is Ready and gives it. Fails as soon as it is clear that it won't be, with the reason and the

@@ -28,6 +28,7 @@ enum class Way : std::uint8_t {
   proxy,         ///< pods/proxy of the API server
 };
 [[nodiscard]] std::string_view way_word(Way way) noexcept;
+[[nodiscard]] std::optional<Way> find_way(std::string_view word) noexcept;
 
 struct ReachOptions {
   std::string url = {};          ///< of the agent itself: http://HOST:PORT
@@ -63,7 +64,9 @@ class Reach {
   [[nodiscard]] Task<> stop();
 
  private:
-  [[nodiscard]] Result<Endpoint> endpoint_by(Way way, const ReachTarget& target);
+  [[nodiscard]] Task<Result<Endpoint>> endpoint_by(Way way, const ReachTarget* target);
+  [[nodiscard]] Result<Endpoint> by_url(const std::string& url, std::string_view flag) const;
+  [[nodiscard]] Endpoint by_address(std::string host, std::uint16_t port) const;
   [[nodiscard]] kube::PortForward& forward(const ReachTarget& target, std::uint16_t port);
 
   Cluster* cluster_;

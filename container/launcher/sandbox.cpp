@@ -48,4 +48,21 @@ Error no_such_sandbox(std::string_view name) {
   return {Errc::sandbox_not_found, "there is no sandbox \"" + std::string{name} + "\"", "name"};
 }
 
+Error not_running(const Sandbox& sandbox) {
+  std::string message = "sandbox \"" + sandbox.name + "\" ";
+  switch (sandbox.state) {
+    case SandboxState::creating:
+      return {Errc::sandbox_not_running, message + "is still being made", "name"};
+    case SandboxState::stopped:
+      message += "is stopped";
+      break;
+    case SandboxState::ended:
+      message += "has ended: " + sandbox.reason;
+      break;
+    default:
+      message += "does not run any more: " + sandbox.reason;
+  }
+  return {Errc::sandbox_not_running, message + "; `skiff start " + sandbox.name + "` runs it again", "name"};
+}
+
 }  // namespace skiff::container

@@ -98,6 +98,8 @@ struct Sandbox {
 
 /// "there is no sandbox NAME"
 [[nodiscard]] Error no_such_sandbox(std::string_view name);
+/// Why one that is not running is of no use, and what to do: `sandbox_not_running`.
+[[nodiscard]] Error not_running(const Sandbox& sandbox);
 
 }  // namespace skiff::container
 

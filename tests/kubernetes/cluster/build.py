@@ -1,56 +1,113 @@
-"""Builds Kubernetes' own control plane out of the Go module proxy, once: `build.py [--where]` prints where the program is;
-with --where it builds nothing.
+"""Builds Kubernetes and what comes beside it out of the Go module proxy, once: `build.py` prints where it is;
+`build.py --built` builds nothing and fails when there is something to build.
 
-It stays in the cache (as in .ci/lib.sh) under a name made of what it was built from, so that nothing is built as long as
-that is the same. The first time takes about five minutes of two cores, 3 GB of compiled packages
-and 1 GB of modules; both may be deleted afterwards."""
+Two modules, because they want other versions of the same libraries: `kube`, Kubernetes' own parts in one program, and the
+add-ons, kwok (simulated nodes) and agent-sandbox's controller with its manifests. Each stays in the cache (as in .ci/lib.sh)
+in a folder named by what it was built from, so that nothing is built as long as that is the same. The first time takes about
+seven minutes of two cores, 4 GB of compiled packages and 1 GB of modules; both may be deleted afterwards."""
 
 import hashlib
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-SOURCES = ("go.mod", "go.sum", "main.go")
-VERSION = "v1.34.4"  # of Kubernetes, as go.mod has it
+KUBERNETES = "v1.34.4"  # as go.mod has it
+KWOK, AGENT_SANDBOX = "sigs.k8s.io/kwok", "sigs.k8s.io/agent-sandbox"
+
+
+class Missing(Exception):
+    pass
 
 
 def cache():
     return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "skiff"
 
 
-def program():
-    """Where the program is, or would be."""
+def place(name, sources):
     stamp = hashlib.sha256()
-    for name in SOURCES:
-        stamp.update((HERE / name).read_bytes())
-    return cache() / f"kubernetes-{VERSION}-{stamp.hexdigest()[:12]}" / "kube"
+    for source in sources:
+        stamp.update((HERE / source).read_bytes())
+    return cache() / f"{name}-{stamp.hexdigest()[:12]}"
 
 
-def build():
-    target = program()
-    if target.exists():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # What /version and the nodes show.
-    version = "k8s.io/component-base/version"
-    major, minor = VERSION[1:].split(".")[:2]
-    values = {"gitVersion": VERSION, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean",
-              "buildDate": "1970-01-01T00:00:00Z"}
-    flags = " ".join(["-s", "-w", *(f"-X {version}.{name}={value}" for name, value in values.items())])
+def kube_folder():
+    return place(f"kubernetes-{KUBERNETES}", ("go.mod", "go.sum", "main.go"))
+
+
+def addons_folder():
+    return place("kubernetes-addons", ("addons/go.mod", "addons/go.sum"))
+
+
+def built(folder):
+    if not folder.exists():
+        raise Missing(f"{folder} is not there: run tests/kubernetes/cluster/build.py (about seven minutes)")
+    return folder
+
+
+def kube():
+    """The program that every part of Kubernetes is, kubectl too."""
+    return built(kube_folder()) / "kube"
+
+
+def addons():
+    """The folder with kwok, agent-sandbox-controller, stages/ (kwok's) and agent-sandbox/ (manifests)."""
+    return built(addons_folder())
+
+
+def go(module, *arguments):
     environment = dict(os.environ, CGO_ENABLED="0", GOFLAGS="-mod=readonly", GOMODCACHE=str(cache() / "go-modules"),
                        GOCACHE=str(cache() / "go-build"))
-    unfinished = target.with_suffix(".new")
     # Politely: whatever else runs here goes first.
-    subprocess.run(["nice", "-n", "15", "go", "build", "-p", "2", "-trimpath", "-tags", "grpcnotrace", "-ldflags", flags,
-                    "-o", str(unfinished), "."], cwd=HERE, env=environment, stdin=subprocess.DEVNULL, check=True)
-    unfinished.rename(target)
-    return target
+    done = subprocess.run(["nice", "-n", "15", "go", *arguments], cwd=module, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
+def compile_kube(folder):
+    # What /version and the nodes show.
+    version = "k8s.io/component-base/version"
+    major, minor = KUBERNETES[1:].split(".")[:2]
+    values = {"gitVersion": KUBERNETES, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean",
+              "buildDate": "1970-01-01T00:00:00Z"}
+    flags = " ".join(["-s", "-w", *(f"-X {version}.{name}={value}" for name, value in values.items())])
+    go(HERE, "build", "-p", "2", "-trimpath", "-tags", "grpcnotrace", "-ldflags", flags, "-o", str(folder / "kube"), ".")
+
+
+def compile_addons(folder):
+    module = HERE / "addons"
+    go(module, "build", "-p", "2", "-trimpath", "-ldflags", "-s -w", "-o", f"{folder}/",
+       f"{KWOK}/cmd/kwok", f"{AGENT_SANDBOX}/cmd/agent-sandbox-controller")
+    for source, part, target in ((KWOK, "kustomize/stage", "stages"), (AGENT_SANDBOX, "k8s", "agent-sandbox")):
+        copy = folder / target
+        shutil.copytree(pathlib.Path(go(module, "list", "-m", "-f", "{{.Dir}}", source)) / part, copy)
+        # The files of a module can't be written to, nor removed.
+        subprocess.run(["chmod", "-R", "u+w", copy], check=True)
+
+
+def build(folder, fill):
+    if folder.exists():
+        return
+    unfinished = folder.with_name(f"{folder.name}.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    fill(unfinished)
+    unfinished.rename(folder)
+
+
+def main():
+    if sys.argv[1:] == ["--built"]:
+        kube(), addons()
+        return
+    build(kube_folder(), compile_kube)
+    build(addons_folder(), compile_addons)
+    print(kube(), addons(), sep="\n")
 
 
 if __name__ == "__main__":
     try:
-        print(program() if sys.argv[1:] == ["--where"] else build())
-    except (OSError, subprocess.CalledProcessError) as error:
-        sys.exit(f"error: Kubernetes could not be built: {error}")
+        main()
+    except (OSError, subprocess.CalledProcessError, Missing) as error:
+        sys.exit(f"error: {error}")

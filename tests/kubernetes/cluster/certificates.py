@@ -10,7 +10,7 @@ def openssl(*arguments):
                    stderr=subprocess.PIPE, check=True)
 
 
-def sign(folder, name, subject, usage, names=""):
+def sign(folder, name, subject, usage="clientAuth", names=""):
     """A key, and a certificate of our authority for it."""
     extensions = folder / f"{name}.ext"
     extensions.write_text(f"extendedKeyUsage={usage}\n" + (f"subjectAltName={names}\n" if names else ""))
@@ -19,13 +19,21 @@ def sign(folder, name, subject, usage, names=""):
             "-CAcreateserial", "-days", "2", "-extfile", extensions, "-out", folder / f"{name}.crt")
 
 
-def make(folder, services_ip):
+def make(folder, server_addresses):
     """ca, apiserver, admin (system:masters), and the key pair that signs service accounts' tokens."""
     folder.mkdir()
     openssl("req", "-x509", *CURVE, "-days", "2", "-subj", "/CN=skiff-test-ca", "-keyout", folder / "ca.key", "-out", folder / "ca.crt")
-    sign(folder, "apiserver", "/CN=kube-apiserver", "serverAuth",
-         f"IP:127.0.0.1,IP:{services_ip},DNS:localhost,DNS:kubernetes.default.svc")
-    sign(folder, "admin", "/O=system:masters/CN=admin", "clientAuth")
+    names = [f"IP:{address}" for address in server_addresses]
+    sign(folder, "apiserver", "/CN=kube-apiserver", "serverAuth", ",".join([*names, "DNS:localhost", "DNS:kubernetes.default.svc"]))
+    sign(folder, "admin", "/O=system:masters/CN=admin")
     openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder / "accounts.key")
     openssl("ec", "-in", folder / "accounts.key", "-pubout", "-out", folder / "accounts.pub")
     return folder
+
+
+def make_for_node(folder, node, address):
+    """Those of a node's kubelet, of the scheduler and of kube-proxy, beside the others."""
+    sign(folder, "kubelet", f"/O=system:nodes/CN=system:node:{node}")
+    sign(folder, "kubelet-server", f"/CN={node}", "serverAuth", f"IP:{address},DNS:{node}")
+    sign(folder, "kube-scheduler", "/CN=system:kube-scheduler")
+    sign(folder, "kube-proxy", "/CN=system:kube-proxy")

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/cli/context.hpp"
+#include "container/launcher/sandbox.hpp"
+
+namespace skiff::container {
+
+/// Prints what the pod driver would make, as YAML documents or, with -o json, as a List. Gives the exit status.
+[[nodiscard]] Task<Result<int>> print_manifest(Context* context, SandboxSpec spec);
+
+}  // namespace skiff::container

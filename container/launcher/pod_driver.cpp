@@ -1,0 +1,510 @@
+#include "container/launcher/pod_driver.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "container/kube/backoff.hpp"
+#include "container/kube/pod.hpp"
+#include "container/launcher/agent_client.hpp"
+#include "container/launcher/labels.hpp"
+#include "container/launcher/pod_wait.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// Above the Pod's grace period, by what the cluster itself takes.
+constexpr milliseconds kGoneLimit{90'000};
+/// A namespace waits for everything in it.
+constexpr milliseconds kNamespaceGoneLimit{180'000};
+/// For a request that was cut off to arrive, or not.
+constexpr milliseconds kLateArrival{500};
+constexpr std::size_t kLongestObjectName = 63;
+
+std::optional<std::string> lease_end(const Lease& lease) {
+  if (!lease.ttl) return std::nullopt;
+  return rfc3339(wall_now() + *lease.ttl);
+}
+
+/// Why the cluster does not take an object, where that has a reason of its own.
+Error creation_error(kube::Failure failure) {
+  const std::string& text = failure.status.message;
+  if (failure.forbidden() && (text.contains("exceeded quota") || text.contains("failed quota"))) {
+    return bring_up_failure(FailureReason::quota, std::move(failure.error.message));
+  }
+  const bool is_permission = text.contains("cannot ");  // RBAC: User "a" cannot create resource "pods"
+  if ((failure.forbidden() && !is_permission) || text.contains("admission webhook")) {
+    return bring_up_failure(FailureReason::admission, std::move(failure.error.message));
+  }
+  return std::move(failure.error);
+}
+
+std::string own_namespace(std::string_view prefix, std::string_view name) {
+  // The random end takes nine of the 63 letters.
+  return make_name(std::string{prefix}.append(name).substr(0, 50) + "-");
+}
+
+}  // namespace
+
+PodDriver::PodDriver(Cluster* cluster, ReachOptions reach) : cluster_{cluster}, reach_{cluster, std::move(reach)} {}
+
+Task<> PodDriver::close() {
+  return reach_.stop();
+}
+
+// --- making ---------------------------------------------------------------------------------------------------------
+
+/// Checks the spec, fills in what it leaves open and asks the cluster whether it would take such a Pod.
+Task<Result<ManifestContext>> PodDriver::prepare(SandboxSpec* spec) {
+  if (auto valid = check_name(spec->name); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (auto valid = labels::check_user_labels(spec->labels); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (auto valid = check_pod_options(spec->pod); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (!spec->pod.template_name.empty()) {
+    co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
+  }
+  const std::string object_name = cluster_->object_name(spec->name);
+  if (service_name(object_name).size() > kLongestObjectName) {
+    co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
+                   "--name-prefix");
+  }
+  if (spec->image.empty()) spec->image = kDefaultImage;
+  if (spec->pod.inject && spec->pod.agent_image.empty()) spec->pod.agent_image = kDefaultAgentImage;
+
+  ManifestContext context{.namespace_name = cluster_->namespace_name(),
+                          .prefix = cluster_->options().name_prefix,
+                          .sandbox_id = new_id("s")};
+  if (spec->pod.namespace_per_sandbox) {
+    context.namespace_name = own_namespace(context.prefix, spec->name);
+    co_return context;
+  }
+  kube::Client& client = cluster_->client();
+  // Who may not look at namespaces gets the usual ids.
+  if (auto home = co_await client.get(kube::kNamespaces, {}, context.namespace_name)) {
+    context.assigns_ids = !home->annotation("openshift.io/sa.scc.uid-range").empty();
+  }
+  auto pod = make_pod(*spec, context);
+  if (!pod) co_return std::unexpected{std::move(pod.error())};
+  auto taken = co_await client.create(kube::kPods, std::move(*pod), {.dry_run = true});
+  const bool is_unsupported = !taken && taken.error().status.message.contains("does not support dry run");
+  if (!taken && !is_unsupported) co_return std::unexpected{creation_error(std::move(taken.error()))};
+  co_return context;
+}
+
+/// Creates it, or finds that a lost answer did.
+Task<Result<Object>> PodDriver::make(kube::Resource resource, Object object) {
+  const std::string namespace_name = object.namespace_name();
+  const std::string name = object.name();
+  const std::string id = object.label(labels::kSandbox);
+  auto made = co_await cluster_->client().create(resource, std::move(object));
+  if (made) co_return std::move(*made);
+  if (made.error().may_have_happened || made.error().already_exists()) {
+    auto found = co_await cluster_->client().get(resource, namespace_name, name);
+    if (found && found->label(labels::kSandbox) == id) co_return std::move(*found);
+  }
+  co_return std::unexpected{creation_error(std::move(made.error()))};
+}
+
+/// All but the Pod. What limits it is there before it.
+Task<Result<>> PodDriver::make_surroundings(const PodRecord* record, const Object* config_map,
+                                            const ManifestContext* context) {
+  const bool is_owned = record->namespace_name == config_map->namespace_name();
+  const auto own = [&](Object& object) {
+    if (is_owned) object.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+  };
+  std::vector<std::pair<kube::Resource, Object>> objects;
+  auto quota = make_quota(record->spec, *context);
+  if (!quota) co_return std::unexpected{std::move(quota.error())};
+  if (*quota) objects.emplace_back(kube::kResourceQuotas, std::move(**quota));
+  auto policy = make_network_policy(record->spec, *context);
+  if (!policy) co_return std::unexpected{std::move(policy.error())};
+  if (*policy && (*policy)->label(labels::kSandbox).empty()) {
+    auto applied = co_await cluster_->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
+    if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
+  } else if (*policy) {
+    objects.emplace_back(kube::kNetworkPolicies, std::move(**policy));
+  }
+  auto claims = make_volume_claims(record->spec, *context);
+  if (!claims) co_return std::unexpected{std::move(claims.error())};
+  for (Object& claim : *claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
+  if (auto service = make_service(record->spec, *context)) objects.emplace_back(kube::kServices, std::move(*service));
+  for (auto& [resource, object] : objects) {
+    own(object);
+    auto made = co_await make(resource, std::move(object));
+    if (!made) co_return std::unexpected{std::move(made.error())};
+  }
+  co_return Result<>{};
+}
+
+/// From a record (none for one run) to an agent that answers.
+Task<Result<KnownPod>> PodDriver::bring_up(PodRecord record, std::optional<Object> config_map, ManifestContext context,
+                                           Progress progress) {
+  const SteadyTime deadline = steady_clock::now() + record.spec.wait;
+  progress(Phase::scheduling, "");
+  auto key = co_await cluster_->signing_key(true);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto public_key = key->public_pem();
+  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
+  context.public_key = std::move(*public_key);
+  auto pod = make_pod(record.spec, context);
+  if (!pod) co_return std::unexpected{std::move(pod.error())};
+  if (config_map) {
+    auto surrounded = co_await make_surroundings(&record, &*config_map, &context);
+    if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
+    if (record.namespace_name == config_map->namespace_name()) {
+      pod->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+    }
+  } else if (record.expires_at) {
+    pod->json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
+  }
+  auto made = co_await make(kube::kPods, std::move(*pod));
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  PodWait wait{.namespace_name = made->namespace_name(),
+               .name = made->name(),
+               .uid = made->uid(),
+               .resource_version = made->resource_version(),
+               .deadline = deadline};
+  if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
+  auto ready = co_await wait_until_ready(&cluster_->client(), std::move(wait), progress);
+  if (!ready) co_return std::unexpected{std::move(ready.error())};
+  KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(*ready)};
+  if (known.config_map) known.record = std::move(record);
+  auto endpoint = co_await endpoint_of(&known, {});
+  if (!endpoint) {
+    co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(endpoint.error().message))};
+  }
+  AgentClient agent{cluster_->executor(), std::move(*endpoint)};
+  if (auto answered = co_await agent.get("/readyz"); !answered) {
+    co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
+  }
+  progress(Phase::ready, "");
+  co_return known;
+}
+
+Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
+  auto context = co_await prepare(&spec);
+  if (!context) co_return std::unexpected{std::move(context.error())};
+  const std::string name = spec.name;
+  const std::string object_name = cluster_->object_name(name);
+  const bool is_one_shot = spec.is_one_shot;
+  PodRecord record{.spec = std::move(spec),
+                   .id = context->sandbox_id,
+                   .namespace_name = context->namespace_name,
+                   .pod = object_name,
+                   .stopped = false,
+                   .expires_at = {}};
+  record.expires_at = lease_end(record.spec.lease);
+  if (is_one_shot && (record.spec.pod.namespace_per_sandbox || !record.spec.pod.volumes.empty())) {
+    co_return fail(Errc::invalid_field, "one run has a Pod and nothing else: name it by --keep to give it more",
+                   "--keep");
+  }
+  const std::string id = record.id;
+  Result<KnownPod> known = std::unexpected{Error{}};
+  std::exception_ptr failure;
+  try {
+    known = co_await make_all(std::move(record), is_one_shot, std::move(*context), std::move(progress));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (known && !failure) co_return describe_known(*known);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  auto cleaned = co_await remove_if(name, id);
+  if (failure) {
+    // The request that was cut off may still be on its way through the API server.
+    co_await kube::pause(kLateArrival);
+    (void)co_await remove_if(name, id);
+    std::rethrow_exception(failure);
+  }
+  Error error = std::move(known.error());
+  if (!cleaned) error.message += "; and it could not be cleaned up: " + cleaned.error().message;
+  co_return std::unexpected{std::move(error)};
+}
+
+/// The record first: it owns what follows.
+Task<Result<KnownPod>> PodDriver::make_all(PodRecord record, bool is_one_shot, ManifestContext context,
+                                           Progress progress) {
+  std::optional<Object> config_map;
+  if (!is_one_shot) {
+    Object object = make_record(record, cluster_->namespace_name(), record.pod);
+    auto recorded = co_await make(kube::kConfigMaps, std::move(object));
+    if (!recorded && recorded.error().code == Errc::already_exists) {
+      co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + record.spec.name + "\" already", "name");
+    }
+    if (!recorded) co_return std::unexpected{std::move(recorded.error())};
+    config_map = std::move(*recorded);
+  }
+  if (record.spec.pod.namespace_per_sandbox) {
+    Object home = make_namespace(record.spec, context);
+    auto made = co_await make(kube::kNamespaces, std::move(home));
+    if (!made) co_return std::unexpected{std::move(made.error())};
+  }
+  co_return co_await bring_up(std::move(record), std::move(config_map), std::move(context), std::move(progress));
+}
+
+Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec) {
+  auto context = co_await prepare(&spec);
+  if (!context) co_return std::unexpected{std::move(context.error())};
+  auto key = co_await cluster_->signing_key(true);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto public_key = key->public_pem();
+  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
+  context->public_key = std::move(*public_key);
+  co_return make_manifest(spec, *context, cluster_->namespace_name());
+}
+
+// --- looking ------------------------------------------------------------------------------------------------------
+
+Task<Result<KnownPod>> PodDriver::find_running(std::string name) {
+  auto known = co_await find_sandbox(cluster_, name);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  const Sandbox sandbox = describe_known(*known);
+  if (sandbox.state == SandboxState::running) co_return known;
+  co_return std::unexpected{not_running(sandbox)};
+}
+
+Task<Result<Sandbox>> PodDriver::get(std::string name) {
+  auto known = co_await find_sandbox(cluster_, std::move(name));
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  Sandbox sandbox = describe_known(*known);
+  const auto service = sandbox.details.find("service");
+  if (service != sandbox.details.end()) {
+    auto found = co_await cluster_->client().get(kube::kServices, known->record->namespace_name, service->second);
+    if (found) {
+      sandbox.details["cluster_ip"] = kube::cluster_ip(*found);
+      for (const std::string& address : kube::load_balancer_addresses(*found)) {
+        sandbox.details["external_address"] = address;
+      }
+    }
+  }
+  co_return sandbox;
+}
+
+Task<Result<SandboxPage>> PodDriver::list(SandboxFilter filter) {
+  return list_sandboxes(cluster_, std::move(filter));
+}
+
+// --- working with it ------------------------------------------------------------------------------------------------
+
+Task<Result<ReachTarget>> PodDriver::target_of(const KnownPod* known) {
+  ReachTarget target{.sandbox = labels::get(*known->pod, labels::kName),
+                     .namespace_name = known->pod->namespace_name(),
+                     .pod = *known->pod};
+  if (!known->record) co_return target;
+  const ServiceKind kind = known->record->spec.pod.service;
+  if (kind == ServiceKind::nodeport || kind == ServiceKind::loadbalancer) {
+    auto service = co_await cluster_->client().get(kube::kServices, target.namespace_name,
+                                                   service_name(known->config_map->name()));
+    if (service) target.service = std::move(*service);
+  }
+  co_return target;
+}
+
+Task<Result<Endpoint>> PodDriver::endpoint_of(const KnownPod* known, TokenGrant grant) {
+  if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
+  auto key = co_await cluster_->signing_key(false);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto target = co_await target_of(known);
+  if (!target) co_return std::unexpected{std::move(target.error())};
+  const std::string id = known->pod->label(labels::kSandbox);
+  const std::string owner = labels::get(*known->pod, labels::kOwner);
+  std::function<Result<std::string>()> token = [key = std::move(*key), id, owner, grant = std::move(grant)] {
+    return sign_token(key, id, owner, grant, wall_now());
+  };
+  co_return co_await reach_.find(std::move(*target), std::move(token));
+}
+
+Task<Result<Endpoint>> PodDriver::endpoint(std::string name, TokenGrant grant) {
+  auto known = co_await find_running(std::move(name));
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  co_return co_await endpoint_of(&*known, std::move(grant));
+}
+
+Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t port) {
+  auto known = co_await find_running(std::move(name));
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  auto target = co_await target_of(&*known);
+  if (!target) co_return std::unexpected{std::move(target.error())};
+  co_return co_await reach_.dial(std::move(*target), port);
+}
+
+// --- its life -------------------------------------------------------------------------------------------------------
+
+Task<Result<Object>> PodDriver::change_record(const KnownPod* known, json data) {
+  auto changed = co_await cluster_->client().patch(kube::kConfigMaps, known->config_map->namespace_name(),
+                                                   known->config_map->name(), kube::PatchKind::merge,
+                                                   {{"metadata", {{"uid", known->config_map->uid()}}}, {"data", data}});
+  if (!changed) co_return std::unexpected{std::move(changed.error().error)};
+  co_return std::move(*changed);
+}
+
+Task<Result<>> PodDriver::remove_object(kube::Resource resource, std::string namespace_name, std::string name) {
+  auto removed = co_await cluster_->client().remove(resource, namespace_name, name);
+  if (!removed && removed.error().not_found()) co_return Result<>{};
+  if (!removed) co_return std::unexpected{std::move(removed.error().error)};
+  co_return co_await wait_until_gone(&cluster_->client(), resource, namespace_name, name, {}, kGoneLimit);
+}
+
+Task<Result<>> PodDriver::remove_pod(std::string namespace_name, std::string pod) {
+  return remove_object(kube::kPods, std::move(namespace_name), std::move(pod));
+}
+
+Task<Result<>> PodDriver::stop(std::string name) {
+  auto known = co_await find_sandbox(cluster_, name);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
+  if (!known->record) {
+    co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run and can't be stopped to be started again",
+                   "name");
+  }
+  // Said first: whoever looks meanwhile sees what is meant.
+  auto changed = co_await change_record(&*known, {{"stopped", "true"}, {"expires_at", nullptr}});
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  const std::string namespace_name = known->record->namespace_name;
+  if (auto gone = co_await remove_pod(namespace_name, known->record->pod); !gone) co_return gone;
+  if (known->record->spec.pod.service == ServiceKind::none) co_return Result<>{};
+  co_return co_await remove_object(kube::kServices, namespace_name, service_name(known->config_map->name()));
+}
+
+Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
+  auto known = co_await find_sandbox(cluster_, name);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  const Sandbox now = describe_known(*known);
+  if (now.state == SandboxState::running) co_return now;
+  if (!known->record) co_return std::unexpected{not_running(now)};
+  PodRecord record = *known->record;
+  if (known->pod) {
+    if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) {
+      co_return std::unexpected{std::move(gone.error())};
+    }
+  }
+  // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
+  record.pod = known->config_map->name();
+  record.stopped = false;
+  record.spec.wait = wait;
+  record.expires_at = lease_end(record.spec.lease);
+  json data{{"stopped", "false"}, {"pod", record.pod}};
+  data["expires_at"] = record.expires_at ? json(*record.expires_at) : json{};
+  auto changed = co_await change_record(&*known, std::move(data));
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  ManifestContext context{
+      .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
+  Result<KnownPod> up = std::unexpected{Error{}};
+  std::exception_ptr failure;
+  try {
+    up = co_await bring_up(std::move(record), std::move(*changed), std::move(context), std::move(progress));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (up && !failure) co_return describe_known(*up);
+  // As it was before: stopped.
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  (void)co_await stop(name);
+  if (failure) std::rethrow_exception(failure);
+  co_return std::unexpected{std::move(up.error())};
+}
+
+Task<Result<>> PodDriver::remove_recorded(const KnownPod* known) {
+  kube::Client& client = cluster_->client();
+  const Object& config_map = *known->config_map;
+  // One that can't be read has the Pod and the service of its name, as far as anybody can know.
+  PodRecord record;
+  record.namespace_name = config_map.namespace_name();
+  record.pod = config_map.name();
+  if (known->record) record = *known->record;
+  if (record.namespace_name != config_map.namespace_name()) {
+    auto removed = co_await client.remove(kube::kNamespaces, {}, record.namespace_name);
+    if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+    auto gone =
+        co_await wait_until_gone(&client, kube::kNamespaces, {}, record.namespace_name, {}, kNamespaceGoneLimit);
+    if (!gone) co_return gone;
+  }
+  auto removed = co_await client.remove(kube::kConfigMaps, config_map.namespace_name(), config_map.name(),
+                                        {.uid = config_map.uid()});
+  const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
+  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
+  // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
+  if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) co_return gone;
+  std::vector<std::pair<kube::Resource, std::string>> rest{{kube::kConfigMaps, config_map.name()}};
+  if (record.spec.pod.service != ServiceKind::none) rest.emplace_back(kube::kServices, service_name(config_map.name()));
+  for (const auto& [resource, name] : owned_objects(record.spec, cluster_->options().name_prefix)) {
+    rest.emplace_back(resource, name);
+  }
+  for (auto& [resource, name] : rest) {
+    const std::string where =
+        resource.plural == kube::kConfigMaps.plural ? config_map.namespace_name() : record.namespace_name;
+    auto gone = co_await wait_until_gone(&client, resource, where, name, {}, kGoneLimit);
+    if (!gone) co_return gone;
+  }
+  co_return Result<>{};
+}
+
+Task<Result<bool>> PodDriver::remove(std::string name) {
+  return remove_if(std::move(name), {});
+}
+
+Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id) {
+  auto known = co_await find_sandbox(cluster_, name);
+  if (!known && known.error().code == Errc::sandbox_not_found) co_return false;
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  const Object& first = known->config_map ? *known->config_map : *known->pod;
+  if (!id.empty() && first.label(labels::kSandbox) != id) co_return false;
+  Result<> removed;
+  if (known->config_map) {
+    removed = co_await remove_recorded(&*known);
+  } else {
+    removed = co_await remove_pod(known->pod->namespace_name(), known->pod->name());
+  }
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  co_return true;
+}
+
+Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
+  auto known = co_await find_running(name);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  auto endpoint = co_await endpoint_of(&*known, {});
+  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+  AgentClient agent{cluster_->executor(), std::move(*endpoint)};
+  std::string body = protocol::to_json(lease);
+  if (auto renewed = co_await agent.post("/v1/lease", std::move(body)); !renewed) {
+    co_return std::unexpected{std::move(renewed.error())};
+  }
+  const auto expires_at = lease_end(lease);
+  if (!known->record) {
+    if (expires_at) {
+      const json patch{{"metadata", {{"annotations", {{labels::kExpiresAt, *expires_at}}}}}};
+      auto changed = co_await cluster_->client().patch(kube::kPods, known->pod->namespace_name(), known->pod->name(),
+                                                       kube::PatchKind::merge, patch);
+      if (!changed) co_return std::unexpected{std::move(changed.error().error)};
+      known->pod = std::move(*changed);
+    }
+    co_return describe_known(*known);
+  }
+  PodRecord& record = *known->record;
+  if (lease.ttl) record.spec.lease.ttl = lease.ttl;
+  if (lease.idle_ttl) record.spec.lease.idle_ttl = lease.idle_ttl;
+  if (expires_at) record.expires_at = expires_at;
+  json data{{"spec", protocol::to_json(record.spec)}};
+  if (record.expires_at) data["expires_at"] = *record.expires_at;
+  auto changed = co_await change_record(&*known, std::move(data));
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  co_return describe_known(*known);
+}
+
+Task<std::vector<Check>> PodDriver::examine() {
+  auto version = co_await cluster_->client().version();
+  Check cluster{.what = "cluster", .passed = version.has_value(), .detail = {}};
+  cluster.detail = version ? version->git_version : version.error().error.message;
+  if (!version) cluster.remedy = "check the kubeconfig: its server, its context, your network";
+  co_return std::vector<Check>{std::move(cluster)};
+}
+
+}  // namespace skiff::container

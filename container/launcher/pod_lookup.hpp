@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/kube/object.hpp"
+#include "container/launcher/cluster.hpp"
+#include "container/launcher/driver.hpp"
+#include "container/launcher/pod_record.hpp"
+
+/// Sandboxes as a cluster has them: a record, a Pod, or both.
+namespace skiff::container {
+
+struct KnownPod {
+  std::optional<kube::Object> config_map = {};  ///< none for one run
+  std::optional<PodRecord> record = {};
+  std::optional<kube::Object> pod = {};  ///< none for one that is stopped, or whose Pod was deleted
+  std::optional<Error> damage = {};      ///< why the record can't be read
+};
+
+/// `sandbox_not_found`, or why the cluster can't be asked.
+[[nodiscard]] Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name);
+[[nodiscard]] Sandbox describe_known(const KnownPod& known);
+
+/// Reads all pages of records and Pods and gives one of the filter's size.
+[[nodiscard]] Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter);
+
+}  // namespace skiff::container

@@ -1,0 +1,163 @@
+#include "container/launcher/pod_record.hpp"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/kube/pod.hpp"
+#include "container/launcher/labels.hpp"
+#include "container/launcher/pod_manifest.hpp"
+#include "container/launcher/pod_wait.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// A record without a Pod is younger than this while the Pod is being made.
+constexpr std::chrono::minutes kBeingMade{1};
+
+struct StateNow {
+  SandboxState state = SandboxState::creating;
+  std::string reason = {};
+};
+
+StateNow state_of(const kube::Object& pod) {
+  const std::string phase = kube::pod_phase(pod);
+  if (pod.is_being_deleted()) return {SandboxState::ended, "its pod is being deleted"};
+  if (phase == "Succeeded") return {SandboxState::ended, "its lease or idle time was over, or it was told to end"};
+  if (phase == "Running" && kube::is_pod_ready(pod)) return {SandboxState::running};
+  const PodVerdict verdict = judge_pod(pod);
+  if (verdict.failure && (verdict.is_final || phase == "Failed")) return {SandboxState::failed, verdict.detail};
+  // One that has answered before and now does not, for a while, is busy rather than new.
+  if (phase == "Running") return {SandboxState::running, verdict.detail};
+  std::string how{phase_word(verdict.phase)};
+  if (!verdict.detail.empty()) how.append(": ").append(verdict.detail);
+  return {SandboxState::creating, std::move(how)};
+}
+
+void put_pod_details(Sandbox& sandbox, const kube::Object& pod) {
+  sandbox.details["namespace"] = pod.namespace_name();
+  sandbox.details["pod"] = pod.name();
+  if (auto node = pod.text({"spec", "nodeName"}); !node.empty()) sandbox.details["node"] = std::move(node);
+  if (auto ip = kube::pod_ip(pod); !ip.empty()) sandbox.details["pod_ip"] = std::move(ip);
+}
+
+std::string image_of(const kube::Object& pod) {
+  const nlohmann::json* containers = pod.find({"spec", "containers"});
+  if (containers == nullptr || !containers->is_array() || containers->empty()) return {};
+  return containers->front().value("image", "");
+}
+
+}  // namespace
+
+kube::Object make_record(const PodRecord& record, const std::string& namespace_name, const std::string& name) {
+  kube::Object object = kube::Object::make(kube::kConfigMaps, namespace_name, name);
+  labels::put_common(object, "record", record.spec.name, record.spec.owner);
+  labels::put(object, labels::kSandbox, record.id);
+  labels::put_user_labels(object, record.spec.labels);
+  nlohmann::json& data = object.json["data"];
+  data["spec"] = protocol::to_json(record.spec);
+  data["namespace"] = record.namespace_name;
+  data["pod"] = record.pod;
+  data["stopped"] = record.stopped ? "true" : "false";
+  if (record.expires_at) data["expires_at"] = *record.expires_at;
+  return object;
+}
+
+Result<PodRecord> read_record(const kube::Object& config_map) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::invalid_field, "ConfigMap " + config_map.namespace_name() + "/" + config_map.name() +
+                                         " is no record of a sandbox: " + why + "; remove it by `skiff rm`");
+  };
+  PodRecord record;
+  // A newer skiff may have written fields that are not known here.
+  std::vector<std::string> ignored;
+  auto spec = protocol::decode<SandboxSpec>(config_map.text({"data", "spec"}), {}, &ignored);
+  if (!spec) return refuse(spec.error().message);
+  record.spec = std::move(*spec);
+  record.id = config_map.label(labels::kSandbox);
+  record.namespace_name = config_map.text({"data", "namespace"});
+  record.pod = config_map.text({"data", "pod"});
+  record.stopped = config_map.text({"data", "stopped"}) == "true";
+  if (auto expires = config_map.text({"data", "expires_at"}); !expires.empty()) record.expires_at = std::move(expires);
+  if (record.id.empty() || record.namespace_name.empty() || record.pod.empty()) return refuse("it says too little");
+  return record;
+}
+
+Sandbox describe(const PodRecord& record, const kube::Object& config_map, const kube::Object* pod) {
+  Sandbox sandbox{.name = record.spec.name,
+                  .id = record.id,
+                  .driver = "pod",
+                  .state = SandboxState::creating,
+                  .reason = {},
+                  .owner = record.spec.owner,
+                  .image = record.spec.image,
+                  .labels = record.spec.labels,
+                  .created_at = config_map.text({"metadata", "creationTimestamp"}),
+                  .expires_at = {},
+                  .address = {},
+                  .details = {{"namespace", record.namespace_name}, {"pod", record.pod}}};
+  if (record.stopped) {
+    sandbox.state = SandboxState::stopped;
+    return sandbox;
+  }
+  if (pod == nullptr) {
+    const auto created = config_map.created();
+    if (created && wall_now() - *created < kBeingMade) return sandbox;
+    sandbox.state = SandboxState::failed;
+    sandbox.reason = "its pod was deleted";
+    return sandbox;
+  }
+  StateNow now = state_of(*pod);
+  sandbox.state = now.state;
+  sandbox.reason = std::move(now.reason);
+  put_pod_details(sandbox, *pod);
+  if (sandbox.state != SandboxState::running) return sandbox;
+  sandbox.expires_at = record.expires_at;
+  if (record.spec.pod.service == ServiceKind::none) {
+    sandbox.address = "http://" + kube::pod_ip(*pod) + ":" + std::to_string(kAgentPort);
+  } else {
+    const std::string service = service_name(config_map.name());
+    sandbox.details["service"] = service;
+    sandbox.address = "http://" + service + "." + record.namespace_name + ":" + std::to_string(kAgentPort);
+  }
+  return sandbox;
+}
+
+Sandbox describe_pod(const kube::Object& pod) {
+  StateNow now = state_of(pod);
+  Sandbox sandbox{.name = labels::get(pod, labels::kName),
+                  .id = pod.label(labels::kSandbox),
+                  .driver = "pod",
+                  .state = now.state,
+                  .reason = std::move(now.reason),
+                  .owner = labels::get(pod, labels::kOwner),
+                  .image = image_of(pod),
+                  .labels = labels::user_labels(pod),
+                  .created_at = pod.text({"metadata", "creationTimestamp"}),
+                  .expires_at = {},
+                  .address = {},
+                  .details = {}};
+  put_pod_details(sandbox, pod);
+  if (sandbox.state == SandboxState::running) {
+    sandbox.address = "http://" + kube::pod_ip(pod) + ":" + std::to_string(kAgentPort);
+    if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
+  }
+  return sandbox;
+}
+
+Sandbox describe_damaged(const kube::Object& config_map, const Error& damage) {
+  return {.name = labels::get(config_map, labels::kName),
+          .id = config_map.label(labels::kSandbox),
+          .driver = "pod",
+          .state = SandboxState::failed,
+          .reason = damage.message,
+          .owner = labels::get(config_map, labels::kOwner),
+          .image = {},
+          .labels = labels::user_labels(config_map),
+          .created_at = config_map.text({"metadata", "creationTimestamp"}),
+          .expires_at = {},
+          .address = {},
+          .details = {}};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,53 @@
+"""kubernetes-sigs/agent-sandbox in the cluster: its resources as it publishes them, its controller as a process of the node."""
+
+import json
+import re
+import subprocess
+
+import build
+import control_plane
+from node import SERVER
+from part import Part, answers
+from surroundings import ADDRESS
+
+NAMESPACE = "agent-sandbox-system"
+WEBHOOK = "agent-sandbox-webhook-service"
+
+# The controller isn't a pod here, so the webhook's Service is told where it is.
+ENDPOINT = {
+    "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+    "metadata": {"name": WEBHOOK, "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": WEBHOOK}},
+    "addressType": "IPv4", "ports": [{"name": "webhook", "port": 9443, "protocol": "TCP"}],
+    "endpoints": [{"addresses": [ADDRESS], "conditions": {"ready": True}}],
+}
+
+
+def resources():
+    """All but the Deployment, as one stream, the namespace first."""
+    folder = build.addons() / "agent-sandbox"
+    files = [folder / "controller.yaml", *sorted(folder.glob("*rbac*.yaml")), folder / "extensions.yaml", *sorted((folder / "crds").glob("*.yaml"))]
+    listed = []
+    for file in files:
+        for document in re.split(r"^---\s*$", file.read_text(), flags=re.M):
+            if not document.strip() or re.search(r"^kind: Deployment$", document, flags=re.M):
+                continue
+            if f"name: {WEBHOOK}\n" in document:
+                document = re.sub(r"^  selector:\n    .*\n", "", document, flags=re.M)
+            listed.append(document)
+    return "\n---\n".join([*listed, json.dumps(ENDPOINT)])
+
+
+def controller(folder, kube):
+    def kubectl(*words, **options):
+        return subprocess.run([kube, "kubectl", f"--kubeconfig={folder}/admin.conf", f"--cache-dir={folder}/kubectl", *words],
+                              stdout=subprocess.PIPE, text=True, check=True, **options).stdout
+
+    # Not `apply`: its annotation would hold the definitions once more, and they are too long for that.
+    kubectl("create", "-f", "-", input=resources())
+    kubectl("wait", "--for=condition=Established", "--timeout=60s", "--all", "customresourcedefinitions")
+    token = kubectl("create", "token", "agent-sandbox-controller", f"--namespace={NAMESPACE}", "--duration=24h").strip()
+    config = control_plane.write_kubeconfig(folder / "agent-sandbox.conf", folder / "pki", SERVER, {"controller": {"token": token}})
+    return Part(folder, build.addons() / "agent-sandbox-controller", [
+        f"--kubeconfig={config}", "--extensions", "--leader-elect=false", f"--webhook-cert-dir={folder}/webhook",
+        "--metrics-bind-address=127.0.0.1:8080", "--health-probe-bind-address=127.0.0.1:8081",
+    ], lambda: answers("http://127.0.0.1:8081/readyz"))

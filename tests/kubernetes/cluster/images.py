@@ -1,0 +1,94 @@
+"""The container images of a test's cluster, made without a container engine, as archives that `ctr images import` takes.
+
+    skiff.test/pause:1     what holds a pod's namespaces
+    skiff.test/skiff:1     skiffd alone, as the Dockerfile's last stage has it
+    skiff.test/scratch:1   one static program, /testcmd, and nothing else: no shell, no /tmp, no /etc
+    skiff.test/busybox:1   a shell and its tools as most public images have them: a root user, no USER
+    skiff.test/user:1      the same with USER 1000
+
+The tag isn't `latest`, so that no pull is tried. An image that nobody has: any other name below skiff.test, which no
+resolver knows."""
+
+import hashlib
+import io
+import json
+import subprocess
+import tarfile
+
+HOST = "skiff.test"
+PAUSE = f"{HOST}/pause:1"
+
+
+class Layer:
+    """An image's only layer; the same contents give the same bytes."""
+
+    def __init__(self):
+        self.bytes = io.BytesIO()
+        self.tar = tarfile.open(fileobj=self.bytes, mode="w", format=tarfile.USTAR_FORMAT)
+
+    def _add(self, name, kind, mode, content=b"", link=""):
+        entry = tarfile.TarInfo(name)
+        entry.type, entry.mode, entry.size, entry.linkname = kind, mode, len(content), link
+        self.tar.addfile(entry, io.BytesIO(content))
+        return self
+
+    def folder(self, name, mode=0o755):
+        return self._add(name, tarfile.DIRTYPE, mode)
+
+    def file(self, name, content, mode=0o644):
+        return self._add(name, tarfile.REGTYPE, mode, content)
+
+    def link(self, name, target):
+        return self._add(name, tarfile.SYMTYPE, 0o777, link=target)
+
+    def done(self):
+        self.tar.close()
+        return self.bytes.getvalue()
+
+
+def busybox():
+    layer = Layer()
+    for name in ("bin", "etc", "root", "home", "var"):
+        layer.folder(name)
+    layer.folder("tmp", 0o1777)
+    with open("/bin/busybox", "rb") as program:
+        layer.file("bin/busybox", program.read(), 0o755)
+    listed = subprocess.run(["/bin/busybox", "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    for name in sorted(set(listed) - {"busybox"}):
+        layer.link(f"bin/{name}", "busybox")
+    layer.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n").file("etc/group", b"root:x:0:\n")
+    return layer.done()
+
+
+def pause(folder):
+    program = folder / "pause"
+    subprocess.run(["clang-19", "-O1", "-static", "-o", program, "pause.c"], cwd=__file__.rpartition("/")[0], check=True)
+    return Layer().file("pause", program.read_bytes(), 0o755).done()
+
+
+def write(archive, name, layer, configuration):
+    """A docker-archive of one image with one layer."""
+    image = json.dumps({
+        "architecture": "amd64", "os": "linux", "config": configuration, "history": [{}],
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{hashlib.sha256(layer).hexdigest()}"]},
+    }).encode()
+    description = f"{hashlib.sha256(image).hexdigest()}.json"
+    manifest = [{"Config": description, "RepoTags": [name], "Layers": ["layer.tar"]}]
+    parts = Layer().file("manifest.json", json.dumps(manifest).encode()).file(description, image).file("layer.tar", layer)
+    archive.write_bytes(parts.done())
+
+
+def make(folder, skiffd=None, testcmd=None):
+    """Writes the archives. Those of our own programs are made when the programs are given."""
+    folder.mkdir()
+    path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    shell = busybox()
+    write(folder / "pause.tar", PAUSE, pause(folder), {"Entrypoint": ["/pause"]})
+    write(folder / "busybox.tar", f"{HOST}/busybox:1", shell, {"Cmd": ["sh"], "Env": [path]})
+    write(folder / "user.tar", f"{HOST}/user:1", shell, {"Cmd": ["sh"], "Env": [path], "User": "1000"})
+    if skiffd:
+        write(folder / "skiff.tar", f"{HOST}/skiff:1", Layer().file("skiffd", skiffd.read_bytes(), 0o755).done(),
+              {"Entrypoint": ["/skiffd"], "User": "1000:1000", "ExposedPorts": {"7070/tcp": {}}})
+    if testcmd:
+        write(folder / "scratch.tar", f"{HOST}/scratch:1", Layer().file("testcmd", testcmd.read_bytes(), 0o755).done(),
+              {"Entrypoint": ["/testcmd"]})

@@ -1,0 +1,72 @@
+"""The first process of a cluster's namespaces: `machine.py FOLDER [ADDON...]`, started by start_node.py.
+
+It ends with everything that runs in them, mounts and networks too. It says `ready` when all of the cluster answers, and then
+obeys orders like start.py."""
+
+import os
+import pathlib
+import sys
+
+import agent_sandbox
+import build
+import node
+import simulated_nodes
+import surroundings
+from part import StartFailed, obey
+
+ADDONS = {"agent-sandbox": agent_sandbox.controller, "kwok": simulated_nodes.kwok}
+
+
+def start(folder, wanted):
+    """Everything, each part as soon as what it needs is there. Returns the parts."""
+    kube = build.kube()
+    etcd, server, controllers = node.control_plane_parts(folder, kube)
+    containerd = node.containerd(folder)
+    rest = [controllers, *node.parts(folder, kube)]
+    etcd.launch()
+    containerd.launch()
+    etcd.wait()  # else the API server's first dials fail, and it waits a second
+    server.launch()
+    containerd.wait()
+    node.import_images(folder)
+    server.wait()
+    for part in rest:
+        part.launch()
+    for part in rest:
+        part.wait()
+    listed = [etcd, server, containerd, *rest]
+    for name in wanted:
+        part = ADDONS[name](folder, kube)
+        part.start()
+        listed.append(part)
+    return {part.name: part for part in listed}
+
+
+def run(folder, wanted):
+    surroundings.arrange(folder)
+    parts = start(folder, wanted)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        print(obey(parts, line), flush=True)
+
+
+def reap(first):
+    """What the first process of a pid namespace is for: until `first` ends. Then the kernel ends all others."""
+    while True:
+        pid, status = os.wait()
+        if pid == first:
+            return os.waitstatus_to_exitcode(status)
+
+
+def main():
+    child = os.fork()
+    if child:
+        sys.exit(reap(child))
+    try:
+        run(pathlib.Path(sys.argv[1]), sys.argv[2:])
+    except (StartFailed, OSError, build.Missing) as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

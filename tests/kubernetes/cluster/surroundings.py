@@ -1,0 +1,81 @@
+"""What a node sees of the machine that it runs on. All of it belongs to the namespaces of the process that calls this: the
+machine itself is left as it is, and everything is gone with the namespaces' last process."""
+
+import os
+import pathlib
+import subprocess
+
+NODE = "node0"
+ADDRESS = "10.89.0.2"
+
+# The kubelet insists on these, and they are the whole machine's: it is shown files in their place.
+KERNEL = {
+    "vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
+    "kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
+}
+
+
+def run(*words):
+    subprocess.run(list(map(str, words)), stdin=subprocess.DEVNULL, check=True)
+
+
+def bind(source, target):
+    run("mount", "--bind", source, target)
+
+
+def arrange(folder):
+    """`folder` is the cluster's own, on a disk."""
+    mount_sys(folder)
+    # The kubelet hands mounts on to containers; those who see them end at this namespace.
+    run("mount", "--make-rshared", "/")
+    mount_folders(folder)
+    show_kernel_settings(folder)
+    set_up_network()
+
+
+def mount_sys(folder):
+    """/sys as this network namespace has it, with the cgroups as they were. In a shared tree the last step would take them
+    away again, so this comes first."""
+    aside = folder / "cgroups"
+    aside.mkdir()
+    run("mount", "--rbind", "/sys/fs/cgroup", aside)
+    run("mount", "-t", "sysfs", "sysfs", "/sys")
+    run("mount", "--rbind", aside, "/sys/fs/cgroup")
+    run("umount", "-l", aside)
+
+
+def mount_folders(folder):
+    # A resolver's address would find its way into pods, and a pull that fails would wait for its answer.
+    resolver = folder / "resolv.conf"
+    resolver.write_text("nameserver 127.0.0.1\n")
+    if os.path.exists("/etc/resolv.conf"):
+        bind(resolver, os.path.realpath("/etc/resolv.conf"))
+    run("mount", "-t", "tmpfs", "tmpfs", "/run")
+    (folder / "etcd").mkdir()
+    run("mount", "-t", "tmpfs", "-o", "mode=700", "tmpfs", folder / "etcd")
+    # What a node keeps: the kubelet's, containerd's and the network plug-ins' state, and the containers' output.
+    for path in ("/var/lib", "/var/log"):
+        own = folder / path[1:]
+        own.mkdir(parents=True)
+        bind(own, path)
+
+
+def show_kernel_settings(folder):
+    shown = folder / "kernel"
+    shown.mkdir()
+    for name, value in KERNEL.items():
+        file = shown / name.replace("/", "-")
+        file.write_text(value + "\n")
+        bind(file, f"/proc/sys/{name}")
+
+
+def set_up_network():
+    run("hostname", NODE)
+    run("ip", "link", "set", "lo", "up")
+    run("ip", "link", "add", NODE, "type", "bridge")
+    run("ip", "address", "add", f"{ADDRESS}/24", "dev", NODE)
+    run("ip", "link", "set", NODE, "up")
+    # It leads nowhere: services' addresses need some route before they are translated.
+    run("ip", "route", "add", "default", "dev", NODE)
+    for name in ("ipv4/ip_forward", "bridge/bridge-nf-call-iptables"):
+        pathlib.Path("/proc/sys/net", name).write_text("1\n")

@@ -1,0 +1,39 @@
+"""A real `skiff` that works on one namespace of the cluster."""
+
+import json
+
+from launcher import Skiff as AnySkiff
+
+AGENT = "skiff.test/skiff:1"
+BUSYBOX = "skiff.test/busybox:1"
+SCRATCH = "skiff.test/scratch:1"
+
+
+class Skiff(AnySkiff):
+    def __init__(self, folder, namespace):
+        super().__init__(folder)
+        self.namespace = namespace
+        self.cluster = namespace.cluster
+
+    def environment(self, **more):
+        ours = {"KUBECONFIG": str(self.cluster.kubeconfig), "SKIFF_NAMESPACE": self.namespace.name, "SKIFF_DRIVER": "pod",
+                "SKIFF_IMAGE": BUSYBOX, "SKIFF_AGENT_IMAGE": AGENT}
+        return super().environment(**{**ours, **more})
+
+    def pod(self, name="box"):
+        return self.namespace.get("pod", f"skiff-{name}")
+
+    def inside(self, *words, name="box"):
+        """Runs a command in the sandbox's container behind skiff's back."""
+        return self.namespace.kubectl("exec", f"skiff-{name}", "--container=sandbox", "--", *words)
+
+    def overrides(self, spec):
+        """The flags that merge `spec` into the Pod's."""
+        file = self.home / "overrides.json"
+        file.write_text(spec if isinstance(spec, str) else json.dumps(spec))
+        return "--pod-overrides", file
+
+    def finish(self):
+        self("rm", "--all", "--everyone", "-q")
+        left = self.namespace.of_skiff()
+        assert not left, left
