@@ -73,10 +73,7 @@ Result<> check_spec(const SandboxSpec& spec) {
   if (is_claim && spec.pod.network != "open") {
     return fail(Errc::invalid_field, "--network: the template decides it; give it to `skiff pool create`", "--network");
   }
-  if (is_claim) return check_fits_pool(spec, nullptr);
-  if (!spec.image.empty()) return {};
-  return fail(Errc::missing_field, "give the image of the sandbox, or a pool or template: --image, --pool, --template",
-              "--image");
+  return is_claim ? check_fits_pool(spec, nullptr) : Result<>{};
 }
 
 bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
@@ -85,8 +82,8 @@ bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
 
 }  // namespace
 
-ClaimDriver::ClaimDriver(std::unique_ptr<Cluster> cluster, ReachOptions reach)
-    : cluster_{std::move(cluster)}, reach_{cluster_.get(), std::move(reach)}, pools_{cluster_.get()} {}
+ClaimDriver::ClaimDriver(Cluster* cluster, ReachOptions reach)
+    : cluster_{cluster}, reach_{cluster, std::move(reach)}, pools_{cluster} {}
 
 Task<Result<Object>> ClaimDriver::find(std::string name) {
   if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
@@ -290,6 +287,7 @@ Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool 
 
 Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   if (auto valid = check_spec(spec); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (spec.pod.pool.empty() && spec.pod.template_name.empty()) fill_in_images(spec);
   const SteadyTime deadline = std::chrono::steady_clock::now() + spec.wait;
   const std::string name = spec.name;
   // Generous at first: the lease begins when it answers, and is set right then.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +17,8 @@ namespace skiff::container {
 /// claim is deleted then with all it has, a Sandbox stays as `ended` and can be started again.
 class ClaimDriver final : public Driver {
  public:
-  ClaimDriver(std::unique_ptr<Cluster> cluster, ReachOptions reach);
+  /// `cluster` must outlive it.
+  ClaimDriver(Cluster* cluster, ReachOptions reach);
 
   [[nodiscard]] std::string_view name() const noexcept override { return "claim"; }
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
@@ -33,9 +33,9 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
+  [[nodiscard]] Task<> close() override { return reach_.stop(); }
 
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
-  [[nodiscard]] Reach& reach() noexcept { return reach_; }
 
  private:
   /// The claim, or the bare Sandbox.
@@ -55,7 +55,7 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
   [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object);
 
-  std::unique_ptr<Cluster> cluster_;
+  Cluster* cluster_;
   Reach reach_;
   ClaimPools pools_;
 };

@@ -33,7 +33,9 @@ Object make_of(const kube::Resource& resource, const SandboxSpec& spec, const Ma
   return object;
 }
 
-json template_of(const Object& pod) {
+/// The Pod is the controller's: a list of Pods that are sandboxes of their own must not find it.
+json template_of(Object pod) {
+  labels::put(pod, labels::kComponent, "sandbox-pod");
   json made{{"spec", pod.json.at("spec")}, {"metadata", {{"labels", pod.json.at("metadata").at("labels")}}}};
   if (const json* annotations = pod.find({"metadata", "annotations"})) made["metadata"]["annotations"] = *annotations;
   return made;
@@ -108,7 +110,7 @@ Result<Object> make_sandbox(const SandboxSpec& spec, const ManifestContext& cont
   Object sandbox = make_of(at(kube::kSandboxes, api), spec, context);
   labels::put(sandbox, labels::kSandbox, context.sandbox_id);
   json& body = sandbox.json["spec"];
-  body["podTemplate"] = template_of(*pod);
+  body["podTemplate"] = template_of(std::move(*pod));
   if (api == SandboxApi::v1beta1) body["service"] = spec.pod.service != ServiceKind::none;
   for (std::size_t i = 0; i < volumes->size(); ++i) {
     // Named as the Pod's volume: the controller puts its own claim there.

@@ -98,9 +98,6 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api) {
   std::optional<Object> made_template;
   std::string template_name = wanted->sandbox.pod.template_name;
   if (template_name.empty()) {
-    if (wanted->sandbox.image.empty()) {
-      co_return fail(Errc::missing_field, "a pool needs the image of its sandboxes: --image", "--image");
-    }
     auto key = co_await cluster_->signing_key(true);
     if (!key) co_return std::unexpected{std::move(key.error())};
     auto pem = key->public_pem();
@@ -164,6 +161,7 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
 
 Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) {
   if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  fill_in_images(wanted.sandbox);
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};

@@ -56,7 +56,8 @@ std::string own_namespace(std::string_view prefix, std::string_view name) {
 
 }  // namespace
 
-PodDriver::PodDriver(Cluster* cluster, ReachOptions reach) : cluster_{cluster}, reach_{cluster, std::move(reach)} {}
+PodDriver::PodDriver(Cluster* cluster, ReachOptions reach)
+    : cluster_{cluster}, reach_{cluster, std::move(reach)}, pools_{cluster, &reach_} {}
 
 Task<> PodDriver::close() {
   return reach_.stop();
@@ -77,8 +78,13 @@ Task<Result<ManifestContext>> PodDriver::prepare(SandboxSpec* spec) {
     co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
                    "--name-prefix");
   }
-  if (spec->image.empty()) spec->image = kDefaultImage;
-  if (spec->pod.inject && spec->pod.agent_image.empty()) spec->pod.agent_image = kDefaultAgentImage;
+  if (!spec->pod.pool.empty()) {
+    auto whole = co_await pools_.complete(*spec);
+    if (!whole) co_return std::unexpected{std::move(whole.error())};
+    *spec = std::move(*whole);
+    spec->is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
+  }
+  fill_in_images(*spec);
 
   ManifestContext context{.namespace_name = cluster_->namespace_name(),
                           .prefix = cluster_->options().name_prefix,
@@ -87,6 +93,7 @@ Task<Result<ManifestContext>> PodDriver::prepare(SandboxSpec* spec) {
     context.namespace_name = own_namespace(context.prefix, spec->name);
     co_return context;
   }
+  if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
   kube::Client& client = cluster_->client();
   // Who may not look at namespaces gets the usual ids.
   if (auto home = co_await client.get(kube::kNamespaces, {}, context.namespace_name)) {
@@ -247,7 +254,30 @@ Task<Result<KnownPod>> PodDriver::make_all(PodRecord record, bool is_one_shot, M
     auto made = co_await make(kube::kNamespaces, std::move(home));
     if (!made) co_return std::unexpected{std::move(made.error())};
   }
+  if (config_map && !record.spec.pod.pool.empty()) {
+    auto warm = co_await take_warm(record, *config_map, context, progress);
+    if (!warm) co_return std::unexpected{std::move(warm.error())};
+    if (*warm) co_return std::move(**warm);
+    progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has none ready, a cold one is made");
+  }
   co_return co_await bring_up(std::move(record), std::move(config_map), std::move(context), std::move(progress));
+}
+
+Task<Result<std::optional<KnownPod>>> PodDriver::take_warm(PodRecord record, Object config_map, ManifestContext context,
+                                                           Progress progress) {
+  auto taken = co_await pools_.take(record.spec, config_map);
+  if (!taken) co_return std::unexpected{std::move(taken.error())};
+  if (!*taken) co_return std::nullopt;
+  // It has had its id and its name since it waited.
+  record.id = context.sandbox_id = (*taken)->id;
+  record.pod = (*taken)->pod.name();
+  auto surrounded = co_await make_surroundings(&record, &config_map, &context);
+  if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
+  KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move((*taken)->pod)};
+  auto changed = co_await change_record(&known, {{"id", known.record->id}, {"pod", known.record->pod}});
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  progress(Phase::ready, "");
+  co_return known;
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec) {

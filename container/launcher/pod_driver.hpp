@@ -14,6 +14,7 @@
 #include "container/launcher/driver.hpp"
 #include "container/launcher/pod_lookup.hpp"
 #include "container/launcher/pod_manifest.hpp"
+#include "container/launcher/pod_pools.hpp"
 #include "container/launcher/pod_record.hpp"
 #include "container/launcher/reach.hpp"
 
@@ -40,6 +41,7 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
+  [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
   [[nodiscard]] Task<> close() override;
 
   /// What `create` would make, in its order; nothing is made. Without owner references, which need uids.
@@ -55,6 +57,9 @@ class PodDriver final : public Driver {
                                                 Progress progress);
   [[nodiscard]] Task<Result<KnownPod>> bring_up(PodRecord record, std::optional<kube::Object> config_map,
                                                 ManifestContext context, Progress progress);
+  /// One out of the pool that the spec names, with all that belongs to it; nothing when none is ready.
+  [[nodiscard]] Task<Result<std::optional<KnownPod>>> take_warm(PodRecord record, kube::Object config_map,
+                                                                ManifestContext context, Progress progress);
   [[nodiscard]] Task<Result<>> make_surroundings(const PodRecord* record, const kube::Object* config_map,
                                                  const ManifestContext* context);
   [[nodiscard]] Task<Result<kube::Object>> make(kube::Resource resource, kube::Object object);
@@ -67,6 +72,7 @@ class PodDriver final : public Driver {
 
   Cluster* cluster_;
   Reach reach_;
+  PodPools pools_;
 };
 
 }  // namespace skiff::container

@@ -213,6 +213,11 @@ json peers(const std::vector<std::string>& cidrs) {
 
 }  // namespace
 
+void fill_in_images(SandboxSpec& spec) {
+  if (spec.image.empty()) spec.image = kDefaultImage;
+  if (spec.pod.inject && spec.pod.agent_image.empty()) spec.pod.agent_image = kDefaultAgentImage;
+}
+
 std::string service_name(std::string_view object_name) {
   return std::string{object_name} + "-svc";
 }

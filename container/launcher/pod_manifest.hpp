@@ -20,6 +20,9 @@ inline constexpr std::string_view kDefaultImage = "python:3.12-slim";
 /// The Dockerfile's last stage, of this very version.
 inline constexpr std::string_view kDefaultAgentImage = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION;
 
+/// The images that were not named.
+void fill_in_images(SandboxSpec& spec);
+
 /// What the objects must say beside the spec.
 struct ManifestContext {
   std::string namespace_name = {};

@@ -199,9 +199,10 @@ Task<Result<PoolStatus>> PodPools::fill_and_wait(std::string name, SteadyTime de
 
 Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (wanted.sandbox.image.empty()) {
-    co_return fail(Errc::missing_field, "a pool needs the image of its sandboxes: --image", "--image");
+  if (!wanted.sandbox.pod.template_name.empty()) {
+    co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
   }
+  fill_in_images(wanted.sandbox);
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   if (auto made = co_await make_policy(&wanted); !made) co_return std::unexpected{std::move(made.error())};
   Object record = make_pool_record(wanted, cluster_->namespace_name(), cluster_->options().name_prefix);
@@ -291,14 +292,20 @@ Task<Result<bool>> PodPools::remove(std::string name) {
   co_return true;
 }
 
+Task<Result<SandboxSpec>> PodPools::complete(SandboxSpec spec) {
+  auto view = co_await look(spec.pod.pool);
+  if (!view) co_return std::unexpected{std::move(view.error())};
+  if (auto fits = check_fits_pool(spec, &view->pool.sandbox); !fits) {
+    co_return std::unexpected{std::move(fits.error())};
+  }
+  co_return complete_from_pool(std::move(spec), view->pool.sandbox);
+}
+
 Task<Result<std::optional<Object>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
   kube::Client& client = cluster_->client();
   for (int looks = 0; looks < kMostLooks; ++looks) {
     auto view = co_await look(spec.pod.pool);
     if (!view) co_return std::unexpected{std::move(view.error())};
-    if (auto fits = check_fits_pool(spec, &view->pool.sandbox); !fits) {
-      co_return std::unexpected{std::move(fits.error())};
-    }
     std::erase_if(view->pods, [](const Object& pod) { return !can_be_taken(pod); });
     if (view->pods.empty()) co_return std::nullopt;
     // Clients that come together don't all begin with the same one.

@@ -31,10 +31,13 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
 
+  /// The spec with what the pool has decided, as a Pod of its own would need it. `invalid_field` when it asks for
+  /// another Pod than the pool makes.
+  [[nodiscard]] Task<Result<SandboxSpec>> complete(SandboxSpec spec);
   /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, binds it to `spec` and makes the pool full again,
   /// without waiting for that. From now on `record` owns the Pod; without one nobody does, and the caller must remove
-  /// it. Nothing when none is ready: make a cold one, and say so. `not_found` when there is no such pool,
-  /// `invalid_field` when `spec` asks for another Pod than the pool makes. A failed or cancelled call leaves no Pod.
+  /// it. Nothing when none is ready: make a cold one, and say so. `not_found` when there is no such pool. A failed or
+  /// cancelled call leaves no Pod.
   [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, std::optional<kube::Object> record);
 
   /// The first half of `take`: the Pod with its new names and owner, which its agent doesn't know of.

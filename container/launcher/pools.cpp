@@ -1,6 +1,7 @@
 #include "container/launcher/pools.hpp"
 
 #include <array>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -85,6 +86,20 @@ Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
     }
   }
   return {};
+}
+
+SandboxSpec complete_from_pool(SandboxSpec wanted, const SandboxSpec& pool) {
+  SandboxSpec whole = std::move(wanted);
+  PodOptions own = std::move(whole.pod);
+  whole.image = pool.image;
+  whole.env.insert(pool.env.begin(), pool.env.end());
+  whole.pod = pool.pod;
+  whole.pod.pool = std::move(own.pool);
+  whole.pod.username = std::move(own.username);
+  whole.pod.ports = std::move(own.ports);
+  whole.pod.service = own.service;
+  if (own.network != "open") whole.pod.network = std::move(own.network);
+  return whole;
 }
 
 Error no_such_pool(std::string_view name) {

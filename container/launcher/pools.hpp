@@ -66,6 +66,9 @@ class Pools {
 /// `pool`: what it makes them of; null when that is not known, so that every such flag is one too many.
 [[nodiscard]] Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool);
 
+/// The spec with what the pool has decided: the image and all of the Pod, and the pool's variables beside its own.
+[[nodiscard]] SandboxSpec complete_from_pool(SandboxSpec wanted, const SandboxSpec& pool);
+
 /// "there is no pool NAME", and how to make one.
 [[nodiscard]] Error no_such_pool(std::string_view name);
 
