@@ -38,7 +38,7 @@ std::vector<Setting> PodFlags::rows() {
        .value = "IMAGE",
        .group = kGroup,
        .help = "Image with skiffd, which an init container brings into the sandbox.",
-       .shown_default = kDefaultAgentImage},
+       .shown_default = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION},
       {.flag = "inject",
        .environment = "",
        .target = setting::Switch{&pod_.inject},

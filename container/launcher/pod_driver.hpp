@@ -42,22 +42,17 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<std::vector<Check>> examine() override;
   [[nodiscard]] Task<> close() override;
 
-  /// What `create` would make, in its order; nothing is made. Without owner references, which need uids.
-  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec);
+  /// What `create` would make, in its order. Without owner references, which need uids. `to_be_applied`: the signing
+  /// key is made if there is none; else nothing is, and the Pod lacks the public half of a key that does not exist yet.
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied);
 
  private:
   [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name);
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
-  [[nodiscard]] Task<Result<ManifestContext>> prepare(SandboxSpec* spec);
-  [[nodiscard]] Task<Result<KnownPod>> make_all(PodRecord record, bool is_one_shot, ManifestContext context,
-                                                Progress progress);
-  [[nodiscard]] Task<Result<KnownPod>> bring_up(PodRecord record, std::optional<kube::Object> config_map,
-                                                ManifestContext context, Progress progress);
-  [[nodiscard]] Task<Result<>> make_surroundings(const PodRecord* record, const kube::Object* config_map,
-                                                 const ManifestContext* context);
-  [[nodiscard]] Task<Result<kube::Object>> make(kube::Resource resource, kube::Object object);
+  /// Asks a Pod that is Ready for a sign of its agent.
+  [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
   [[nodiscard]] Task<Result<>> remove_pod(std::string namespace_name, std::string pod);
   [[nodiscard]] Task<Result<>> remove_object(kube::Resource resource, std::string namespace_name, std::string name);
   /// With an id only the sandbox that has it.

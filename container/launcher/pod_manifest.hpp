@@ -17,8 +17,6 @@ namespace skiff::container {
 
 inline constexpr std::uint16_t kAgentPort = 7070;
 inline constexpr std::string_view kDefaultImage = "python:3.12-slim";
-/// The Dockerfile's last stage, of this very version.
-inline constexpr std::string_view kDefaultAgentImage = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION;
 
 /// What the objects must say beside the spec.
 struct ManifestContext {
