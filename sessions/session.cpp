@@ -135,7 +135,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   }
 
   std::optional<std::string> user = spec.user ? spec.user : spec_->user;
-  Credentials credentials = current_user();
+  Credentials credentials = supervisor_.current_user.get();
   if (user) {
     auto found = look_up_user(*user);
     if (!found) {

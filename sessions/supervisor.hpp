@@ -16,6 +16,7 @@
 #include "sessions/retention.hpp"
 #include "sessions/spawn.hpp"
 #include "sessions/turns.hpp"
+#include "sessions/users.hpp"
 #include "sessions/warm_shells.hpp"
 
 namespace skiff::sessions {
@@ -83,6 +84,7 @@ struct Supervisor {
   Retention retention;
   TaskGroup tasks;
   MemoryGauge memory;
+  CurrentUser current_user;
   std::uint64_t oom_kills = memory.oom_kills().value_or(0);  ///< at the last look
   Counts counts;
   std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open
