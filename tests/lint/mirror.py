@@ -126,6 +126,9 @@ TESTED_ELSEWHERE = {
     "sessions/retention.cpp": "tests/integration drives it through the real binary",
     "sessions/segment.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",
     "sessions/session.cpp": "tests/integration drives it through the real binary",
+    "sessions/start_process.cpp": "tests/integration drives it through the real binary",
+    "sessions/static_wait.cpp": "tests/sessions/warm_shells_test.cpp and tests/integration/test_warm_shells.py",
+    "sessions/wait_library.cpp": "tests/sessions/warm_shells_test.cpp preloads it",
     "sessions/stdin_feed.cpp": "tests/integration drives it through the real binary",
 }
 
