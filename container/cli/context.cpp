@@ -120,6 +120,13 @@ Task<Result<Driver*>> Context::driver() {
   co_return driver_.get();
 }
 
+Context Context::in_namespace(std::string name) const {
+  Options options = options_;
+  options.access.namespace_name = std::move(name);
+  if (options.driver == "auto") options.driver = "pod";
+  return Context{executor_, std::move(options), signals_, trace_};
+}
+
 Task<> Context::close() {
   if (driver_) co_await driver_->close();
   // Kept connections have time limits, which would keep the reactor waiting.

@@ -32,6 +32,8 @@ class Context {
   [[nodiscard]] Task<Result<Driver*>> driver();
   /// The cluster that the flags name, whether it answers or not.
   [[nodiscard]] Result<Cluster*> cluster();
+  /// The same for another namespace of the cluster.
+  [[nodiscard]] Context in_namespace(std::string name) const;
   /// Ends what the driver holds open; call it before the object goes away.
   [[nodiscard]] Task<> close();
   /// Says on stderr what users of the driver must know.

@@ -31,20 +31,44 @@ class Gc final : public Invocation {
              .target = setting::Switch{&everyone_},
              .value = "",
              .group = "",
-             .help = "Also those of other owners."}};
+             .help = "Also those of other owners."},
+            {.flag = "all-namespaces",
+             .environment = "",
+             .target = setting::Switch{&all_namespaces_},
+             .value = "",
+             .group = "",
+             .help = "Of a cluster: in every namespace that has sandboxes.",
+             .letter = 'A'},
+            {.flag = "in-namespace",
+             .environment = "",
+             .target = setting::List{&namespaces_},
+             .value = "NAMESPACE",
+             .group = "",
+             .help = "Of a cluster: in these, in place of --namespace."},
+            {.flag = "dry-run",
+             .environment = "",
+             .target = setting::Switch{&collecting_.dry_run},
+             .value = "",
+             .group = "",
+             .help = "Only tell what would be removed."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    const auto owner = everyone_ ? std::nullopt : std::optional{context.options().owner};
-    const auto idle = max_idle_.count() > 0 ? std::optional{max_idle_} : std::nullopt;
-    auto done = co_await collect_garbage(*driver, owner, idle);
+    if (!everyone_) collecting_.owner = context.options().owner;
+    if (max_idle_.count() > 0) collecting_.max_idle = max_idle_;
+    Result<Collected> done;
+    if (all_namespaces_ || !namespaces_.empty()) {
+      done = co_await collect_everywhere(&context);
+    } else {
+      auto driver = co_await context.driver();
+      if (!driver) co_return std::unexpected{std::move(driver.error())};
+      done = co_await collect_garbage(*driver, collecting_);
+    }
     if (!done) co_return std::unexpected{std::move(done.error())};
     std::string lines;
     std::string names;
     for (const Verdict& one : done->removed) {
-      lines += "removed " + one.name + " (" + one.reason + ")\n";
+      lines += (collecting_.dry_run ? "would remove " : "removed ") + one.name + " (" + one.reason + ")\n";
       names += one.name + "\n";
     }
     for (const Verdict& one : done->failed) lines += "FAILED  " + one.name + " (" + one.reason + ")\n";
@@ -57,8 +81,37 @@ class Gc final : public Invocation {
   }
 
  private:
+  Task<Result<Collected>> collect_everywhere(Context* context) {
+    if (all_namespaces_) {
+      auto cluster = context->cluster();
+      if (!cluster) co_return std::unexpected{std::move(cluster.error())};
+      auto found = co_await namespaces_of_sandboxes(&(*cluster)->client());
+      if (!found) co_return std::unexpected{std::move(found.error())};
+      namespaces_ = std::move(*found);
+    }
+    Collected all;
+    for (const std::string& name : namespaces_) {
+      Context there = context->in_namespace(name);
+      auto driver = co_await there.driver();
+      if (!driver) co_return std::unexpected{std::move(driver.error())};
+      auto done = co_await collect_garbage(*driver, collecting_);
+      co_await there.close();
+      if (!done) co_return std::unexpected{std::move(done.error())};
+      const auto add = [&name](std::vector<Verdict>& into, std::vector<Verdict>& from) {
+        for (Verdict& one : from) into.push_back({name + "/" + one.name, std::move(one.reason)});
+      };
+      add(all.removed, done->removed);
+      add(all.kept, done->kept);
+      add(all.failed, done->failed);
+    }
+    co_return all;
+  }
+
   std::chrono::milliseconds max_idle_{0};
   bool everyone_ = false;
+  bool all_namespaces_ = false;
+  std::vector<std::string> namespaces_;
+  Collecting collecting_;
 };
 
 }  // namespace

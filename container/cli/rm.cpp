@@ -24,7 +24,13 @@ class Rm final : public Invocation {
              .target = setting::Switch{&everyone_},
              .value = "",
              .group = "",
-             .help = "With --all: also those of other owners."}};
+             .help = "With --all: also those of other owners."},
+            {.flag = "dry-run",
+             .environment = "",
+             .target = setting::Switch{&dry_run_},
+             .value = "",
+             .group = "",
+             .help = "Only print the names of what would be removed."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -43,7 +49,7 @@ class Rm final : public Invocation {
     std::string lines;
     Error first;
     for (const std::string& name : names) {
-      auto done = co_await (*driver)->remove(name);
+      Result<bool> done = co_await (dry_run_ ? exists(*driver, name) : (*driver)->remove(name));
       if (!done) {
         say(name + ": " + done.error().message);
         if (first.message.empty()) first = std::move(done.error());
@@ -74,8 +80,16 @@ class Rm final : public Invocation {
     co_return names;
   }
 
+  static Task<Result<bool>> exists(Driver* driver, std::string name) {
+    auto found = co_await driver->get(std::move(name));
+    if (!found && found.error().code == Errc::sandbox_not_found) co_return false;
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    co_return true;
+  }
+
   bool all_ = false;
   bool everyone_ = false;
+  bool dry_run_ = false;
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "container/launcher/collect.hpp"
 
+#include <set>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/labels.hpp"
 
 namespace skiff::container {
 namespace {
@@ -35,17 +37,20 @@ Task<std::string> reason_to_remove(Driver* driver, Sandbox sandbox, std::optiona
 
 }  // namespace
 
-Task<Result<Collected>> collect_garbage(Driver* driver, std::optional<std::string> owner,
-                                        std::optional<milliseconds> max_idle) {
+Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   Collected collected;
-  SandboxFilter filter{.owner = std::move(owner)};
+  SandboxFilter filter{.owner = what.owner};
   do {
     auto page = co_await driver->list(filter);
     if (!page) co_return std::unexpected{std::move(page.error())};
     for (const Sandbox& sandbox : page->items) {
-      std::string reason = co_await reason_to_remove(driver, sandbox, max_idle);
+      std::string reason = co_await reason_to_remove(driver, sandbox, what.max_idle);
       if (reason.empty()) {
         collected.kept.push_back({sandbox.name, std::string{state_word(sandbox.state)}});
+        continue;
+      }
+      if (what.dry_run) {
+        collected.removed.push_back({sandbox.name, std::move(reason)});
         continue;
       }
       auto removed = co_await driver->remove(sandbox.name);
@@ -55,6 +60,21 @@ Task<Result<Collected>> collect_garbage(Driver* driver, std::optional<std::strin
     filter.cursor = std::move(page->next);
   } while (!filter.cursor.empty());
   co_return collected;
+}
+
+Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(kube::Client* client) {
+  std::set<std::string> names;
+  for (const auto& [resource, component] : {std::pair{kube::kConfigMaps, "record"}, {kube::kPods, "sandbox"}}) {
+    std::string from;
+    do {
+      kube::ListOptions options{.label_selector = labels::selector(component, {})};
+      auto page = co_await client->list_page(resource, {}, std::move(options), std::move(from));
+      if (!page) co_return std::unexpected{std::move(page.error().error)};
+      for (const kube::Object& object : page->items) names.insert(object.namespace_name());
+      from = std::move(page->continue_token);
+    } while (!from.empty());
+  }
+  co_return std::vector<std::string>{names.begin(), names.end()};
 }
 
 }  // namespace skiff::container

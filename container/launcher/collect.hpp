@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "container/kube/client.hpp"
 #include "container/launcher/driver.hpp"
 
 namespace skiff::container {
@@ -23,9 +24,18 @@ struct Collected {
   std::vector<Verdict> failed;  ///< should have been removed
 };
 
-/// Removes the sandboxes that have ended or failed, and with `max_idle` also those that run and that nobody has used
-/// for so long. Any number of callers may do it at once. An error only when they can't be listed.
-[[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, std::optional<std::string> owner,
-                                                      std::optional<std::chrono::milliseconds> max_idle);
+/// Which ones go.
+struct Collecting {
+  std::optional<std::string> owner = {};                   ///< none: everybody's
+  std::optional<std::chrono::milliseconds> max_idle = {};  ///< also those that run and that nobody has used for so long
+  bool dry_run = false;                                    ///< only tell
+};
+
+/// Removes the sandboxes that have ended or failed. Any number of callers may do it at once. An error only when they
+/// can't be listed.
+[[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
+
+/// The namespaces in which the pod driver has sandboxes, sorted.
+[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(kube::Client* client);
 
 }  // namespace skiff::container
