@@ -118,6 +118,7 @@ class Namespace:
     def __init__(self, cluster, name, labels):
         self.cluster, self.name = cluster, name
         cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+        self.wait("serviceaccount/default", "create")  # without it no pod is taken
 
     def kubectl(self, *words, **options):
         return self.cluster.kubectl(f"--namespace={self.name}", *words, **options)
@@ -130,7 +131,10 @@ class Namespace:
         return self.cluster.create(*placed, **options)
 
     def wait(self, what, condition, seconds=60):
-        self.kubectl("wait", what, f"--for={condition}", f"--timeout={seconds}s")
+        """Until it is there and the condition is true of it."""
+        self.kubectl("wait", what, "--for=create", f"--timeout={seconds}s")
+        if condition != "create":
+            self.kubectl("wait", what, f"--for={condition}", f"--timeout={seconds}s")
 
     def of_skiff(self):
         return self.cluster.of_skiff(f"--namespace={self.name}")

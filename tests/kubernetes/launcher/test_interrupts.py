@@ -1,0 +1,92 @@
+"""Ctrl-C in every phase of `up` leaves nothing, and a skiff that is killed leaves what others can clear."""
+
+import signal
+import socket
+
+import pytest
+
+HOLD = ["sh", "-c", "trap exit TERM; while :; do sleep 0.1; done"]
+
+# What makes a phase last, and what is waited for to be in it.
+PHASES = {
+    "the record is made": ({}, ("configmap/skiff-box", "create")),
+    "the pod is made": ({}, ("pod/skiff-box", "create")),
+    "scheduling": ({"schedulingGates": [{"name": "test.skiff.dev/gate"}]}, ("pod/skiff-box", "create")),
+    "pulling": ({"volumes": [{"name": "missing", "secret": {"secretName": "no-such-secret"}}]}, ("pod/skiff-box", "condition=PodScheduled")),
+    "an init container": ({"initContainers": [{"name": "hold", "image": "skiff.test/busybox:1", "command": HOLD}]},
+                          ("pod/skiff-box", 'jsonpath={.status.initContainerStatuses[?(@.name=="hold")].state.running.startedAt}')),
+    "starting": ({"containers": [{"name": "sandbox", "command": HOLD}]},
+                 ("pod/skiff-box", "jsonpath={.status.containerStatuses[0].state.running.startedAt}")),
+}
+
+
+def interrupt(skiff, process, number=signal.SIGINT):
+    process.send_signal(number)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 128 + number, err.decode()[-2000:]
+    assert skiff.namespace.of_skiff() == []
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_an_interrupt_leaves_nothing_when(skiff, namespace, phase):
+    overrides, (what, condition) = PHASES[phase]
+    process = skiff.start("up", "box", *skiff.overrides(overrides))
+    namespace.wait(what, condition)
+    interrupt(skiff, process)
+
+
+def test_an_interrupt_in_the_setup_leaves_nothing(skiff, namespace):
+    process = skiff.start("up", "box", "--setup", "touch began; exec sleep 1000")
+    namespace.wait("pod/skiff-box", "condition=Ready")
+    skiff.inside("sh", "-c", "until [ -e /workspace/began ]; do sleep 0.05; done")
+    interrupt(skiff, process)
+
+
+def test_an_end_by_sigterm_leaves_nothing(skiff, namespace):
+    process = skiff.start("up", "box")
+    namespace.wait("pod/skiff-box", "condition=PodScheduled")
+    interrupt(skiff, process, signal.SIGTERM)
+
+
+def test_an_interrupt_before_the_cluster_answers_ends_it(skiff):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        config = skiff.home / "config"
+        config.write_text(skiff.cluster.kubeconfig.read_text().replace(server_of(skiff), f"https://127.0.0.1:{silent.getsockname()[1]}"))
+        process = skiff.start("up", "box", env={"KUBECONFIG": str(config)})
+        with silent.accept()[0]:
+            interrupt(skiff, process)
+
+
+def server_of(skiff):
+    return skiff.cluster.kubectl("config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server}")
+
+
+def test_an_interrupt_of_a_start_leaves_it_stopped(skiff, namespace):
+    skiff.up("box", "--setup", "touch began")
+    skiff("stop", "box")
+    process = skiff.start("start", "box")
+    namespace.wait("pod/skiff-box", "create")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert skiff.json("ps")["items"][0]["state"] == "stopped"
+    assert [found.partition("/")[0] for found in namespace.of_skiff()] == ["ConfigMap"]
+
+
+def test_an_interrupt_of_one_run_ends_its_command_and_leaves_nothing(skiff):
+    process = skiff.start("run", "skiff.test/busybox:1", "--", "sh", "-c", "echo ready; sleep 1000")
+    assert process.stdout.readline() == b"ready\n"
+    interrupt(skiff, process)
+
+
+@pytest.mark.parametrize("phase", ["the record is made", "the pod is made", "scheduling"])
+def test_what_a_killed_skiff_leaves_is_seen_and_removed(skiff, namespace, phase):
+    overrides, (what, condition) = PHASES[phase]
+    process = skiff.start("up", "box", *skiff.overrides(overrides))
+    namespace.wait(what, condition)
+    process.kill()
+    process.communicate()
+    assert skiff("ps", "-o", "name")[0] == "box\n"
+    assert "already" in skiff("up", "box", status=125)[1]
+    skiff("rm", "box")
+    assert namespace.of_skiff() == []
