@@ -2,16 +2,17 @@
 # docker build -t skiffd .                  the binary alone, to run as it is or to copy into another image:
 #                                           COPY --from=skiffd /skiffd /skiffd
 # docker build -t skiff-work --target work .  Debian with Python, Node.js and git for agents to work in
+# docker build -t skiff --target launcher .   the launcher, for jobs in a cluster (deploy/)
 #
-# A binary that is built already (`make build`) saves the first stage:
-# docker build --build-context build=DIR .  with DIR/out/skiffd
+# Binaries that are built already (`make build`) save the first stage:
+# docker build --build-context build=DIR .  with DIR/out/skiffd and DIR/out/skiff
 
 FROM debian:12 AS build
 WORKDIR /src
 COPY .ci/lib.sh .ci/setup .ci/
 RUN .ci/setup
 COPY . .
-RUN .ci/build skiffd && install -D build/release/skiffd /out/skiffd
+RUN .ci/build skiffd skiff && install -D --target-directory=/out build/release/skiffd build/release/skiff
 
 FROM debian:12 AS work
 RUN apt-get update \
@@ -25,6 +26,15 @@ USER 1000:1000
 WORKDIR /workspace
 EXPOSE 7070
 ENTRYPOINT ["/usr/local/bin/skiffd"]
+
+# skiff resolves names, which takes glibc's shared libraries.
+FROM debian:12-slim AS launcher
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /out/skiff /usr/local/bin/skiff
+USER 1000:1000
+ENTRYPOINT ["/usr/local/bin/skiff"]
 
 FROM scratch AS skiffd
 COPY --from=build /out/skiffd /skiffd

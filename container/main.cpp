@@ -2,6 +2,8 @@
 #include <exception>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include <unistd.h>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -13,6 +15,8 @@
 #include "container/cli/output.hpp"
 #include "container/cli/parse.hpp"
 #include "container/cli/terminal.hpp"
+#include "container/cli/trace_run.hpp"
+#include "container/launcher/rbac.hpp"
 
 namespace {
 
@@ -29,11 +33,12 @@ int usage_error(const Error& error) {
   return kFailed;
 }
 
-int run(Parsed parsed) {
+int run(Parsed parsed, TraceRun& trace) {
+  const std::string_view command = parsed.command->name;
   boost::asio::io_context io;
   boost::asio::cancellation_signal cancel;
   Signals signals{io.get_executor(), [&cancel] { cancel.emit(boost::asio::cancellation_type::terminal); }};
-  Context context{io.get_executor(), std::move(parsed.options), signals};
+  Context context{io.get_executor(), std::move(parsed.options), signals, trace.here()};
   std::optional<Result<int>> result;
   const auto ended = [&](const std::exception_ptr& failure, Result<int> outcome) {
     signals.stop();
@@ -52,9 +57,14 @@ int run(Parsed parsed) {
                         boost::asio::bind_cancellation_slot(cancel.slot(), ended));
   io.run();
   restore_terminal();
-  if (signals.interrupted_by() != 0) return 128 + signals.interrupted_by();
+  if (signals.interrupted_by() != 0) {
+    trace.fail({Errc::cancelled, "interrupted by a signal"});
+    return 128 + signals.interrupted_by();
+  }
   if (result && *result) return **result;
-  say(result ? result->error().message : "the work ended without a result");
+  if (!result) result = fail(Errc::internal, "the work ended without a result");
+  trace.fail(result->error());
+  say(with_right_hint(result->error(), command));
   return kFailed;
 }
 
@@ -70,5 +80,8 @@ int main(int argc, char** argv) {
     const std::string text = parsed->command == nullptr ? overview() : command_help(*parsed->command, text_width());
     return print(text) ? 0 : kFailed;
   }
-  return run(std::move(*parsed));
+  TraceRun trace{*parsed->command, parsed->options.quiet};
+  const int status = run(std::move(*parsed), trace);
+  trace.finish(status);
+  return status;
 }

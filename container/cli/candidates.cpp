@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "container/cli/parse.hpp"
+#include "container/launcher/rbac.hpp"
 
 namespace skiff::container {
 namespace {
@@ -109,6 +110,9 @@ Candidates find_candidates(std::span<const std::string> words) {
   const Word& word = is_beyond ? expected.back() : expected[given.size()];
   if (word.kind == WordKind::shell) {
     for (const std::string_view shell : {"bash", "zsh", "fish"}) offer(candidates, typed, shell, "");
+  }
+  if (word.kind == WordKind::command) {
+    for (const std::string_view command : commands_with_rights()) offer(candidates, typed, command, "");
   }
   candidates.asks_for = word.kind;
   candidates.files = word.kind == WordKind::any_path && !typed.contains(':');

@@ -16,7 +16,7 @@ namespace skiff::container {
 class Context;
 
 /// What a word of a command line names, for completion.
-enum class WordKind : std::uint8_t { sandbox, command_id, remote_path, any_path, text, shell };
+enum class WordKind : std::uint8_t { sandbox, command_id, remote_path, any_path, text, shell, command };
 
 struct Word {
   std::string_view name;  ///< as the help shows it: NAME

@@ -31,7 +31,10 @@ namespace skiff::container {
 [[nodiscard]] Command pool_rm_command();
 [[nodiscard]] Command token_command();
 [[nodiscard]] Command manifest_command();
+[[nodiscard]] Command network_command();
+[[nodiscard]] Command tool_command();
 [[nodiscard]] Command doctor_command();
+[[nodiscard]] Command rbac_command();
 [[nodiscard]] Command version_command();
 [[nodiscard]] Command completion_command();
 /// What the completion scripts call; without a group, so that no list shows it.

@@ -52,6 +52,7 @@ class Complete final : public Invocation {
         break;
       case WordKind::text:
       case WordKind::shell:
+      case WordKind::command:
         break;
     }
     std::string text;

@@ -14,6 +14,7 @@
 #include "container/launcher/claim_driver.hpp"
 #include "container/launcher/local_driver.hpp"
 #include "container/launcher/pod_driver.hpp"
+#include "container/launcher/traced_driver.hpp"
 
 namespace skiff::container {
 namespace {
@@ -52,14 +53,17 @@ class ProgressLine {
 
 }  // namespace
 
-Context::Context(Executor executor, Options options, Signals& signals)
-    : executor_{executor}, options_{std::move(options)}, signals_{signals} {}
+Context::Context(Executor executor, Options options, Signals& signals, TraceParent trace)
+    : executor_{executor}, options_{std::move(options)}, signals_{signals}, trace_{std::move(trace)} {}
 
 Result<Cluster*> Context::cluster() {
   if (!cluster_) {
     ClusterOptions wanted{.access = options_.access, .name_prefix = options_.name_prefix};
     // As orbiter's users have it.
     if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable("ORBITER_K8S_NAMESPACE");
+    if (auto image = variable("SKIFF_AGENT_IMAGE"); !image.empty()) wanted.agent_image = std::move(image);
+    if (!options_.quiet)
+      wanted.transport.warn = [](std::string_view text) { say("the API server warns: " + std::string{text}); };
     auto opened = Cluster::open(executor_, std::move(wanted));
     if (!opened) return std::unexpected{std::move(opened.error())};
     cluster_ = std::move(*opened);
@@ -112,6 +116,7 @@ Task<Result<Driver*>> Context::driver() {
   auto made = make_driver(name);
   if (!made) co_return std::unexpected{std::move(made.error())};
   driver_ = std::move(*made);
+  if (trace_) driver_ = trace_driver(std::move(driver_), trace_);
   co_return driver_.get();
 }
 

@@ -14,13 +14,15 @@
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
+#include "container/launcher/tracing.hpp"
 
 namespace skiff::container {
 
 /// What a command works with. It outlives the command.
 class Context {
  public:
-  Context(Executor executor, Options options, Signals& signals);
+  /// What its driver and its agents do becomes a part of `trace`.
+  Context(Executor executor, Options options, Signals& signals, TraceParent trace = {});
 
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -52,6 +54,7 @@ class Context {
   Executor executor_;
   Options options_;
   Signals& signals_;
+  TraceParent trace_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Driver> driver_;
 };

@@ -5,6 +5,7 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/launcher/agent_checks.hpp"
 
 namespace skiff::container {
 namespace {
@@ -14,7 +15,8 @@ class Doctor final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
-    const std::vector<Check> checks = co_await (*driver)->examine();
+    std::vector<Check> checks = co_await (*driver)->examine();
+    checks.push_back(co_await examine_agents(*driver, context.options().owner));
     nlohmann::json items = nlohmann::json::array();
     std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{(*driver)->name()}}};
     std::string remedies;

@@ -20,7 +20,7 @@ class Manifest final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto spec = spec_.spec(arguments.words.at(0), context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
-    co_return co_await print_manifest(&context, std::move(*spec));
+    co_return co_await print_manifest(&context, std::move(*spec), true);
   }
 
  private:
@@ -29,11 +29,11 @@ class Manifest final : public Invocation {
 
 }  // namespace
 
-Task<Result<int>> print_manifest(Context* context, SandboxSpec spec) {
+Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied) {
   auto cluster = context->cluster();
   if (!cluster) co_return std::unexpected{std::move(cluster.error())};
   PodDriver driver{*cluster, {}};
-  auto objects = co_await driver.manifest(std::move(spec));
+  auto objects = co_await driver.manifest(std::move(spec), to_be_applied);
   if (!objects) co_return std::unexpected{std::move(objects.error())};
   nlohmann::json items = nlohmann::json::array();
   std::string documents;

@@ -8,6 +8,7 @@
 namespace skiff::container {
 
 /// Prints what the pod driver would make, as YAML documents or, with -o json, as a List. Gives the exit status.
-[[nodiscard]] Task<Result<int>> print_manifest(Context* context, SandboxSpec spec);
+/// `to_be_applied` as in pod_driver.hpp.
+[[nodiscard]] Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied);
 
 }  // namespace skiff::container

@@ -43,7 +43,7 @@ class Up final : public Invocation {
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     auto spec = spec_.spec(arguments.words.at(0), context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
-    if (dry_run_) co_return co_await print_manifest(&context, std::move(*spec));
+    if (dry_run_) co_return co_await print_manifest(&context, std::move(*spec), false);
     context.tell_notice(**driver);
     BringUp request{.spec = std::move(*spec), .get_or_create = get_or_create_, .setup = setup_};
     Progress progress = context.progress(arguments.words.at(0));

@@ -17,6 +17,8 @@ using nlohmann::json;
 using protocol::Headers;
 using protocol::HttpResponseHead;
 
+constexpr std::string_view kBytes = "application/octet-stream";
+constexpr const char* kStatusCode = "http.response.status_code";
 constexpr std::size_t kLongestAnswer = std::size_t{64} << 20U;
 constexpr std::size_t kLongestProblem = std::size_t{64} << 10U;
 /// Longer than the agent is silent in a long answer: it says something each 15 s.
@@ -51,8 +53,22 @@ AgentClient::AgentClient(Executor executor, Endpoint endpoint)
     : executor_{executor}, endpoint_{std::move(endpoint)}, http_{executor, options_for(endpoint_)} {}
 AgentClient::~AgentClient() = default;
 
-Result<Headers> AgentClient::headers() const {
+Span AgentClient::begin_span(const std::string& method, const std::string& path) const {
+  if (!endpoint_.trace) return {};
+  // The names of spans are few: no ids in them, so only the beginning of the path.
+  const std::size_t version = path.find('/', 1);
+  const std::string kind = path.substr(0, path.find_first_of("/?:", version == std::string::npos ? 1 : version + 1));
+  Span span = endpoint_.trace.begin(method + " " + kind, SpanKind::client);
+  span.set("http.request.method", method);
+  span.set("url.path", path.substr(0, path.find('?')));
+  span.set("server.address", endpoint_.client.host);
+  return span;
+}
+
+Result<Headers> AgentClient::headers(const Span& span) const {
   Headers all = endpoint_.headers;
+  const TraceParent here = span.here();
+  if (endpoint_.trace) all.set("traceparent", (here ? here : endpoint_.trace).traceparent());
   auto token = endpoint_.token();
   if (!token) return std::unexpected{std::move(token.error())};
   // Not Authorization: an API server's proxy and gateways take that one away.
@@ -60,17 +76,25 @@ Result<Headers> AgentClient::headers() const {
   return all;
 }
 
-Task<Result<json>> AgentClient::read_answer(HttpResponseHead head) {
+Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span span) {
+  span.set(kStatusCode, head.status);
   const bool refused = head.status >= 400;
   auto body = co_await http_.read_body(refused ? kLongestProblem : kLongestAnswer);
+  span.note(body);
   if (!body) co_return std::unexpected{std::move(body.error())};
-  if (refused || head.status < 200) co_return std::unexpected{refusal(head, *body)};
+  if (refused || head.status < 200) {
+    Error error = refusal(head, *body);
+    span.fail(error);
+    co_return std::unexpected{std::move(error)};
+  }
   if (body->empty()) co_return json{};
   co_return protocol::parse_json(*body, {.max_bytes = kLongestAnswer});
 }
 
 Task<Result<json>> AgentClient::send(std::string method, std::string path, std::string type, std::string body) {
-  auto with = headers();
+  // What feeds a command comes in many small pieces, which are not worth a span each.
+  Span span = type == kBytes ? Span{} : begin_span(method, path);
+  auto with = headers(span);
   if (!with) co_return std::unexpected{std::move(with.error())};
   if (!type.empty()) with->add("Content-Type", type);
   protocol::HttpClient::Request request{.method = std::move(method),
@@ -78,8 +102,9 @@ Task<Result<json>> AgentClient::send(std::string method, std::string path, std::
                                         .headers = std::move(*with),
                                         .body = std::move(body)};
   auto head = co_await http_.open(std::move(request));
+  span.note(head);
   if (!head) co_return std::unexpected{std::move(head.error())};
-  co_return co_await read_answer(std::move(*head));
+  co_return co_await read_answer(std::move(*head), std::move(span));
 }
 
 Task<Result<json>> AgentClient::get(std::string path) {
@@ -97,41 +122,57 @@ Task<Result<>> AgentClient::remove(std::string path) {
 }
 
 Task<Result<>> AgentClient::post_bytes(std::string path, std::string bytes) {
-  auto done = co_await send("POST", std::move(path), "application/octet-stream", std::move(bytes));
+  auto done = co_await send("POST", std::move(path), std::string{kBytes}, std::move(bytes));
   if (!done) co_return std::unexpected{std::move(done.error())};
   co_return Result<>{};
 }
 
 Task<Result<HttpResponseHead>> AgentClient::open(std::string path) {
-  auto with = headers();
+  Span span = begin_span("GET", path);
+  auto with = headers(span);
   if (!with) co_return std::unexpected{std::move(with.error())};
   protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(*with)};
   auto head = co_await http_.open(std::move(request));
+  span.note(head);
+  if (head) span.set(kStatusCode, head->status);
   if (!head || head->status < 400) co_return head;
   auto body = co_await http_.read_body(kLongestProblem);
   if (!body) co_return std::unexpected{std::move(body.error())};
-  co_return std::unexpected{refusal(*head, *body)};
+  Error error = refusal(*head, *body);
+  span.fail(error);
+  co_return std::unexpected{std::move(error)};
 }
 
 Task<Result<>> AgentClient::begin_upload(std::string path) {
-  auto with = headers();
+  upload_ = begin_span("PUT", path);
+  auto with = headers(upload_);
   if (!with) co_return std::unexpected{std::move(with.error())};
-  with->add("Content-Type", "application/octet-stream");
+  with->add("Content-Type", kBytes);
   protocol::HttpClient::Request request{
       .method = "PUT", .target = endpoint_.path_prefix + path, .headers = std::move(*with)};
-  co_return co_await http_.start(std::move(request));
+  auto begun = co_await http_.start(std::move(request));
+  upload_.note(begun);
+  co_return begun;
 }
 
 Task<Result<json>> AgentClient::end_upload() {
   // The agent may have refused early, and closed: its answer says more than a failed write.
   (void)co_await http_.finish();
   auto head = co_await http_.read_head();
+  upload_.note(head);
   if (!head) co_return std::unexpected{std::move(head.error())};
-  co_return co_await read_answer(std::move(*head));
+  co_return co_await read_answer(std::move(*head), std::move(upload_));
 }
 
 Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::open_socket(std::string path) {
-  auto with = headers();
+  Span span = begin_span("GET", path);
+  auto socket = co_await upgrade(std::move(path), &span);
+  span.note(socket);
+  co_return socket;
+}
+
+Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::string path, Span* span) {
+  auto with = headers(*span);
   if (!with) co_return std::unexpected{std::move(with.error())};
   const protocol::ClientHandshake handshake{{"skiff.v1.binary"}};
   for (const auto& [name, value] : handshake.headers()) with->add(name, value);
@@ -139,6 +180,7 @@ Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::open_socket(std:
   protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(*with)};
   auto head = co_await client.open(std::move(request));
   if (!head) co_return std::unexpected{std::move(head.error())};
+  span->set(kStatusCode, head->status);
   if (head->status != 101) {
     auto body = co_await client.read_body(kLongestProblem);
     co_return std::unexpected{refusal(*head, body.value_or(""))};

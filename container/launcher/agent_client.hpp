@@ -16,7 +16,8 @@
 namespace skiff::container {
 
 /// Speaks to one agent (its API: /openapi.json) over whatever its endpoint connects by. Requests go one after the other
-/// over one kept connection, so use one client for each thing that may wait. Reactor thread only.
+/// over one kept connection, so use one client for each thing that may wait. Where the endpoint is part of a trace each
+/// request is a span of it, and the agent gets its `traceparent`. Reactor thread only.
 ///
 /// What the agent refuses comes back as the very error it gave, code, detail and field; a broken connection is
 /// `io_error` or `timeout`, and worth another try.
@@ -50,14 +51,18 @@ class AgentClient {
   [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }
 
  private:
-  [[nodiscard]] Result<protocol::Headers> headers() const;
+  /// A span for one request; what the agent does is a part of it.
+  [[nodiscard]] Span begin_span(const std::string& method, const std::string& path) const;
+  [[nodiscard]] Result<protocol::Headers> headers(const Span& span) const;
   [[nodiscard]] Task<Result<nlohmann::json>> send(std::string method, std::string path, std::string type,
                                                   std::string body);
-  [[nodiscard]] Task<Result<nlohmann::json>> read_answer(protocol::HttpResponseHead head);
+  [[nodiscard]] Task<Result<nlohmann::json>> read_answer(protocol::HttpResponseHead head, Span span);
+  [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> upgrade(std::string path, Span* span);
 
   Executor executor_;
   Endpoint endpoint_;
   protocol::HttpClient http_;
+  Span upload_;  ///< the one that is under way
 };
 
 /// /v1/sessions/SESSION/commands/COMMAND

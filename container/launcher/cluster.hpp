@@ -14,6 +14,8 @@ namespace skiff::container {
 struct ClusterOptions {
   kube::AccessOptions access = {};
   std::string name_prefix = "skiff-";
+  /// Where skiffd comes from when a spec does not say: the Dockerfile's last stage, of this very version.
+  std::string agent_image = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION;
   kube::TransportOptions transport = {};
 };
 

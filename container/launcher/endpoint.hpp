@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "container/launcher/tracing.hpp"
 #include "protocol/http_client.hpp"
 #include "protocol/http_message.hpp"
 
@@ -18,6 +19,7 @@ struct Endpoint {
   std::string path_prefix = {};    ///< before every path, for an API server's proxy; without a slash at its end
   protocol::Headers headers = {};  ///< with every request, for a gateway
   std::function<Result<std::string>()> token = {};  ///< one that is valid now
+  TraceParent trace = {};                           ///< what requests are part of
 };
 
 }  // namespace skiff::container

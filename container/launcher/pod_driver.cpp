@@ -12,7 +12,9 @@
 #include "container/kube/backoff.hpp"
 #include "container/kube/pod.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/labels.hpp"
+#include "container/launcher/pod_creation.hpp"
 #include "container/launcher/pod_wait.hpp"
 
 namespace skiff::container {
@@ -29,29 +31,10 @@ constexpr milliseconds kGoneLimit{90'000};
 constexpr milliseconds kNamespaceGoneLimit{180'000};
 /// For a request that was cut off to arrive, or not.
 constexpr milliseconds kLateArrival{500};
-constexpr std::size_t kLongestObjectName = 63;
 
 std::optional<std::string> lease_end(const Lease& lease) {
   if (!lease.ttl) return std::nullopt;
   return rfc3339(wall_now() + *lease.ttl);
-}
-
-/// Why the cluster does not take an object, where that has a reason of its own.
-Error creation_error(kube::Failure failure) {
-  const std::string& text = failure.status.message;
-  if (failure.forbidden() && (text.contains("exceeded quota") || text.contains("failed quota"))) {
-    return bring_up_failure(FailureReason::quota, std::move(failure.error.message));
-  }
-  const bool is_permission = text.contains("cannot ");  // RBAC: User "a" cannot create resource "pods"
-  if ((failure.forbidden() && !is_permission) || text.contains("admission webhook")) {
-    return bring_up_failure(FailureReason::admission, std::move(failure.error.message));
-  }
-  return std::move(failure.error);
-}
-
-std::string own_namespace(std::string_view prefix, std::string_view name) {
-  // The random end takes nine of the 63 letters.
-  return make_name(std::string{prefix}.append(name).substr(0, 50) + "-");
 }
 
 }  // namespace
@@ -65,126 +48,7 @@ Task<> PodDriver::close() {
 
 // --- making ---------------------------------------------------------------------------------------------------------
 
-/// Checks the spec, fills in what it leaves open and asks the cluster whether it would take such a Pod.
-Task<Result<ManifestContext>> PodDriver::prepare(SandboxSpec* spec) {
-  if (auto valid = check_name(spec->name); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (auto valid = labels::check_user_labels(spec->labels); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (auto valid = check_pod_options(spec->pod); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (!spec->pod.template_name.empty()) {
-    co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
-  }
-  const std::string object_name = cluster_->object_name(spec->name);
-  if (service_name(object_name).size() > kLongestObjectName) {
-    co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
-                   "--name-prefix");
-  }
-  if (!spec->pod.pool.empty()) {
-    auto whole = co_await pools_.complete(*spec);
-    if (!whole) co_return std::unexpected{std::move(whole.error())};
-    *spec = std::move(*whole);
-    spec->is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
-  }
-  fill_in_images(*spec);
-
-  ManifestContext context{.namespace_name = cluster_->namespace_name(),
-                          .prefix = cluster_->options().name_prefix,
-                          .sandbox_id = new_id("s")};
-  if (spec->pod.namespace_per_sandbox) {
-    context.namespace_name = own_namespace(context.prefix, spec->name);
-    co_return context;
-  }
-  if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
-  kube::Client& client = cluster_->client();
-  // Who may not look at namespaces gets the usual ids.
-  if (auto home = co_await client.get(kube::kNamespaces, {}, context.namespace_name)) {
-    context.assigns_ids = !home->annotation("openshift.io/sa.scc.uid-range").empty();
-  }
-  auto pod = make_pod(*spec, context);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  auto taken = co_await client.create(kube::kPods, std::move(*pod), {.dry_run = true});
-  const bool is_unsupported = !taken && taken.error().status.message.contains("does not support dry run");
-  if (!taken && !is_unsupported) co_return std::unexpected{creation_error(std::move(taken.error()))};
-  co_return context;
-}
-
-/// Creates it, or finds that a lost answer did.
-Task<Result<Object>> PodDriver::make(kube::Resource resource, Object object) {
-  const std::string namespace_name = object.namespace_name();
-  const std::string name = object.name();
-  const std::string id = object.label(labels::kSandbox);
-  auto made = co_await cluster_->client().create(resource, std::move(object));
-  if (made) co_return std::move(*made);
-  if (made.error().may_have_happened || made.error().already_exists()) {
-    auto found = co_await cluster_->client().get(resource, namespace_name, name);
-    if (found && found->label(labels::kSandbox) == id) co_return std::move(*found);
-  }
-  co_return std::unexpected{creation_error(std::move(made.error()))};
-}
-
-/// All but the Pod. What limits it is there before it.
-Task<Result<>> PodDriver::make_surroundings(const PodRecord* record, const Object* config_map,
-                                            const ManifestContext* context) {
-  const bool is_owned = record->namespace_name == config_map->namespace_name();
-  const auto own = [&](Object& object) {
-    if (is_owned) object.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
-  };
-  std::vector<std::pair<kube::Resource, Object>> objects;
-  auto quota = make_quota(record->spec, *context);
-  if (!quota) co_return std::unexpected{std::move(quota.error())};
-  if (*quota) objects.emplace_back(kube::kResourceQuotas, std::move(**quota));
-  auto policy = make_network_policy(record->spec, *context);
-  if (!policy) co_return std::unexpected{std::move(policy.error())};
-  if (*policy && (*policy)->label(labels::kSandbox).empty()) {
-    auto applied = co_await cluster_->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
-    if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
-  } else if (*policy) {
-    objects.emplace_back(kube::kNetworkPolicies, std::move(**policy));
-  }
-  auto claims = make_volume_claims(record->spec, *context);
-  if (!claims) co_return std::unexpected{std::move(claims.error())};
-  for (Object& claim : *claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
-  if (auto service = make_service(record->spec, *context)) objects.emplace_back(kube::kServices, std::move(*service));
-  for (auto& [resource, object] : objects) {
-    own(object);
-    auto made = co_await make(resource, std::move(object));
-    if (!made) co_return std::unexpected{std::move(made.error())};
-  }
-  co_return Result<>{};
-}
-
-/// From a record (none for one run) to an agent that answers.
-Task<Result<KnownPod>> PodDriver::bring_up(PodRecord record, std::optional<Object> config_map, ManifestContext context,
-                                           Progress progress) {
-  const SteadyTime deadline = steady_clock::now() + record.spec.wait;
-  progress(Phase::scheduling, "");
-  auto key = co_await cluster_->signing_key(true);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto public_key = key->public_pem();
-  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
-  context.public_key = std::move(*public_key);
-  auto pod = make_pod(record.spec, context);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  if (config_map) {
-    auto surrounded = co_await make_surroundings(&record, &*config_map, &context);
-    if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
-    if (record.namespace_name == config_map->namespace_name()) {
-      pod->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
-    }
-  } else if (record.expires_at) {
-    pod->json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
-  }
-  auto made = co_await make(kube::kPods, std::move(*pod));
-  if (!made) co_return std::unexpected{std::move(made.error())};
-  PodWait wait{.namespace_name = made->namespace_name(),
-               .name = made->name(),
-               .uid = made->uid(),
-               .resource_version = made->resource_version(),
-               .deadline = deadline};
-  if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
-  auto ready = co_await wait_until_ready(&cluster_->client(), std::move(wait), progress);
-  if (!ready) co_return std::unexpected{std::move(ready.error())};
-  KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(*ready)};
-  if (known.config_map) known.record = std::move(record);
+Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progress) {
   auto endpoint = co_await endpoint_of(&known, {});
   if (!endpoint) {
     co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(endpoint.error().message))};
@@ -198,7 +62,13 @@ Task<Result<KnownPod>> PodDriver::bring_up(PodRecord record, std::optional<Objec
 }
 
 Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
-  auto context = co_await prepare(&spec);
+  if (!spec.pod.pool.empty()) {
+    auto whole = co_await pools_.complete(std::move(spec));
+    if (!whole) co_return std::unexpected{std::move(whole.error())};
+    spec = std::move(*whole);
+    spec.is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
+  }
+  auto context = co_await prepare_sandbox(cluster_, &spec);
   if (!context) co_return std::unexpected{std::move(context.error())};
   const std::string name = spec.name;
   const std::string object_name = cluster_->object_name(name);
@@ -210,7 +80,9 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    .stopped = false,
                    .expires_at = {}};
   record.expires_at = lease_end(record.spec.lease);
-  if (is_one_shot && (record.spec.pod.namespace_per_sandbox || !record.spec.pod.volumes.empty())) {
+  const bool needs_more =
+      record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
+  if (is_one_shot && needs_more) {
     co_return fail(Errc::invalid_field, "one run has a Pod and nothing else: name it by --keep to give it more",
                    "--keep");
   }
@@ -218,7 +90,8 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
   Result<KnownPod> known = std::unexpected{Error{}};
   std::exception_ptr failure;
   try {
-    known = co_await make_all(std::move(record), is_one_shot, std::move(*context), std::move(progress));
+    known = co_await make_sandbox(cluster_, &pools_, std::move(record), is_one_shot, std::move(*context), progress);
+    if (known) known = co_await wait_for_agent(std::move(*known), std::move(progress));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -236,58 +109,17 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
   co_return std::unexpected{std::move(error)};
 }
 
-/// The record first: it owns what follows.
-Task<Result<KnownPod>> PodDriver::make_all(PodRecord record, bool is_one_shot, ManifestContext context,
-                                           Progress progress) {
-  std::optional<Object> config_map;
-  if (!is_one_shot) {
-    Object object = make_record(record, cluster_->namespace_name(), record.pod);
-    auto recorded = co_await make(kube::kConfigMaps, std::move(object));
-    if (!recorded && recorded.error().code == Errc::already_exists) {
-      co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + record.spec.name + "\" already", "name");
-    }
-    if (!recorded) co_return std::unexpected{std::move(recorded.error())};
-    config_map = std::move(*recorded);
-  }
-  if (record.spec.pod.namespace_per_sandbox) {
-    Object home = make_namespace(record.spec, context);
-    auto made = co_await make(kube::kNamespaces, std::move(home));
-    if (!made) co_return std::unexpected{std::move(made.error())};
-  }
-  if (config_map && !record.spec.pod.pool.empty()) {
-    auto warm = co_await take_warm(record, *config_map, context, progress);
-    if (!warm) co_return std::unexpected{std::move(warm.error())};
-    if (*warm) co_return std::move(**warm);
-    progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has none ready, a cold one is made");
-  }
-  co_return co_await bring_up(std::move(record), std::move(config_map), std::move(context), std::move(progress));
-}
-
-Task<Result<std::optional<KnownPod>>> PodDriver::take_warm(PodRecord record, Object config_map, ManifestContext context,
-                                                           Progress progress) {
-  auto taken = co_await pools_.take(record.spec, config_map);
-  if (!taken) co_return std::unexpected{std::move(taken.error())};
-  if (!*taken) co_return std::nullopt;
-  // It has had its id and its name since it waited.
-  record.id = context.sandbox_id = (*taken)->id;
-  record.pod = (*taken)->pod.name();
-  auto surrounded = co_await make_surroundings(&record, &config_map, &context);
-  if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
-  KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move((*taken)->pod)};
-  auto changed = co_await change_record(&known, {{"id", known.record->id}, {"pod", known.record->pod}});
-  if (!changed) co_return std::unexpected{std::move(changed.error())};
-  progress(Phase::ready, "");
-  co_return known;
-}
-
-Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec) {
-  auto context = co_await prepare(&spec);
+Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
+  auto context = co_await prepare_sandbox(cluster_, &spec);
   if (!context) co_return std::unexpected{std::move(context.error())};
-  auto key = co_await cluster_->signing_key(true);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto public_key = key->public_pem();
-  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
-  context->public_key = std::move(*public_key);
+  auto key = co_await cluster_->signing_key(to_be_applied);
+  if (key) {
+    auto public_key = key->public_pem();
+    if (!public_key) co_return std::unexpected{std::move(public_key.error())};
+    context->public_key = std::move(*public_key);
+  } else if (to_be_applied || key.error().code != Errc::not_found) {
+    co_return std::unexpected{std::move(key.error())};
+  }
   co_return make_manifest(spec, *context, cluster_->namespace_name());
 }
 
@@ -368,14 +200,6 @@ Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t p
 
 // --- its life -------------------------------------------------------------------------------------------------------
 
-Task<Result<Object>> PodDriver::change_record(const KnownPod* known, json data) {
-  auto changed = co_await cluster_->client().patch(kube::kConfigMaps, known->config_map->namespace_name(),
-                                                   known->config_map->name(), kube::PatchKind::merge,
-                                                   {{"metadata", {{"uid", known->config_map->uid()}}}, {"data", data}});
-  if (!changed) co_return std::unexpected{std::move(changed.error().error)};
-  co_return std::move(*changed);
-}
-
 Task<Result<>> PodDriver::remove_object(kube::Resource resource, std::string namespace_name, std::string name) {
   auto removed = co_await cluster_->client().remove(resource, namespace_name, name);
   if (!removed && removed.error().not_found()) co_return Result<>{};
@@ -396,7 +220,7 @@ Task<Result<>> PodDriver::stop(std::string name) {
                    "name");
   }
   // Said first: whoever looks meanwhile sees what is meant.
-  auto changed = co_await change_record(&*known, {{"stopped", "true"}, {"expires_at", nullptr}});
+  auto changed = co_await change_record(cluster_, &*known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   const std::string namespace_name = known->record->namespace_name;
   if (auto gone = co_await remove_pod(namespace_name, known->record->pod); !gone) co_return gone;
@@ -423,14 +247,15 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   record.expires_at = lease_end(record.spec.lease);
   json data{{"stopped", "false"}, {"pod", record.pod}};
   data["expires_at"] = record.expires_at ? json(*record.expires_at) : json{};
-  auto changed = co_await change_record(&*known, std::move(data));
+  auto changed = co_await change_record(cluster_, &*known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   ManifestContext context{
       .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
   Result<KnownPod> up = std::unexpected{Error{}};
   std::exception_ptr failure;
   try {
-    up = co_await bring_up(std::move(record), std::move(*changed), std::move(context), std::move(progress));
+    up = co_await make_pod_ready(cluster_, std::move(record), std::move(*changed), std::move(context), progress);
+    if (up) up = co_await wait_for_agent(std::move(*up), std::move(progress));
   } catch (...) {
     failure = std::current_exception();
   }
@@ -463,17 +288,16 @@ Task<Result<>> PodDriver::remove_recorded(const KnownPod* known) {
   if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
   // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
   if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) co_return gone;
-  std::vector<std::pair<kube::Resource, std::string>> rest{{kube::kConfigMaps, config_map.name()}};
+  std::vector<std::pair<kube::Resource, std::string>> rest =
+      owned_objects(record.spec, cluster_->options().name_prefix);
   if (record.spec.pod.service != ServiceKind::none) rest.emplace_back(kube::kServices, service_name(config_map.name()));
-  for (const auto& [resource, name] : owned_objects(record.spec, cluster_->options().name_prefix)) {
-    rest.emplace_back(resource, name);
-  }
   for (auto& [resource, name] : rest) {
-    const std::string where =
-        resource.plural == kube::kConfigMaps.plural ? config_map.namespace_name() : record.namespace_name;
-    auto gone = co_await wait_until_gone(&client, resource, where, name, {}, kGoneLimit);
-    if (!gone) co_return gone;
+    // Also where kubectl made them from a manifest, without an owner.
+    if (auto gone = co_await remove_object(resource, record.namespace_name, name); !gone) co_return gone;
   }
+  auto gone = co_await wait_until_gone(&client, kube::kConfigMaps, config_map.namespace_name(), config_map.name(),
+                                       config_map.uid(), kGoneLimit);
+  if (!gone) co_return gone;
   co_return Result<>{};
 }
 
@@ -524,17 +348,58 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
   if (expires_at) record.expires_at = expires_at;
   json data{{"spec", protocol::to_json(record.spec)}};
   if (record.expires_at) data["expires_at"] = *record.expires_at;
-  auto changed = co_await change_record(&*known, std::move(data));
+  auto changed = co_await change_record(cluster_, &*known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   co_return describe_known(*known);
 }
 
+Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string network, std::vector<std::string> allow) {
+  auto known = co_await find_sandbox(cluster_, name);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
+  if (!known->record)
+    co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run: its network stays as it is", "name");
+  SandboxSpec spec = known->record->spec;
+  if (network.empty() && allow.empty()) co_return spec.pod;
+  if (!network.empty()) spec.pod.network = std::move(network);
+  if (!allow.empty()) spec.pod.allow = std::move(allow);
+  std::erase_if(spec.pod.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
+  if (auto valid = check_pod_options(spec.pod); !valid) co_return std::unexpected{std::move(valid.error())};
+  auto changed = co_await change_record(cluster_, &*known, {{"spec", protocol::to_json(spec)}});
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  const std::string& where = known->record->namespace_name;
+  const ManifestContext context{
+      .namespace_name = where, .prefix = cluster_->options().name_prefix, .sandbox_id = known->record->id};
+  auto applied = co_await apply_network(cluster_, spec, context, &*known->config_map);
+  if (!applied) co_return std::unexpected{std::move(applied.error())};
+  if (known->pod) {
+    const std::string kind = network_label(spec.pod);
+    json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
+    auto labelled = co_await cluster_->client().patch(kube::kPods, where, known->pod->name(), kube::PatchKind::merge,
+                                                      std::move(label));
+    if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
+  }
+  // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
+  const auto before = owned_objects(known->record->spec, context.prefix);
+  const auto after = owned_objects(spec, context.prefix);
+  for (const auto& [resource, object] : before) {
+    if (resource.plural != kube::kNetworkPolicies.plural) continue;
+    const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
+    if (stays) continue;
+    if (auto gone = co_await remove_object(resource, where, object); !gone) co_return std::unexpected{gone.error()};
+  }
+  co_return spec.pod;
+}
+
 Task<std::vector<Check>> PodDriver::examine() {
-  auto version = co_await cluster_->client().version();
-  Check cluster{.what = "cluster", .passed = version.has_value(), .detail = {}};
-  cluster.detail = version ? version->git_version : version.error().error.message;
-  if (!version) cluster.remedy = "check the kubeconfig: its server, its context, your network";
-  co_return std::vector<Check>{std::move(cluster)};
+  SandboxSpec spec{.name = "doctor", .image = std::string{kDefaultImage}};
+  spec.pod.agent_image = cluster_->options().agent_image;
+  ClusterQuestions questions{.namespace_name = cluster_->namespace_name(), .agent_image = spec.pod.agent_image};
+  ManifestContext context{.namespace_name = cluster_->namespace_name(),
+                          .prefix = cluster_->options().name_prefix,
+                          .sandbox_id = new_id("s")};
+  if (auto trial = make_pod(spec, context)) questions.trial = std::move(*trial);
+  co_return co_await examine_cluster(&cluster_->client(), std::move(questions));
 }
 
 }  // namespace skiff::container

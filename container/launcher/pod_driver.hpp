@@ -44,31 +44,27 @@ class PodDriver final : public Driver {
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
   [[nodiscard]] Task<> close() override;
 
-  /// What `create` would make, in its order; nothing is made. Without owner references, which need uids.
-  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec);
+  /// Changes what a sandbox may reach and who may reach it, also for later starts; what is empty stays as it was. Gives
+  /// what holds now. `invalid_field` for a sandbox of one run.
+  [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
+                                                     std::vector<std::string> allow);
+
+  /// What `create` would make, in its order. Without owner references, which need uids. `to_be_applied`: the signing
+  /// key is made if there is none; else nothing is, and the Pod lacks the public half of a key that does not exist yet.
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied);
 
  private:
   [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name);
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
-  [[nodiscard]] Task<Result<ManifestContext>> prepare(SandboxSpec* spec);
-  [[nodiscard]] Task<Result<KnownPod>> make_all(PodRecord record, bool is_one_shot, ManifestContext context,
-                                                Progress progress);
-  [[nodiscard]] Task<Result<KnownPod>> bring_up(PodRecord record, std::optional<kube::Object> config_map,
-                                                ManifestContext context, Progress progress);
-  /// One out of the pool that the spec names, with all that belongs to it; nothing when none is ready.
-  [[nodiscard]] Task<Result<std::optional<KnownPod>>> take_warm(PodRecord record, kube::Object config_map,
-                                                                ManifestContext context, Progress progress);
-  [[nodiscard]] Task<Result<>> make_surroundings(const PodRecord* record, const kube::Object* config_map,
-                                                 const ManifestContext* context);
-  [[nodiscard]] Task<Result<kube::Object>> make(kube::Resource resource, kube::Object object);
+  /// Asks a Pod that is Ready for a sign of its agent.
+  [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
   [[nodiscard]] Task<Result<>> remove_pod(std::string namespace_name, std::string pod);
   [[nodiscard]] Task<Result<>> remove_object(kube::Resource resource, std::string namespace_name, std::string name);
   /// With an id only the sandbox that has it.
   [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id);
   [[nodiscard]] Task<Result<>> remove_recorded(const KnownPod* known);
-  [[nodiscard]] Task<Result<kube::Object>> change_record(const KnownPod* known, nlohmann::json data);
 
   Cluster* cluster_;
   Reach reach_;

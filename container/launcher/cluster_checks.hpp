@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/task.hpp"
+#include "container/kube/client.hpp"
+#include "container/launcher/driver.hpp"
+#include "container/launcher/rbac.hpp"
+
+namespace skiff::container {
+
+/// What sandboxes in a cluster shall be like.
+struct ClusterQuestions {
+  ClusterDriver driver = ClusterDriver::pod;
+  std::string namespace_name = {};  ///< empty: the client's
+  bool inject = true;               ///< an init container brings the agent
+  std::string agent_image = {};     ///< from here
+  bool namespace_per_sandbox = false;
+  /// The Pod of a sandbox as it would be created now: the cluster is asked to check it, and stores nothing.
+  std::optional<kube::Object> trial = {};
+};
+
+/// Looks at what skiff needs of a cluster: that it answers, permissions, namespace, quotas, agent-sandbox, the image of
+/// the agent, a way to agents. What can't be asked is told as not known and counts as passed: the permissions say the
+/// rest. When the API server doesn't answer, that is all.
+[[nodiscard]] Task<std::vector<Check>> examine_cluster(kube::Client* client, ClusterQuestions questions);
+
+}  // namespace skiff::container

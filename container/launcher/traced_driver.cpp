@@ -1,0 +1,99 @@
+#include "container/launcher/traced_driver.hpp"
+
+#include <utility>
+
+namespace skiff::container {
+namespace {
+
+template <class T>
+Task<Result<T>> spanning(Span span, Task<Result<T>> work) {
+  auto result = co_await std::move(work);
+  span.note(result);
+  co_return result;
+}
+
+/// With events while it goes on. The caller may keep the progress function, and with it the span, for longer.
+Task<Result<Sandbox>> spanning(std::shared_ptr<Span> span, Task<Result<Sandbox>> work) {
+  auto made = co_await std::move(work);
+  span->note(made);
+  span->end();
+  co_return made;
+}
+
+class TracedDriver final : public Driver {
+ public:
+  TracedDriver(std::unique_ptr<Driver> driver, TraceParent parent)
+      : driver_{std::move(driver)}, parent_{std::move(parent)} {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return driver_->name(); }
+  [[nodiscard]] std::string_view notice() const noexcept override { return driver_->notice(); }
+
+  Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override {
+    auto span = std::make_shared<Span>(begin("create sandbox", spec.name));
+    if (!spec.image.empty()) span->set("container.image.name", spec.image);
+    auto work = driver_->create(std::move(spec), noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+
+  Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait, Progress progress) override {
+    auto span = std::make_shared<Span>(begin("start sandbox", name));
+    auto work = driver_->start(std::move(name), wait, noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+
+  Task<Result<>> stop(std::string name) override {
+    Span span = begin("stop sandbox", name);
+    return spanning(std::move(span), driver_->stop(std::move(name)));
+  }
+  Task<Result<bool>> remove(std::string name) override {
+    Span span = begin("remove sandbox", name);
+    return spanning(std::move(span), driver_->remove(std::move(name)));
+  }
+  Task<Result<Sandbox>> extend(std::string name, Lease lease) override {
+    Span span = begin("extend sandbox", name);
+    return spanning(std::move(span), driver_->extend(std::move(name), lease));
+  }
+
+  Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override {
+    auto found = co_await driver_->endpoint(std::move(name), std::move(grant));
+    if (found) found->trace = parent_;
+    co_return found;
+  }
+
+  // What only looks is not worth a span.
+  Task<Result<Sandbox>> get(std::string name) override { return driver_->get(std::move(name)); }
+  Task<Result<SandboxPage>> list(SandboxFilter filter) override { return driver_->list(std::move(filter)); }
+  Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
+    return driver_->dial(std::move(name), port);
+  }
+  Task<std::vector<Check>> examine() override { return driver_->examine(); }
+  Task<> close() override { return driver_->close(); }
+
+ private:
+  [[nodiscard]] Span begin(std::string what, const std::string& sandbox) const {
+    Span span = parent_.begin(std::move(what));
+    span.set("skiff.driver", std::string{driver_->name()});
+    span.set("skiff.sandbox.name", sandbox);
+    return span;
+  }
+
+  static Progress noting(std::shared_ptr<Span> span, Progress progress) {
+    return [span = std::move(span), progress = std::move(progress)](Phase phase, std::string_view detail) {
+      Attributes attributes;
+      if (!detail.empty()) attributes.emplace_back("skiff.detail", std::string{detail});
+      span->event(std::string{phase_word(phase)}, std::move(attributes));
+      progress(phase, detail);
+    };
+  }
+
+  std::unique_ptr<Driver> driver_;
+  TraceParent parent_;
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> trace_driver(std::unique_ptr<Driver> driver, TraceParent parent) {
+  return std::make_unique<TracedDriver>(std::move(driver), std::move(parent));
+}
+
+}  // namespace skiff::container

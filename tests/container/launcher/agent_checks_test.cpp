@@ -1,0 +1,90 @@
+#include "container/launcher/agent_checks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "container/launcher/agent_client.hpp"
+#include "protocol/http_client.hpp"
+#include "tests/container/kube/canned_server.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::test::answer;
+using kube::test::CannedServer;
+
+/// Knows running sandboxes, all of which lead to one canned agent: the real one has no other version than ours.
+class OneAgent final : public Driver {
+ public:
+  OneAgent(Executor executor, const CannedServer& server, std::vector<std::string> names)
+      : executor_{executor}, port_{server.access().server.port}, names_{std::move(names)} {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "test"; }
+  Task<Result<SandboxPage>> list(SandboxFilter filter) override {
+    EXPECT_EQ(filter.state, SandboxState::running);
+    SandboxPage page;
+    for (const std::string& name : names_) page.items.emplace_back().name = name;
+    co_return page;
+  }
+  Task<Result<Endpoint>> endpoint(std::string, TokenGrant grant) override {
+    EXPECT_EQ(grant.scope, "read");
+    const auto address = protocol::Address::ip("127.0.0.1", port_).value();
+    Endpoint endpoint{.token = [] { return "token"; }};
+    endpoint.client.host = "agent";
+    endpoint.client.dial = [executor = executor_, address](auto limit) {
+      return protocol::connect(address, limit, executor);
+    };
+    co_return endpoint;
+  }
+
+  Task<Result<Sandbox>> create(SandboxSpec, Progress) override { return refuse<Sandbox>(); }
+  Task<Result<Sandbox>> get(std::string) override { return refuse<Sandbox>(); }
+  Task<Result<>> stop(std::string) override { return refuse<void>(); }
+  Task<Result<Sandbox>> start(std::string, std::chrono::milliseconds, Progress) override { return refuse<Sandbox>(); }
+  Task<Result<bool>> remove(std::string) override { return refuse<bool>(); }
+  Task<Result<Sandbox>> extend(std::string, Lease) override { return refuse<Sandbox>(); }
+  Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override { return refuse<protocol::Stream>(); }
+  Task<std::vector<Check>> examine() override { co_return std::vector<Check>{}; }
+
+ private:
+  template <class T>
+  static Task<Result<T>> refuse() {
+    co_return fail(Errc::not_supported, "not in this test");
+  }
+  Executor executor_;
+  std::uint16_t port_;
+  std::vector<std::string> names_;
+};
+
+CO_TEST(AgentChecks, PassWhenAllAreOfThisVersion) {
+  const std::string ours = answer("200 OK", R"({"name":"skiffd","version":")" SKIFF_VERSION "\"}");
+  CannedServer server{executor, {{ours}, {ours}}};
+  OneAgent driver{executor, server, {"a", "b"}};
+  const Check check = co_await examine_agents(&driver, "me");
+  EXPECT_TRUE(check.passed) << check.detail;
+  EXPECT_TRUE(check.detail.starts_with("2 asked")) << check.detail;
+  co_await server.stop();
+}
+
+CO_TEST(AgentChecks, TellWhoHasAnotherVersionAndHowToRenewIt) {
+  CannedServer server{executor, {{answer("200 OK", R"({"name":"skiffd","version":"0.0.9"})")}}};
+  OneAgent driver{executor, server, {"old"}};
+  const Check check = co_await examine_agents(&driver, "me");
+  EXPECT_FALSE(check.passed);
+  EXPECT_EQ(check.detail, "old: version 0.0.9");
+  EXPECT_NE(check.remedy.find("`skiff stop old && skiff start old`"), std::string::npos) << check.remedy;
+  co_await server.stop();
+}
+
+CO_TEST(AgentChecks, TellWhoDoesNotAnswerAsAnAgentDoes) {
+  CannedServer server{executor, {{answer("502 Bad Gateway", "<html>", "")}, {answer("200 OK", "[1]")}}};
+  OneAgent driver{executor, server, {"lost", "odd"}};
+  const Check check = co_await examine_agents(&driver, "me");
+  EXPECT_FALSE(check.passed);
+  EXPECT_NE(check.detail.find("lost: what answers there is no skiffd"), std::string::npos) << check.detail;
+  EXPECT_NE(check.detail.find("odd: version unknown"), std::string::npos) << check.detail;
+  co_await server.stop();
+}
+
+}  // namespace
+}  // namespace skiff::container

@@ -1,0 +1,72 @@
+"""`skiff rbac` and what doctor asks of agents: the real skiff, no cluster."""
+
+import json
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from launcher import Skiff
+
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+
+
+@pytest.fixture
+def skiff(tmp_path):
+    client = Skiff(tmp_path)
+    yield client
+    client.finish()
+
+
+def rules(objects):
+    [role] = [one for one in objects if one["kind"].endswith("Role")]
+    return {(group, resource): set(rule["verbs"]) for rule in role["rules"]
+            for group in rule["apiGroups"] for resource in rule["resources"]}
+
+
+def test_a_role_is_yaml_for_kubectl(skiff):
+    [role] = yaml.safe_load_all(skiff("rbac")[0])
+    assert (role["kind"], role["metadata"]["name"], role["apiVersion"]) == ("Role", "skiff", "rbac.authorization.k8s.io/v1")
+    everything = rules([role])
+    [one] = yaml.safe_load_all(skiff("rbac", "ps")[0])
+    assert rules([one]) == {("", "configmaps"): {"list"}, ("", "pods"): {"list"}}
+    assert all(verbs <= everything[what] for what, verbs in rules([one]).items())
+    assert skiff("rbac", "-o", "yaml")[0] == skiff("rbac")[0]
+
+
+def test_whoever_gets_the_role_comes_with_it(skiff):
+    objects = list(yaml.safe_load_all(skiff("rbac", "run", "exec", "--service-account", "bot", "--role-name", "runs")[0]))
+    assert [one["kind"] for one in objects] == ["ServiceAccount", "Role", "RoleBinding"]
+    assert objects[2]["roleRef"]["name"] == "runs" and objects[2]["subjects"][0]["name"] == "bot"
+    assert json.loads(skiff("rbac", "ps", "-o", "json")[0])["kind"] == "List"
+    assert skiff("rbac", "ps", "-o", "name")[0] == "Role/skiff\n"
+
+
+def test_what_spans_namespaces_is_a_cluster_role(skiff):
+    [role] = yaml.safe_load_all(skiff("rbac", "gc", "-A")[0])
+    assert role["kind"] == "ClusterRole" and "namespace" not in role["metadata"]
+    [role] = yaml.safe_load_all(skiff("rbac", "up", "--namespace-per-sandbox")[0])
+    assert role["kind"] == "ClusterRole" and rules([role])[("", "namespaces")] == {"create", "delete", "get", "list", "watch"}
+
+
+def test_a_word_that_is_no_command_is_told_and_commands_are_completed(skiff):
+    assert 'no command "walk"' in skiff("rbac", "walk", status=125)[1]
+    assert "nothing of a cluster" in skiff("rbac", "completion", status=125)[1]
+    assert skiff("__complete", "--", "rbac", "ps", "ex")[0].split() == ["extend", "exec"]
+
+
+def test_doctor_asks_the_agents_that_run(skiff):
+    agents = lambda: [item for item in skiff.json("doctor")["items"] if item["what"] == "agents"]
+    assert agents()[0]["detail"].startswith("0 asked")
+    skiff.up()
+    assert agents()[0]["detail"].startswith("1 asked") and agents()[0]["passed"]
+
+
+def test_the_roles_of_the_deployment_are_those_of_the_table(skiff, tmp_path):
+    copy = shutil.copytree(DEPLOY, tmp_path / "deploy")
+    subprocess.run([copy / "generate", skiff.program], env=skiff.environment(), check=True, timeout=60)
+    for name in ("user-role.yaml", "gc-rbac.yaml"):
+        assert (DEPLOY / "base" / name).read_text() == (copy / "base" / name).read_text(), "run deploy/generate"

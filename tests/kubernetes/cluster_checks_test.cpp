@@ -1,0 +1,272 @@
+// What doctor finds in a real control plane, and that what it advises helps.
+#include "container/launcher/cluster_checks.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "container/kube/backoff.hpp"
+#include "container/kube/watch.hpp"
+#include "tests/kubernetes/cluster.hpp"
+#include "tests/kubernetes/roles.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Client;
+using kube::Object;
+using kube::test::access_as;
+using kube::test::connect_as;
+using kube::test::fresh_name;
+using kube::test::make_namespace;
+using nlohmann::json;
+
+/// A text that is told when the check is missing, so that the test fails with it.
+Check find(const std::vector<Check>& checks, std::string_view what) {
+  const auto at = std::ranges::find(checks, what, &Check::what);
+  return at != checks.end() ? *at : Check{.what = std::string{what}, .detail = "there is no such check"};
+}
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+ClusterQuestions about(const std::string& namespace_name) {
+  return {.namespace_name = namespace_name, .agent_image = "registry.test/skiffd:1"};
+}
+
+Object small_pod(const std::string& namespace_name) {
+  Object pod = Object::make(kube::kPods, namespace_name, "trial");
+  pod.json["spec"]["containers"] = json::array({{{"name", "a"}, {"image", "registry.test/a:1"}}});
+  return pod;
+}
+
+/// The status of a quota is written by the controllers.
+Task<> await_quota(Client* client, std::string namespace_name) {
+  kube::Watch watch{client, {.resource = kube::kResourceQuotas, .namespace_name = std::move(namespace_name)}};
+  for (;;) {
+    auto event = co_await watch.next();
+    CO_ASSERT_TRUE(event) << event.error().error.message;
+    for (const Object& quota : event->objects) {
+      if (!quota.texts({"status", "used"}).empty()) co_return;
+    }
+  }
+}
+
+CO_TEST(ClusterChecks, PassForWhoeverMayDoEverything) {
+  Client admin = connect_as(executor, "admin");
+  const std::string place = co_await make_namespace(&admin);
+  ClusterQuestions questions = about(place);
+  questions.trial = small_pod(place);
+  const auto checks = co_await examine_cluster(&admin, std::move(questions));
+  for (const Check& check : checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.detail;
+  EXPECT_TRUE(find(checks, "API server").detail.starts_with("v1.34.4 at https://")) << checks[0].detail;
+  EXPECT_EQ(find(checks, "namespace " + place).detail, "no Pod Security level");
+  EXPECT_EQ(find(checks, "quota").detail, "none");
+  EXPECT_EQ(find(checks, "way to agents").detail, "port-forward by the API server");
+  EXPECT_TRUE(find(checks, "admission").passed);
+}
+
+CO_TEST(ClusterChecks, NameAClusterThatDoesNotAnswer) {
+  kube::Access away = access_as("admin");
+  away.server.port = 1;
+  Client client = kube::test::connect(executor, std::move(away), {.retry = {.attempts = 1}});
+  const auto checks = co_await examine_cluster(&client, about("default"));
+  CO_ASSERT_TRUE(checks.size() == 1);
+  EXPECT_FALSE(checks[0].passed);
+  EXPECT_TRUE(has(checks[0].remedy, "choose another cluster with --context")) << checks[0].remedy;
+}
+
+CO_TEST(ClusterChecks, TellSomebodyUnknownToLogIn) {
+  Client client = connect_as(executor, "stranger");
+  const auto checks = co_await examine_cluster(&client, about("default"));
+  CO_ASSERT_TRUE(checks.size() == 1);
+  EXPECT_TRUE(has(checks[0].remedy, "log in again")) << checks[0].remedy;
+}
+
+CO_TEST(ClusterChecks, ListWhatIsNotAllowedAndTheRoleThatTheyAdviseHelps) {
+  Client admin = connect_as(executor, "admin");
+  const std::string place = co_await make_namespace(&admin);
+  const std::string user = fresh_name("user");
+  Client client = kube::test::connect_as_user(executor, user);
+  auto checks = co_await examine_cluster(&client, about(place));
+  const Check missing = find(checks, "permissions");
+  EXPECT_FALSE(missing.passed);
+  EXPECT_TRUE(has(missing.detail, "not allowed in namespace " + place)) << missing.detail;
+  EXPECT_TRUE(has(missing.detail, "create pods,")) << missing.detail;
+  EXPECT_TRUE(has(missing.detail, "get secrets skiff-signing-key")) << missing.detail;
+  EXPECT_TRUE(has(missing.remedy, "`skiff rbac | kubectl apply -n " + place + " -f -`")) << missing.remedy;
+  EXPECT_FALSE(find(checks, "way to agents").passed);
+  EXPECT_TRUE(has(find(checks, "quota").detail, "not known"));
+  EXPECT_TRUE(has(find(checks, "namespace " + place).detail, "not known"));
+
+  const auto all = rules_of({}).value();
+  co_await kube::test::grant(&admin, all, place, user);
+  checks = co_await examine_cluster(&client, about(place));
+  for (const Check& check : checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.detail;
+}
+
+CO_TEST(ClusterChecks, AskForTheWholeClusterWhenSandboxesHaveNamespacesOfTheirOwn) {
+  Client admin = connect_as(executor, "admin");
+  const std::string place = co_await make_namespace(&admin);
+  const std::string user = fresh_name("user");
+  co_await kube::test::grant(&admin, rules_of({}).value(), place, user);
+  Client client = kube::test::connect_as_user(executor, user);
+  ClusterQuestions questions = about(place);
+  questions.namespace_per_sandbox = true;
+  const auto checks = co_await examine_cluster(&client, std::move(questions));
+  const Check missing = find(checks, "permissions");
+  EXPECT_TRUE(has(missing.detail, "create namespaces")) << missing.detail;
+  EXPECT_TRUE(has(missing.remedy, "clusterrolebinding")) << missing.remedy;
+}
+
+CO_TEST(ClusterChecks, GoByTheProxyWherePortForwardIsNotAllowed) {
+  Client admin = connect_as(executor, "admin");
+  const std::string place = co_await make_namespace(&admin);
+  const std::string user = fresh_name("user");
+  auto rules = rules_of({}).value();
+  std::erase_if(rules, [](const ApiRule& rule) { return rule.resource == "pods/portforward"; });
+  co_await kube::test::grant(&admin, rules, place, user);
+  Client client = kube::test::connect_as_user(executor, user);
+  const auto checks = co_await examine_cluster(&client, about(place));
+  EXPECT_EQ(find(checks, "way to agents").detail, "proxy of the API server");
+  EXPECT_TRUE(has(find(checks, "permissions").detail, "create pods/portforward, get pods/portforward"));
+}
+
+CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
+  Client admin = connect_as(executor, "admin");
+  const std::string nowhere = fresh_name("nowhere");
+  auto checks = co_await examine_cluster(&admin, about(nowhere));
+  Check check = find(checks, "namespace " + nowhere);
+  EXPECT_FALSE(check.passed);
+  EXPECT_TRUE(has(check.remedy, "`kubectl create namespace " + nowhere + "`")) << check.remedy;
+
+  const std::string going = co_await make_namespace(&admin);
+  Object holder = kube::test::config_map(going, "holder", "");
+  holder.json["metadata"]["finalizers"] = json::array({"test.skiff.dev/hold"});
+  auto held = co_await admin.create(kube::kConfigMaps, std::move(holder));
+  CO_ASSERT_TRUE(held) << held.error().error.message;
+  auto removed = co_await admin.remove(kube::kNamespaces, {}, going);
+  CO_ASSERT_TRUE(removed) << removed.error().error.message;
+  checks = co_await examine_cluster(&admin, about(going));
+  check = find(checks, "namespace " + going);
+  EXPECT_FALSE(check.passed);
+  EXPECT_TRUE(has(check.detail, "being deleted")) << check.detail;
+  json release{{"metadata", {{"finalizers", nullptr}}}};
+  auto freed = co_await admin.patch(kube::kConfigMaps, going, "holder", kube::PatchKind::merge, std::move(release));
+  EXPECT_TRUE(freed) << freed.error().error.message;
+}
+
+CO_TEST(ClusterChecks, SeeAQuotaThatIsUsedUpAndWhatIsLeftOfOthers) {
+  Client admin = connect_as(executor, "admin");
+  const std::string place = co_await make_namespace(&admin);
+  Object quota = Object::make(kube::kResourceQuotas, place, "small");
+  quota.json["spec"]["hard"] = {{"pods", "0"}, {"requests.memory", "1Gi"}, {"secrets", "0"}};
+  auto made = co_await admin.create(kube::kResourceQuotas, std::move(quota));
+  CO_ASSERT_TRUE(made) << made.error().error.message;
+  co_await await_quota(&admin, place);
+  ClusterQuestions questions = about(place);
+  questions.trial = small_pod(place);
+  const auto checks = co_await examine_cluster(&admin, std::move(questions));
+  const Check used_up = find(checks, "quota");
+  EXPECT_FALSE(used_up.passed);
+  EXPECT_EQ(used_up.detail, "small: 0 of 0 pods");
+  EXPECT_TRUE(has(used_up.remedy, "`skiff gc`")) << used_up.remedy;
+  const Check refused = find(checks, "admission");
+  EXPECT_FALSE(refused.passed);
+  EXPECT_TRUE(has(refused.remedy, "ResourceQuota raised")) << refused.detail << "; " << refused.remedy;
+}
+
+CO_TEST(ClusterChecks, ShowTheLevelOfPodSecurityAndWhatItRefuses) {
+  Client admin = connect_as(executor, "admin");
+  const std::string place = co_await make_namespace(&admin);
+  json label{{"metadata", {{"labels", {{"pod-security.kubernetes.io/enforce", "restricted"}}}}}};
+  auto labelled = co_await admin.patch(kube::kNamespaces, {}, place, kube::PatchKind::merge, std::move(label));
+  CO_ASSERT_TRUE(labelled) << labelled.error().error.message;
+  ClusterQuestions questions = about(place);
+  questions.trial = small_pod(place);
+  const auto checks = co_await examine_cluster(&admin, std::move(questions));
+  EXPECT_EQ(find(checks, "namespace " + place).detail, "Pod Security level restricted");
+  const Check refused = find(checks, "admission");
+  EXPECT_FALSE(refused.passed);
+  EXPECT_TRUE(has(refused.remedy, "--run-as")) << refused.detail << "; " << refused.remedy;
+}
+
+constexpr kube::Resource kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                      "CustomResourceDefinition", false};
+constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
+
+/// SandboxClaims as an old agent-sandbox has them, as far as skiff looks at their definition.
+Object old_claims() {
+  const kube::Resource& claims = kube::kSandboxClaims;
+  Object object = Object::make(kDefinitions, {}, claims.name());
+  json version{{"name", "v1alpha1"}, {"served", true}, {"storage", true}};
+  version["schema"]["openAPIV3Schema"] = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+  object.json["spec"] = {{"group", claims.group},
+                         {"scope", "Namespaced"},
+                         {"names", {{"plural", claims.plural}, {"singular", "sandboxclaim"}, {"kind", claims.kind}}},
+                         {"versions", json::array({std::move(version)})}};
+  // Groups below k8s.io are protected (KEP 1111).
+  object.json["metadata"]["annotations"]["api-approved.kubernetes.io"] = "unapproved, a test";
+  return object;
+}
+
+Object idle_controller() {
+  const json labels{{"app", "controller"}};
+  Object object = Object::make(kDeployments, "agent-sandbox-system", "agent-sandbox-controller");
+  json container{{"name", "a"}, {"image", "registry.test/controller:v0.2.1"}};
+  object.json["spec"] = {{"selector", {{"matchLabels", labels}}},
+                         {"template", {{"metadata", {{"labels", labels}}}, {"spec", json::object()}}}};
+  object.json["spec"]["template"]["spec"]["containers"] = json::array({std::move(container)});
+  return object;
+}
+
+CO_TEST(ClusterChecks, LookForAgentSandboxAndItsController) {
+  Client admin = connect_as(executor, "admin");
+  ClusterQuestions questions = about("default");
+  auto checks = co_await examine_cluster(&admin, questions);
+  EXPECT_TRUE(find(checks, "agent-sandbox").passed) << "the driver `pod` does without it";
+  questions.driver = ClusterDriver::claim;
+  checks = co_await examine_cluster(&admin, questions);
+  EXPECT_FALSE(find(checks, "agent-sandbox").passed);
+  EXPECT_TRUE(has(find(checks, "agent-sandbox").remedy, "--driver pod"));
+
+  auto defined = co_await admin.create(kDefinitions, old_claims());
+  CO_ASSERT_TRUE(defined) << defined.error().error.message;
+  for (bool served = false; !served;) {
+    auto known = co_await admin.serves(kube::kSandboxClaims.at("v1alpha1"));
+    CO_ASSERT_TRUE(known) << known.error().error.message;
+    served = *known;
+    co_await kube::pause(std::chrono::milliseconds{10});
+  }
+  Object system = Object::make(kube::kNamespaces, {}, "agent-sandbox-system");
+  auto made = co_await admin.create(kube::kNamespaces, std::move(system));
+  CO_ASSERT_TRUE(made) << made.error().error.message;
+  made = co_await admin.create(kDeployments, idle_controller());
+  CO_ASSERT_TRUE(made) << made.error().error.message;
+  checks = co_await examine_cluster(&admin, questions);
+  EXPECT_EQ(find(checks, "agent-sandbox").detail, "SandboxClaims v1alpha1");
+  EXPECT_EQ(find(checks, "router").detail, "none; agents are reached without it");
+  const Check controller = find(checks, "agent-sandbox controller");
+  EXPECT_FALSE(controller.passed);
+  EXPECT_EQ(controller.detail, "registry.test/controller:v0.2.1, of which no replica is available");
+  EXPECT_TRUE(has(controller.remedy, "describe deployment agent-sandbox-controller")) << controller.remedy;
+
+  for (const auto& [resource, name] : {std::pair{kDefinitions, kube::kSandboxClaims.name()},
+                                       std::pair{kube::kNamespaces, std::string{"agent-sandbox-system"}}}) {
+    auto removed = co_await admin.remove(resource, {}, name);
+    EXPECT_TRUE(removed) << removed.error().error.message;
+  }
+}
+
+CO_TEST(ClusterChecks, WantAnImageOfTheAgentUnlessImagesBringIt) {
+  Client admin = connect_as(executor, "admin");
+  auto checks = co_await examine_cluster(&admin, {.namespace_name = "default"});
+  EXPECT_FALSE(find(checks, "agent image").passed);
+  EXPECT_TRUE(has(find(checks, "agent image").remedy, "--agent-image"));
+  checks = co_await examine_cluster(&admin, {.namespace_name = "default", .inject = false});
+  EXPECT_TRUE(find(checks, "agent image").passed);
+}
+
+}  // namespace
+}  // namespace skiff::container
