@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -23,6 +24,7 @@ using std::chrono::milliseconds;
 
 /// Above the grace of a Pod.
 constexpr milliseconds kRemoval{60'000};
+constexpr std::size_t kLargestPage = 500;
 constexpr std::string_view kClaims = "claims:";
 constexpr std::string_view kBare = "sandboxes:";
 
@@ -313,14 +315,15 @@ Task<Result<Sandbox>> ClaimDriver::get(std::string name) {
   co_return describe_claim(*object);
 }
 
-Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
+Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
   const bool claims = !filter.cursor.starts_with(kBare);
   const std::string_view prefix = claims ? kClaims : kBare;
   const kube::Resource kind = at(claims ? kube::kSandboxClaims : kube::kSandboxes, *api);
   std::string token = filter.cursor.empty() ? filter.cursor : filter.cursor.substr(prefix.size());
-  kube::ListOptions options{.label_selector = labels::selector("sandbox", filter), .page = filter.limit};
+  kube::ListOptions options{.label_selector = labels::selector("sandbox", filter),
+                            .page = std::min(filter.limit, kLargestPage)};
   auto page =
       co_await cluster_->client().list_page(kind, cluster_->namespace_name(), std::move(options), std::move(token));
   // The extensions can be left out when agent-sandbox is installed.
@@ -335,8 +338,22 @@ Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
     if (!page->continue_token.empty()) found.next = std::string{prefix} + page->continue_token;
   }
   if (claims && found.next.empty()) found.next = kBare;
-  std::ranges::sort(found.items, {}, &Sandbox::name);
   co_return found;
+}
+
+Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
+  SandboxPage all;
+  const std::size_t limit = filter.limit;
+  do {
+    filter.limit = limit - all.items.size();
+    auto some = co_await list_some(filter);
+    if (!some) co_return some;
+    std::ranges::move(some->items, std::back_inserter(all.items));
+    filter.cursor = std::move(some->next);
+  } while (!filter.cursor.empty() && all.items.size() < limit);
+  all.next = std::move(filter.cursor);
+  std::ranges::sort(all.items, {}, &Sandbox::name);
+  co_return all;
 }
 
 Task<Result<Object>> ClaimDriver::suspend(Object object) {
@@ -348,7 +365,7 @@ Task<Result<Object>> ClaimDriver::suspend(Object object) {
   const std::string pod = pod_name(**sandbox);
   json mode = mode_patch(*api, false);
   // What is stopped on purpose doesn't run out of time.
-  if (!is_claim(object)) mode.merge_patch(lifetime_patch(false, std::nullopt));
+  if (!is_claim(object)) mode["spec"].update(lifetime_patch(false, std::nullopt)["spec"]);
   if (is_claim(object) && object.find({"spec", "lifecycle"}) != nullptr) {
     auto kept = co_await patch(object, lifetime_patch(true, std::nullopt));
     if (!kept) co_return std::unexpected{std::move(kept.error())};
@@ -381,7 +398,7 @@ Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Pr
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
   const std::optional<WallTime> until = lease_end(spec_of(*object).lease, wait);
   json mode = mode_patch(*api, true);
-  if (!is_claim(*object)) mode.merge_patch(lifetime_patch(false, until));
+  if (!is_claim(*object)) mode["spec"].update(lifetime_patch(false, until)["spec"]);
   if (is_claim(*object) && until) {
     auto renewed = co_await patch(*object, lifetime_patch(true, until));
     if (!renewed) co_return std::unexpected{std::move(renewed.error())};

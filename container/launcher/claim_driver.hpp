@@ -23,7 +23,7 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] std::string_view name() const noexcept override { return "claim"; }
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
-  /// Claims come before Sandboxes.
+  /// Claims come before Sandboxes; by name in each page.
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
   [[nodiscard]] Task<Result<>> stop(std::string name) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
@@ -38,6 +38,8 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
 
  private:
+  /// One page of one kind; its `next` leads to the other one.
+  [[nodiscard]] Task<Result<SandboxPage>> list_some(SandboxFilter filter);
   /// The claim, or the bare Sandbox.
   [[nodiscard]] Task<Result<kube::Object>> find(std::string name);
   [[nodiscard]] Task<Result<kube::Object>> find_running(std::string name);

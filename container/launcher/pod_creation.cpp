@@ -173,6 +173,8 @@ Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pool
   // It has had its id and its name since it waited.
   record.id = context.sandbox_id = (*taken)->id;
   record.pod = (*taken)->pod.name();
+  auto limited = co_await apply_network(cluster, record.spec, context, &config_map);
+  if (!limited) co_return std::unexpected{std::move(limited.error())};
   auto surrounded = co_await make_surroundings(cluster, &record, &config_map, &context);
   if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
   KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move((*taken)->pod)};

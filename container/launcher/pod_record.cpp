@@ -74,7 +74,9 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   auto spec = protocol::decode<SandboxSpec>(config_map.text({"data", "spec"}), {}, &ignored);
   if (!spec) return refuse(spec.error().message);
   record.spec = std::move(*spec);
-  record.id = config_map.label(labels::kSandbox);
+  // One out of a pool has kept the id that it had there; the label is the record's own, and stays.
+  record.id = config_map.text({"data", "id"});
+  if (record.id.empty()) record.id = config_map.label(labels::kSandbox);
   record.namespace_name = config_map.text({"data", "namespace"});
   record.pod = config_map.text({"data", "pod"});
   record.stopped = config_map.text({"data", "stopped"}) == "true";

@@ -1,0 +1,195 @@
+"""The `claim` driver with the real controller of kubernetes-sigs/agent-sandbox, by the real `skiff`."""
+
+import json
+
+import pytest
+
+from cluster import CannotRun, Cluster
+from skiff import BUSYBOX, Skiff
+from waiting import until
+
+EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1"
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    try:
+        running = Cluster("agent-sandbox")
+    except CannotRun as error:
+        pytest.skip(f"no containers here: {error}")
+    try:
+        yield running
+        left = running.of_skiff("--all-namespaces")
+        assert not left, left
+    finally:
+        running.stop()
+
+
+class ClaimSkiff(Skiff):
+    def environment(self, **more):
+        return super().environment(**{"SKIFF_DRIVER": "claim", "SKIFF_IMAGE": "", **more})
+
+    def run(self, line, name="box"):
+        return self("exec", name, "--", "sh", "-c", line)[0]
+
+    def objects(self, kind):
+        return {one["metadata"]["name"]: one for one in self.namespace.get(kind)["items"]}
+
+
+def pool_json(skiff, *words):
+    return json.loads(skiff("pool", *words, "-o", "json")[0])
+
+
+@pytest.fixture
+def skiff(namespace, tmp_path):
+    client = ClaimSkiff(tmp_path, namespace)
+    yield client
+    client("rm", "--all", "--everyone", "-q")
+    for pool in client("pool", "status", "-o", "name")[0].split():
+        client("pool", "rm", pool)
+    assert namespace.of_skiff() == []
+
+
+@pytest.fixture
+def pool(skiff):
+    """A template that runs skiffd and a pool of it, as `skiff pool create` makes them."""
+    made = pool_json(skiff, "create", "warm", "-q", "--size", "1", "--image", BUSYBOX, "--env", "LEVEL=pool")
+    assert made == {"name": "warm", "available": 1, "active": 0, "total": 1, "target": 1}
+    return "warm"
+
+
+def test_a_bare_sandbox_needs_neither_template_nor_pool(skiff):
+    up = skiff.up("box", "--image", BUSYBOX, "--env", "GREETING=hello", "--label", "team=blue")
+    assert (up["driver"], up["state"], up["details"]["kind"]) == ("claim", "running", "Sandbox")
+    assert skiff.run("echo $GREETING") == "hello\n"
+    made = skiff.objects("sandboxes.agents.x-k8s.io")["skiff-box"]
+    assert made["spec"]["service"] is True and made["metadata"]["labels"]["label.skiff.dev/team"] == "blue"
+    assert [one["name"] for one in skiff.json("ps", "--label", "team=blue")["items"]] == ["box"]
+    _, err = skiff("up", "box", "--image", BUSYBOX, status=125)
+    assert 'there is a sandbox "box"' in err
+    again = skiff.json("up", "box", "-q", "--image", BUSYBOX, "--get-or-create")
+    assert again["new"] is False and again["id"] == up["id"]
+    assert skiff("rm", "box")[0] == "box\n"
+    assert skiff("rm", "box")[0] == ""
+    assert skiff.objects("pods") == {}
+
+
+def test_stop_suspends_and_start_resumes_with_the_same_id_and_environment(skiff):
+    up = skiff.up("box", "--image", BUSYBOX, "--env", "GREETING=hello", "--ttl", "1h")
+    skiff("stop", "box")
+    assert skiff.objects("sandboxes.agents.x-k8s.io")["skiff-box"]["spec"]["operatingMode"] == "Suspended"
+    assert skiff.objects("pods") == {}
+    stopped = skiff.json("describe", "box")
+    assert stopped["state"] == "stopped" and not stopped.get("expires_at"), "what is stopped does not run out of time"
+    _, err = skiff("exec", "box", "--", "true", status=125)
+    assert "skiff start box" in err
+    started = skiff.json("start", "box", "-q")
+    assert started["id"] == up["id"] and started["expires_at"]
+    assert skiff.run("echo $GREETING") == "hello\n"
+
+
+def test_a_claim_takes_a_warm_one_and_its_agent_is_told_the_rest(skiff, pool):
+    up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello", "--label", "team=blue")
+    assert up["details"]["kind"] == "SandboxClaim" and up["details"]["sandbox"].startswith("warm-"), up
+    assert skiff.run("echo $GREETING $LEVEL") == "hello pool\n"
+    claim = skiff.objects("sandboxclaims.extensions.agents.x-k8s.io")["skiff-box"]
+    assert claim["spec"]["warmPoolRef"] == {"name": "warm"} and "env" not in claim["spec"]
+    pod = skiff.objects("pods")[up["details"]["sandbox"]]
+    assert up["id"] == pod["metadata"]["uid"], "no two agents of a template have the same id"
+    refilled = until(lambda: (now := pool_json(skiff, "status", pool))["available"] == 1 and now, seconds=60)
+    assert refilled == {"name": "warm", "available": 1, "active": 1, "total": 2, "target": 1}
+    assert [one["name"] for one in skiff.json("ps")["items"]] == ["box"], "what waits, and a claim's Sandbox, are none"
+    skiff("rm", "box")
+    assert up["details"]["sandbox"] not in skiff.objects("pods")
+
+
+def test_a_claimed_one_is_stopped_and_started_too(skiff, pool):
+    skiff.up("box", "--pool", pool, "--env", "GREETING=hello")
+    skiff("stop", "box")
+    assert until(lambda: skiff.json("describe", "box")["state"] == "stopped", seconds=60)
+    skiff.json("start", "box", "-q")
+    assert skiff.run("echo $GREETING $LEVEL") == "hello pool\n"
+
+
+def test_a_template_is_as_good_as_a_pool_of_it(skiff, pool):
+    up = skiff.up("box", "--template", "warm")
+    assert skiff.objects("sandboxclaims.extensions.agents.x-k8s.io")["skiff-box"]["spec"]["warmPoolRef"]["name"] == "warm"
+    assert up["state"] == "running"
+    _, err = skiff("up", "other", "--template", "none", status=125)
+    assert "skiff pool create none --template none --size 0" in err
+    made = pool_json(skiff, "create", "cold", "-q", "--template", "warm", "--size", "0")
+    assert made["target"] == 0
+    assert skiff.up("third", "--pool", "cold")["details"]["sandbox"] == "skiff-third", "made on demand"
+    skiff("pool", "rm", "cold")
+    assert "warm" in skiff.objects("sandboxtemplates.extensions.agents.x-k8s.io"), "it is not that pool's"
+
+
+def test_shutdown_after_seconds_of_the_agent_sandbox_sdk_is_the_ttl_of_a_claim(skiff, pool):
+    skiff.up("box", "--pool", pool, "--ttl", "8s")
+    lifecycle = skiff.objects("sandboxclaims.extensions.agents.x-k8s.io")["skiff-box"]["spec"]["lifecycle"]
+    assert lifecycle["shutdownPolicy"] == "Delete" and lifecycle["shutdownTime"]
+    until(lambda: skiff.objects("sandboxclaims.extensions.agents.x-k8s.io") == {}, seconds=60)
+    assert skiff.json("ps")["items"] == []
+
+
+def test_extend_moves_the_lifetime_of_the_object_and_the_lease_of_its_agent(skiff):
+    before = skiff.up("box", "--image", BUSYBOX, "--ttl", "1h")["expires_at"]
+    after = skiff.json("extend", "box", "--ttl", "5h")["expires_at"]
+    assert before < after == skiff.objects("sandboxes.agents.x-k8s.io")["skiff-box"]["spec"]["shutdownTime"]
+
+
+def test_a_sandbox_whose_lease_is_over_stays_as_ended_and_can_be_started_again(skiff):
+    skiff.up("box", "--image", BUSYBOX, "--ttl", "10s")
+    until(lambda: skiff.json("describe", "box")["state"] == "ended", seconds=60)
+    assert skiff.json("start", "box", "-q")["state"] == "running"
+    skiff("extend", "box", "--ttl", "1h")
+    assert skiff.run("echo again") == "again\n"
+
+
+def test_mine_all_get_delete_and_delete_all_of_the_agent_sandbox_sdk(skiff):
+    skiff.up("one", "--image", BUSYBOX, "--owner", "ann")
+    skiff.up("two", "--image", BUSYBOX, "--owner", "ben")
+    names = lambda *words: sorted(one["name"] for one in skiff.json("ps", *words)["items"])  # noqa: E731
+    assert names("--owner", "ann") == ["one"] and names("--everyone") == ["one", "two"]
+    assert skiff.json("describe", "one")["owner"] == "ann"
+    assert skiff.run("echo attached", "two") == "attached\n"
+    assert skiff("rm", "--all", "--owner", "ann")[0] == "one\n"
+    assert skiff("rm", "--all", "--everyone")[0] == "two\n"
+
+
+def test_a_missing_pool_is_told_before_anything_is_made(skiff):
+    _, err = skiff("up", "box", "--pool", "none", status=125)
+    assert "skiff pool create none" in err
+    assert skiff.objects("sandboxclaims.extensions.agents.x-k8s.io") == {}
+
+
+def test_a_sandbox_whose_image_can_not_be_had_says_so_early_and_is_gone(skiff):
+    _, err = skiff("up", "box", "--image", "skiff.test/nobody-has-this:1", status=125)
+    assert "ErrImagePull" in err or "ImagePullBackOff" in err, err
+    assert skiff.objects("sandboxes.agents.x-k8s.io") == {} and skiff.objects("pods") == {}
+
+
+def test_what_the_cluster_refuses_is_told_with_its_reason(skiff):
+    skiff.namespace.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
+    skiff.namespace.kubectl("wait", "resourcequota/none", "--for=jsonpath={.status.hard.pods}=0", "--timeout=30s")
+    _, err = skiff("up", "box", "--image", BUSYBOX, status=125)
+    assert "exceeded quota" in err, err
+    assert skiff.objects("sandboxes.agents.x-k8s.io") == {}
+
+
+def test_a_template_that_does_not_run_skiffd_is_told_with_the_remedy(skiff):
+    container = {"name": "runtime", "image": BUSYBOX, "command": ["sh", "-c", "sleep 1000"], "ports": [{"containerPort": 8888}]}
+    skiff.namespace.create(
+        {"apiVersion": EXTENSIONS, "kind": "SandboxTemplate", "metadata": {"name": "foreign"},
+         "spec": {"podTemplate": {"spec": {"containers": [container], "terminationGracePeriodSeconds": 1}}}},
+        {"apiVersion": EXTENSIONS, "kind": "SandboxWarmPool", "metadata": {"name": "foreign"},
+         "spec": {"replicas": 0, "sandboxTemplateRef": {"name": "foreign"}}})
+    _, err = skiff("up", "box", "--pool", "foreign", status=125)
+    assert "does not run skiffd" in err and "skiff manifest --template" in err, err
+    assert skiff.objects("sandboxclaims.extensions.agents.x-k8s.io") == {}
+    skiff.namespace.kubectl("delete", "sandboxwarmpool,sandboxtemplate", "foreign")
+
+
+def test_doctor_tells_which_version_is_served(skiff):
+    checks = {one["what"]: one for one in skiff.json("doctor")["items"]}
+    assert checks["agent-sandbox"]["detail"] == "agents.x-k8s.io/v1beta1" and checks["claims and pools"]["passed"]

@@ -1,0 +1,132 @@
+"""Pools that no controller keeps, on a real node, by the real `skiff`."""
+
+import json
+
+import pytest
+
+from skiff import BUSYBOX, Skiff
+from waiting import until
+
+
+def pool_json(skiff, *words):
+    return json.loads(skiff("pool", *words, "-o", "json")[0])
+
+
+@pytest.fixture
+def skiff(namespace, tmp_path):
+    client = Skiff(tmp_path, namespace)
+    yield client
+    for pool in client("pool", "status", "-o", "name")[0].split():
+        client("pool", "rm", pool)
+    client.finish()
+
+
+@pytest.fixture
+def pool(skiff):
+    """One with two sandboxes that wait."""
+    made = pool_json(skiff, "create", "warm", "-q", "--size", "2", "--env", "LEVEL=pool")
+    assert made == {"name": "warm", "available": 2, "active": 0, "total": 2, "target": 2}
+    return "warm"
+
+
+def pods(skiff):
+    listed = skiff.namespace.get("pods")["items"]
+    return {pod["metadata"]["name"]: pod["metadata"]["labels"].get("skiff.dev/pool-state") for pod in listed}
+
+
+def run(skiff, line, name="box"):
+    return skiff("exec", name, "--", "sh", "-c", line)[0]
+
+
+def test_what_waits_in_a_pool_is_nobodys_sandbox_and_a_pod_and_nothing_else(skiff, pool):
+    assert skiff.json("ps", "--everyone")["items"] == []
+    assert pods(skiff) == {"skiff-pool-warm-0": "free", "skiff-pool-warm-1": "free"}
+    found = skiff.namespace.of_skiff()
+    assert [one.partition("/")[0] for one in found] == ["ConfigMap", "Pod", "Pod"], found
+
+
+def test_a_sandbox_from_a_pool_has_its_environment_labels_and_lease_bound_late(skiff, pool):
+    up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello", "--label", "team=blue", "--ttl", "1h")
+    assert up["details"]["pod"].startswith("skiff-pool-warm-"), up
+    assert up["labels"] == {"team": "blue"} and up["expires_at"]
+    assert run(skiff, "echo $GREETING $LEVEL") == "hello pool\n"
+    pod = skiff.namespace.get("pod", up["details"]["pod"])
+    assert [owner["name"] for owner in pod["metadata"]["ownerReferences"]] == ["skiff-box"]
+    assert pod["metadata"]["labels"]["label.skiff.dev/team"] == "blue"
+    assert [one["name"] for one in skiff.json("ps", "--label", "team=blue")["items"]] == ["box"]
+    assert skiff.json("describe", "box")["id"] == pod["metadata"]["labels"]["skiff.dev/sandbox"]
+
+
+def test_pool_status_tells_available_active_total_and_target_as_langchain_kubernetes_does(skiff, pool):
+    skiff.up("box", "--pool", pool)
+    # Made full again at once by who took one; the new one takes its time to be ready.
+    refilled = until(lambda: (now := pool_json(skiff, "status", pool))["available"] == 2 and now, seconds=60)
+    assert refilled == {"name": "warm", "available": 2, "active": 1, "total": 3, "target": 2}
+    assert pool_json(skiff, "status")["items"] == [refilled]
+    skiff("rm", "box")
+    assert pool_json(skiff, "status", pool)["active"] == 0
+
+
+def test_two_processes_that_come_for_the_last_one_never_get_the_same(skiff):
+    skiff("pool", "create", "warm", "-q", "--size", "1")
+    both = [skiff.start("up", name, "--pool", "warm", "-o", "json") for name in ("one", "two")]
+    told = [process.communicate(timeout=100) for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    names = [skiff.json("describe", name)["details"]["pod"] for name in ("one", "two")]
+    assert len(set(names)) == 2, names
+    assert sum(name.startswith("skiff-pool-warm-") for name in names) >= 1
+    for (_, err), name in zip(told, names):
+        # Who had to make one says so.
+        assert ("a cold one is made" in err.decode()) == (not name.startswith("skiff-pool-")), (err, name)
+    skiff("rm", "one", "two")
+
+
+def test_a_pool_grows_and_shrinks_without_ending_what_is_in_use(skiff, pool):
+    skiff.up("box", "--pool", pool)
+    assert pool_json(skiff, "scale", pool, "3", "-q")["available"] == 3
+    shrunk = pool_json(skiff, "scale", pool, "0", "-q")
+    assert (shrunk["available"], shrunk["active"], shrunk["target"]) == (0, 1, 0)
+    assert run(skiff, "echo still here") == "still here\n"
+    assert skiff("pool", "rm", pool)[0] == "warm\n"
+    assert skiff("pool", "rm", pool)[0] == ""
+    assert run(skiff, "echo and without its pool") == "and without its pool\n"
+
+
+def test_one_from_a_pool_is_stopped_and_started_as_any_other(skiff, pool):
+    up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello")
+    skiff("stop", "box")
+    assert skiff.json("describe", "box")["state"] == "stopped"
+    again = skiff.json("start", "box", "-q")
+    assert again["id"] == up["id"] and again["details"]["pod"] == "skiff-box"
+    assert run(skiff, "echo $GREETING $LEVEL") == "hello pool\n"
+    skiff("rm", "box")
+    assert "skiff-box" not in pods(skiff)
+
+
+def test_a_sandbox_that_wants_another_pod_than_the_pool_makes_is_refused(skiff, pool):
+    for flag, value in (("--memory", "2Gi"), ("--image", "skiff.test/scratch:1")):
+        _, err = skiff("up", "box", "--pool", pool, flag, value, status=125, env={"SKIFF_IMAGE": ""})
+        assert flag in err and "skiff pool create" in err, err
+    _, err = skiff("up", "box", "--pool", "cold", status=125)
+    assert "skiff pool create cold" in err, err
+    assert pods(skiff) == {"skiff-pool-warm-0": "free", "skiff-pool-warm-1": "free"}
+
+
+def test_one_from_a_pool_is_under_the_network_policy_that_it_asked_for(skiff, pool):
+    up = skiff.up("box", "--pool", pool, "--network", "deny")
+    policy = skiff.namespace.get("networkpolicy", "skiff-network-deny")
+    selected = policy["spec"]["podSelector"]["matchLabels"]
+    assert selected.items() <= skiff.namespace.get("pod", up["details"]["pod"])["metadata"]["labels"].items()
+
+
+def test_a_pool_whose_image_can_not_be_had_says_so_early_and_is_gone(skiff):
+    _, err = skiff("pool", "create", "warm", "--image", "skiff.test/nobody-has-this:1", "--size", "2", status=125)
+    assert "ErrImagePull" in err or "ImagePullBackOff" in err, err
+    assert pool_json(skiff, "status")["items"] == []
+    assert skiff.namespace.of_skiff() == []
+
+
+def test_what_died_while_it_waited_is_replaced_by_who_looks_next(skiff, pool):
+    skiff.namespace.kubectl("delete", "pod", "skiff-pool-warm-0", "--grace-period=0", "--force")
+    assert pool_json(skiff, "scale", pool, "2", "-q")["available"] == 2
+    assert BUSYBOX == skiff.namespace.get("pod", "skiff-pool-warm-1")["spec"]["containers"][0]["image"]
