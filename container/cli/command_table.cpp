@@ -9,7 +9,7 @@ const std::vector<Command>& commands() {
       start_command(),      extend_command(),   rm_command(),        gc_command(),       exec_command(),
       shell_command(),      attach_command(),   logs_command(),      top_command(),      kill_command(),
       cp_command(),         files_ls_command(), files_cat_command(), files_rm_command(), forward_command(),
-      token_command(),      manifest_command(), doctor_command(),    rbac_command(),     version_command(),
+      token_command(),      manifest_command(), rbac_command(),      doctor_command(),   version_command(),
       completion_command(), complete_command(),
   };
   return table;

@@ -5,6 +5,7 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/launcher/rbac.hpp"
 
 namespace skiff::container {
 namespace {
@@ -45,7 +46,7 @@ class Rm final : public Invocation {
     for (const std::string& name : names) {
       auto done = co_await (*driver)->remove(name);
       if (!done) {
-        say(name + ": " + done.error().message);
+        say(name + ": " + with_right_hint(done.error(), "rm"));
         if (first.message.empty()) first = std::move(done.error());
         continue;
       }

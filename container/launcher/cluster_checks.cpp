@@ -74,7 +74,9 @@ class Examination {
   }
 
   Task<> permissions() {
-    auto rules = rules_of({.driver = asked_.driver, .namespace_per_sandbox = asked_.namespace_per_sandbox});
+    auto rules = rules_of({.driver = asked_.driver,
+                           .namespace_per_sandbox = asked_.namespace_per_sandbox,
+                           .name_prefix = asked_.name_prefix});
     std::string missing;
     for (const ApiRule& rule : *rules) {
       for (const std::string& verb : rule.verbs) {

@@ -52,19 +52,21 @@ const Rights kNone;
 const Rights kPodFind{{kCore, "configmaps", "get"}, {kCore, "pods", "get"}};
 const Rights kPodList{{kCore, "configmaps", "list"}, {kCore, "pods", "list"}};
 const Rights kPodMake{{kCore, "pods", "create get list watch delete"}};
+/// The policy that all sandboxes of a kind share is applied.
+const Rights kPodPolicy{{kNetworking, "networkpolicies", "create patch"}};
 const Rights kPodRecord{{kCore, "configmaps", "create get list watch patch delete"}};
 const Rights kPodAround{{kCore, "services", "create get list watch delete"},
-                        {kCore, "persistentvolumeclaims", "create get list watch"},
-                        {kNetworking, "networkpolicies", "create get list watch patch"}};
+                        {kCore, "persistentvolumeclaims", "create get list watch delete"},
+                        {kNetworking, "networkpolicies", "create get list watch patch delete"}};
 const Rights kPodStop{{kCore, "configmaps", "get patch"},
                       {kCore, "pods", "get list watch delete"},
                       {kCore, "services", "get list watch delete"}};
 const Rights kPodExtend{{kCore, "configmaps", "patch"}, {kCore, "pods", "patch"}};
 const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
                         {kCore, "pods", "get list watch delete"},
-                        {kCore, "services", "get list watch"},
-                        {kCore, "persistentvolumeclaims", "get list watch"},
-                        {kNetworking, "networkpolicies", "get list watch"}};
+                        {kCore, "services", "get list watch delete"},
+                        {kCore, "persistentvolumeclaims", "get list watch delete"},
+                        {kNetworking, "networkpolicies", "get list watch delete"}};
 /// A pod of a pool is taken by a patch.
 const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
                       {kCore, "configmaps", "create get list watch patch delete"},
@@ -114,7 +116,7 @@ std::vector<Row> make_table() {
     some.insert(some.end(), more);
     return some;
   };
-  const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kExplain, &kNewKey, &kReach};
+  const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kPodPolicy, &kExplain, &kNewKey, &kReach};
   const std::vector<const Rights*> claim_run{&kClaimMake, &kExplain, &kNewKey, &kReach};
   return {
       {"run", pod_run, claim_run, true},
