@@ -44,7 +44,9 @@ Task<> Event::wait() {
         // handler's slot.
         auto slot = asio::get_associated_cancellation_slot(*self);
         if (slot.is_connected()) {
-          slot.assign([this, self](asio::cancellation_type) {
+          // A second cancellation may come before the first has ended the wait.
+          slot.assign([this, self, cancelled = false](asio::cancellation_type) mutable {
+            if (std::exchange(cancelled, true)) return;
             Handler waiter = std::move(*self);
             waiters_.erase(self);
             complete(std::move(waiter), asio::error::operation_aborted);

@@ -22,6 +22,7 @@ sessions::SupervisorLimits supervisor_limits(const Settings& settings, const Inh
           .remembered_ids = settings.idempotency_ids,
           .remember_ids_for = settings.idempotency_window,
           .cgroup = settings.cgroup,
+          .warm_shells = settings.warm_shells,
           .open_files = inherited.open_files.rlim_cur};
 }
 

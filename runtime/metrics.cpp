@@ -62,6 +62,7 @@ MetricsTable metrics_table(const Measured& m) {
       {"skiff_commands_live", "Commands that are starting or running, or whose pipes are still open.", Gauge{m.live_commands}},
       {"skiff_commands_started_total", "Commands that were started, those that could not be spawned included.",
        Counters{m.commands.started}},
+      {"skiff_commands_warm_total", "Of these, commands that were given to a shell that waited (--warm-shells).", Counters{m.commands.warm_starts}},
       {"skiff_commands_ended_total", "Commands whose leader has ended, by cause.", Counters{m.commands.ended}, by_cause()},
       {"skiff_spawn_duration_seconds", "From asking for a process to its running program, the wait for a thread included.",
        Histograms{m.commands.spawn}},

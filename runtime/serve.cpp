@@ -170,6 +170,7 @@ Task<> run_until_stopped(Running* running) {
   co_await running->server.stop();
   beside.cancel();
   co_await beside.join();
+  co_await running->agent.supervisor.warm_shells.close();
   co_await running->agent.supervisor.tasks.join();
   co_await running->agent.supervisor.budget.drain();
   running->agent.executor.context().stop();

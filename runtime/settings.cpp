@@ -149,6 +149,8 @@ std::vector<Setting> rows(Settings& s) {
        "A cgroup v2 folder that the agent may write to: commands with memory_bytes, pids or cpu_millis get a leaf there. auto: the agent's own cgroup, if it may; none: no such limits."},
       {"spawn-threads", "SKIFF_SPAWN_THREADS", Count{&s.spawn_threads, 1, 64}, "N", kProcess,
        "Threads that start processes."},
+      {"warm-shells", "SKIFF_WARM_SHELLS", Count{&s.warm_shells, 0, 16}, "N", kProcess,
+       "Shells of each kind in use that are started ahead and wait, so that the next command is answered sooner. They go after a minute without one. 0: none."},
       {"disk-threads", "SKIFF_DISK_THREADS", Count{&s.disk_threads, 1, 64}, "N", kProcess,
        "Threads for disk and hashing."},
   };

@@ -13,6 +13,7 @@
 
 #include "sessions/input_wait.hpp"
 #include "sessions/shell_script.hpp"
+#include "sessions/start_process.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;
@@ -31,7 +32,7 @@ std::string_view name(State state) noexcept {
 
 /// Both sides of what connects the agent and the child. The child's sides go with the spawn request.
 struct Command::Pipes {
-  UniqueFd child_in, child_out, child_err, script;
+  UniqueFd child_in, child_out, child_err;
   UniqueFd feed, out, err;
 };
 
@@ -188,6 +189,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.err = std::move(pipes->child_err);
   request.controlling_terminal = self->spec_.terminal.has_value();
   request.tag = self->tag_;
+  request.shell = launch.line;
   auto group = supervisor.cgroups.make(self->spec_.id, self->spec_.limits);
   if (!group) {
     self->spawn_failed({"cgroup", errno, group.error().message});
@@ -197,19 +199,14 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   if (self->group_) request.cgroup = self->group_->processes();
   request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
 
-  const AnnouncedSpawn announced = supervisor.reaper.begin_spawn();
-  request.announced = announced;
-  const auto asked = std::chrono::steady_clock::now();
-  auto pid = co_await supervisor.spawner.spawn(std::move(request), supervisor.live == 1);
-  supervisor.counts.spawn[0].observe(std::chrono::duration<double>{std::chrono::steady_clock::now() - asked}.count());
+  Reaper::Handler ended = [self](const Reaped& reaped) { self->leader_ended(reaped); };
+  auto pid = co_await start_process(supervisor, std::move(request), std::move(ended));
   if (!pid) {
-    supervisor.reaper.conclude_spawn(announced);
     self->spawn_failed(std::move(pid.error()));
     co_return;
   }
   self->pid_ = *pid;
   self->state_ = State::running;
-  supervisor.reaper.conclude_spawn(announced, *pid, [self](const Reaped& reaped) { self->leader_ended(reaped); });
 
   const auto add_pump = [&](UniqueFd source, Stream stream) {
     if (!source) return;

@@ -19,10 +19,7 @@
 
 #include "base/kernel_features.hpp"
 #include "sessions/spawn.hpp"
-
-// The child's part runs on the agent's memory while the agent's other threads go on. A sanitizer's instrumentation
-// would take it for the suspended thread on a strange stack.
-#define SKIFF_CHILD __attribute__((no_sanitize("address", "thread", "undefined"), disable_sanitizer_instrumentation))
+#include "sessions/system_call.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -41,32 +38,6 @@ struct KernelSigaction {
 constexpr KernelSigaction kDefaultAction{};
 constexpr std::uint64_t kNoSignals = 0;
 constexpr int kSignals = 64;
-
-/// A system call with the kernel's own result, -errno on failure.
-SKIFF_CHILD inline long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
-#if defined(__x86_64__)
-  register long r10 __asm__("r10") = d;
-  register long r8 __asm__("r8") = e;
-  long result = number;
-  __asm__ volatile("syscall" : "+a"(result) : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
-  return result;
-#elif defined(__aarch64__)
-  register long x8 __asm__("x8") = number;
-  register long x0 __asm__("x0") = a;
-  register long x1 __asm__("x1") = b;
-  register long x2 __asm__("x2") = c;
-  register long x3 __asm__("x3") = d;
-  register long x4 __asm__("x4") = e;
-  __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4) : "memory");
-  return x0;
-#else
-#error "clone is written for x86_64 and aarch64"
-#endif
-}
-
-SKIFF_CHILD inline long as_long(const void* pointer) {
-  return reinterpret_cast<long>(pointer);
-}
 
 /// clone(2) with a stack for the child, which runs `body(argument)` and must not return from it.
 long clone_onto(void* stack_top, unsigned long flags, pid_t* pid_seen, void (*body)(void*), void* argument) {

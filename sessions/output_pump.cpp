@@ -21,9 +21,11 @@ constexpr int kBulkPipe = 1 << 20;
 
 OutputPump::OutputPump(Executor executor, UniqueFd source, Stream stream, std::shared_ptr<OutputLog> log,
                        Event& progress, Turns& turns)
-    : source_{executor, source.release()}, stream_{stream}, log_{std::move(log)}, progress_{progress}, turns_{turns} {
+    : source_{executor, source.release()}, stream_{stream}, log_{std::move(log)}, progress_{progress}, turns_{turns} {}
+
+ino_t OutputPump::inode() {
   struct stat info{};
-  if (::fstat(source_.native_handle(), &info) == 0) inode_ = info.st_ino;
+  return ::fstat(source_.native_handle(), &info) == 0 ? info.st_ino : 0;
 }
 
 Task<> OutputPump::run() {

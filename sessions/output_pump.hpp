@@ -33,7 +33,8 @@ class OutputPump {
   [[nodiscard]] bool at_end() const noexcept { return at_end_; }
   /// True when everything that was in the pipe at `leader_ended()` has been read.
   [[nodiscard]] bool leader_drained() const noexcept { return at_end_ || left_of_leader_ <= 0; }
-  [[nodiscard]] ino_t inode() const noexcept { return inode_; }
+  /// Of the pipe; 0 once it is closed.
+  [[nodiscard]] ino_t inode();
   /// Gives the pipe up: `run()` ends. For processes that can't be ended (uninterruptible sleep).
   void abandon();
 
@@ -43,7 +44,6 @@ class OutputPump {
   std::shared_ptr<OutputLog> log_;
   Event& progress_;
   Turns& turns_;
-  ino_t inode_ = 0;
   std::int64_t left_of_leader_ = 0;
   bool enlarged_ = false;
   bool late_ = false;

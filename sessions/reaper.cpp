@@ -151,6 +151,10 @@ void Reaper::conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ende
   state_->conclude(spawn);
 }
 
+void Reaper::hand_over(pid_t pid, Handler ended) {
+  state_->tracked.insert_or_assign(pid, std::move(ended));
+}
+
 void Reaper::conclude_spawn(const AnnouncedSpawn& spawn) {
   state_->conclude(spawn);
 }

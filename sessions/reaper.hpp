@@ -42,6 +42,8 @@ class Reaper {
   /// The announced spawn gave `pid`; `ended` is called once, from the reactor, later than this call. Until `ended` is
   /// called, `pid` means this child and no other.
   void conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended);
+  /// A child whose end was not told yet is somebody else's from now on.
+  void hand_over(pid_t pid, Handler ended);
   /// The announced spawn failed; a child that got as far as existing is reaped as an orphan.
   void conclude_spawn(const AnnouncedSpawn& spawn);
 

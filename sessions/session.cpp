@@ -135,7 +135,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   }
 
   std::optional<std::string> user = spec.user ? spec.user : spec_->user;
-  Credentials credentials = current_user();
+  Credentials credentials = supervisor_.current_user.get();
   if (user) {
     auto found = look_up_user(*user);
     if (!found) {
@@ -171,6 +171,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   if (spec.line) prepare_line(spec, shell, std::move(own), launch, environment);
   launch.env = as_strings(environment);
   launch.rules = rules_;
+  launch.line = spec.line.has_value();
   return launch;
 }
 
@@ -308,6 +309,7 @@ Task<> Session::close(Cause cause) {
   const auto all = commands();
   for (const auto& command : all) command->end(cause);
   closing_.notify_all();
+  supervisor_.warm_shells.forget(rules_);
   for (const auto& command : all) co_await command->gone();
   commands_.clear();
   order_.clear();

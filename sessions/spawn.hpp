@@ -42,6 +42,7 @@ struct SpawnRequest {
   std::vector<std::pair<int, rlimit>> limits;  ///< RLIMIT_* other than RTTIME
   int nice = 5;                                ///< added to the agent's own: its threads go before its commands
   AnnouncedSpawn announced;                    ///< always given where a Reaper runs
+  bool shell = false;  ///< a shell with a line to run: one that waits already may do it (`WarmShells`)
 };
 
 /// Starts processes on its own threads, by `clone(CLONE_VM|CLONE_VFORK|CLONE_FILES)` with a stack of its own

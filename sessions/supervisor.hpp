@@ -16,6 +16,8 @@
 #include "sessions/retention.hpp"
 #include "sessions/spawn.hpp"
 #include "sessions/turns.hpp"
+#include "sessions/users.hpp"
+#include "sessions/warm_shells.hpp"
 
 namespace skiff::sessions {
 
@@ -33,6 +35,7 @@ struct SupervisorLimits {
   std::size_t remembered_ids = 100'000;
   std::chrono::milliseconds remember_ids_for{std::chrono::hours{24}};
   std::string cgroup = "none";  ///< where commands with limits get a cgroup: see `CgroupHome`
+  std::size_t warm_shells = 2;  ///< that wait for each kind of command: see `WarmShells`
   rlim_t open_files = 1024;     ///< soft RLIMIT_NOFILE of commands: the agent's own may have been raised
 };
 
@@ -47,6 +50,7 @@ struct Supervisor {
         cgroups{limits.cgroup},
         spawner{spawn_threads},
         reaper{on},
+        warm_shells{on, spawner, reaper, limits.warm_shells},
         budget{on, disk_pool, std::move(output)},
         pump_turns{on},
         reader_turns{on},
@@ -73,12 +77,14 @@ struct Supervisor {
   CgroupHome cgroups;
   Spawner spawner;
   Reaper reaper;
+  WarmShells warm_shells;
   OutputBudget budget;
   Turns pump_turns;
   Turns reader_turns;
   Retention retention;
   TaskGroup tasks;
   MemoryGauge memory;
+  CurrentUser current_user;
   std::uint64_t oom_kills = memory.oom_kills().value_or(0);  ///< at the last look
   Counts counts;
   std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open

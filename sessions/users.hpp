@@ -1,9 +1,12 @@
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -28,5 +31,17 @@ struct Credentials {
 
 /// The agent's own credentials.
 [[nodiscard]] Credentials current_user(const std::filesystem::path& etc = "/etc");
+
+/// The same, which stays as it is while passwd does: read again only when that file has changed.
+class CurrentUser {
+ public:
+  explicit CurrentUser(std::filesystem::path etc = "/etc") : etc_{std::move(etc)} {}
+  [[nodiscard]] const Credentials& get();
+
+ private:
+  std::filesystem::path etc_;
+  struct stat file_{};
+  std::optional<Credentials> user_;
+};
 
 }  // namespace skiff::sessions

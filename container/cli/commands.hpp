@@ -25,8 +25,14 @@ namespace skiff::container {
 [[nodiscard]] Command extend_command();
 [[nodiscard]] Command rm_command();
 [[nodiscard]] Command gc_command();
+[[nodiscard]] Command pool_create_command();
+[[nodiscard]] Command pool_scale_command();
+[[nodiscard]] Command pool_status_command();
+[[nodiscard]] Command pool_rm_command();
 [[nodiscard]] Command token_command();
 [[nodiscard]] Command manifest_command();
+[[nodiscard]] Command network_command();
+[[nodiscard]] Command tool_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command rbac_command();
 [[nodiscard]] Command version_command();

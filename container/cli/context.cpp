@@ -11,6 +11,7 @@
 #include "base/within.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/terminal.hpp"
+#include "container/launcher/claim_driver.hpp"
 #include "container/launcher/local_driver.hpp"
 #include "container/launcher/pod_driver.hpp"
 #include "container/launcher/traced_driver.hpp"
@@ -61,6 +62,8 @@ Result<Cluster*> Context::cluster() {
     // As orbiter's users have it.
     if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable("ORBITER_K8S_NAMESPACE");
     if (auto image = variable("SKIFF_AGENT_IMAGE"); !image.empty()) wanted.agent_image = std::move(image);
+    if (!options_.quiet)
+      wanted.transport.warn = [](std::string_view text) { say("the API server warns: " + std::string{text}); };
     auto opened = Cluster::open(executor_, std::move(wanted));
     if (!opened) return std::unexpected{std::move(opened.error())};
     cluster_ = std::move(*opened);
@@ -78,6 +81,7 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   if (!where) return std::unexpected{std::move(where.error())};
   ReachOptions reach{.url = options_.url, .gateway_url = options_.gateway_url, .only = find_way(options_.reach)};
   reach.in_cluster = !variable("KUBERNETES_SERVICE_HOST").empty();
+  if (name == "claim") return std::make_unique<ClaimDriver>(*where, std::move(reach));
   return std::make_unique<PodDriver>(*where, std::move(reach));
 }
 

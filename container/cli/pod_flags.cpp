@@ -113,6 +113,12 @@ std::vector<Setting> PodFlags::rows() {
        .group = kGroup,
        .help =
            "What it may reach: open, deny, dns, or cidr=10.0.0.0/8,... Needs a cluster that enforces NetworkPolicy."},
+      {.flag = "allow",
+       .environment = "",
+       .target = setting::List{&pod_.allow},
+       .value = "CIDR",
+       .group = kGroup,
+       .help = "Only these may reach it; `skiff network` changes that later."},
       {.flag = "runtime-class",
        .environment = "SKIFF_RUNTIME_CLASS",
        .target = setting::Text{&pod_.runtime_class},

@@ -217,6 +217,14 @@ class Examination {
       if (*served && version.empty()) version = known;
     }
     const bool needed = asked_.driver == ClusterDriver::claim;
+    if (version.empty() && needed) {
+      auto bare = co_await client_->serves(kube::kSandboxes);
+      if (bare && *bare) {
+        checks_.push_back(failed("agent-sandbox", "its extensions are not installed: there are bare Sandboxes only",
+                                 "install its extensions.yaml for templates, claims and pools"));
+        co_return;
+      }
+    }
     if (version.empty()) {
       checks_.push_back(
           needed ? failed("agent-sandbox", "the cluster has no SandboxClaims",

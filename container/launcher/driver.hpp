@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/launcher/endpoint.hpp"
+#include "container/launcher/pools.hpp"
 #include "container/launcher/progress.hpp"
 #include "container/launcher/sandbox.hpp"
 #include "container/launcher/token.hpp"
@@ -74,6 +75,9 @@ class Driver {
   [[nodiscard]] virtual Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) = 0;
   /// A connection to a TCP port of the sandbox.
   [[nodiscard]] virtual Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) = 0;
+
+  /// Sandboxes made in advance; null for a driver that has none.
+  [[nodiscard]] virtual Pools* pools() noexcept { return nullptr; }
 
   /// Looks at what the driver needs; never fails as a whole.
   [[nodiscard]] virtual Task<std::vector<Check>> examine() = 0;

@@ -63,14 +63,6 @@ Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, cons
   auto quota = make_quota(record->spec, *context);
   if (!quota) co_return std::unexpected{std::move(quota.error())};
   if (*quota) objects.emplace_back(kube::kResourceQuotas, std::move(**quota));
-  auto policy = make_network_policy(record->spec, *context);
-  if (!policy) co_return std::unexpected{std::move(policy.error())};
-  if (*policy && (*policy)->label(labels::kSandbox).empty()) {
-    auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
-    if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
-  } else if (*policy) {
-    objects.emplace_back(kube::kNetworkPolicies, std::move(**policy));
-  }
   auto claims = make_volume_claims(record->spec, *context);
   if (!claims) co_return std::unexpected{std::move(claims.error())};
   for (Object& claim : *claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
@@ -97,8 +89,7 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
     co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
                    "--name-prefix");
   }
-  if (spec->image.empty()) spec->image = kDefaultImage;
-  if (spec->pod.inject && spec->pod.agent_image.empty()) spec->pod.agent_image = cluster->options().agent_image;
+  fill_in_images(*spec, cluster->options().agent_image);
 
   ManifestContext context{
       .namespace_name = cluster->namespace_name(), .prefix = cluster->options().name_prefix, .sandbox_id = new_id("s")};
@@ -106,6 +97,7 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
     context.namespace_name = own_namespace(context.prefix, spec->name);
     co_return context;
   }
+  if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
   kube::Client& client = cluster->client();
   // Who may not look at namespaces gets the usual ids.
   if (auto home = co_await client.get(kube::kNamespaces, {}, context.namespace_name)) {
@@ -122,6 +114,19 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
   co_return context;
 }
 
+Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context, const Object* config_map) {
+  auto policy = make_network_policy(spec, context);
+  if (!policy) co_return std::unexpected{std::move(policy.error())};
+  if (!*policy) co_return Result<>{};
+  const bool is_own = !(*policy)->label(labels::kSandbox).empty();
+  if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
+    (*policy)->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+  }
+  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
+  if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
+  co_return Result<>{};
+}
+
 Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::optional<Object> config_map,
                                       ManifestContext context, Progress progress) {
   const SteadyTime deadline = steady_clock::now() + record.spec.wait;
@@ -133,6 +138,8 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   context.public_key = std::move(*public_key);
   auto pod = make_pod(record.spec, context);
   if (!pod) co_return std::unexpected{std::move(pod.error())};
+  auto limited = co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr);
+  if (!limited) co_return std::unexpected{std::move(limited.error())};
   if (config_map) {
     auto surrounded = co_await make_surroundings(cluster, &record, &*config_map, &context);
     if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
@@ -157,8 +164,25 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   co_return known;
 }
 
-Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodRecord record, bool is_one_shot, ManifestContext context,
-                                    Progress progress) {
+/// Nothing when the pool has none that is ready.
+Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pools, PodRecord record, Object config_map,
+                                                ManifestContext context) {
+  auto taken = co_await pools->take(record.spec, config_map);
+  if (!taken) co_return std::unexpected{std::move(taken.error())};
+  if (!*taken) co_return std::nullopt;
+  // It has had its id and its name since it waited.
+  record.id = context.sandbox_id = (*taken)->id;
+  record.pod = (*taken)->pod.name();
+  auto surrounded = co_await make_surroundings(cluster, &record, &config_map, &context);
+  if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
+  KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move((*taken)->pod)};
+  auto changed = co_await change_record(cluster, &known, {{"id", known.record->id}, {"pod", known.record->pod}});
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  co_return known;
+}
+
+Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodPools* pools, PodRecord record, bool is_one_shot,
+                                    ManifestContext context, Progress progress) {
   std::optional<Object> config_map;
   if (!is_one_shot) {
     Object object = make_record(record, cluster->namespace_name(), record.pod);
@@ -173,6 +197,12 @@ Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodRecord record, bool is_
     Object home = make_namespace(record.spec, context);
     auto made = co_await make(cluster, kube::kNamespaces, std::move(home));
     if (!made) co_return std::unexpected{std::move(made.error())};
+  }
+  if (config_map && !record.spec.pod.pool.empty()) {
+    auto warm = co_await take_warm(cluster, pools, record, *config_map, context);
+    if (!warm) co_return std::unexpected{std::move(warm.error())};
+    if (*warm) co_return std::move(**warm);
+    progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has none ready, a cold one is made");
   }
   co_return co_await make_pod_ready(cluster, std::move(record), std::move(config_map), std::move(context),
                                     std::move(progress));

@@ -39,7 +39,8 @@ std::optional<std::string> lease_end(const Lease& lease) {
 
 }  // namespace
 
-PodDriver::PodDriver(Cluster* cluster, ReachOptions reach) : cluster_{cluster}, reach_{cluster, std::move(reach)} {}
+PodDriver::PodDriver(Cluster* cluster, ReachOptions reach)
+    : cluster_{cluster}, reach_{cluster, std::move(reach)}, pools_{cluster, &reach_} {}
 
 Task<> PodDriver::close() {
   return reach_.stop();
@@ -61,6 +62,12 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
 }
 
 Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
+  if (!spec.pod.pool.empty()) {
+    auto whole = co_await pools_.complete(std::move(spec));
+    if (!whole) co_return std::unexpected{std::move(whole.error())};
+    spec = std::move(*whole);
+    spec.is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
+  }
   auto context = co_await prepare_sandbox(cluster_, &spec);
   if (!context) co_return std::unexpected{std::move(context.error())};
   const std::string name = spec.name;
@@ -73,7 +80,9 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    .stopped = false,
                    .expires_at = {}};
   record.expires_at = lease_end(record.spec.lease);
-  if (is_one_shot && (record.spec.pod.namespace_per_sandbox || !record.spec.pod.volumes.empty())) {
+  const bool needs_more =
+      record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
+  if (is_one_shot && needs_more) {
     co_return fail(Errc::invalid_field, "one run has a Pod and nothing else: name it by --keep to give it more",
                    "--keep");
   }
@@ -81,7 +90,7 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
   Result<KnownPod> known = std::unexpected{Error{}};
   std::exception_ptr failure;
   try {
-    known = co_await make_sandbox(cluster_, std::move(record), is_one_shot, std::move(*context), progress);
+    known = co_await make_sandbox(cluster_, &pools_, std::move(record), is_one_shot, std::move(*context), progress);
     if (known) known = co_await wait_for_agent(std::move(*known), std::move(progress));
   } catch (...) {
     failure = std::current_exception();
@@ -191,14 +200,6 @@ Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t p
 
 // --- its life -------------------------------------------------------------------------------------------------------
 
-Task<Result<Object>> PodDriver::change_record(const KnownPod* known, json data) {
-  auto changed = co_await cluster_->client().patch(kube::kConfigMaps, known->config_map->namespace_name(),
-                                                   known->config_map->name(), kube::PatchKind::merge,
-                                                   {{"metadata", {{"uid", known->config_map->uid()}}}, {"data", data}});
-  if (!changed) co_return std::unexpected{std::move(changed.error().error)};
-  co_return std::move(*changed);
-}
-
 Task<Result<>> PodDriver::remove_object(kube::Resource resource, std::string namespace_name, std::string name) {
   auto removed = co_await cluster_->client().remove(resource, namespace_name, name);
   if (!removed && removed.error().not_found()) co_return Result<>{};
@@ -219,7 +220,7 @@ Task<Result<>> PodDriver::stop(std::string name) {
                    "name");
   }
   // Said first: whoever looks meanwhile sees what is meant.
-  auto changed = co_await change_record(&*known, {{"stopped", "true"}, {"expires_at", nullptr}});
+  auto changed = co_await change_record(cluster_, &*known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   const std::string namespace_name = known->record->namespace_name;
   if (auto gone = co_await remove_pod(namespace_name, known->record->pod); !gone) co_return gone;
@@ -246,7 +247,7 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   record.expires_at = lease_end(record.spec.lease);
   json data{{"stopped", "false"}, {"pod", record.pod}};
   data["expires_at"] = record.expires_at ? json(*record.expires_at) : json{};
-  auto changed = co_await change_record(&*known, std::move(data));
+  auto changed = co_await change_record(cluster_, &*known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   ManifestContext context{
       .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
@@ -347,9 +348,47 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
   if (expires_at) record.expires_at = expires_at;
   json data{{"spec", protocol::to_json(record.spec)}};
   if (record.expires_at) data["expires_at"] = *record.expires_at;
-  auto changed = co_await change_record(&*known, std::move(data));
+  auto changed = co_await change_record(cluster_, &*known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   co_return describe_known(*known);
+}
+
+Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string network, std::vector<std::string> allow) {
+  auto known = co_await find_sandbox(cluster_, name);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
+  if (!known->record)
+    co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run: its network stays as it is", "name");
+  SandboxSpec spec = known->record->spec;
+  if (network.empty() && allow.empty()) co_return spec.pod;
+  if (!network.empty()) spec.pod.network = std::move(network);
+  if (!allow.empty()) spec.pod.allow = std::move(allow);
+  std::erase_if(spec.pod.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
+  if (auto valid = check_pod_options(spec.pod); !valid) co_return std::unexpected{std::move(valid.error())};
+  auto changed = co_await change_record(cluster_, &*known, {{"spec", protocol::to_json(spec)}});
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  const std::string& where = known->record->namespace_name;
+  const ManifestContext context{
+      .namespace_name = where, .prefix = cluster_->options().name_prefix, .sandbox_id = known->record->id};
+  auto applied = co_await apply_network(cluster_, spec, context, &*known->config_map);
+  if (!applied) co_return std::unexpected{std::move(applied.error())};
+  if (known->pod) {
+    const std::string kind = network_label(spec.pod);
+    json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
+    auto labelled = co_await cluster_->client().patch(kube::kPods, where, known->pod->name(), kube::PatchKind::merge,
+                                                      std::move(label));
+    if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
+  }
+  // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
+  const auto before = owned_objects(known->record->spec, context.prefix);
+  const auto after = owned_objects(spec, context.prefix);
+  for (const auto& [resource, object] : before) {
+    if (resource.plural != kube::kNetworkPolicies.plural) continue;
+    const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
+    if (stays) continue;
+    if (auto gone = co_await remove_object(resource, where, object); !gone) co_return std::unexpected{gone.error()};
+  }
+  co_return spec.pod;
 }
 
 Task<std::vector<Check>> PodDriver::examine() {

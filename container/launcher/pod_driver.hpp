@@ -14,6 +14,7 @@
 #include "container/launcher/driver.hpp"
 #include "container/launcher/pod_lookup.hpp"
 #include "container/launcher/pod_manifest.hpp"
+#include "container/launcher/pod_pools.hpp"
 #include "container/launcher/pod_record.hpp"
 #include "container/launcher/reach.hpp"
 
@@ -40,7 +41,13 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
+  [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
   [[nodiscard]] Task<> close() override;
+
+  /// Changes what a sandbox may reach and who may reach it, also for later starts; what is empty stays as it was. Gives
+  /// what holds now. `invalid_field` for a sandbox of one run.
+  [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
+                                                     std::vector<std::string> allow);
 
   /// What `create` would make, in its order. Without owner references, which need uids. `to_be_applied`: the signing
   /// key is made if there is none; else nothing is, and the Pod lacks the public half of a key that does not exist yet.
@@ -58,10 +65,10 @@ class PodDriver final : public Driver {
   /// With an id only the sandbox that has it.
   [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id);
   [[nodiscard]] Task<Result<>> remove_recorded(const KnownPod* known);
-  [[nodiscard]] Task<Result<kube::Object>> change_record(const KnownPod* known, nlohmann::json data);
 
   Cluster* cluster_;
   Reach reach_;
+  PodPools pools_;
 };
 
 }  // namespace skiff::container

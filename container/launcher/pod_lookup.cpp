@@ -52,6 +52,15 @@ Sandbox describe_known(const KnownPod& known) {
   return describe(*known.record, *known.config_map, known.pod ? &*known.pod : nullptr);
 }
 
+Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data) {
+  const Object& record = *known->config_map;
+  nlohmann::json patch{{"metadata", {{"uid", record.uid()}}}, {"data", std::move(data)}};
+  auto changed = co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
+                                                  kube::PatchKind::merge, std::move(patch));
+  if (!changed) co_return std::unexpected{std::move(changed.error().error)};
+  co_return std::move(*changed);
+}
+
 Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter) {
   kube::Client& client = cluster->client();
   const std::string& here = cluster->namespace_name();

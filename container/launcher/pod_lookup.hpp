@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/kube/object.hpp"
@@ -23,6 +25,9 @@ struct KnownPod {
 /// `sandbox_not_found`, or why the cluster can't be asked.
 [[nodiscard]] Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name);
 [[nodiscard]] Sandbox describe_known(const KnownPod& known);
+
+/// Merges `data` into that of the record, if it is still the same record; null removes.
+[[nodiscard]] Task<Result<kube::Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data);
 
 /// Reads all pages of records and Pods and gives one of the filter's size.
 [[nodiscard]] Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter);

@@ -104,10 +104,12 @@ std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, 
   return context.prefix + spec.name + "-vol-" + std::to_string(index);
 }
 
+constexpr std::string_view kOwn = "own";
+
 /// Of a policy of its own; the others are one a namespace.
 std::string policy_name(const SandboxSpec& spec, const ManifestContext& context) {
-  if (spec.pod.network.starts_with(kCidrs)) return context.prefix + spec.name + "-net";
-  return context.prefix + "network-" + spec.pod.network;
+  const std::string kind = network_label(spec.pod);
+  return kind == kOwn ? context.prefix + spec.name + "-net" : context.prefix + "network-" + kind;
 }
 
 /// The pod's volumes, and where the sandbox's container has them.
@@ -213,6 +215,11 @@ json peers(const std::vector<std::string>& cidrs) {
 
 }  // namespace
 
+void fill_in_images(SandboxSpec& spec, const std::string& agent_image) {
+  if (spec.image.empty()) spec.image = kDefaultImage;
+  if (spec.pod.inject && spec.pod.agent_image.empty()) spec.pod.agent_image = agent_image;
+}
+
 std::string service_name(std::string_view object_name) {
   return std::string{object_name} + "-svc";
 }
@@ -223,10 +230,7 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
   Object pod = make_of(kube::kPods, spec, context, context.prefix + spec.name, "sandbox");
   labels::put_user_labels(pod, spec.labels);
   if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
-  if (spec.pod.network != "open") {
-    const bool is_own = spec.pod.network.starts_with(kCidrs);
-    labels::put(pod, labels::kNetwork, is_own ? std::string_view{"own"} : std::string_view{spec.pod.network});
-  }
+  if (const std::string kind = network_label(spec.pod); !kind.empty()) labels::put(pod, labels::kNetwork, kind);
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
   pod.json["spec"] = std::move(*made);
   return pod;
@@ -273,31 +277,42 @@ Result<std::vector<Object>> make_volume_claims(const SandboxSpec& spec, const Ma
   return claims;
 }
 
+std::string network_label(const PodOptions& options) {
+  if (!options.allow.empty() || options.network.starts_with(kCidrs)) return std::string{kOwn};
+  return options.network == "open" ? "" : options.network;
+}
+
 Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
-  if (spec.pod.network == "open") return std::nullopt;
+  const std::string kind = network_label(spec.pod);
+  if (kind.empty()) return std::nullopt;
   auto cidrs = parse_network(spec.pod.network);
   if (!cidrs) return std::unexpected{std::move(cidrs.error())};
-  const bool is_own = !cidrs->empty();
   Object policy;
   json selected;
-  if (is_own) {
+  if (kind == kOwn) {
     policy = make_of(kube::kNetworkPolicies, spec, context, policy_name(spec, context), "network");
     selected[labels::kSandbox] = context.sandbox_id;
   } else {
     policy = Object::make(kube::kNetworkPolicies, context.namespace_name, policy_name(spec, context));
     labels::put_common(policy, "network", {}, {});
-    selected[labels::kNetwork] = spec.pod.network;
+    selected[labels::kNetwork] = kind;
   }
-  json egress = json::array();
-  if (is_own) egress.push_back({{"to", peers(*cidrs)}});
+  json& body = policy.json["spec"];
+  body["podSelector"]["matchLabels"] = std::move(selected);
+  body["policyTypes"] = json::array({"Ingress"});
+  if (!spec.pod.allow.empty()) {
+    body["ingress"] = json::array({json{{"from", peers(spec.pod.allow)}}});
+  } else {
+    // The agent asks everybody for a token, so it may be reached.
+    body["ingress"] = json::array({json{{"ports", json::array({port_of(kAgentPort, "TCP")})}}});
+  }
+  if (spec.pod.network == "open") return policy;
+  body["policyTypes"].push_back("Egress");
+  body["egress"] = json::array();
+  if (!cidrs->empty()) body["egress"].push_back({{"to", peers(*cidrs)}});
   if (spec.pod.network == "dns") {
-    egress.push_back({{"ports", json::array({port_of(kDnsPort, "UDP"), port_of(kDnsPort, "TCP")})}});
+    body["egress"].push_back({{"ports", json::array({port_of(kDnsPort, "UDP"), port_of(kDnsPort, "TCP")})}});
   }
-  // The agent asks everybody for a token, so it may be reached.
-  policy.json["spec"] = {{"podSelector", {{"matchLabels", std::move(selected)}}},
-                         {"policyTypes", json::array({"Ingress", "Egress"})},
-                         {"ingress", json::array({json{{"ports", json::array({port_of(kAgentPort, "TCP")})}}})},
-                         {"egress", std::move(egress)}};
   return policy;
 }
 
@@ -322,7 +337,7 @@ std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxS
   for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
     objects.emplace_back(kube::kVolumeClaims, claim_name(spec, context, i));
   }
-  if (spec.pod.network.starts_with(kCidrs)) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
+  if (network_label(spec.pod) == kOwn) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
   return objects;
 }
 

@@ -18,6 +18,9 @@ namespace skiff::container {
 inline constexpr std::uint16_t kAgentPort = 7070;
 inline constexpr std::string_view kDefaultImage = "python:3.12-slim";
 
+/// The images that were not named.
+void fill_in_images(SandboxSpec& spec, const std::string& agent_image);
+
 /// What the objects must say beside the spec.
 struct ManifestContext {
   std::string namespace_name = {};
@@ -36,9 +39,11 @@ struct ManifestContext {
 [[nodiscard]] std::optional<kube::Object> make_service(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::vector<kube::Object>> make_volume_claims(const SandboxSpec& spec,
                                                                    const ManifestContext& context);
-/// The policy that `spec.pod.network` needs: one a namespace and kind, or one of its own for CIDRs. Nothing for open.
+/// The policy that the spec needs: one a namespace and kind, or one of its own when it has CIDRs. Nothing for open.
 [[nodiscard]] Result<std::optional<kube::Object>> make_network_policy(const SandboxSpec& spec,
                                                                       const ManifestContext& context);
+/// The value of the label by which a policy selects the Pod: the kind, "own", or nothing.
+[[nodiscard]] std::string network_label(const PodOptions& options);
 /// With `namespace_per_sandbox`.
 [[nodiscard]] kube::Object make_namespace(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::optional<kube::Object>> make_quota(const SandboxSpec& spec, const ManifestContext& context);

@@ -119,6 +119,11 @@ Result<std::uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
+Result<std::string> parse_cidr(std::string_view text) {
+  if (!is_cidr(text)) return refuse("--allow", text, "a CIDR, as 203.0.113.7/32");
+  return std::string{text};
+}
+
 Result<std::vector<std::string>> parse_network(std::string_view text) {
   constexpr std::string_view kCidrs = "cidr=";
   if (text == "open" || text == "deny" || text == "dns") return std::vector<std::string>{};
@@ -152,6 +157,7 @@ Result<> check_pod_options(const PodOptions& options) {
   if (auto valid = check_each(options.volumes, parse_volume); !valid) return valid;
   if (auto valid = check_each(options.tolerations, parse_toleration); !valid) return valid;
   if (auto valid = check_each(options.ports, parse_port); !valid) return valid;
+  if (auto valid = check_each(options.allow, parse_cidr); !valid) return valid;
   if (auto valid = check_each(options.quota, parse_quota); !valid) return valid;
   if (!options.quota.empty() && !options.namespace_per_sandbox) {
     return fail(Errc::invalid_field, "--quota limits a namespace of its own: say --namespace-per-sandbox too",

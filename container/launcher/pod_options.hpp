@@ -36,7 +36,8 @@ struct PodOptions {
   std::string run_as{"1000:1000"};     ///< UID[:GID], or image
   std::string username{};              ///< whose it is for people, as a label
   ServiceKind service = ServiceKind::clusterip;
-  std::string network{"open"};  ///< open, deny, dns, or cidr=CIDR[,CIDR...]
+  std::string network{"open"};       ///< open, deny, dns, or cidr=CIDR[,CIDR...]
+  std::vector<std::string> allow{};  ///< CIDRs from which alone it may be reached; empty: from everywhere
   std::string runtime_class{};
   std::map<std::string, std::string> node_selector{};
   std::vector<std::string> tolerations{};  ///< KEY[=VALUE][:EFFECT]; * for all
@@ -67,6 +68,7 @@ struct PodOptions {
       protocol::field("username", &PodOptions::username, "Whose it is", {.optional = true}),
       protocol::field("service", &PodOptions::service, "Kind of service", {.optional = true}),
       protocol::field("network", &PodOptions::network, "What it may reach", {.optional = true}),
+      protocol::field("allow", &PodOptions::allow, "Who may reach it", {.optional = true}),
       protocol::field("runtime_class", &PodOptions::runtime_class, "RuntimeClass", {.optional = true}),
       protocol::field("node_selector", &PodOptions::node_selector, "Labels of its node", {.optional = true}),
       protocol::field("tolerations", &PodOptions::tolerations, "Taints that it takes", {.optional = true}),
@@ -117,6 +119,8 @@ struct UserIds {
 /// Both sides of RESOURCE=QUANTITY.
 [[nodiscard]] Result<std::pair<std::string, std::string>> parse_quota(std::string_view text);
 [[nodiscard]] Result<std::uint16_t> parse_port(std::string_view text);
+/// A CIDR as it is.
+[[nodiscard]] Result<std::string> parse_cidr(std::string_view text);
 /// The CIDRs of `cidr=...`; empty for the other words.
 [[nodiscard]] Result<std::vector<std::string>> parse_network(std::string_view text);
 

@@ -12,7 +12,7 @@ namespace skiff::container {
 
 /// What is known of a sandbox for as long as it exists, also while it is stopped: a ConfigMap, which owns all the rest.
 struct PodRecord {
-  SandboxSpec spec;
+  SandboxSpec spec = {};
   std::string id = {};
   std::string namespace_name = {};  ///< of its objects: another one than the record's with --namespace-per-sandbox
   std::string pod = {};             ///< the Pod's name: one from a pool has another than the record

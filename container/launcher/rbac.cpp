@@ -62,6 +62,9 @@ const Rights kPodStop{{kCore, "configmaps", "get patch"},
                       {kCore, "pods", "get list watch delete"},
                       {kCore, "services", "get list watch delete"}};
 const Rights kPodExtend{{kCore, "configmaps", "patch"}, {kCore, "pods", "patch"}};
+const Rights kPodNetwork{{kCore, "configmaps", "get patch"},
+                         {kCore, "pods", "get patch"},
+                         {kNetworking, "networkpolicies", "create get list watch patch delete"}};
 const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
                         {kCore, "pods", "get list watch delete"},
                         {kCore, "services", "get list watch delete"},
@@ -128,6 +131,7 @@ std::vector<Row> make_table() {
        {&kPodStop, &kPodMake, &kPodAround, &kExplain, &kNewKey, &kReach},
        {&kClaimChange, &kExplain, &kKey, &kReach}},
       {"extend", with(pod_use, {&kPodExtend}), with(claim_use, {&kClaimChange})},
+      {"network", {&kPodNetwork}, {&kPodNetwork}},
       {"rm", {&kPodRemove}, {&kClaimRemove}, true},
       {"gc", {&kPodRemove, &kKey, &kReach}, {&kClaimRemove, &kKey, &kReach}, true},
       {"pool", {&kPodPool, &kHome, &kExplain, &kNewKey}, {&kClaimPool, &kExplain, &kNewKey}},
@@ -137,6 +141,7 @@ std::vector<Row> make_table() {
       {"logs", pod_use, claim_use},
       {"top", pod_use, claim_use},
       {"kill", pod_use, claim_use},
+      {"tool", pod_use, claim_use},
       {"cp", with(pod_use, {&kProxyPut}), with(claim_use, {&kProxyPut})},
       {"files", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/beside.hpp"
 #include "base/decimal.hpp"
 #include "fs/append.hpp"
 #include "fs/change.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 /// Up to this size a file goes in one step: one visit to the disk's thread, one send.
 constexpr std::size_t kSmallFile = std::size_t{64} << 10U;
-/// What is received between two visits to the disk's thread.
+/// What is received between two visits to the disk's thread, while the block before is written.
 constexpr std::size_t kUploadBlock = std::size_t{512} << 10U;
 
 // --- reading ---
@@ -149,6 +150,12 @@ Task<Result<std::size_t>> receive(Call& call, std::span<char> block) {
   co_return held;
 }
 
+/// Writes a block; `done` says how it went.
+Task<> store(Call& call, fs::Writer& writer, std::span<const char> block, Result<>& done) {
+  auto write = [&] { return writer.write(block); };
+  done = co_await on_disk(call, std::move(write));
+}
+
 Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOptions options) {
   const auto& framing = call.http.request().body;
   using Kind = protocol::BodyFraming::Kind;
@@ -161,19 +168,23 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
   auto begin = [&] { return fs::Writer::begin(*file.tree, file.path, std::move(options)); };
   auto writer = co_await on_disk(call, std::move(begin));
   if (!writer) co_return std::unexpected{std::move(writer.error())};
-  const auto memory = std::make_unique_for_overwrite<char[]>(kUploadBlock);
-  const std::span<char> block{memory.get(), kUploadBlock};
-  for (;;) {
-    auto got = co_await receive(call, block);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got > 0) {
-      auto write = [&] { return writer->write(block.first(*got)); };
-      if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) {
-        co_return std::unexpected{std::move(wrote.error())};
-      }
+  const auto memory = std::make_unique_for_overwrite<char[]>(2 * kUploadBlock);
+  std::span<char> block{memory.get(), kUploadBlock};
+  std::span<char> next{memory.get() + kUploadBlock, kUploadBlock};
+  auto got = co_await receive(call, block);
+  while (got && *got > 0) {
+    Result<> wrote;
+    Task<> storing = store(call, *writer, block.first(*got), wrote);
+    if (*got == block.size()) {
+      got = co_await run_beside(std::move(storing), receive(call, next));
+    } else {
+      co_await std::move(storing);
+      *got = 0;
     }
-    if (*got < block.size()) break;
+    if (!wrote) co_return std::unexpected{std::move(wrote.error())};
+    std::swap(block, next);
   }
+  if (!got) co_return std::unexpected{std::move(got.error())};
   auto commit = [&] { return writer->commit(); };
   co_return co_await on_disk(call, std::move(commit));
 }

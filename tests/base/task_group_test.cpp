@@ -38,6 +38,17 @@ CO_TEST(TaskGroup, StartsATaskInsideTheCall) {
   EXPECT_TRUE(group.empty());
 }
 
+CO_TEST(TaskGroup, MayBeCancelledTwice) {
+  Event never{executor};
+  TaskGroup group{executor};
+  bool ended = false;
+  group.spawn("waiter", wait_for(never, ended));
+  group.cancel();
+  group.cancel();
+  co_await group.join();
+  EXPECT_TRUE(ended);
+}
+
 CO_TEST(TaskGroup, CancelsAndJoinsWhatRunsInIt) {
   Event never{executor};
   TaskGroup group{executor};

@@ -104,7 +104,7 @@ def test_a_websocket_client_that_takes_nothing_is_dropped_and_can_resume(start_a
 
 def gone(agent):
     """True once the agent has no more connections than it had at the beginning."""
-    return len(proc.descriptors(agent.pid)) <= agent.baseline
+    return agent.descriptor_count() <= agent.baseline
 
 
 def test_a_lossless_reader_that_takes_nothing_loses_that_right(start_agent):

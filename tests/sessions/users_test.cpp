@@ -115,5 +115,17 @@ TEST_F(Users, KnowsTheAgentsOwn) {
   EXPECT_TRUE(own.home.starts_with('/'));
 }
 
+TEST_F(Users, SeesAChangedPasswdAtTheNextLook) {
+  const std::string own = std::to_string(::geteuid());
+  std::ofstream{etc_ / "passwd"} << "first:x:" + own + ":0::/first:/bin/sh\n";
+  CurrentUser user{etc_};
+  EXPECT_EQ(user.get().name, "first");
+  EXPECT_EQ(user.get().home, "/first");
+  std::ofstream{etc_ / "passwd"} << "the-second:x:" + own + ":0::/second:/bin/sh\n";
+  EXPECT_EQ(user.get().name, "the-second");
+  std::filesystem::remove(etc_ / "passwd");
+  EXPECT_EQ(user.get().name, own);
+}
+
 }  // namespace
 }  // namespace skiff::sessions

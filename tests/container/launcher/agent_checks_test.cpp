@@ -29,10 +29,12 @@ class OneAgent final : public Driver {
   Task<Result<Endpoint>> endpoint(std::string, TokenGrant grant) override {
     EXPECT_EQ(grant.scope, "read");
     const auto address = protocol::Address::ip("127.0.0.1", port_).value();
-    co_return Endpoint{
-        .host = "agent",
-        .connect = [executor = executor_, address](auto limit) { return protocol::connect(address, limit, executor); },
-        .token = [] { return "token"; }};
+    Endpoint endpoint{.token = [] { return "token"; }};
+    endpoint.client.host = "agent";
+    endpoint.client.dial = [executor = executor_, address](auto limit) {
+      return protocol::connect(address, limit, executor);
+    };
+    co_return endpoint;
   }
 
   Task<Result<Sandbox>> create(SandboxSpec, Progress) override { return refuse<Sandbox>(); }

@@ -44,6 +44,7 @@ COMMANDS = {
     "stop": ["stop", "box"],
     "start": ["start", "rest"],
     "extend": ["extend", "box", "--ttl", "1h"],
+    "network": ["network", "box", "--network", "deny"],
     "rm": ["rm", "box", "rest"],
     "gc": ["gc", "--max-idle", "10ms"],
     "exec": ["exec", "box", "--", "true"],

@@ -1,0 +1,67 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/launcher/pod_driver.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Network final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "network",
+             .environment = "",
+             .target = setting::Text{&network_},
+             .value = "POLICY",
+             .group = "",
+             .help = "What it may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
+             .shown_default = "as it was"},
+            {.flag = "allow",
+             .environment = "",
+             .target = setting::List{&allow_},
+             .value = "CIDR",
+             .group = "",
+             .help = "Only these may reach it; 0.0.0.0/0 and ::/0 for everybody.",
+             .shown_default = "as it was"}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string& name = arguments.words.at(0);
+    auto cluster = context.cluster();
+    if (!cluster) co_return std::unexpected{std::move(cluster.error())};
+    PodDriver driver{*cluster, {}};
+    auto now = co_await driver.set_network(name, network_, allow_);
+    if (!now) co_return std::unexpected{std::move(now.error())};
+    const nlohmann::json value{{"name", name}, {"network", now->network}, {"allow", now->allow}};
+    std::string from;
+    for (const std::string& cidr : now->allow) from += (from.empty() ? "" : ", ") + cidr;
+    const std::string line =
+        name + " may reach: " + now->network + "; may be reached from: " + (from.empty() ? "everywhere" : from) + "\n";
+    if (auto shown = context.show(value, line, name + "\n"); !shown)
+      co_return std::unexpected{std::move(shown.error())};
+    co_return 0;
+  }
+
+ private:
+  std::string network_;
+  std::vector<std::string> allow_;
+};
+
+}  // namespace
+
+Command network_command() {
+  return {.name = "network",
+          .group = "Sandboxes",
+          .summary = "change what a sandbox in a cluster may reach, and who may reach it",
+          .text =
+              "It is at once so where the cluster enforces NetworkPolicy, and stays so after a stop. Without flags it\n"
+              "tells how it is. Who may not reach a sandbox still can through the API server.\n\n"
+              "  skiff network demo --allow 203.0.113.7/32 --network dns",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+          .make = &make_invocation<Network>};
+}
+
+}  // namespace skiff::container

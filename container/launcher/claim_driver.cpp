@@ -1,0 +1,470 @@
+#include "container/launcher/claim_driver.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "base/within.hpp"
+#include "container/launcher/agent_client.hpp"
+#include "container/launcher/claim_wait.hpp"
+#include "container/launcher/cluster_checks.hpp"
+#include "container/launcher/labels.hpp"
+#include "container/launcher/pod_wait.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+/// Above the grace of a Pod.
+constexpr milliseconds kRemoval{60'000};
+constexpr std::string_view kClaims = "claims:";
+constexpr std::string_view kBare = "sandboxes:";
+
+std::optional<WallTime> lease_end(const Lease& lease, milliseconds later) {
+  if (!lease.ttl) return std::nullopt;
+  return wall_now() + *lease.ttl + later;
+}
+
+kube::Resource resource_of(const Object& object, SandboxApi api) {
+  return at(is_claim(object) ? kube::kSandboxClaims : kube::kSandboxes, api);
+}
+
+bool is_claimed(const Object& sandbox) {
+  const json* owners = sandbox.find({"metadata", "ownerReferences"});
+  return owners != nullptr && !owners->empty();
+}
+
+Error not_running(const Object& object) {
+  const Sandbox sandbox = describe_claim(object);
+  std::string message = "sandbox \"" + sandbox.name + "\" ";
+  message += sandbox.state == SandboxState::stopped    ? "is stopped"
+             : sandbox.state == SandboxState::creating ? "is still being made"
+                                                       : "does not run any more: " + sandbox.reason;
+  if (sandbox.state != SandboxState::creating) message += "; `skiff start " + sandbox.name + "` runs it again";
+  return {Errc::sandbox_not_running, std::move(message), "name"};
+}
+
+Error no_agent(const Object& pod) {
+  return bring_up_failure(FailureReason::no_agent,
+                          "Pod " + pod.name() +
+                              " is ready, but its template does not run skiffd: `skiff manifest --template` prints one "
+                              "that does, `skiff pool create` makes one with a pool");
+}
+
+/// A service that the controller can make: it has headless ones only.
+Result<> check_spec(const SandboxSpec& spec) {
+  if (auto valid = check_name(spec.name); !valid) return valid;
+  if (auto valid = labels::check_user_labels(spec.labels); !valid) return valid;
+  if (auto valid = check_pod_options(spec.pod); !valid) return valid;
+  if (spec.pod.namespace_per_sandbox || !spec.pod.quota.empty()) {
+    return fail(Errc::invalid_field, "--namespace-per-sandbox and --quota are for `--driver pod`",
+                "--namespace-per-sandbox");
+  }
+  if (spec.pod.service == ServiceKind::nodeport || spec.pod.service == ServiceKind::loadbalancer) {
+    return fail(Errc::invalid_field, "--service: agent-sandbox makes headless services only", "--service");
+  }
+  const bool is_claim = !spec.pod.pool.empty() || !spec.pod.template_name.empty();
+  if (is_claim && spec.pod.network != "open") {
+    return fail(Errc::invalid_field, "--network: the template decides it; give it to `skiff pool create`", "--network");
+  }
+  return is_claim ? check_fits_pool(spec, nullptr) : Result<>{};
+}
+
+bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
+  return !filter.state || sandbox.state == *filter.state;
+}
+
+}  // namespace
+
+ClaimDriver::ClaimDriver(Cluster* cluster, ReachOptions reach)
+    : cluster_{cluster}, reach_{cluster, std::move(reach)}, pools_{cluster} {}
+
+Task<Result<Object>> ClaimDriver::find(std::string name) {
+  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  for (const kube::Resource& kind : {kube::kSandboxClaims, kube::kSandboxes}) {
+    auto found =
+        co_await cluster_->client().get(at(kind, *api), cluster_->namespace_name(), cluster_->object_name(name));
+    if (!found && found.error().not_found()) continue;
+    if (!found) co_return std::unexpected{std::move(found.error().error)};
+    // A Sandbox of that name may be the one of somebody's claim, or not ours at all.
+    if (found->label(labels::kManagedBy) == "skiff" && !is_claimed(*found)) co_return std::move(*found);
+  }
+  co_return std::unexpected{no_such_sandbox(name)};
+}
+
+Task<Result<Object>> ClaimDriver::find_running(std::string name) {
+  auto object = co_await find(std::move(name));
+  if (object && judge_claim(*object).state != SandboxState::running) {
+    co_return std::unexpected{not_running(*object)};
+  }
+  co_return object;
+}
+
+Task<Result<std::optional<Object>>> ClaimDriver::sandbox_of(Object object) {
+  if (!is_claim(object)) co_return std::move(object);
+  const std::string name = sandbox_name(object);
+  if (name.empty()) co_return std::nullopt;
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  auto sandbox = co_await cluster_->client().get(at(kube::kSandboxes, *api), object.namespace_name(), name);
+  if (sandbox) co_return std::move(*sandbox);
+  if (sandbox.error().not_found()) co_return std::nullopt;
+  co_return std::unexpected{std::move(sandbox.error().error)};
+}
+
+Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
+  auto sandbox = co_await sandbox_of(object);
+  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+  if (!*sandbox) co_return std::unexpected{not_running(object)};
+  const std::string pod = pod_name(**sandbox);
+  auto found = co_await cluster_->client().get(kube::kPods, object.namespace_name(), pod);
+  if (!found && found.error().not_found()) co_return std::unexpected{not_running(object)};
+  if (!found) co_return std::unexpected{std::move(found.error().error)};
+  if (!runs_agent(*found)) co_return std::unexpected{no_agent(*found)};
+  co_return ReachTarget{.sandbox = labels::get(object, labels::kName),
+                        .namespace_name = object.namespace_name(),
+                        .pod = std::move(*found),
+                        .gateway_id = (*sandbox)->name()};
+}
+
+Task<Result<Endpoint>> ClaimDriver::endpoint_of(ReachTarget target, std::string owner, TokenGrant grant) {
+  if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
+  auto key = co_await cluster_->signing_key(false);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto token = [key = std::move(*key), id = agent_id(target.pod), owner = std::move(owner), grant = std::move(grant)] {
+    return sign_token(key, id, owner, grant, wall_now());
+  };
+  co_return co_await reach_.find(std::move(target), std::move(token));
+}
+
+Task<Result<ClaimSource>> ClaimDriver::source_of(SandboxSpec spec, SandboxApi api) {
+  ClaimSource source{.pool = spec.pod.pool, .template_name = spec.pod.template_name};
+  if (api == SandboxApi::v1beta1 && source.pool.empty()) {
+    auto pool = co_await pools_.pool_of_template(source.template_name);
+    if (!pool) co_return std::unexpected{std::move(pool.error())};
+    source.pool = std::move(*pool);
+    co_return source;
+  }
+  if (source.pool.empty()) co_return source;
+  auto pool = co_await pools_.find(source.pool);
+  // Who may not look at pools may still claim from one: the controller tells then what is wrong with it.
+  if (!pool && (pool.error().code != Errc::permission_denied || api == SandboxApi::v1alpha1)) {
+    co_return std::unexpected{std::move(pool.error())};
+  }
+  if (!pool) co_return source;
+  const std::string template_name = pool->text({"spec", "sandboxTemplateRef", "name"});
+  if (!source.template_name.empty() && source.template_name != template_name) {
+    co_return fail(Errc::invalid_field,
+                   "--template: pool \"" + source.pool + "\" is of template \"" + template_name + "\"", "--template");
+  }
+  source.template_name = template_name;
+  co_return source;
+}
+
+Task<Result<Object>> ClaimDriver::make(SandboxSpec spec, std::optional<WallTime> until) {
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  auto key = co_await cluster_->signing_key(true);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto pem = key->public_pem();
+  if (!pem) co_return std::unexpected{std::move(pem.error())};
+  const ManifestContext context{.namespace_name = cluster_->namespace_name(),
+                                .prefix = cluster_->options().name_prefix,
+                                .sandbox_id = new_id("s"),
+                                .public_key = std::move(*pem)};
+  Object object;
+  std::optional<Object> policy;
+  if (spec.pod.pool.empty() && spec.pod.template_name.empty()) {
+    auto sandbox = make_sandbox(spec, context, *api, until);
+    if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+    object = std::move(*sandbox);
+    auto wanted = make_network_policy(spec, context);
+    if (!wanted) co_return std::unexpected{std::move(wanted.error())};
+    policy = std::move(*wanted);
+  } else {
+    auto source = co_await source_of(spec, *api);
+    if (!source) co_return std::unexpected{std::move(source.error())};
+    object = make_claim(spec, context, *api, *source, until);
+  }
+  const kube::Resource resource = resource_of(object, *api);
+  auto made = co_await cluster_->client().create(resource, std::move(object));
+  if (!made && made.error().already_exists()) {
+    co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + spec.name + "\"", "name");
+  }
+  if (!made) co_return std::unexpected{std::move(made.error().error)};
+  if (policy) {
+    // One of its own goes with it; those of a kind are shared, and there after the first time.
+    if (spec.pod.network.starts_with("cidr=")) {
+      policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
+    }
+    auto put = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(*policy));
+    if (!put && !put.error().already_exists()) {
+      // Never without the network that was asked for.
+      kube::RemoveOptions options{.uid = made->uid()};
+      (void)co_await cluster_->client().remove(resource, made->namespace_name(), made->name(), std::move(options));
+      co_return std::unexpected{std::move(put.error().error)};
+    }
+  }
+  co_return std::move(*made);
+}
+
+Task<Result<Object>> ClaimDriver::patch(Object object, json patch) {
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  auto patched = co_await cluster_->client().patch(resource_of(object, *api), object.namespace_name(), object.name(),
+                                                   kube::PatchKind::merge, std::move(patch));
+  if (patched) co_return std::move(*patched);
+  if (patched.error().not_found()) {
+    co_return std::unexpected{no_such_sandbox(labels::get(object, labels::kName))};
+  }
+  co_return std::unexpected{std::move(patched.error().error)};
+}
+
+Task<Result<>> ClaimDriver::bind(const Object* object, Endpoint endpoint, bool is_new) {
+  const SandboxSpec spec = spec_of(*object);
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
+  json body = json::object();
+  if (spec.lease.ttl) body["ttl_ms"] = spec.lease.ttl->count();
+  if (spec.lease.idle_ttl) body["idle_ttl_ms"] = spec.lease.idle_ttl->count();
+  std::string path = "/v1/lease";
+  if (is_claim(*object)) {
+    path = "/v1/init";
+    body["env"] = spec.env;
+    body["labels"] = spec.labels;
+  } else if (is_new || body.empty()) {
+    co_return Result<>{};  // its Pod was made with all of this
+  }
+  std::string text = body.dump(-1, ' ', false, json::error_handler_t::replace);
+  auto done = co_await agent.post(std::move(path), std::move(text));
+  if (done) co_return Result<>{};
+  if (done.error().code != Errc::unauthenticated) co_return std::unexpected{std::move(done.error())};
+  co_return std::unexpected{
+      bring_up_failure(FailureReason::no_agent,
+                       "the template's agent does not accept the tokens of this namespace: `skiff manifest --template` "
+                       "prints a template with its public key")};
+}
+
+Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool is_new, SteadyTime deadline,
+                                            Progress progress) {
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  const kube::Resource resource = resource_of(awaited, *api);
+  auto ready = co_await wait_for_claim(&cluster_->client(), resource, std::move(awaited), deadline, progress);
+  if (!ready) co_return std::unexpected{std::move(ready.error())};
+  progress(Phase::starting, "agent");
+  const SandboxSpec spec = spec_of(object);
+  auto target =
+      co_await target_of(ready->name() == object.name() && is_claim(*ready) == is_claim(object) ? *ready : object);
+  if (!target) co_return std::unexpected{std::move(target.error())};
+  const std::string id = agent_id(target->pod);
+  auto endpoint = co_await within(deadline, endpoint_of(std::move(*target), spec.owner, {}));
+  if (!endpoint || !*endpoint) {
+    const std::string why = endpoint ? endpoint->error().message : "no answer in time; `--wait` gives more";
+    co_return std::unexpected{bring_up_failure(FailureReason::not_ready, "its agent can't be reached: " + why)};
+  }
+  auto bound = co_await bind(&object, std::move(**endpoint), is_new);
+  if (!bound) co_return std::unexpected{std::move(bound.error())};
+  json known = lifetime_patch(is_claim(object), lease_end(spec.lease, {}));
+  known["metadata"]["labels"][labels::kSandbox] = labels::label_value(id);
+  if (!spec.lease.ttl) known.erase("spec");
+  auto written = co_await patch(object, std::move(known));
+  if (!written) co_return std::unexpected{std::move(written.error())};
+  progress(Phase::ready, "");
+  Sandbox sandbox = describe_claim(*written);
+  // The condition may be older than what the agent itself has answered.
+  sandbox.state = SandboxState::running;
+  sandbox.reason.clear();
+  co_return sandbox;
+}
+
+Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
+  if (auto valid = check_spec(spec); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (spec.pod.pool.empty() && spec.pod.template_name.empty()) fill_in_images(spec, cluster_->options().agent_image);
+  const SteadyTime deadline = std::chrono::steady_clock::now() + spec.wait;
+  const std::string name = spec.name;
+  // Generous at first: the lease begins when it answers, and is set right then.
+  auto made = co_await make(spec, lease_end(spec.lease, spec.wait));
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  Result<Sandbox> up = std::unexpected{Error{}};
+  std::exception_ptr cancelled;
+  try {
+    up = co_await bring_up(*made, *made, true, deadline, std::move(progress));
+  } catch (...) {
+    cancelled = std::current_exception();
+  }
+  if (up && !cancelled) co_return up;
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  (void)co_await remove(name);
+  if (cancelled) std::rethrow_exception(cancelled);
+  co_return up;
+}
+
+Task<Result<Sandbox>> ClaimDriver::get(std::string name) {
+  auto object = co_await find(std::move(name));
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  co_return describe_claim(*object);
+}
+
+Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  const bool claims = !filter.cursor.starts_with(kBare);
+  const std::string_view prefix = claims ? kClaims : kBare;
+  const kube::Resource kind = at(claims ? kube::kSandboxClaims : kube::kSandboxes, *api);
+  std::string token = filter.cursor.empty() ? filter.cursor : filter.cursor.substr(prefix.size());
+  kube::ListOptions options{.label_selector = labels::selector("sandbox", filter), .page = filter.limit};
+  auto page =
+      co_await cluster_->client().list_page(kind, cluster_->namespace_name(), std::move(options), std::move(token));
+  // The extensions can be left out when agent-sandbox is installed.
+  if (!page && !(claims && page.error().not_found())) co_return std::unexpected{std::move(page.error().error)};
+  SandboxPage found;
+  if (page) {
+    for (const Object& object : page->items) {
+      if (!claims && is_claimed(object)) continue;
+      Sandbox sandbox = describe_claim(object);
+      if (matches(sandbox, filter)) found.items.push_back(std::move(sandbox));
+    }
+    if (!page->continue_token.empty()) found.next = std::string{prefix} + page->continue_token;
+  }
+  if (claims && found.next.empty()) found.next = kBare;
+  std::ranges::sort(found.items, {}, &Sandbox::name);
+  co_return found;
+}
+
+Task<Result<Object>> ClaimDriver::suspend(Object object) {
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  auto sandbox = co_await sandbox_of(object);
+  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+  if (!*sandbox) co_return std::unexpected{not_running(object)};
+  const std::string pod = pod_name(**sandbox);
+  json mode = mode_patch(*api, false);
+  // What is stopped on purpose doesn't run out of time.
+  if (!is_claim(object)) mode.merge_patch(lifetime_patch(false, std::nullopt));
+  if (is_claim(object) && object.find({"spec", "lifecycle"}) != nullptr) {
+    auto kept = co_await patch(object, lifetime_patch(true, std::nullopt));
+    if (!kept) co_return std::unexpected{std::move(kept.error())};
+  }
+  auto suspended = co_await patch(**sandbox, std::move(mode));
+  if (!suspended) co_return suspended;
+  auto gone = co_await wait_until_gone(&cluster_->client(), kube::kPods, object.namespace_name(), pod, {}, kRemoval);
+  if (!gone) co_return std::unexpected{std::move(gone.error())};
+  co_return suspended;
+}
+
+Task<Result<>> ClaimDriver::stop(std::string name) {
+  auto object = co_await find(std::move(name));
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  if (judge_claim(*object).state == SandboxState::stopped) co_return Result<>{};
+  auto suspended = co_await suspend(std::move(*object));
+  if (!suspended) co_return std::unexpected{std::move(suspended.error())};
+  co_return Result<>{};
+}
+
+Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
+  const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  auto object = co_await find(std::move(name));
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  if (judge_claim(*object).state == SandboxState::running) co_return describe_claim(*object);
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  // An agent that has ended has left its Pod behind, which must go first.
+  auto sandbox = co_await suspend(*object);
+  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+  const std::optional<WallTime> until = lease_end(spec_of(*object).lease, wait);
+  json mode = mode_patch(*api, true);
+  if (!is_claim(*object)) mode.merge_patch(lifetime_patch(false, until));
+  if (is_claim(*object) && until) {
+    auto renewed = co_await patch(*object, lifetime_patch(true, until));
+    if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  }
+  auto resumed = co_await patch(std::move(*sandbox), std::move(mode));
+  if (!resumed) co_return std::unexpected{std::move(resumed.error())};
+  co_return co_await bring_up(std::move(*object), std::move(*resumed), false, deadline, std::move(progress));
+}
+
+Task<Result<bool>> ClaimDriver::remove(std::string name) {
+  auto object = co_await find(name);
+  if (!object && object.error().code == Errc::sandbox_not_found) co_return false;
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  // It may have none yet, and get one of its own name while it is removed.
+  auto sandbox = co_await sandbox_of(*object);
+  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+  const std::string sandbox_name = *sandbox ? (*sandbox)->name() : object->name();
+  const std::string pod = *sandbox ? pod_name(**sandbox) : object->name();
+  kube::Client& client = cluster_->client();
+  kube::RemoveOptions options{.uid = object->uid()};
+  auto removed =
+      co_await client.remove(resource_of(*object, *api), object->namespace_name(), object->name(), std::move(options));
+  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+  const std::string ns = object->namespace_name();
+  auto gone =
+      co_await wait_until_gone(&client, resource_of(*object, *api), ns, object->name(), object->uid(), kRemoval);
+  if (gone) gone = co_await wait_until_gone(&client, at(kube::kSandboxes, *api), ns, sandbox_name, {}, kRemoval);
+  if (gone) gone = co_await wait_until_gone(&client, kube::kPods, ns, pod, {}, kRemoval);
+  if (!gone) co_return std::unexpected{std::move(gone.error())};
+  co_return true;
+}
+
+Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease) {
+  auto object = co_await find_running(std::move(name));
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  SandboxSpec spec = spec_of(*object);
+  auto target = co_await target_of(*object);
+  if (!target) co_return std::unexpected{std::move(target.error())};
+  auto endpoint = co_await endpoint_of(std::move(*target), spec.owner, {});
+  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+  json body = json::object();
+  if (lease.ttl) body["ttl_ms"] = lease.ttl->count();
+  if (lease.idle_ttl) body["idle_ttl_ms"] = lease.idle_ttl->count();
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  std::string text = body.dump();
+  auto renewed = co_await agent.post("/v1/lease", std::move(text));
+  if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  if (lease.ttl) spec.lease.ttl = lease.ttl;
+  if (lease.idle_ttl) spec.lease.idle_ttl = lease.idle_ttl;
+  json change = spec_patch(spec);
+  if (spec.lease.ttl) change.merge_patch(lifetime_patch(is_claim(*object), lease_end(spec.lease, {})));
+  auto written = co_await patch(std::move(*object), std::move(change));
+  if (!written) co_return std::unexpected{std::move(written.error())};
+  co_return describe_claim(*written);
+}
+
+Task<Result<Endpoint>> ClaimDriver::endpoint(std::string name, TokenGrant grant) {
+  auto object = co_await find_running(std::move(name));
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  auto target = co_await target_of(*object);
+  if (!target) co_return std::unexpected{std::move(target.error())};
+  std::string owner = labels::get(*object, labels::kOwner);
+  co_return co_await endpoint_of(std::move(*target), std::move(owner), std::move(grant));
+}
+
+Task<Result<protocol::Stream>> ClaimDriver::dial(std::string name, std::uint16_t port) {
+  auto object = co_await find_running(std::move(name));
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  auto target = co_await target_of(std::move(*object));
+  if (!target) co_return std::unexpected{std::move(target.error())};
+  co_return co_await reach_.dial(std::move(*target), port);
+}
+
+Task<std::vector<Check>> ClaimDriver::examine() {
+  // Templates say which image brings the agent.
+  ClusterQuestions questions{.driver = ClusterDriver::claim,
+                             .namespace_name = cluster_->namespace_name(),
+                             .inject = false,
+                             .name_prefix = cluster_->options().name_prefix};
+  co_return co_await examine_cluster(&cluster_->client(), std::move(questions));
+}
+
+}  // namespace skiff::container

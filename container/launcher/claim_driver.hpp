@@ -1,0 +1,63 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "container/launcher/claim_objects.hpp"
+#include "container/launcher/claim_pools.hpp"
+#include "container/launcher/cluster.hpp"
+#include "container/launcher/driver.hpp"
+#include "container/launcher/reach.hpp"
+
+namespace skiff::container {
+
+/// Sandboxes that the controller of kubernetes-sigs/agent-sandbox hosts: with a pool or a template a SandboxClaim, else
+/// a bare Sandbox. What is known of them is in that object. A lease is also its lifetime, which the controller ends: a
+/// claim is deleted then with all it has, a Sandbox stays as `ended` and can be started again.
+class ClaimDriver final : public Driver {
+ public:
+  /// `cluster` must outlive it.
+  ClaimDriver(Cluster* cluster, ReachOptions reach);
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "claim"; }
+  [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
+  [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
+  /// Claims come before Sandboxes.
+  [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
+  [[nodiscard]] Task<Result<>> stop(std::string name) override;
+  [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
+                                            Progress progress) override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
+  [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
+  [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
+  [[nodiscard]] Task<std::vector<Check>> examine() override;
+  [[nodiscard]] Task<> close() override { return reach_.stop(); }
+
+  [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
+
+ private:
+  /// The claim, or the bare Sandbox.
+  [[nodiscard]] Task<Result<kube::Object>> find(std::string name);
+  [[nodiscard]] Task<Result<kube::Object>> find_running(std::string name);
+  /// The Sandbox of either; nothing when it has none (yet, or any more).
+  [[nodiscard]] Task<Result<std::optional<kube::Object>>> sandbox_of(kube::Object object);
+  [[nodiscard]] Task<Result<ReachTarget>> target_of(kube::Object object);
+  [[nodiscard]] Task<Result<Endpoint>> endpoint_of(ReachTarget target, std::string owner, TokenGrant grant);
+
+  [[nodiscard]] Task<Result<kube::Object>> make(SandboxSpec spec, std::optional<WallTime> until);
+  [[nodiscard]] Task<Result<ClaimSource>> source_of(SandboxSpec spec, SandboxApi api);
+  /// Waits until `awaited` is ready and its agent answers, and tells the agent what no template could know.
+  [[nodiscard]] Task<Result<Sandbox>> bring_up(kube::Object object, kube::Object awaited, bool is_new,
+                                               SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<>> bind(const kube::Object* object, Endpoint endpoint, bool is_new);
+  [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
+  [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object);
+
+  Cluster* cluster_;
+  Reach reach_;
+  ClaimPools pools_;
+};
+
+}  // namespace skiff::container

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "container/launcher/cluster.hpp"
+#include "container/launcher/pool_record.hpp"
+#include "container/launcher/pools.hpp"
+#include "container/launcher/reach.hpp"
+
+namespace skiff::container {
+
+/// A sandbox out of a pool: it is the caller's alone, and its agent has the caller's environment, labels and lease.
+struct TakenSandbox {
+  kube::Object pod;
+  std::string id;
+};
+
+/// Pools that no controller keeps: whoever takes a Pod makes the next one. Reactor thread only; what it is made with
+/// must outlive it.
+class PodPools final : public Pools {
+ public:
+  PodPools(Cluster* cluster, Reach* reach) : cluster_{cluster}, reach_{reach} {}
+
+  [[nodiscard]] Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> scale(std::string name, unsigned size, std::chrono::milliseconds wait,
+                                               Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+
+  /// The spec with what the pool has decided, as a Pod of its own would need it. `invalid_field` when it asks for
+  /// another Pod than the pool makes.
+  [[nodiscard]] Task<Result<SandboxSpec>> complete(SandboxSpec spec);
+  /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, binds it to `spec` and makes the pool full again,
+  /// without waiting for that. From now on `record` owns the Pod; without one nobody does, and the caller must remove
+  /// it. Nothing when none is ready: make a cold one, and say so. `not_found` when there is no such pool. A failed or
+  /// cancelled call leaves no Pod.
+  [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, std::optional<kube::Object> record);
+
+  /// The first half of `take`: the Pod with its new names and owner, which its agent doesn't know of.
+  [[nodiscard]] Task<Result<std::optional<kube::Object>>> claim(SandboxSpec spec, std::optional<kube::Object> record);
+  /// Makes what is missing, and removes what is too much.
+  [[nodiscard]] Task<Result<PoolStatus>> fill(std::string name);
+
+ private:
+  /// A pool as it is now.
+  struct View {
+    PoolSpec pool;
+    kube::Object record;
+    std::vector<kube::Object> pods;
+  };
+  [[nodiscard]] Task<Result<View>> look(std::string name);
+  [[nodiscard]] Task<Result<>> carry_out(PoolPlan plan, View view);
+  [[nodiscard]] Task<Result<>> add_member(const View* view, ManifestContext context, unsigned number);
+  [[nodiscard]] Task<Result<>> remove_member(kube::Object pod);
+  [[nodiscard]] Task<Result<>> make_policy(const PoolSpec* pool);
+  [[nodiscard]] Task<Result<PoolStatus>> fill_and_wait(std::string name, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
+
+  Cluster* cluster_;
+  Reach* reach_;
+};
+
+}  // namespace skiff::container

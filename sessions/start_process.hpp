@@ -1,0 +1,22 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <expected>
+
+#include "base/task.hpp"
+#include "sessions/exit_status.hpp"
+#include "sessions/reaper.hpp"
+#include "sessions/spawn.hpp"
+
+namespace skiff::sessions {
+
+struct Supervisor;
+
+/// Gives the request to a shell that waits, where there is one that may do it, and else starts a process. Its pid, or
+/// at which stage it failed; `ended` is called once, from the reactor, later. Reactor thread only; cancellation does
+/// not interrupt it.
+[[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor& supervisor, SpawnRequest request,
+                                                                     Reaper::Handler ended);
+
+}  // namespace skiff::sessions

@@ -1,0 +1,122 @@
+"""How many system calls the agent itself makes for one of everything: a budget for each path. Counts, not times, so that a busy
+machine does not matter much: what waits longer makes fewer. A budget that is passed is a change to look at, not to raise."""
+
+import collections
+import http.client
+import json
+import os
+import re
+
+import pytest
+
+from tools import tool
+
+MIB = 1 << 20
+
+# What one costs at most, about a quarter above what was counted when the line was written. `tiny`, `warm` and `stateful` are
+# commands; the others' names say what they are.
+BUDGETS = {
+    "health": 6,
+    "tiny": 85,
+    "warm": 100,
+    "stateful": 125,
+    "get": 24,
+    "put": 34,
+    "stat": 20,
+    "list of 1,000": 1100,
+    "MiB streamed": 30,
+    "MiB downloaded": 6,
+    "MiB uploaded": 28,
+}
+
+pytestmark = pytest.mark.skipif(bool(os.environ.get("SKIFFD_SANITIZER") or os.environ.get("SKIFFD_WRAPPER")),
+                                reason="sanitizers and filters make calls of their own")
+
+
+class Traced:
+    """An agent under strace, and what its own threads have called so far."""
+
+    def __init__(self, start_agent, tmp_path, monkeypatch):
+        self.file = tmp_path / "calls"
+        monkeypatch.setenv("SKIFFD_WRAPPER", f"{tool('strace')} -D -f -qq -s 0 -e signal=none -o {self.file}")
+        self.agent = start_agent()
+        strays = self.agent.strays  # strace goes when the agent goes
+        self.agent.strays = lambda: {pid: line for pid, line in strays().items() if str(self.file) not in line}
+        self.client = http.client.HTTPConnection("127.0.0.1", self.agent.port, timeout=60)
+
+    def request(self, method, path, body=None, **headers):
+        if isinstance(body, dict):
+            body = json.dumps(body)
+            headers["Content-Type"] = "application/json"
+        self.client.request(method, path, body, {"Authorization": f"Bearer {self.agent.token}", **headers})
+        response = self.client.getresponse()
+        answer = response.read()
+        assert response.status in (200, 201), answer
+        return answer
+
+    def calls(self):
+        """By name, of the threads that live now."""
+        threads = set(os.listdir(f"/proc/{self.agent.pid}/task"))
+        found = collections.Counter()
+        for thread, call in re.findall(r"^(\d+) +(\w+)\(", self.file.read_text(errors="replace"), re.MULTILINE):
+            if thread in threads:
+                found[call] += 1
+        return found
+
+
+@pytest.fixture
+def traced(start_agent, tmp_path, monkeypatch):
+    return Traced(start_agent, tmp_path, monkeypatch)
+
+
+def cost(traced, name, once, times, units=1):
+    """Of one unit, once everything has been used before."""
+    for _ in range(3):
+        once()
+    before = traced.calls()
+    for _ in range(times):
+        once()
+    used = traced.calls() - before
+    each = sum(used.values()) / times / units
+    print(f"{name}: {each:.1f} calls of {BUDGETS[name]}; by {times * units}: {dict(used.most_common())}")
+    return f"{name} took {each:.1f} system calls, more than {BUDGETS[name]}: {dict(used.most_common(12))}" if each > BUDGETS[name] else None
+
+
+def test_each_path_keeps_its_budget_of_system_calls(traced, tmp_path):
+    agent, request = traced.agent, traced.request
+    many = agent.root / "many"
+    many.mkdir()
+    for number in range(1000):
+        (many / f"{number:04}").touch()
+    (agent.root / "small").write_bytes(b"x" * 4096)
+    large = os.urandom(MIB) * 16
+    (agent.root / "large").write_bytes(large)
+    request("PUT", "/v1/sessions/kept", {"shell": {"stateful": True}})
+
+    def command(session="default", **fields):
+        result = json.loads(request("POST", f"/v1/sessions/{session}/commands", fields))
+        assert result["exit_code"] == 0, result
+
+    def streamed():
+        body = {"argv": ["dd", "status=none", "if=/dev/zero", "bs=1M", "count=16"], "mode": "stream"}
+        assert len(request("POST", "/v1/commands", body, Accept="application/octet-stream")) == 16 * MIB
+
+    def downloaded():
+        assert request("GET", "/v1/files/large") == large
+
+
+    over = [
+        cost(traced, "health", lambda: request("GET", "/healthz"), 50),
+        cost(traced, "tiny", lambda: command(argv=["/bin/busybox", "true"]), 30),
+        cost(traced, "warm", lambda: command(command="true"), 30),
+        cost(traced, "stateful", lambda: command("kept", command="true"), 30),
+        cost(traced, "get", lambda: request("GET", "/v1/files/small"), 50),
+        cost(traced, "put", lambda: request("PUT", "/v1/files/written", b"x" * 4096), 50),
+        cost(traced, "stat", lambda: request("GET", "/v1/files:stat?path=small"), 50),
+        cost(traced, "list of 1,000", lambda: request("GET", "/v1/files:list?path=many&limit=1000"), 5),
+        cost(traced, "MiB streamed", streamed, 3, 16),
+        cost(traced, "MiB downloaded", downloaded, 3, 16),
+        cost(traced, "MiB uploaded", lambda: request("PUT", "/v1/files/up", large), 3, 16),
+    ]
+    traced.client.close()
+    assert not [one for one in over if one], "\n".join(one for one in over if one)

@@ -1,0 +1,137 @@
+"""What is wrong is told in one clear line, with exit status 125, and nothing is made."""
+
+import base64
+import json
+import socket
+import subprocess
+
+import pytest
+
+
+def refused(skiff, *arguments, **env):
+    """The line. Where a flag can't be read, a second one says where flags are explained."""
+    err = skiff(*arguments, "-q", status=125, env=env)[1].removesuffix("skiff: see `skiff up --help`\n")
+    assert err.startswith("skiff: ") and err.endswith("\n") and err.count("\n") == 1, err
+    assert skiff.namespace.of_skiff() == []
+    return err
+
+
+@pytest.fixture
+def config(skiff):
+    """`config(change)`: the path of a kubeconfig on which `change(user, cluster)` was called."""
+
+    def write(change):
+        document = json.loads(skiff.cluster.kubeconfig.read_text())
+        change(document["users"][0]["user"], document["clusters"][0]["cluster"])
+        path = skiff.home / "config"
+        path.write_text(json.dumps(document))
+        return str(path)
+
+    return write
+
+
+# --- the way to the cluster ---
+
+def test_a_kubeconfig_that_is_missing(skiff):
+    assert "/no/such/file" in refused(skiff, "up", "box", KUBECONFIG="/no/such/file")
+
+
+@pytest.mark.parametrize("text", ["clusters: [", "just words", "clusters: 7\n", "\x00\x01"])
+def test_a_kubeconfig_that_is_none(skiff, text):
+    path = skiff.home / "config"
+    path.write_text(text)
+    assert str(path) in refused(skiff, "up", "box", KUBECONFIG=str(path))
+
+
+def test_a_context_that_is_not_in_it(skiff):
+    assert "no-such-context" in refused(skiff, "up", "box", "--context", "no-such-context")
+
+
+def test_a_client_certificate_that_has_expired(skiff, config):
+    pki, folder = skiff.cluster.folder / "pki", skiff.home
+
+    def openssl(*words):
+        subprocess.run(["openssl", *map(str, words)], capture_output=True, check=True)
+
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "old.key", "-out", folder / "old.csr",
+            "-subj", "/O=system:masters/CN=old")
+    openssl("x509", "-req", "-in", folder / "old.csr", "-CA", pki / "ca.crt", "-CAkey", pki / "ca.key", "-CAcreateserial", "-CAserial",
+            folder / "serial", "-days", "-1", "-out", folder / "old.crt")
+
+    def expire(user, _):
+        for key, file in (("client-certificate-data", "old.crt"), ("client-key-data", "old.key")):
+            user[key] = base64.b64encode((folder / file).read_bytes()).decode()
+
+    assert "expired" in refused(skiff, "up", "box", KUBECONFIG=config(expire))
+
+
+def test_a_key_that_is_not_the_certificates(skiff, config):
+    pki = skiff.cluster.folder / "pki"
+
+    def mix(user, _):
+        user["client-key-data"] = base64.b64encode((pki / "kubelet.key").read_bytes()).decode()
+
+    assert "key" in refused(skiff, "up", "box", KUBECONFIG=config(mix))
+
+
+def test_a_server_of_another_authority(skiff, config):
+    pki = skiff.cluster.folder / "pki"
+
+    def distrust(_, cluster):
+        cluster["certificate-authority-data"] = base64.b64encode((pki / "admin.crt").read_bytes()).decode()
+
+    assert "certificate" in refused(skiff, "up", "box", KUBECONFIG=config(distrust))
+
+
+def test_a_server_that_is_not_there(skiff, config):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    assert f"127.0.0.1:{port}" in refused(skiff, "up", "box", KUBECONFIG=config(lambda _, cluster: cluster.update(server=f"https://127.0.0.1:{port}")))
+
+
+def test_a_token_that_nobody_knows(skiff):
+    assert "Unauthorized" in refused(skiff, "up", "box", "--context", "stranger")
+
+
+def test_a_user_without_rights(skiff):
+    err = refused(skiff, "up", "box", "--context", "outsider")
+    assert 'User "outsider" cannot' in err
+
+
+def test_a_namespace_that_is_not_there(skiff):
+    assert '"no-such-namespace"' in refused(skiff, "up", "box", "--namespace", "no-such-namespace")
+
+
+# --- what is asked for ---
+
+@pytest.mark.parametrize("name", ["Box", "a_b", "-a", "a-", "a.b", "../box", "a" * 64, "ü", "a b", ""])
+def test_a_name_that_kubernetes_refuses(skiff, name):
+    refused(skiff, "up", name)
+
+
+@pytest.mark.parametrize("overrides", [
+    "{", "7", "[]", '"words"', {"containers": 7}, {"containers": {}}, {"containers": [7]}, {"containers": [{"name": 7}]},
+    {"containers": [{"name": "sandbox", "image": {}}]}, {"securityContext": []}, {"terminationGracePeriodSeconds": "soon"},
+    {"volumes": [{"name": "one", "emptyDir": 3}]}, {"nodeSelector": {"a": {}}}, {"noSuchField": True}])
+def test_overrides_of_wrong_types(skiff, overrides):
+    refused(skiff, "up", "box", *skiff.overrides(overrides))
+
+
+def test_overrides_that_are_missing(skiff):
+    assert "/no/such/file" in refused(skiff, "up", "box", "--pod-overrides", "/no/such/file")
+
+
+@pytest.mark.parametrize("flags", [
+    ("--cpu", "much"), ("--memory", "1:2:3"), ("--memory", "-1Gi"), ("--disk", "x"), ("--volume", "big"), ("--volume", "1Gi:relative"),
+    ("--run-as", "root"), ("--run-as", "-1"), ("--service", "magic"), ("--network", "some"), ("--network", "cidr=10.0.0.0/40"), ("--port", "0"),
+    ("--port", "70000"), ("--toleration", "a=b:Never"), ("--label", "team"), ("--label", "a b=c"), ("--quota", "pods"), ("--pull-policy", "Sometimes"),
+    ("--node-selector", "kind"), ("--ttl", "-1s"), ("--env", "=x")])
+def test_a_flag_whose_value_makes_no_sense(skiff, flags):
+    assert flags[0] in refused(skiff, "up", "box", *flags)
+
+
+@pytest.mark.parametrize("flags,says", [
+    (("--cpu", "2:1"), "less than or equal to cpu limit"), (("--image", "one:1 "), "image"), (("--annotation", "a b=c"), "metadata.annotations"),
+    (("--node-selector", "a b=c"), "nodeSelector")])
+def test_what_only_the_cluster_can_judge(skiff, flags, says):
+    assert says in refused(skiff, "up", "box", *flags)

@@ -1,0 +1,201 @@
+"""The life of a sandbox in a cluster, from `up` to `rm`, and what it is made of."""
+
+import json
+import subprocess
+
+import pytest
+
+from skiff import AGENT, BUSYBOX, SCRATCH
+
+
+def made_of(namespace, *objects):
+    return sorted(f"{each} in {namespace.name}" for each in objects)
+
+
+def test_a_sandbox_is_made_used_and_removed_with_all_that_belongs_to_it(skiff, namespace):
+    out, err = skiff("up", "box")
+    assert out.startswith("box is up at http://")
+    assert err.index("scheduling") < err.index("ready")
+    assert namespace.of_skiff() == made_of(namespace, "ConfigMap/skiff-box", "Pod/skiff-box", "Service/skiff-box-svc")
+    assert skiff("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 7", status=7) == ("out\n", "err\n")
+    assert skiff("rm", "box")[0] == "box\n"
+    assert namespace.of_skiff() == []
+    assert skiff("rm", "box") == ("", "")  # one that is not there counts as removed
+
+
+@pytest.mark.parametrize("image", [BUSYBOX, SCRATCH])
+def test_any_image_becomes_a_sandbox_in_a_restricted_namespace(make_namespace, skiff, image):
+    skiff.namespace = make_namespace(**{"pod-security.kubernetes.io/enforce": "restricted"})
+    skiff("up", "box", "--image", image)
+    if image == SCRATCH:
+        skiff("exec", "box", "--", "/testcmd", "exit", "7", status=7)
+        skiff("exec", "box", "--", "sh", "-c", "true", status=127)
+    else:
+        out = skiff("exec", "box", "--", "sh", "-c", "id -u; grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/self/status | cut -f2")[0]
+        assert out.split() == ["1000", "0000000000000000", "1", "2"]
+
+
+def test_there_is_nothing_to_steal_in_the_pod(skiff):
+    skiff.up()
+    pod = skiff.pod()
+    spec = pod["spec"]
+    assert (spec["automountServiceAccountToken"], spec["enableServiceLinks"], spec["restartPolicy"]) == (False, False, "Never")
+    container = spec["containers"][0]
+    assert {"cpu", "memory", "ephemeral-storage"} == set(container["resources"]["requests"]) == set(container["resources"]["limits"])
+    assert "PRIVATE" not in json.dumps(pod)
+    secrets = skiff.namespace.get("secrets")["items"]
+    assert [secret["metadata"]["name"] for secret in secrets] == ["skiff-signing-key"]
+    assert "secret" not in json.dumps(spec).lower()
+    skiff("exec", "box", "--", "test", "!", "-e", "/var/run/secrets")
+
+
+def test_all_that_belongs_to_a_record_is_owned_by_it(skiff, namespace):
+    skiff.up()
+    uid = namespace.get("configmap", "skiff-box")["metadata"]["uid"]
+    for what in ("pod/skiff-box", "service/skiff-box-svc"):
+        assert [owner["uid"] for owner in namespace.get(what)["metadata"]["ownerReferences"]] == [uid]
+    namespace.kubectl("delete", "configmap", "skiff-box")
+    # Kubernetes itself takes the rest.
+    for what in ("pod/skiff-box", "service/skiff-box-svc"):
+        namespace.kubectl("wait", what, "--for=delete", "--timeout=60s")
+    assert namespace.of_skiff() == []
+
+
+def test_a_name_is_taken_once(skiff):
+    first = skiff.up()
+    assert "already" in skiff("up", "box", status=125)[1]
+    again = skiff.json("up", "box", "--get-or-create", "-q")
+    assert (first["new"], again["new"], again["id"]) == (True, False, first["id"])
+
+
+def test_several_at_once_make_one_sandbox_and_remove_it(skiff, namespace):
+    processes = [skiff.start("up", "box", "--get-or-create", "-o", "json") for _ in range(4)]
+    outcomes = [process.communicate(timeout=100) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, outcomes
+    assert sum(json.loads(out)["new"] for out, _ in outcomes) == 1
+    assert len({json.loads(out)["id"] for out, _ in outcomes}) == 1
+    removers = [skiff.start("rm", "box") for _ in range(3)]
+    outcomes = [process.communicate(timeout=100) for process in removers]
+    assert [process.returncode for process in removers] == [0] * 3, outcomes
+    assert namespace.of_skiff() == []
+
+
+def test_stop_keeps_the_record_and_start_makes_it_again(skiff, namespace):
+    first = skiff.up("box", "-e", "WHO=me")
+    skiff("stop", "box")
+    assert namespace.of_skiff() == made_of(namespace, "ConfigMap/skiff-box")
+    assert skiff.json("ps")["items"][0]["state"] == "stopped"
+    err = skiff("exec", "box", "--", "true", status=125)[1]
+    assert "is stopped" in err and "skiff start box" in err
+    again = skiff.json("start", "box", "-q")
+    assert again["id"] == first["id"]
+    assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO")[0] == "me\n"
+    uid = skiff.pod()["metadata"]["uid"]
+    skiff("start", "box")  # one that runs is left as it is
+    assert skiff.pod()["metadata"]["uid"] == uid
+    skiff("stop", "box")
+    skiff("stop", "box")
+    skiff("rm", "box")
+    assert namespace.of_skiff() == []
+
+
+def test_a_lease_is_kept_by_the_agent_and_can_be_extended(skiff, namespace):
+    skiff.up("box", "--ttl", "1h")
+    first = skiff.json("describe", "box")["expires_at"]
+    assert skiff.json("extend", "box", "--ttl", "2h")["expires_at"] > first
+    assert skiff.json("describe", "box")["activity"]["lease"]["ttl_ms"] == 7_200_000
+    skiff("extend", "box", "--ttl", "100ms")
+    namespace.wait("pod/skiff-box", "jsonpath={.status.phase}=Succeeded")
+    item = skiff.json("ps")["items"][0]
+    assert item["state"] == "ended" and "lease" in item["reason"]
+    err = skiff("exec", "box", "--", "true", status=125)[1]
+    assert "skiff start box" in err
+    assert [each["name"] for each in skiff.json("gc")["deleted"]] == ["box"]
+    assert namespace.of_skiff() == []
+
+
+def test_sandboxes_belong_to_an_owner_and_have_labels(skiff, namespace):
+    skiff.up("mine", "-l", "team=a")
+    skiff.up("yours", "--owner", "somebody else, with a name that no label takes", "-l", "team=b")
+    assert [item["name"] for item in skiff.json("ps")["items"]] == ["mine"]
+    assert skiff("ps", "--everyone", "-o", "name")[0] == "mine\nyours\n"
+    assert skiff("ps", "--everyone", "--label", "team=b", "-o", "name")[0] == "yours\n"
+    assert skiff("ps", "--status", "stopped", "-o", "name")[0] == ""
+    assert skiff.json("ps", "--everyone")["items"][1]["owner"] == "somebody else, with a name that no label takes"
+    skiff("rm", "--all")
+    assert skiff("ps", "--everyone", "-o", "name")[0] == "yours\n"
+
+
+@pytest.mark.parametrize("kind", ["none", "headless", "nodeport"])
+def test_a_service_is_of_the_kind_that_was_asked_for(skiff, namespace, kind):
+    skiff.up("box", "--service", kind)
+    services = namespace.get("services")["items"]
+    if kind == "none":
+        assert services == []
+    elif kind == "headless":
+        assert services[0]["spec"]["clusterIP"] == "None"
+    else:
+        assert services[0]["spec"]["type"] == "NodePort"
+    assert skiff("exec", "box", "--", "echo", "hello")[0] == "hello\n"
+
+
+def test_the_services_address_answers_who_has_a_token(skiff, cluster, namespace):
+    skiff.up()
+    token = skiff("token", "box")[0].strip()
+    address = namespace.get("service", "skiff-box-svc")["spec"]["clusterIP"]
+
+    def status(*headers):
+        return cluster.inside("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", *headers,
+                              "--retry", "50", "--retry-delay", "1", "--retry-connrefused", f"http://{address}:7070/v1/version")
+
+    assert status("--header", f"Authorization: Bearer {token}") == "200"
+    assert status() == "401"
+
+
+def test_one_run_is_one_pod_and_leaves_nothing(skiff, namespace):
+    process = skiff.start("run", "-i", BUSYBOX, "--", "sh", "-c", "echo begun; read line; echo $line; exit 9", stdin=subprocess.PIPE)
+    assert process.stdout.readline() == b"begun\n"
+    kinds = [found.partition("/")[0] for found in namespace.of_skiff()]
+    assert kinds == ["Pod"]
+    out, err = process.communicate(b"typed\n", timeout=100)
+    assert (process.returncode, out) == (9, b"typed\n"), err
+    assert namespace.of_skiff() == []
+
+
+def test_a_namespace_of_its_own_goes_with_it(skiff, cluster, namespace):
+    made = skiff.up("box", "--namespace-per-sandbox", "--quota", "pods=3")
+    own = made["details"]["namespace"]
+    assert own != namespace.name
+    assert cluster.get("resourcequota", f"--namespace={own}")["items"][0]["spec"]["hard"]["pods"] == "3"
+    assert skiff("exec", "box", "--", "echo", "hello")[0] == "hello\n"
+    skiff("rm", "box")
+    assert f'"{own}" not found' in cluster.kubectl("get", "namespace", own, status=1)
+    assert namespace.of_skiff() == []
+
+
+def test_an_image_that_carries_skiffd_needs_no_injection(skiff):
+    skiff.up("box", "--image", AGENT, "--no-inject")
+    assert not skiff.pod()["spec"].get("initContainers")
+    assert "skiffd" in skiff("exec", "box", "--", "/skiffd", "version")[0]
+
+
+def test_overrides_are_merged_deeply(skiff):
+    flags = skiff.overrides({"enableServiceLinks": None, "containers": [{"name": "sandbox", "env": [{"name": "MORE", "value": "yes"}]}],
+                             "terminationGracePeriodSeconds": 7})
+    skiff.up("box", "-e", "WHO=me", *flags)
+    assert skiff.pod()["spec"]["terminationGracePeriodSeconds"] == 7
+    assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO $MORE")[0] == "me yes\n"
+
+
+def test_a_policy_for_the_network_is_one_for_all_and_selects_those_who_asked(skiff, namespace):
+    for name in ("one", "two"):
+        skiff.up(name, "--network", "deny")
+    (policy,) = namespace.get("networkpolicies")["items"]
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"] and not policy["spec"].get("egress")
+    selected = policy["spec"]["podSelector"]["matchLabels"]
+    for name in ("one", "two"):
+        assert selected.items() <= skiff.pod(name)["metadata"]["labels"].items()
+    skiff.up("three", "--network", "cidr=10.0.0.0/8")
+    assert len(namespace.get("networkpolicies")["items"]) == 2
+    skiff("rm", "three")
+    assert len(namespace.get("networkpolicies")["items"]) == 1
