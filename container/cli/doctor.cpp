@@ -16,7 +16,9 @@ class Doctor final : public Invocation {
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     std::vector<Check> checks = co_await (*driver)->examine();
-    checks.push_back(co_await examine_agents(*driver, context.options().owner));
+    // What comes first is whether the host answers at all.
+    const bool answers = checks.front().passed;
+    if (answers) checks.push_back(co_await examine_agents(*driver, context.options().owner));
     nlohmann::json items = nlohmann::json::array();
     std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{(*driver)->name()}}};
     std::string remedies;

@@ -60,9 +60,11 @@ class Rbac final : public Invocation {
     const Options& options = context.options();
     auto rules = rules_of({.commands = std::move(arguments.words),
                            .driver = options.driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod,
-                           .namespace_per_sandbox = namespace_per_sandbox_});
+                           .namespace_per_sandbox = namespace_per_sandbox_,
+                           .name_prefix = options.name_prefix});
     if (!rules) co_return std::unexpected{std::move(rules.error())};
     if (rules->empty()) co_return fail(Errc::invalid_field, "that needs nothing of a cluster");
+    role_.namespace_name = options.access.namespace_name;
     role_.all_namespaces = role_.all_namespaces || namespace_per_sandbox_;
     std::vector<nlohmann::json> objects = role_objects(*rules, role_);
     // A Role is for kubectl: what is a table elsewhere is YAML here.
@@ -85,7 +87,7 @@ class Rbac final : public Invocation {
 
 Command rbac_command() {
   return {.name = "rbac",
-          .group = "Help",
+          .group = "Operators",
           .summary = "print the least Role that commands need in a cluster",
           .text =
               "Of all commands when none is named. With --driver claim it is what SandboxClaims need.\n\n"

@@ -5,6 +5,7 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/launcher/rbac.hpp"
 
 namespace skiff::container {
 namespace {
@@ -51,7 +52,7 @@ class Rm final : public Invocation {
     for (const std::string& name : names) {
       Result<bool> done = co_await (dry_run_ ? exists(*driver, name) : (*driver)->remove(name));
       if (!done) {
-        say(name + ": " + done.error().message);
+        say(name + ": " + with_right_hint(done.error(), "rm"));
         if (first.message.empty()) first = std::move(done.error());
         continue;
       }

@@ -12,6 +12,7 @@
 #include "base/within.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/claim_wait.hpp"
+#include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_wait.hpp"
 
@@ -475,23 +476,12 @@ Task<Result<protocol::Stream>> ClaimDriver::dial(std::string name, std::uint16_t
 }
 
 Task<std::vector<Check>> ClaimDriver::examine() {
-  std::vector<Check> checks;
-  auto api = co_await pools_.api();
-  checks.push_back({.what = "agent-sandbox",
-                    .passed = api.has_value(),
-                    .detail = api ? "agents.x-k8s.io/" + std::string{version_of(*api)} : api.error().message,
-                    .remedy = api ? "" : "install kubernetes-sigs/agent-sandbox"});
-  if (!api) co_return checks;
-  auto claims = co_await cluster_->client().serves(at(kube::kSandboxClaims, *api));
-  const bool has_claims = claims && *claims;
-  checks.push_back(
-      {.what = "claims and pools",
-       .passed = has_claims,
-       .detail = has_claims ? "extensions.agents.x-k8s.io/" + std::string{version_of(*api)}
-                 : claims   ? "the extensions of agent-sandbox are not installed"
-                            : claims.error().error.message,
-       .remedy = has_claims ? "" : "install its extensions.yaml; without it there are bare Sandboxes only"});
-  co_return checks;
+  // Templates say which image brings the agent.
+  ClusterQuestions questions{.driver = ClusterDriver::claim,
+                             .namespace_name = cluster_->namespace_name(),
+                             .inject = false,
+                             .name_prefix = cluster_->options().name_prefix};
+  co_return co_await examine_cluster(&cluster_->client(), std::move(questions));
 }
 
 }  // namespace skiff::container

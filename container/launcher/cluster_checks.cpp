@@ -74,7 +74,9 @@ class Examination {
   }
 
   Task<> permissions() {
-    auto rules = rules_of({.driver = asked_.driver, .namespace_per_sandbox = asked_.namespace_per_sandbox});
+    auto rules = rules_of({.driver = asked_.driver,
+                           .namespace_per_sandbox = asked_.namespace_per_sandbox,
+                           .name_prefix = asked_.name_prefix});
     std::string missing;
     for (const ApiRule& rule : *rules) {
       for (const std::string& verb : rule.verbs) {
@@ -215,6 +217,14 @@ class Examination {
       if (*served && version.empty()) version = known;
     }
     const bool needed = asked_.driver == ClusterDriver::claim;
+    if (version.empty() && needed) {
+      auto bare = co_await client_->serves(kube::kSandboxes);
+      if (bare && *bare) {
+        checks_.push_back(failed("agent-sandbox", "its extensions are not installed: there are bare Sandboxes only",
+                                 "install its extensions.yaml for templates, claims and pools"));
+        co_return;
+      }
+    }
     if (version.empty()) {
       checks_.push_back(
           needed ? failed("agent-sandbox", "the cluster has no SandboxClaims",

@@ -52,19 +52,24 @@ const Rights kNone;
 const Rights kPodFind{{kCore, "configmaps", "get"}, {kCore, "pods", "get"}};
 const Rights kPodList{{kCore, "configmaps", "list"}, {kCore, "pods", "list"}};
 const Rights kPodMake{{kCore, "pods", "create get list watch delete"}};
+/// The policy that all sandboxes of a kind share is applied.
+const Rights kPodPolicy{{kNetworking, "networkpolicies", "create patch"}};
 const Rights kPodRecord{{kCore, "configmaps", "create get list watch patch delete"}};
 const Rights kPodAround{{kCore, "services", "create get list watch delete"},
-                        {kCore, "persistentvolumeclaims", "create get list watch"},
-                        {kNetworking, "networkpolicies", "create get list watch patch"}};
+                        {kCore, "persistentvolumeclaims", "create get list watch delete"},
+                        {kNetworking, "networkpolicies", "create get list watch patch delete"}};
 const Rights kPodStop{{kCore, "configmaps", "get patch"},
                       {kCore, "pods", "get list watch delete"},
                       {kCore, "services", "get list watch delete"}};
 const Rights kPodExtend{{kCore, "configmaps", "patch"}, {kCore, "pods", "patch"}};
+const Rights kPodNetwork{{kCore, "configmaps", "get patch"},
+                         {kCore, "pods", "get patch"},
+                         {kNetworking, "networkpolicies", "create get list watch patch delete"}};
 const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
                         {kCore, "pods", "get list watch delete"},
-                        {kCore, "services", "get list watch"},
-                        {kCore, "persistentvolumeclaims", "get list watch"},
-                        {kNetworking, "networkpolicies", "get list watch"}};
+                        {kCore, "services", "get list watch delete"},
+                        {kCore, "persistentvolumeclaims", "get list watch delete"},
+                        {kNetworking, "networkpolicies", "get list watch delete"}};
 /// A pod of a pool is taken by a patch.
 const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
                       {kCore, "configmaps", "create get list watch patch delete"},
@@ -114,7 +119,7 @@ std::vector<Row> make_table() {
     some.insert(some.end(), more);
     return some;
   };
-  const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kExplain, &kNewKey, &kReach};
+  const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kPodPolicy, &kExplain, &kNewKey, &kReach};
   const std::vector<const Rights*> claim_run{&kClaimMake, &kExplain, &kNewKey, &kReach};
   return {
       {"run", pod_run, claim_run, true},
@@ -126,6 +131,7 @@ std::vector<Row> make_table() {
        {&kPodStop, &kPodMake, &kPodAround, &kExplain, &kNewKey, &kReach},
        {&kClaimChange, &kExplain, &kKey, &kReach}},
       {"extend", with(pod_use, {&kPodExtend}), with(claim_use, {&kClaimChange})},
+      {"network", {&kPodNetwork}, {&kPodNetwork}},
       {"rm", {&kPodRemove}, {&kClaimRemove}, true},
       {"gc", {&kPodRemove, &kKey, &kReach}, {&kClaimRemove, &kKey, &kReach}, true},
       {"pool", {&kPodPool, &kHome, &kExplain, &kNewKey}, {&kClaimPool, &kExplain, &kNewKey}},
@@ -135,6 +141,7 @@ std::vector<Row> make_table() {
       {"logs", pod_use, claim_use},
       {"top", pod_use, claim_use},
       {"kill", pod_use, claim_use},
+      {"tool", pod_use, claim_use},
       {"cp", with(pod_use, {&kProxyPut}), with(claim_use, {&kProxyPut})},
       {"files", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},

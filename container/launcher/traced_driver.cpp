@@ -66,6 +66,7 @@ class TracedDriver final : public Driver {
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
     return driver_->dial(std::move(name), port);
   }
+  [[nodiscard]] Pools* pools() noexcept override { return driver_->pools(); }
   Task<std::vector<Check>> examine() override { return driver_->examine(); }
   Task<> close() override { return driver_->close(); }
 
