@@ -66,6 +66,7 @@ Options read_options(int argc, char** argv) {
       {"--clients", [&](const char* value) { options.clients = number<unsigned>(value, 1, 100'000); }},
       {"--pid", [&](const char* value) { options.pid = number<unsigned>(value, 1, 1u << 30); }},
       {"--count", [&](const char* value) { options.count = number<unsigned>(value, 1, 1'000'000); }},
+      {"--pause-us", [&](const char* value) { options.pause_us = number<unsigned>(value, 0, 1'000'000); }},
       {"--seconds", [&](const char* value) { options.seconds = number<double>(value, 0.05, 60); }},
       {"--background", [&](const char* value) { options.background = number<int>(value, 0, 1) == 1; }},
   };

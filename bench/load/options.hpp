@@ -23,6 +23,7 @@ struct Options {
   unsigned clients = 1;           ///< requests: connections; flood, readers: streams; 1..100,000
   unsigned pid = 0;               ///< readers: the server, for its memory
   unsigned count = 200;           ///< first-byte: how often
+  unsigned pause_us = 0;          ///< requests, by one client: so long between an answer and the next request
   double seconds = 1;             ///< requests, flood: how long, 0.05..60
   bool background = false;        ///< flood: nobody reads
 };

@@ -79,6 +79,9 @@ void run_requests(const Options& options) {
   const auto send = [&](Connection& connection) {
     connection.body.clear();
     connection.response.reset();
+    if (options.pause_us > 0) {
+      ::usleep(options.pause_us);
+    }
     connection.sent = now_us();
     connection.socket.send(connection.request);
   };

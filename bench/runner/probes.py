@@ -17,6 +17,7 @@ from .syscalls import counted
 LINES = 1_000_000
 LINE_BYTES = 13
 MEGABYTE = 1024 * 1024
+PAUSE_US = 8000
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Bench:
             self.servers.pop(kind).stop()
             raise Failed(f"{kind} ended with status {server.process.returncode}")
         if server is None:
-            server = self.servers[kind] = Server(self.folder, kind)
+            server = self.servers[kind] = Server(self.folder, kind.partition(" ")[0], *kind.split()[1:])
         return server
 
     def close(self):
@@ -73,15 +74,15 @@ class Bench:
             return self.server(kind).load("requests", path="/healthz", **options)
         return self.server(kind).load("requests", body=compact(command), expect='"exit_code":0', **options)
 
-    def shell(self, path: str, stateful: bool) -> dict:
+    def shell(self, path: str, stateful: bool, kind: str = "skiff", **options: object) -> dict:
         """`true` by a shell of that path, in a session of its own."""
         session = f"/v1/sessions/bench-{Path(path).name}-{'stateful' if stateful else 'plain'}"
-        server = self.server("skiff")
+        server = self.server(kind)
         client = memory.Client(server)
         client.send("PUT", session, {"shell": {"path": path, "stateful": stateful}}, 200, 201)
         client.close()
         return server.load("requests", path=session + "/commands", body=compact({"command": "true"}),
-                           expect='"state_saved":"saved"' if stateful else '"exit_code":0', seconds=self.effort.seconds)
+                           expect='"state_saved":"saved"' if stateful else '"exit_code":0', seconds=self.effort.seconds, **options)
 
     def syscalls(self, kind: str, work: Callable, unit: str, scale: float = 1, **options: object) -> dict:
         server = self.server(kind)
@@ -155,6 +156,15 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         state[f"floor.spawn.{name}"] = at(bench.tool, "bare_spawn", *seconds, "--", path, "-c", "true")
         state[f"skiff.plain.{name}"] = at(bench.shell, path, False)
         state[f"skiff.state.{name}"] = at(bench.shell, path, True)
+
+    # One command at a time with a pause before each, as people and agents work: the shell is there when it comes.
+    warm = groups["warm"] = {}
+    pause = {"pause_us": PAUSE_US}
+    for name, path in (("sh", "/bin/sh"), ("bash", "/bin/bash")):
+        warm[f"floor.paced.{name}"] = at(bench.tool, "bare_spawn", "--pause-us", PAUSE_US, *seconds, "--", path, "-c", "true")
+        for how, stateful in (("plain", False), ("state", True)):
+            warm[f"skiff.warm.{how}.{name}"] = at(bench.shell, path, stateful, **pause)
+            warm[f"skiff.cold.{how}.{name}"] = at(bench.shell, path, stateful, "skiff --warm-shells 0", **pause)
 
     stream = groups["stream"] = {}
     for kind in ("bare", "skiff"):

@@ -3,7 +3,7 @@
 import json
 import resource
 
-from .processes import Failed, Folder, Server
+from .processes import Absent, Folder, Server
 
 SPARE = 200  # descriptors besides the readers' own
 
@@ -13,7 +13,7 @@ def readers(folder: Folder, form: str, count: int, pattern: str, size: int) -> d
     they cost the command is what its own clock says."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if limit < count + SPARE:
-        raise Failed(f"the hard limit of open files is {limit}: {count} readers need more")
+        raise Absent(f"the hard limit of open files is {limit}: {count} readers need more")
     timed = "timed" if form == "octet" else ""
     script = f"read line; exec {folder.program('writer')} {pattern} {size} {timed}"
     body = {"argv": ["/bin/sh", "-c", script], "mode": "background", "stdin_open": True,

@@ -46,7 +46,7 @@ def all_rows() -> list[Row]:
         ratio("wait", f"{sh}, 1 client, p99", "us", ("skiff.wait.1", "p99_us"), ("bare.wait.1", "p99_us"),
               "bare server", most=1.0),
         ratio("wait", f"{sh}, 1 client, p50", "us", ("skiff.wait.1", "p50_us"), ("floor.spawn", "p50_us"),
-              "bare spawn", most=0.4),
+              "bare spawn"),
     ]
     for clients in (8, 32):
         rows += [
@@ -66,8 +66,16 @@ def all_rows() -> list[Row]:
             ratio("state", title, "us", (f"skiff.state.{name}", "p50_us"), (f"skiff.plain.{name}", "p50_us"),
                   "plain WAIT", most=most),
             ratio("state", title, "us", (f"skiff.state.{name}", "p50_us"), (f"floor.spawn.{name}", "p50_us"),
-                  "bare spawn", most=1.0),
+                  "bare spawn"),
         ]
+    for name in ("sh", "bash"):
+        for how, what, most in (("plain", "WAIT", 0.4), ("state", "stateful session,", 1.0)):
+            title = f"{what} `{name} -c true` after a pause"
+            place = (f"skiff.warm.{how}.{name}", "p50_us")
+            rows += [
+                ratio("warm", f"{title}, p50", "us", place, (f"floor.paced.{name}", "p50_us"), "bare spawn", most=most),
+                ratio("warm", f"{title}, p50", "us", place, (f"skiff.cold.{how}.{name}", "p50_us"), "itself, cold"),
+            ]
 
     for name, title in (("tiny", "tiny static program"), ("sh", "`sh -c 'echo hi'`")):
         rows.append(ratio("stream", f"first byte of STREAM, {title}, p50", "us", (f"skiff.first.{name}", "p50_us"),

@@ -3,7 +3,7 @@ the server down and so change what it does at once."""
 
 from typing import Callable
 
-from .processes import Failed, Folder, Server
+from .processes import Absent, Failed, Folder, Server
 
 EVENT = "raw_syscalls:sys_enter"
 
@@ -21,7 +21,7 @@ def counted(folder: Folder, server: Server, work: Callable[[tuple], dict], unit:
     lines = out.read_text().splitlines() if out.exists() else []
     count = next((line.split(",")[0] for line in lines if EVENT in line), "")
     if not count.isdigit():
-        raise Failed("perf can't count system calls here: it takes root and tracefs at /sys/kernel/tracing")
+        raise Absent("perf can't count system calls here: it takes root and tracefs at /sys/kernel/tracing")
     if failure:
         raise failure
     return {"each": int(count) / (done[unit] / scale)}

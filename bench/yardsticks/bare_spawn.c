@@ -1,8 +1,8 @@
 /* The bare cost of a process: start it, wait for it, again, without any server.
- *   bare_spawn [--method vfork|clone|fork|posix_spawn] [--threads N] [--seconds S] [--heap-mb M] [--files N] -- PROGRAM
- * ARG... Prints one JSON object: rate, p50/p99 of the whole, and how long the call itself held its caller. `vfork` is
- * clone(CLONE_VM|CLONE_VFORK); `clone` adds CLONE_FILES and close_range(CLOSE_RANGE_UNSHARE), which keeps the cost
- * independent of how many descriptors the caller has. */
+ *   bare_spawn [--method vfork|clone|fork|posix_spawn] [--threads N] [--seconds S] [--heap-mb M] [--files N]
+ *   [--pause-us P] -- PROGRAM ARG... Prints one JSON object: rate, p50/p99 of the whole, and how long the call itself
+ * held its caller. `vfork` is clone(CLONE_VM|CLONE_VFORK); `clone` adds CLONE_FILES and
+ * close_range(CLOSE_RANGE_UNSHARE), which keeps the cost independent of how many descriptors the caller has. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -22,6 +22,7 @@ enum { kStack = 64 * 1024, kMost = 400000 };
 static const char* method;
 static char** program;
 static double seconds;
+static unsigned pause_us;
 extern char** environ;
 
 typedef struct {
@@ -62,6 +63,10 @@ static void* run(void* argument) {
   Loop* loop = argument;
   const double end = now_us() + seconds * 1e6;
   for (double before = now_us(); before < end && loop->count < kMost; before = now_us()) {
+    if (pause_us > 0) {
+      usleep(pause_us);
+      before = now_us();
+    }
     const pid_t pid = start(loop);
     const double started = now_us();
     int status = 0;
@@ -79,6 +84,7 @@ int main(int argc, char** argv) {
   (void)argc;
   method = option(argv, "--method", "vfork");
   seconds = atof(option(argv, "--seconds", "1"));
+  pause_us = (unsigned)strtoul(option(argv, "--pause-us", "0"), NULL, 10);
   program = command_of(argv);
   const size_t threads = strtoul(option(argv, "--threads", "1"), NULL, 10);
   const size_t heap = strtoul(option(argv, "--heap-mb", "0"), NULL, 10) << 20;

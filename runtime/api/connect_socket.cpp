@@ -209,10 +209,10 @@ class Connection {
     options.stdin_bytes = agent_.settings.stdin_bytes;
     Channel& channel = channels_[number];
     channel.command = command;
-    channel.carrier = std::make_shared<SocketChannel>(socket_, std::move(command), std::move(options), agent_.executor);
-    channel.kill_on_disconnect = kill;
     channel.tasks = std::make_unique<TaskGroup>(agent_.executor);
-    channel.tasks->spawn("feed", SocketChannel::feed(channel.carrier));
+    channel.carrier = std::make_shared<SocketChannel>(socket_, std::move(command), std::move(options), agent_.executor,
+                                                      *channel.tasks);
+    channel.kill_on_disconnect = kill;
     channel.tasks->spawn("converse", converse(this, &channel));
   }
 

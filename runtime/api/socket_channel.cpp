@@ -1,6 +1,7 @@
 #include "runtime/api/socket_channel.hpp"
 
 #include <array>
+#include <utility>
 
 #include "protocol/json_text.hpp"
 
@@ -15,21 +16,14 @@ constexpr std::chrono::milliseconds kStall{1000};
 }  // namespace
 
 SocketChannel::SocketChannel(protocol::WebSocket& socket, std::shared_ptr<sessions::Command> command, Options options,
-                             Executor executor)
-    : socket_{socket},
+                             Executor executor, TaskGroup& tasks)
+    : executor_{executor},
+      tasks_{tasks},
+      socket_{socket},
       command_{std::move(command)},
       options_{std::move(options)},
       writer_{Form::json_frame, options_.tell_channel ? std::optional{options_.channel} : std::nullopt},
-      held_{executor,
-            [this] {
-              overdue_ = true;
-              command_->log()->wake();
-            }},
-      input_changed_{executor},
-      input_stall_{executor, [this] {
-                     stalled_ = true;
-                     input_changed_.notify_all();
-                   }} {}
+      input_changed_{executor} {}
 
 Task<Result<>> SocketChannel::send_events(std::string events) {
   std::string_view rest{events};
@@ -103,7 +97,13 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
         if (auto sent = co_await self->send_events(std::move(text)); !sent) co_return sent;
         continue;
       }
-      self->held_.expires_after(kHoldBack);
+      if (!self->held_) {
+        self->held_.emplace(self->executor_, [channel = self.get()] {
+          channel->overdue_ = true;
+          channel->command_->log()->wake();
+        });
+      }
+      self->held_->expires_after(kHoldBack);
     }
     co_await cursor.ready();
   }
@@ -113,13 +113,19 @@ Task<Result<>> SocketChannel::offer_input(std::string bytes, std::optional<std::
   const auto self = shared_from_this();
   const auto full = [&] { return !input_.empty() && input_bytes_ + bytes.size() > options_.stdin_bytes; };
   while (full() && !stalled_) {
-    input_stall_.expires_after(kStall);
+    if (!input_stall_) {
+      input_stall_.emplace(executor_, [this] {
+        stalled_ = true;
+        input_changed_.notify_all();
+      });
+    }
+    input_stall_->expires_after(kStall);
     const std::uint64_t before = command_->stdin_offset();
     co_await input_changed_.wait();
     // The feed tells when it has written a whole message; a slow reader may be in the middle of one.
     if (stalled_ && command_->stdin_offset() != before) stalled_ = false;
   }
-  input_stall_.clear();
+  if (input_stall_) input_stall_->clear();
   if (!command_->stdin_open() && command_->state() != sessions::State::starting) {
     co_return fail(Errc::stdin_closed, "stdin of the command is closed");
   }
@@ -128,14 +134,18 @@ Task<Result<>> SocketChannel::offer_input(std::string bytes, std::optional<std::
                                                  " bytes wait already, none of these was taken");
   }
   input_bytes_ += bytes.size();
-  input_.push_back({std::move(bytes), offset, false});
-  input_changed_.notify_all();
+  queue({std::move(bytes), offset, false});
   co_return Result<>{};
 }
 
 void SocketChannel::queue_end_of_input() {
-  input_.push_back({{}, {}, true});
+  queue({{}, {}, true});
+}
+
+void SocketChannel::queue(Input input) {
+  input_.push_back(std::move(input));
   input_changed_.notify_all();
+  if (!std::exchange(feeding_, true)) tasks_.spawn("feed", feed(shared_from_this()));
 }
 
 Task<> SocketChannel::feed(std::shared_ptr<SocketChannel> self) {

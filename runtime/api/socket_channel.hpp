@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,14 +36,12 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
     std::size_t stdin_bytes = std::size_t{1} << 20U;
     sessions::Turns* turns = nullptr;  ///< never null when used
   };
+  /// `tasks` is where the writing of stdin runs, from the first input on.
   SocketChannel(protocol::WebSocket& socket, std::shared_ptr<sessions::Command> command, Options options,
-                Executor executor);
+                Executor executor, TaskGroup& tasks);
 
   /// Sends the log until its exit (or end). An error is the connection's.
   [[nodiscard]] static Task<Result<>> send_log(std::shared_ptr<SocketChannel> self);
-  /// Writes queued stdin to the command, in order, and ends it when asked to. Runs until cancelled or stdin is closed.
-  [[nodiscard]] static Task<> feed(std::shared_ptr<SocketChannel> self);
-
   /// Queues bytes for stdin, and waits while the queue is full as long as the command goes on reading: a second without
   /// progress is taken for a command that does not read. `offset`: where they belong; a mismatch comes as an error
   /// event. Errors: stdin_closed; resource_exhausted when more than `stdin_bytes` wait: nothing of it was taken.
@@ -63,18 +61,25 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
   };
   [[nodiscard]] Task<Result<>> send_item(sessions::LogItem item);
   [[nodiscard]] Task<Result<>> send_events(std::string events);
+  void queue(Input input);
+  /// Writes queued stdin to the command, in order, and ends it when asked to. Runs until cancelled.
+  [[nodiscard]] static Task<> feed(std::shared_ptr<SocketChannel> self);
 
+  // What thousands that only watch do not need is made when it is needed: the timers, and the coroutine of `feed`.
+  Executor executor_;
+  TaskGroup& tasks_;
   protocol::WebSocket& socket_;
   std::shared_ptr<sessions::Command> command_;
   Options options_;
   EventWriter writer_;
-  Deadline held_;
+  std::optional<Deadline> held_;
   bool overdue_ = false;
-  std::deque<Input> input_;
+  std::list<Input> input_;
+  bool feeding_ = false;
   std::size_t input_bytes_ = 0;
   bool stalled_ = false;
   Event input_changed_;
-  Deadline input_stall_;
+  std::optional<Deadline> input_stall_;
 };
 
 }  // namespace skiff::runtime::api

@@ -140,12 +140,11 @@ Task<> until_over(Task<> task, Ending* ending) {
 Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
   const Agent::OpenSocket open{attachment.agent};
   WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(attachment.agent)};
+  TaskGroup group{attachment.agent.executor};
   auto channel =
-      std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor);
+      std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor, group);
   bool finished = false;
   Ending ending{attachment.agent.executor};
-  TaskGroup group{attachment.agent.executor};
-  group.spawn("feed", SocketChannel::feed(channel));
   group.spawn("receive", until_over(receive(&socket, channel), &ending));
   group.spawn("converse", until_over(converse(&socket, channel, attachment, &finished), &ending));
   std::exception_ptr failure;

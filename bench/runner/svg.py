@@ -1,0 +1,77 @@
+"""A plot as SVG, written by hand: lines over logarithmic axes, readable on light and on dark."""
+
+import math
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape
+
+WIDTH, HEIGHT = 640, 360
+LEFT, RIGHT, TOP, BOTTOM = 74, 150, 34, 48
+COLOURS = ("#3b82f6", "#f97316", "#10b981", "#a855f7")  # of middle lightness: seen on either ground
+GREY = "#888888"
+
+
+@dataclass
+class Line:
+    name: str
+    points: list[tuple[float, float]]
+    dashed: bool = False
+
+
+@dataclass
+class Plot:
+    title: str
+    across: str  # what the x axis counts
+    up: str      # what the y axis counts
+    lines: list[Line] = field(default_factory=list)
+
+
+def short(value: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Powers of ten that hold `low` and `high` between them, at least two."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    return [10.0 ** power for power in range(first, max(last, first + 1) + 1)]
+
+
+def svg(plot: Plot) -> str:
+    points = [(x, y) for line in plot.lines for x, y in line.points if x > 0 and y > 0]
+    xs, ys = (decades(min(values), max(values)) for values in zip(*points))
+
+    def place(value: float, ticks: list[float], begin: float, end: float) -> float:
+        low, high = math.log10(ticks[0]), math.log10(ticks[-1])
+        return begin + (math.log10(value) - low) / (high - low) * (end - begin)
+
+    def at_x(value: float) -> float:
+        return place(value, xs, LEFT, WIDTH - RIGHT)
+
+    def at_y(value: float) -> float:
+        return place(value, ys, HEIGHT - BOTTOM, TOP)
+
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12" '
+           f'fill="{GREY}" role="img" aria-label="{escape(plot.title)}">',
+           f'<text x="{LEFT}" y="18" font-size="14">{escape(plot.title)}</text>']
+    for tick in xs:
+        out.append(f'<line x1="{at_x(tick):.1f}" y1="{TOP}" x2="{at_x(tick):.1f}" y2="{HEIGHT - BOTTOM}" stroke="{GREY}" stroke-opacity="0.3"/>')
+        out.append(f'<text x="{at_x(tick):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{short(tick)}</text>')
+    for tick in ys:
+        out.append(f'<line x1="{LEFT}" y1="{at_y(tick):.1f}" x2="{WIDTH - RIGHT}" y2="{at_y(tick):.1f}" stroke="{GREY}" stroke-opacity="0.3"/>')
+        out.append(f'<text x="{LEFT - 6}" y="{at_y(tick) + 4:.1f}" text-anchor="end">{short(tick)}</text>')
+    out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 10}" text-anchor="middle">{escape(plot.across)}</text>')
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    out.append(f'<text x="16" y="{middle}" text-anchor="middle" transform="rotate(-90 16 {middle})">{escape(plot.up)}</text>')
+    for number, line in enumerate(plot.lines):
+        colour = GREY if line.dashed else COLOURS[number % len(COLOURS)]
+        path = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in line.points if x > 0 and y > 0)
+        dash = ' stroke-dasharray="5 4"' if line.dashed else ""
+        out.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>')
+        if not line.dashed:
+            out += [f'<circle cx="{at_x(x):.1f}" cy="{at_y(y):.1f}" r="3" fill="{colour}"/>' for x, y in line.points if x > 0 and y > 0]
+        row = TOP + 14 + number * 18
+        out.append(f'<line x1="{WIDTH - RIGHT + 10}" y1="{row - 4}" x2="{WIDTH - RIGHT + 30}" y2="{row - 4}" stroke="{colour}" stroke-width="2"{dash}/>')
+        out.append(f'<text x="{WIDTH - RIGHT + 36}" y="{row}">{escape(line.name)}</text>')
+    return "\n".join(out) + "\n</svg>\n"
