@@ -54,10 +54,9 @@ Error not_running(const Object& object) {
 }
 
 Error no_agent(const Object& pod) {
-  return bring_up_failure(FailureReason::no_agent,
-                          "Pod " + pod.name() +
-                              " is ready, but its template does not run skiffd: `skiff manifest --template` prints one "
-                              "that does, `skiff pool create` makes one with a pool");
+  return bring_up_failure(
+      FailureReason::no_agent,
+      "Pod " + pod.name() + " is ready, but its template does not run skiffd: `skiff pool create` makes one that does");
 }
 
 /// A service that the controller can make: it has headless ones only.
@@ -249,10 +248,9 @@ Task<Result<>> ClaimDriver::bind(const Object* object, Endpoint endpoint, bool i
   auto done = co_await agent.post(std::move(path), std::move(text));
   if (done) co_return Result<>{};
   if (done.error().code != Errc::unauthenticated) co_return std::unexpected{std::move(done.error())};
-  co_return std::unexpected{
-      bring_up_failure(FailureReason::no_agent,
-                       "the template's agent does not accept the tokens of this namespace: `skiff manifest --template` "
-                       "prints a template with its public key")};
+  co_return std::unexpected{bring_up_failure(FailureReason::no_agent,
+                                             "the template's agent does not accept the tokens of this namespace: "
+                                             "`skiff pool create` makes one that knows its key")};
 }
 
 Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool is_new, SteadyTime deadline,

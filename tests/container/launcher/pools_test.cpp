@@ -20,7 +20,7 @@ std::string refused(const Result<>& result) {
 TEST(Pools, TakeNoNameThatDoesNotFitIntoTheNamesOfTheirPods) {
   EXPECT_TRUE(check_pool_name("python"));
   EXPECT_TRUE(check_pool_name(std::string(40, 'a')));
-  for (const std::string name : {std::string{}, std::string{"Python"}, std::string{"a_b"}, std::string(41, 'a')}) {
+  for (const std::string& name : {std::string{}, std::string{"Python"}, std::string{"a_b"}, std::string(41, 'a')}) {
     EXPECT_EQ(refused(check_pool_name(name)), "name") << name;
   }
 }

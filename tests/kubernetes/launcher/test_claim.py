@@ -185,7 +185,7 @@ def test_a_template_that_does_not_run_skiffd_is_told_with_the_remedy(skiff):
         {"apiVersion": EXTENSIONS, "kind": "SandboxWarmPool", "metadata": {"name": "foreign"},
          "spec": {"replicas": 0, "sandboxTemplateRef": {"name": "foreign"}}})
     _, err = skiff("up", "box", "--pool", "foreign", status=125)
-    assert "does not run skiffd" in err and "skiff manifest --template" in err, err
+    assert "does not run skiffd" in err and "skiff pool create" in err, err
     assert skiff.objects("sandboxclaims.extensions.agents.x-k8s.io") == {}
     skiff.namespace.kubectl("delete", "sandboxwarmpool,sandboxtemplate", "foreign")
 
