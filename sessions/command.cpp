@@ -200,7 +200,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
 
   Reaper::Handler ended = [self](const Reaped& reaped) { self->leader_ended(reaped); };
-  auto pid = co_await start_process(supervisor, std::move(request), std::move(ended));
+  auto pid = co_await start_process(&supervisor, std::move(request), std::move(ended));
   if (!pid) {
     self->spawn_failed(std::move(pid.error()));
     co_return;

@@ -151,9 +151,9 @@ Task<Result<std::size_t>> receive(Call& call, std::span<char> block) {
 }
 
 /// Writes a block; `done` says how it went.
-Task<> store(Call& call, fs::Writer& writer, std::span<const char> block, Result<>& done) {
-  auto write = [&] { return writer.write(block); };
-  done = co_await on_disk(call, std::move(write));
+Task<> store(Call& call, fs::Writer* writer, std::span<const char> block, Result<>* done) {
+  auto write = [&] { return writer->write(block); };
+  *done = co_await on_disk(call, std::move(write));
 }
 
 Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOptions options) {
@@ -174,7 +174,7 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
   auto got = co_await receive(call, block);
   while (got && *got > 0) {
     Result<> wrote;
-    Task<> storing = store(call, *writer, block.first(*got), wrote);
+    Task<> storing = store(call, &*writer, block.first(*got), &wrote);
     if (*got == block.size()) {
       got = co_await run_beside(std::move(storing), receive(call, next));
     } else {

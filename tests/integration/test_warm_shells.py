@@ -15,7 +15,7 @@ LINES = [
     "set -e; false; echo not reached", "set -u; echo $unset", "kill -9 $$", "kill -TERM $$", "sh -c 'kill -SEGV $$'", "true && sh -c 'kill -9 $$'",
     "trap 'echo bye' EXIT; exit 5", "trap '' TERM; kill $$; echo survived", "return 7", "cat", "cat <&3", "echo $0 $# $*", "echo $PWD $OLDPWD; pwd",
     "tr '\\0' '|' </proc/$$/cmdline; tr '\\0' '\\n' </proc/$$/environ | sort", "cat /proc/$$/comm; ls /proc/$$/fd", "env | sort", "exec env | sort",
-    "ulimit -a", "umask", "exec grep -E 'Sig|Groups|NoNewPrivs|Seccomp:' /proc/self/status", "cat /proc/$$/oom_score_adj; ps -o ni= -p $$", "readlink /proc/$$/exe /proc/$$/cwd",
+    "ulimit -a", "umask", "exec grep -E 'Sig[PBIC]|Groups|NoNewPrivs|Seccomp:' /proc/self/status", "ps -o ni= -p $$", "readlink /proc/$$/exe /proc/$$/cwd",
     "[ $(ps -o pgid= -p $$) = $(ps -o sid= -p $$) ] && echo leads", "echo out; echo err >&2; printf 'no newline'", "#", " ", "echo *; cd /; echo $PWD",
     "head -c 100000 /dev/zero | tr '\\0' x",
 ]
