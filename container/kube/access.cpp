@@ -55,8 +55,14 @@ Result<Kubeconfig> find_kubeconfig(const AccessOptions& options, const Environme
   if (paths.empty()) {
     const std::string home = environment("HOME");
     if (!home.empty()) paths.push_back(home + "/.kube/config");
+    return load_kubeconfig(paths, true);
   }
-  return load_kubeconfig(paths, true);
+  auto config = load_kubeconfig(paths, true);
+  if (config && config->empty()) {
+    return fail(Errc::path_not_found,
+                "KUBECONFIG names " + list + ", which holds no cluster or is not there: correct it, or unset it");
+  }
+  return config;
 }
 
 /// The service account of the pod that this runs in.

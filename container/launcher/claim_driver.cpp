@@ -178,10 +178,11 @@ Task<Result<Object>> ClaimDriver::make(SandboxSpec spec, std::optional<WallTime>
   if (!key) co_return std::unexpected{std::move(key.error())};
   auto pem = key->public_pem();
   if (!pem) co_return std::unexpected{std::move(pem.error())};
-  const ManifestContext context{.namespace_name = cluster_->namespace_name(),
-                                .prefix = cluster_->options().name_prefix,
-                                .sandbox_id = new_id("s"),
-                                .public_key = std::move(*pem)};
+  ManifestContext context{.namespace_name = cluster_->namespace_name(),
+                          .prefix = cluster_->options().name_prefix,
+                          .sandbox_id = new_id("s"),
+                          .public_key = std::move(*pem)};
+  context.assigns_ids = co_await cluster_->assigns_ids();
   Object object;
   std::optional<Object> policy;
   if (spec.pod.pool.empty() && spec.pod.template_name.empty()) {

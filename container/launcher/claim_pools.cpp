@@ -95,6 +95,7 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api) {
   ManifestContext context;
   context.namespace_name = cluster_->namespace_name();
   context.prefix = cluster_->options().name_prefix;
+  context.assigns_ids = co_await cluster_->assigns_ids();
   std::optional<Object> made_template;
   std::string template_name = wanted->sandbox.pod.template_name;
   if (template_name.empty()) {

@@ -33,6 +33,11 @@ Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver r
       resolver_{std::move(resolver)},
       client_{std::move(transport)} {}
 
+Task<bool> Cluster::assigns_ids() {
+  auto home = co_await client_.get(kube::kNamespaces, {}, namespace_name());
+  co_return home && !home->annotation("openshift.io/sa.scc.uid-range").empty();
+}
+
 Task<Result<SigningKey>> Cluster::signing_key(bool create) {
   if (key_) co_return *key_;
   const std::string name = options_.name_prefix + "signing-key";

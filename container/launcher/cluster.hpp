@@ -36,6 +36,9 @@ class Cluster {
     return options_.name_prefix + std::string{name};
   }
 
+  /// The namespace chooses the uid and gid of its Pods itself (OpenShift). Who may not look at namespaces is told no.
+  [[nodiscard]] Task<bool> assigns_ids();
+
   /// The namespace's signing key: one Secret, `skiff-signing-key`, made by whoever needs it first. `create` false: an
   /// error when there is none yet, since no agent can know it then.
   [[nodiscard]] Task<Result<SigningKey>> signing_key(bool create);

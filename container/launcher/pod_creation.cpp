@@ -98,14 +98,10 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
     co_return context;
   }
   if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
-  kube::Client& client = cluster->client();
-  // Who may not look at namespaces gets the usual ids.
-  if (auto home = co_await client.get(kube::kNamespaces, {}, context.namespace_name)) {
-    context.assigns_ids = !home->annotation("openshift.io/sa.scc.uid-range").empty();
-  }
+  context.assigns_ids = co_await cluster->assigns_ids();
   auto pod = make_pod(*spec, context);
   if (!pod) co_return std::unexpected{std::move(pod.error())};
-  auto taken = co_await client.create(kube::kPods, std::move(*pod), {.dry_run = true});
+  auto taken = co_await cluster->client().create(kube::kPods, std::move(*pod), {.dry_run = true});
   if (taken) co_return context;
   // A name that is taken is the record's to tell.
   const bool says_nothing =

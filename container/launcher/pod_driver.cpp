@@ -57,6 +57,12 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
   if (auto answered = co_await agent.get("/readyz"); !answered) {
     co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
   }
+  if (known.record) {
+    auto changed = co_await change_record(cluster_, &known, {{"was_up", "true"}});
+    if (!changed) co_return std::unexpected{std::move(changed.error())};
+    known.record->was_up = true;
+    known.config_map = std::move(*changed);
+  }
   progress(Phase::ready, "");
   co_return known;
 }
@@ -235,6 +241,16 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   if (now.state == SandboxState::running) co_return now;
   if (!known->record) co_return std::unexpected{not_running(now)};
   PodRecord record = *known->record;
+  if (now.state == SandboxState::creating) {
+    // Somebody else is at it.
+    PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = steady_clock::now() + wait};
+    auto ready = co_await wait_until_ready(&cluster_->client(), std::move(theirs), progress);
+    if (!ready) co_return std::unexpected{std::move(ready.error())};
+    known->pod = std::move(*ready);
+    auto up = co_await wait_for_agent(std::move(*known), std::move(progress));
+    if (!up) co_return std::unexpected{std::move(up.error())};
+    co_return describe_known(*up);
+  }
   if (known->pod) {
     if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) {
       co_return std::unexpected{std::move(gone.error())};
@@ -245,12 +261,13 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   record.stopped = false;
   record.spec.wait = wait;
   record.expires_at = lease_end(record.spec.lease);
-  json data{{"stopped", "false"}, {"pod", record.pod}};
+  json data{{"stopped", "false"}, {"was_up", "false"}, {"pod", record.pod}};
   data["expires_at"] = record.expires_at ? json(*record.expires_at) : json{};
   auto changed = co_await change_record(cluster_, &*known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   ManifestContext context{
       .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
+  if (!record.spec.pod.namespace_per_sandbox) context.assigns_ids = co_await cluster_->assigns_ids();
   Result<KnownPod> up = std::unexpected{Error{}};
   std::exception_ptr failure;
   try {

@@ -101,6 +101,7 @@ Task<Result<>> PodPools::remove_member(Object pod) {
 Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
   ManifestContext context = context_of(*cluster_);
   if (!plan.create.empty()) {
+    context.assigns_ids = co_await cluster_->assigns_ids();
     auto key = co_await cluster_->signing_key(true);
     if (!key) co_return std::unexpected{std::move(key.error())};
     auto pem = key->public_pem();

@@ -59,6 +59,7 @@ kube::Object make_record(const PodRecord& record, const std::string& namespace_n
   data["namespace"] = record.namespace_name;
   data["pod"] = record.pod;
   data["stopped"] = record.stopped ? "true" : "false";
+  data["was_up"] = record.was_up ? "true" : "false";
   if (record.expires_at) data["expires_at"] = *record.expires_at;
   return object;
 }
@@ -80,6 +81,7 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   record.namespace_name = config_map.text({"data", "namespace"});
   record.pod = config_map.text({"data", "pod"});
   record.stopped = config_map.text({"data", "stopped"}) == "true";
+  record.was_up = config_map.text({"data", "was_up"}) == "true";
   if (auto expires = config_map.text({"data", "expires_at"}); !expires.empty()) record.expires_at = std::move(expires);
   if (record.id.empty() || record.namespace_name.empty() || record.pod.empty()) return refuse("it says too little");
   return record;
@@ -104,7 +106,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   }
   if (pod == nullptr) {
     const auto created = config_map.created();
-    if (created && wall_now() - *created < kBeingMade) return sandbox;
+    if (!record.was_up && created && wall_now() - *created < kBeingMade) return sandbox;
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its pod was deleted";
     return sandbox;

@@ -17,6 +17,7 @@ struct PodRecord {
   std::string namespace_name = {};  ///< of its objects: another one than the record's with --namespace-per-sandbox
   std::string pod = {};             ///< the Pod's name: one from a pool has another than the record
   bool stopped = false;
+  bool was_up = false;  ///< since it was last made or started: a Pod that is not there is gone then
   std::optional<std::string> expires_at = {};  ///< RFC 3339
 };
 

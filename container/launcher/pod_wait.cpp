@@ -194,7 +194,9 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, PodWait wait, 
       co_return std::unexpected{co_await explain(client, &wait, pod.value_or(kube::Object{}), std::move(verdict))};
     }
     if (!*event) co_return std::unexpected{std::move(event->error().error)};
+    const bool was_deleted = (**event).kind == kube::WatchEvent::Kind::deleted;
     pod = newest(std::move(**event), wait);
+    if (!pod && wait.uid.empty() && !was_deleted) continue;  // not made yet
     if (!pod) {
       co_return std::unexpected{bring_up_failure(
           FailureReason::exited, "sandbox pod " + wait.namespace_name + "/" + wait.name + " was deleted meanwhile")};

@@ -28,7 +28,8 @@ struct PodVerdict {
 struct PodWait {
   std::string namespace_name;
   std::string name;
-  std::string uid = {};               ///< only this one: another of that name is somebody else's; empty: any
+  std::string uid = {};               ///< only this one: another of that name is somebody else's; empty: any, also one
+                                      ///< that somebody is just making
   std::string resource_version = {};  ///< of its creation: nothing is missed, and nothing listed
   SteadyTime deadline = {};
   std::string agent_image = {};  ///< where skiffd comes from, when it is injected

@@ -32,7 +32,6 @@ def config(skiff):
 
 # --- the way to the cluster ---
 
-@pytest.mark.xfail(strict=True, reason="it says that no cluster is configured, not that the file is missing")
 def test_a_kubeconfig_that_is_missing(skiff):
     assert "/no/such/file" in refused(skiff, "up", "box", KUBECONFIG="/no/such/file")
 

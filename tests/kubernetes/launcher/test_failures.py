@@ -110,7 +110,6 @@ def delete(skiff):
     skiff.namespace.kubectl("delete", "pod", "skiff-box", "--wait=true")
 
 
-@pytest.mark.xfail(strict=True, reason="for a minute after `up` a sandbox whose pod went counts as one that is being made")
 @pytest.mark.parametrize("lose", [evict, delete])
 def test_a_pod_that_went_is_told_and_made_again_by_start(skiff, lose):
     first = skiff.up("box", "-e", "WHO=me")
@@ -123,7 +122,6 @@ def test_a_pod_that_went_is_told_and_made_again_by_start(skiff, lose):
     assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO")[0] == "me\n"
 
 
-@pytest.mark.xfail(strict=True, reason="for a minute after `up` a sandbox whose pod went counts as one that is being made")
 def test_a_pod_that_went_is_collected(skiff, namespace):
     skiff.up()
     delete(skiff)

@@ -68,7 +68,6 @@ def test_a_name_is_taken_once(skiff):
     assert (first["new"], again["new"], again["id"]) == (True, False, first["id"])
 
 
-@pytest.mark.xfail(strict=True, reason="`up --get-or-create` removes the pod of a sandbox that another one is just making")
 def test_several_at_once_make_one_sandbox_and_remove_it(skiff, namespace):
     processes = [skiff.start("up", "box", "--get-or-create", "-o", "json") for _ in range(4)]
     outcomes = [process.communicate(timeout=100) for process in processes]
