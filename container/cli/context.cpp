@@ -61,6 +61,7 @@ Result<Cluster*> Context::cluster() {
     ClusterOptions wanted{.access = options_.access, .name_prefix = options_.name_prefix};
     // As orbiter's users have it.
     if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable("ORBITER_K8S_NAMESPACE");
+    if (auto image = variable("ORBITER_K8S_IMAGE"); !image.empty()) wanted.default_image = std::move(image);
     if (auto image = variable("SKIFF_AGENT_IMAGE"); !image.empty()) wanted.agent_image = std::move(image);
     if (!options_.quiet)
       wanted.transport.warn = [](std::string_view text) { say("the API server warns: " + std::string{text}); };

@@ -54,7 +54,7 @@ Command manifest_command() {
   return {
       .name = "manifest",
       .group = "Operators",
-      .summary = "print the objects that `up` would make, for a repository or kubectl apply -f -",
+      .summary = "print the objects that `up` would make, as YAML",
       .text =
           "The record comes first: it lists and removes like any other sandbox once it is applied. The namespace's\n"
           "signing key is made if there is none, since its public half goes into the Pod.\n\n"

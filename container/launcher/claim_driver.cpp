@@ -289,7 +289,7 @@ Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool 
 
 Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   if (auto valid = check_spec(spec); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (spec.pod.pool.empty() && spec.pod.template_name.empty()) fill_in_images(spec, cluster_->options().agent_image);
+  if (spec.pod.pool.empty() && spec.pod.template_name.empty()) cluster_->fill_in_images(spec);
   const SteadyTime deadline = std::chrono::steady_clock::now() + spec.wait;
   const std::string name = spec.name;
   // Generous at first: the lease begins when it answers, and is set right then.

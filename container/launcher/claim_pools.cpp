@@ -162,7 +162,7 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
 
 Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) {
   if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
-  fill_in_images(wanted.sandbox, cluster_->options().agent_image);
+  cluster_->fill_in_images(wanted.sandbox);
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};

@@ -33,6 +33,11 @@ Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver r
       resolver_{std::move(resolver)},
       client_{std::move(transport)} {}
 
+void Cluster::fill_in_images(SandboxSpec& spec) const {
+  if (spec.image.empty()) spec.image = options_.default_image;
+  if (spec.pod.inject && spec.pod.agent_image.empty()) spec.pod.agent_image = options_.agent_image;
+}
+
 Task<bool> Cluster::assigns_ids() {
   auto home = co_await client_.get(kube::kNamespaces, {}, namespace_name());
   co_return home && !home->annotation("openshift.io/sa.scc.uid-range").empty();

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/kube/client.hpp"
+#include "container/launcher/sandbox.hpp"
 #include "container/launcher/signing_key.hpp"
 
 namespace skiff::container {
@@ -14,6 +15,7 @@ namespace skiff::container {
 struct ClusterOptions {
   kube::AccessOptions access = {};
   std::string name_prefix = "skiff-";
+  std::string default_image = "python:3.12-slim";
   /// Where skiffd comes from when a spec does not say: the Dockerfile's last stage, of this very version.
   std::string agent_image = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION;
   kube::TransportOptions transport = {};
@@ -36,6 +38,8 @@ class Cluster {
     return options_.name_prefix + std::string{name};
   }
 
+  /// The images that a spec does not name.
+  void fill_in_images(SandboxSpec& spec) const;
   /// The namespace chooses the uid and gid of its Pods itself (OpenShift). Who may not look at namespaces is told no.
   [[nodiscard]] Task<bool> assigns_ids();
 

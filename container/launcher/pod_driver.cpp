@@ -409,8 +409,8 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
 }
 
 Task<std::vector<Check>> PodDriver::examine() {
-  SandboxSpec spec{.name = "doctor", .image = std::string{kDefaultImage}};
-  spec.pod.agent_image = cluster_->options().agent_image;
+  SandboxSpec spec{.name = "doctor"};
+  cluster_->fill_in_images(spec);
   ClusterQuestions questions{.namespace_name = cluster_->namespace_name(),
                              .agent_image = spec.pod.agent_image,
                              .name_prefix = cluster_->options().name_prefix};

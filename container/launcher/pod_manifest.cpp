@@ -215,11 +215,6 @@ json peers(const std::vector<std::string>& cidrs) {
 
 }  // namespace
 
-void fill_in_images(SandboxSpec& spec, const std::string& agent_image) {
-  if (spec.image.empty()) spec.image = kDefaultImage;
-  if (spec.pod.inject && spec.pod.agent_image.empty()) spec.pod.agent_image = agent_image;
-}
-
 std::string service_name(std::string_view object_name) {
   return std::string{object_name} + "-svc";
 }

@@ -16,10 +16,6 @@
 namespace skiff::container {
 
 inline constexpr std::uint16_t kAgentPort = 7070;
-inline constexpr std::string_view kDefaultImage = "python:3.12-slim";
-
-/// The images that were not named.
-void fill_in_images(SandboxSpec& spec, const std::string& agent_image);
 
 /// What the objects must say beside the spec.
 struct ManifestContext {

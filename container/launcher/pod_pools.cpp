@@ -203,7 +203,7 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   if (!wanted.sandbox.pod.template_name.empty()) {
     co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
   }
-  fill_in_images(wanted.sandbox, cluster_->options().agent_image);
+  cluster_->fill_in_images(wanted.sandbox);
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   if (auto made = co_await make_policy(&wanted); !made) co_return std::unexpected{std::move(made.error())};
   Object record = make_pool_record(wanted, cluster_->namespace_name(), cluster_->options().name_prefix);

@@ -2,27 +2,10 @@
 
 import os
 import pathlib
-import re
-import subprocess
 
 import tools
 from launcher import Skiff
-
-README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
-
-
-def lines_after(comment):
-    return re.search(rf"<!-- {comment}:.*?```sh\n(.*?)```", README.read_text(), re.S).group(1).splitlines()
-
-
-def run_each(lines, prelude, folder, **options):
-    for line in lines:
-        command, _, expected = line.partition("# prints ")
-        script = "\n".join([*prelude, command])
-        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, cwd=folder, **options)
-        assert done.returncode == 0, (line, done)
-        assert expected.strip() in done.stdout, (line, done.stdout, done.stderr)
-
+from readme import lines_after, run_each
 
 def test_every_line_of_the_quick_start_prints_what_it_says(agent, tmp_path):
     lines = lines_after("quick start")

@@ -12,6 +12,8 @@ resolver knows."""
 import hashlib
 import io
 import json
+import pathlib
+import re
 import subprocess
 import tarfile
 
@@ -57,6 +59,33 @@ def busybox():
     for name in sorted(set(listed) - {"busybox"}):
         layer.link(f"bin/{name}", "busybox")
     layer.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n").file("etc/group", b"root:x:0:\n")
+    return layer.done()
+
+
+def python():
+    """Debian's Python with its library, and busybox for a shell."""
+    layer = Layer()
+    for name in ("bin", "etc", "lib", "lib64", "usr", "usr/bin", "usr/lib"):
+        layer.folder(name)
+    layer.folder("tmp", 0o1777)
+    program = pathlib.Path("/usr/bin/python3").resolve()
+    needed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for path in re.findall(r"(/\S+) \(0x", needed):
+        layer.file(f"lib64/{path.rpartition('/')[2]}", pathlib.Path(path).read_bytes(), 0o755)
+    for name, source in (("usr/bin/python", program), ("bin/busybox", pathlib.Path("/bin/busybox"))):
+        layer.file(name, source.read_bytes(), 0o755)
+    for name in ("sh", "cat", "id", "sort", "tee", "sleep"):
+        layer.link(f"bin/{name}", "busybox")
+    library = pathlib.Path("/usr/lib") / program.name
+    layer.folder(str(library.relative_to("/")))
+    for path in sorted(library.rglob("*")):
+        inside = path.relative_to("/")
+        if "__pycache__" in path.parts or path.is_symlink():
+            continue
+        if path.is_dir():
+            layer.folder(str(inside))
+        else:
+            layer.file(str(inside), path.read_bytes())
     return layer.done()
 
 

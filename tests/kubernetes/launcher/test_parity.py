@@ -1,0 +1,222 @@
+"""What other systems offer at the launcher and their users will look for, each by its name there."""
+
+import json
+import urllib.request
+
+from skiff import BUSYBOX
+
+TOOL = """#!/bin/sh
+arguments=$(cat)
+[ "$arguments" = "$SKIFF_TOOL_ARGS" ] || exit 9
+printf '{"got": %s}' "$arguments"
+"""
+
+
+def make_tool(skiff, text, name="count", sandbox="box"):
+    file = skiff.work / name
+    file.write_text(text)
+    file.chmod(0o755)
+    skiff("exec", sandbox, "--", "mkdir", "-p", "tools")
+    skiff("cp", "-q", file, f"{sandbox}:tools/{name}")
+
+
+# --- orbiter's KubernetesSandbox ---
+
+def test_orbiter_start_stop_and_cleanup(skiff):
+    made = skiff.up("box")
+    assert made["state"] == "running"
+    skiff("stop", "box")
+    assert skiff.json("describe", "box")["state"] == "stopped"
+    assert skiff.json("start", "box", "-q")["id"] == made["id"]
+    skiff("rm", "box")
+    assert "no sandbox" in skiff("describe", "box", status=125)[1]
+    assert skiff("rm", "box")[0] == ""
+
+
+def test_orbiter_describe(skiff):
+    skiff.up("box", "--service", "clusterip")
+    told = skiff.json("describe", "box")
+    details = told["details"]
+    assert (details["namespace"], details["pod"], details["service"]) == (skiff.namespace.name, "skiff-box", "skiff-box-svc")
+    assert details["cluster_ip"] == skiff.namespace.get("service", "skiff-box-svc")["spec"]["clusterIP"]
+    assert told["image"] == BUSYBOX and told["id"]
+
+
+def test_orbiter_namespace_and_image_from_its_variables(skiff):
+    env = {"SKIFF_NAMESPACE": "", "SKIFF_IMAGE": "", "ORBITER_K8S_NAMESPACE": skiff.namespace.name, "ORBITER_K8S_IMAGE": "skiff.test/user:1"}
+    skiff("up", "box", "-q", env=env)
+    assert skiff.pod()["spec"]["containers"][0]["image"] == "skiff.test/user:1"
+
+
+def test_orbiter_tools_run_by_name(skiff):
+    skiff.up("box")
+    make_tool(skiff, TOOL)
+    answer = json.loads(skiff("tool", "box", "count", '{"path": "a b"}')[0])
+    assert answer["status"] == "ok" and answer["tool"] == "count" and answer["arguments"] == {"path": "a b"}
+    assert answer["result"] == {"got": {"path": "a b"}}
+    told = skiff.json("describe", "box")
+    assert (answer["sandbox_id"], answer["pod"], answer["cluster_ip"]) == (told["id"], "skiff-box", told["details"]["cluster_ip"])
+
+
+def test_orbiter_a_tool_that_fails_says_how(skiff):
+    skiff.up("box")
+    make_tool(skiff, "#!/bin/sh\necho no >&2\nexit 3\n")
+    answer = json.loads(skiff("tool", "box", "count", status=1)[0])
+    assert (answer["status"], answer["exit_code"], answer["stderr"]) == ("error", 3, "no\n")
+    assert "has no tool" in skiff("tool", "box", "other", status=125)[1]
+    assert "no name of a tool" in skiff("tool", "box", "../count", status=125)[1]
+    assert "JSON object" in skiff("tool", "box", "count", "[1]", status=125)[1]
+
+
+def test_orbiter_tools_are_refused_unless_running(skiff):
+    skiff.up("box")
+    skiff("stop", "box")
+    assert "is stopped" in skiff("tool", "box", "count", status=125)[1]
+
+
+def test_orbiter_several_workspace_folders(skiff):
+    """A session of the agent with more roots than one, made over the launcher's own way to it."""
+    skiff.up("box", "--pod-overrides", skiff.overrides({
+        "volumes": [{"name": "more", "emptyDir": {}}],
+        "containers": [{"name": "sandbox", "volumeMounts": [{"name": "more", "mountPath": "/more"}]}]})[1])
+    token = skiff("token", "box")[0].strip()
+    body = json.dumps({"id": "two", "extra_roots": [{"path": "/more"}]})
+    with skiff.namespace.forward("skiff-box", 7070) as way:
+        def ask(path, method, data):
+            request = urllib.request.Request(f"http://127.0.0.1:{way.port}{path}", data=data.encode(), method=method,
+                                             headers={"X-Skiff-Token": token, "Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=30) as reply:
+                return reply.read()
+
+        ask("/v1/sessions", "POST", body)
+        ask("/v1/sessions/two/files/%2Fmore%2Fnote", "PUT", "hello")
+    assert skiff.inside("cat", "/more/note") == "hello"
+
+
+# --- langchain-kubernetes, raw mode ---
+
+def test_langchain_get_or_create_with_reconnect(skiff):
+    first = skiff.json("up", "box", "-q", "--get-or-create")
+    again = skiff.json("up", "box", "-q", "--get-or-create")
+    assert (first["new"], again["new"]) == (True, False) and first["id"] == again["id"]
+
+
+def test_langchain_labels_are_prefixed(skiff):
+    skiff.up("box", "--label", "thread=a/b c", "--label", "tier=1")
+    labels = skiff.pod()["metadata"]["labels"]
+    assert labels["label.skiff.dev/tier"] == "1" and labels["label.skiff.dev/thread"].startswith("h-")
+    assert skiff.json("ps", "--label", "thread=a/b c")["items"][0]["labels"] == {"thread": "a/b c", "tier": "1"}
+
+
+def test_langchain_list_with_status_labels_and_cursor(skiff):
+    for name in ("a", "b", "c"):
+        skiff.up(name, "--service", "none", "--label", f"which={name}")
+    skiff("stop", "b")
+    assert [one["name"] for one in skiff.json("ps", "--status", "stopped")["items"]] == ["b"]
+    assert [one["name"] for one in skiff.json("ps", "--label", "which=c")["items"]] == ["c"]
+    page = skiff.json("ps", "--limit", "2")
+    assert ([one["name"] for one in page["items"]], page["next"]) == (["a", "b"], "b")
+    rest = skiff.json("ps", "--limit", "2", "--cursor", page["next"])
+    assert [one["name"] for one in rest["items"]] == ["c"] and "next" not in rest
+
+
+def test_langchain_ttl_and_cleanup(skiff):
+    skiff.up("brief", "--service", "none", "--idle-ttl", "1s")
+    skiff.namespace.wait("pod/skiff-brief", "jsonpath={.status.phase}=Succeeded")
+    assert skiff.json("describe", "brief")["state"] == "ended"
+    assert [one["name"] for one in skiff.json("gc", "--dry-run")["deleted"]] == ["brief"]
+    done = skiff.json("gc")
+    assert [one["name"] for one in done["deleted"]] == ["brief"] and done["kept"] == []
+
+
+def test_langchain_setup_script(skiff):
+    skiff.up("box", "--setup", "echo ready > done")
+    assert skiff("exec", "box", "--", "cat", "done")[0] == "ready\n"
+    assert "the setup failed" in skiff("up", "other", "-q", "--setup", "echo no; exit 3", status=125)[1]
+    assert [one["name"] for one in skiff.json("ps")["items"]] == ["box"]
+
+
+def test_langchain_namespace_per_sandbox_with_quota(skiff):
+    skiff.up("box", "--namespace-per-sandbox", "--quota", "pods=2")
+    own = skiff.json("describe", "box")["details"]["namespace"]
+    assert own != skiff.namespace.name and own.startswith("skiff-box-")
+    quota = skiff.cluster.get(f"--namespace={own}", "resourcequota", "skiff-quota")
+    assert quota["spec"]["hard"] == {"pods": "2"}
+    assert skiff("exec", "box", "--", "echo", "hi")[0] == "hi\n"
+    skiff("rm", "box")
+    assert own not in skiff.cluster.kubectl("get", "namespaces", "-o", "name")
+
+
+def test_langchain_network_blocking(skiff):
+    """This cluster keeps policies and enforces none: what is proved is the object."""
+    skiff.up("box", "--network", "deny")
+    policy = skiff.namespace.get("networkpolicy", "skiff-network-deny")["spec"]
+    assert policy["policyTypes"] == ["Ingress", "Egress"] and not policy.get("egress")
+    labels = skiff.pod()["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+
+
+def test_langchain_execution_timeouts(skiff):
+    skiff.up("box")
+    skiff("exec", "box", "--timeout", "200ms", "--", "sleep", "1000", status=124)
+
+
+def test_langchain_pod_overrides_are_merged_deep(skiff):
+    skiff.up("box", *skiff.overrides({"hostname": "elsewhere", "containers": [{"name": "sandbox", "env": [{"name": "MORE", "value": "yes"}]}]}))
+    spec = skiff.pod()["spec"]
+    names = {one["name"] for one in spec["containers"][0]["env"]}
+    assert spec["hostname"] == "elsewhere" and {"MORE", "SKIFF_PUBLIC_KEY"} <= names
+
+
+# --- kubebox ---
+
+def test_kubebox_load_balancer_with_external_address(skiff):
+    skiff.up("box", "--service", "loadbalancer", "--port", "8000")
+    service = skiff.namespace.get("service", "skiff-box-svc")
+    assert service["spec"]["type"] == "LoadBalancer" and {one["port"] for one in service["spec"]["ports"]} == {7070, 8000}
+    # There is no cloud here: the test plays it.
+    skiff.namespace.kubectl("patch", "service", "skiff-box-svc", "--subresource=status", "--type=merge", "-p",
+                            json.dumps({"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}}))
+    assert skiff.json("describe", "box", "--reach", "port-forward")["details"]["external_address"] == "203.0.113.7"
+
+
+def test_kubebox_username_label(skiff):
+    skiff.up("box", "--username", "ann")
+    assert skiff.pod()["metadata"]["labels"]["skiff.dev/username"] == "ann"
+
+
+def test_kubebox_allow_list_that_can_be_updated_later(skiff):
+    skiff.up("box", "--allow", "203.0.113.7/32")
+    policy = skiff.namespace.get("networkpolicy", "skiff-box-net")["spec"]
+    assert policy["ingress"] == [{"from": [{"ipBlock": {"cidr": "203.0.113.7/32"}}]}] and policy["policyTypes"] == ["Ingress"]
+    skiff("network", "box", "--allow", "198.51.100.0/24", "--network", "dns")
+    policy = skiff.namespace.get("networkpolicy", "skiff-box-net")["spec"]
+    assert policy["ingress"][0]["from"] == [{"ipBlock": {"cidr": "198.51.100.0/24"}}]
+    assert policy["policyTypes"] == ["Ingress", "Egress"]
+    assert skiff.json("network", "box")["allow"] == ["198.51.100.0/24"]
+    skiff("network", "box", "--allow", "0.0.0.0/0", "--network", "open")
+    assert "skiff-box-net" not in skiff.namespace.kubectl("get", "networkpolicies", "-o", "name")
+    assert "skiff.dev/network" not in skiff.pod()["metadata"]["labels"]
+
+
+def test_kubebox_kubeconfig_as_a_string(skiff):
+    text = skiff.cluster.kubeconfig.read_text()
+    assert skiff("ps", env={"KUBECONFIG": "", "SKIFF_KUBECONFIG_DATA": text})[0].startswith("NAME")
+
+
+def test_kubebox_never_waits_for_ever(skiff):
+    _, err = skiff("up", "box", "-q", "--image", "skiff.test/nobody-has-this:1", "--wait", "2s", status=125)
+    assert "skiff-box" in err and skiff.json("ps")["items"] == []
+
+
+# --- what kubectl says of our manifests ---
+
+def test_kubectl_takes_what_manifest_prints(skiff):
+    documents = skiff("manifest", "box", "--network", "cidr=10.0.0.0/8", "--port", "8000")[0]
+    skiff.namespace.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=documents)
+    assert skiff.json("ps")["items"] == []
+    skiff.namespace.kubectl("apply", "-f", "-", input=documents)
+    skiff.namespace.wait("pod/skiff-box", "condition=Ready", seconds=120)
+    assert skiff("exec", "box", "--", "echo", "hi")[0] == "hi\n"
+    skiff("rm", "box")
+    assert skiff.namespace.of_skiff() == []
