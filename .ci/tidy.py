@@ -79,7 +79,9 @@ def main(build, cache, only):
         inputs = depends.get(re.search(r" -o (\S+)", entry["command"]).group(1), [])
         if not inputs:
             sys.exit(f"error: {name} has not been compiled in {build}: build it first")
-        parts = [salt, entry["command"], *(hashes.of(os.path.join(build, path)) for path in sorted(inputs))]
+        # The same in every checkout: not the folder, and not the order that its name gives the inputs.
+        command = entry["command"].replace(str(top), "")
+        parts = [salt, command, *sorted(hashes.of(os.path.join(build, path)) for path in inputs)]
         key = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         if not (passed / key).exists():
             work.append((name, key))

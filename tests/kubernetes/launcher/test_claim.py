@@ -192,4 +192,4 @@ def test_a_template_that_does_not_run_skiffd_is_told_with_the_remedy(skiff):
 
 def test_doctor_tells_which_version_is_served(skiff):
     checks = {one["what"]: one for one in skiff.json("doctor")["items"]}
-    assert checks["agent-sandbox"]["detail"] == "agents.x-k8s.io/v1beta1" and checks["claims and pools"]["passed"]
+    assert checks["agent-sandbox"]["detail"] == "SandboxClaims v1beta1" and checks["agent-sandbox"]["passed"]

@@ -121,7 +121,8 @@ def test_langchain_list_with_status_labels_and_cursor(skiff):
 
 
 def test_langchain_ttl_and_cleanup(skiff):
-    skiff.up("brief", "--service", "none", "--idle-ttl", "1s")
+    skiff.up("brief", "--service", "none")
+    skiff("extend", "brief", "--idle-ttl", "1s")
     skiff.namespace.wait("pod/skiff-brief", "jsonpath={.status.phase}=Succeeded")
     assert skiff.json("describe", "brief")["state"] == "ended"
     assert [one["name"] for one in skiff.json("gc", "--dry-run")["deleted"]] == ["brief"]
