@@ -65,13 +65,13 @@ def busybox():
 def python():
     """Debian's Python with its library, and busybox for a shell."""
     layer = Layer()
-    for name in ("bin", "etc", "lib", "lib64", "usr", "usr/bin", "usr/lib"):
+    for name in ("bin", "etc", "lib", "lib/x86_64-linux-gnu", "lib64", "usr", "usr/bin", "usr/lib"):
         layer.folder(name)
     layer.folder("tmp", 0o1777)
     program = pathlib.Path("/usr/bin/python3").resolve()
     needed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
     for path in re.findall(r"(/\S+) \(0x", needed):
-        layer.file(f"lib64/{path.rpartition('/')[2]}", pathlib.Path(path).read_bytes(), 0o755)
+        layer.file(path.lstrip("/"), pathlib.Path(path).read_bytes(), 0o755)
     for name, source in (("usr/bin/python", program), ("bin/busybox", pathlib.Path("/bin/busybox"))):
         layer.file(name, source.read_bytes(), 0o755)
     for name in ("sh", "cat", "id", "sort", "tee", "sleep"):
