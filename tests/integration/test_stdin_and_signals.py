@@ -140,8 +140,11 @@ def family(agent):
     script += "trap 'echo usr1' USR1; while :; do wait; done"
     started = agent.start(script)
     printed(agent, started["id"], "up")
-    until(lambda: [proc.name(pid) for pid in agent.strays()].count("sleep") == 2)
-    sleeps = {line.split()[-1]: pid for pid, line in agent.strays().items() if line.startswith("sleep")}
+
+    def find_sleeps():
+        return {line.split()[-1]: pid for pid, line in agent.strays().items() if line.startswith("sleep")}
+
+    sleeps = until(lambda: (found := find_sleeps()).keys() >= {"300", "301"} and found)
     return started["id"], started["pid"], sleeps["300"], sleeps["301"]
 
 
