@@ -230,9 +230,11 @@ Task<Result<>> wait_until_gone(kube::Client* client, kube::Resource resource, st
   for (;;) {
     auto event = co_await within(until, watch.next());
     if (!event) {
-      co_return fail(Errc::timeout, std::string{resource.plural} + " " + namespace_name + "/" + name +
-                                        " was deleted, but is still there after " +
-                                        std::to_string(limit.count() / 1000) + " s");
+      std::string message{resource.plural};
+      message.append(" ").append(namespace_name).append("/").append(name);
+      message.append(" was deleted, but is still there after ");
+      message.append(std::to_string(limit.count() / 1000)).append(" s");
+      co_return fail(Errc::timeout, std::move(message));
     }
     if (!*event) co_return std::unexpected{std::move(event->error().error)};
     const bool there = (*event)->kind != kube::WatchEvent::Kind::deleted &&

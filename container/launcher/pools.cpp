@@ -34,7 +34,7 @@ std::string flag_of(std::string_view field) {
   return flag;
 }
 
-Error decided_by_the_pool(std::string flag) {
+Error decided_by_the_pool(const std::string& flag) {
   return {Errc::invalid_field,
           flag + ": a sandbox from a pool is as the pool has made it; give it to `skiff pool create`", flag};
 }
@@ -55,7 +55,7 @@ Result<> check_pool(const PoolSpec& wanted) {
     return fail(Errc::invalid_field, "--size " + std::to_string(wanted.size) + ": expected 0 to 1000", "--size");
   }
   const PodOptions& pod = wanted.sandbox.pod;
-  const auto refuse = [](bool is_given, std::string flag) -> Result<> {
+  const auto refuse = [](bool is_given, const std::string& flag) -> Result<> {
     if (!is_given) return {};
     return fail(Errc::invalid_field, flag + " is for one sandbox: give it to `skiff up --pool`", flag);
   };
