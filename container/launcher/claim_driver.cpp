@@ -1,6 +1,7 @@
 #include "container/launcher/claim_driver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -372,7 +373,8 @@ Task<Result<Object>> ClaimDriver::suspend(Object object) {
   }
   auto suspended = co_await patch(**sandbox, std::move(mode));
   if (!suspended) co_return suspended;
-  auto gone = co_await wait_until_gone(&cluster_->client(), kube::kPods, object.namespace_name(), pod, {}, kRemoval);
+  GoneWait wait{.resource = kube::kPods, .namespace_name = object.namespace_name(), .name = pod, .limit = kRemoval};
+  auto gone = co_await wait_until_gone(&cluster_->client(), std::move(wait));
   if (!gone) co_return std::unexpected{std::move(gone.error())};
   co_return suspended;
 }
@@ -425,11 +427,15 @@ Task<Result<bool>> ClaimDriver::remove(std::string name) {
       co_await client.remove(resource_of(*object, *api), object->namespace_name(), object->name(), std::move(options));
   if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
   const std::string ns = object->namespace_name();
-  auto gone =
-      co_await wait_until_gone(&client, resource_of(*object, *api), ns, object->name(), object->uid(), kRemoval);
-  if (gone) gone = co_await wait_until_gone(&client, at(kube::kSandboxes, *api), ns, sandbox_name, {}, kRemoval);
-  if (gone) gone = co_await wait_until_gone(&client, kube::kPods, ns, pod, {}, kRemoval);
-  if (!gone) co_return std::unexpected{std::move(gone.error())};
+  const std::array<GoneWait, 3> waits{{
+      {resource_of(*object, *api), ns, object->name(), object->uid(), kRemoval},
+      {at(kube::kSandboxes, *api), ns, sandbox_name, {}, kRemoval},
+      {kube::kPods, ns, pod, {}, kRemoval},
+  }};
+  for (const GoneWait& wait : waits) {
+    auto gone = co_await wait_until_gone(&client, wait);
+    if (!gone) co_return std::unexpected{std::move(gone.error())};
+  }
   co_return true;
 }
 

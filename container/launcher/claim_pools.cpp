@@ -251,7 +251,8 @@ Task<Result<bool>> ClaimPools::remove(std::string name) {
   if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
   for (const kube::Resource& resource : {pools, templates}) {
     if (resource.plural == templates.plural && owner.empty()) continue;
-    auto gone = co_await wait_until_gone(&client, resource, cluster_->namespace_name(), name, {}, kRemoval);
+    GoneWait wait{.resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = kRemoval};
+    auto gone = co_await wait_until_gone(&client, std::move(wait));
     if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
   co_return true;

@@ -84,20 +84,22 @@ Task<> watch_object(kube::Client* client, kube::Resource resource, Object object
 }
 
 /// The Pod of a Sandbox that is made anew has its name, and so has the Sandbox of a claim that gets none out of a pool.
-/// One out of a pool is ready already.
+/// One out of a pool is ready already. Who may not look at Pods learns enough from the object.
 Task<> watch_pod(kube::Client* client, Object object, SteadyTime deadline, Progress progress, Finding* finding) {
-  kube::Watch watch{client, only(kube::kPods, object, object.name(), {})};
-  for (;;) {
-    auto event = co_await watch.next();
-    if (!event) co_return;  // it may not be allowed to look at Pods; the object tells enough
-    if (event->kind == WatchEvent::Kind::deleted || event->objects.empty()) continue;
-    const Object& pod = event->objects.front();
-    if (pod.is_being_deleted()) continue;
-    PodWait wait{.namespace_name = pod.namespace_name(), .name = pod.name(), .uid = pod.uid(), .deadline = deadline};
-    auto ready = co_await wait_until_ready(client, std::move(wait), std::move(progress));
-    if (!ready) finding->settle(std::move(ready));
-    co_return;
+  PodWait wait{.namespace_name = object.namespace_name(), .name = object.name(), .now = {}, .deadline = deadline};
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  kube::SharedWatch watch{client, executor, only(kube::kPods, object, object.name(), {})};
+  auto news = co_await watch.follow(wait.name);
+  if (!news) co_return;
+  auto found = co_await client->get(kube::kPods, wait.namespace_name, wait.name);
+  if (found) wait.now = std::move(*found);
+  while (!wait.now || wait.now->is_being_deleted()) {
+    auto told = co_await news->next();
+    if (!told) co_return;
+    wait.now = std::move(*told);
   }
+  auto ready = co_await wait_until_ready(client, &*news, std::move(wait), std::move(progress));
+  if (!ready) finding->settle(std::move(ready));
 }
 
 }  // namespace

@@ -33,14 +33,23 @@ Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver r
       resolver_{std::move(resolver)},
       client_{std::move(transport)} {}
 
+kube::SharedWatch& Cluster::pods(const std::string& namespace_name) {
+  kube::WatchOptions options{
+      .resource = kube::kPods, .namespace_name = namespace_name, .label_selector = std::string{labels::kOurs}};
+  return pods_.try_emplace(namespace_name, &client_, executor_, std::move(options)).first->second;
+}
+
 void Cluster::fill_in_images(SandboxSpec& spec) const {
   if (spec.image.empty()) spec.image = options_.default_image;
   if (spec.pod.inject && spec.pod.agent_image.empty()) spec.pod.agent_image = options_.agent_image;
 }
 
 Task<bool> Cluster::assigns_ids() {
-  auto home = co_await client_.get(kube::kNamespaces, {}, namespace_name());
-  co_return home && !home->annotation("openshift.io/sa.scc.uid-range").empty();
+  if (!assigns_ids_) {
+    auto home = co_await client_.get(kube::kNamespaces, {}, namespace_name());
+    assigns_ids_ = home && !home->annotation("openshift.io/sa.scc.uid-range").empty();
+  }
+  co_return *assigns_ids_;
 }
 
 Task<Result<SigningKey>> Cluster::signing_key(bool create) {

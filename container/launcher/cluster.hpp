@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/kube/client.hpp"
+#include "container/kube/shared_watch.hpp"
 #include "container/launcher/sandbox.hpp"
 #include "container/launcher/signing_key.hpp"
 
@@ -38,6 +40,9 @@ class Cluster {
     return options_.name_prefix + std::string{name};
   }
 
+  /// Tells all who wait for Pods that skiff made in that namespace; it stays for as long as the cluster is open.
+  [[nodiscard]] kube::SharedWatch& pods(const std::string& namespace_name);
+
   /// The images that a spec does not name.
   void fill_in_images(SandboxSpec& spec) const;
   /// The namespace chooses the uid and gid of its Pods itself (OpenShift). Who may not look at namespaces is told no.
@@ -55,6 +60,8 @@ class Cluster {
   ClusterOptions options_;
   protocol::Resolver resolver_;
   kube::Client client_;
+  std::map<std::string, kube::SharedWatch> pods_;
+  std::optional<bool> assigns_ids_;
   std::optional<SigningKey> key_;
 };
 

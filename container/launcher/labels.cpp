@@ -29,6 +29,10 @@ std::string label_value(std::string_view value) {
   return "h-" + to_hex(Sha256::of(value)).substr(0, kHashDigits);
 }
 
+bool is_ours(const kube::Object& object) {
+  return object.label(kManagedBy) == kManager;
+}
+
 void put(kube::Object& object, std::string_view key, std::string_view value) {
   std::string short_value = label_value(value);
   if (short_value != value) object.json["metadata"]["annotations"][key] = value;
@@ -74,8 +78,8 @@ std::map<std::string, std::string> user_labels(const kube::Object& object) {
 }
 
 std::string selector(std::string_view component, const SandboxFilter& filter) {
-  std::string text{kManagedBy};
-  text.append("=").append(kManager).append(",").append(kComponent).append("=").append(component);
+  std::string text{kOurs};
+  text.append(",").append(kComponent).append("=").append(component);
   if (filter.owner) text.append(",").append(kOwner).append("=").append(label_value(*filter.owner));
   for (const auto& [name, value] : filter.labels) {
     text.append(",").append(kUserPrefix).append(name).append("=").append(label_value(value));

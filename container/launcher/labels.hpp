@@ -24,6 +24,10 @@ inline constexpr std::string_view kComponent = "app.kubernetes.io/component";  /
 /// Annotations.
 inline constexpr std::string_view kExpiresAt = "skiff.dev/expires-at";
 
+/// Selects all that skiff made.
+inline constexpr std::string_view kOurs = "app.kubernetes.io/managed-by=skiff";
+[[nodiscard]] bool is_ours(const kube::Object& object);
+
 /// A value as a label can hold it: itself, or `h-` and a part of its SHA-256 when Kubernetes would refuse it (at most
 /// 63 letters, digits, - _ and ., a letter or digit at either end). Equal values have equal ones.
 [[nodiscard]] std::string label_value(std::string_view value);

@@ -145,15 +145,14 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   } else if (record.expires_at) {
     pod->json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
   }
+  auto news = co_await cluster->pods(pod->namespace_name()).follow(pod->name());
+  if (!news) co_return std::unexpected{std::move(news.error().error)};
   auto made = co_await make(cluster, kube::kPods, std::move(*pod));
   if (!made) co_return std::unexpected{std::move(made.error())};
-  PodWait wait{.namespace_name = made->namespace_name(),
-               .name = made->name(),
-               .uid = made->uid(),
-               .resource_version = made->resource_version(),
-               .deadline = deadline};
+  PodWait wait{.namespace_name = made->namespace_name(), .name = made->name(), .now = {}, .deadline = deadline};
+  wait.now = std::move(*made);
   if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
-  auto ready = co_await wait_until_ready(&cluster->client(), std::move(wait), progress);
+  auto ready = co_await wait_until_ready(&cluster->client(), &*news, std::move(wait), progress);
   if (!ready) co_return std::unexpected{std::move(ready.error())};
   KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(*ready)};
   if (known.config_map) known.record = std::move(record);

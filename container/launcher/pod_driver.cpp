@@ -210,7 +210,10 @@ Task<Result<>> PodDriver::remove_object(kube::Resource resource, std::string nam
   auto removed = co_await cluster_->client().remove(resource, namespace_name, name);
   if (!removed && removed.error().not_found()) co_return Result<>{};
   if (!removed) co_return std::unexpected{std::move(removed.error().error)};
-  co_return co_await wait_until_gone(&cluster_->client(), resource, namespace_name, name, {}, kGoneLimit);
+  GoneWait wait{.resource = resource, .namespace_name = namespace_name, .name = std::move(name), .limit = kGoneLimit};
+  const bool is_pod = resource.plural == kube::kPods.plural;
+  kube::SharedWatch* const ours = is_pod ? &cluster_->pods(namespace_name) : nullptr;
+  co_return co_await wait_until_gone(&cluster_->client(), std::move(wait), ours);
 }
 
 Task<Result<>> PodDriver::remove_pod(std::string namespace_name, std::string pod) {
@@ -244,7 +247,9 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   if (now.state == SandboxState::creating) {
     // Somebody else is at it.
     PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = steady_clock::now() + wait};
-    auto ready = co_await wait_until_ready(&cluster_->client(), std::move(theirs), progress);
+    auto news = co_await cluster_->pods(record.namespace_name).follow(record.pod);
+    if (!news) co_return std::unexpected{std::move(news.error().error)};
+    auto ready = co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress);
     if (!ready) co_return std::unexpected{std::move(ready.error())};
     known->pod = std::move(*ready);
     auto up = co_await wait_for_agent(std::move(*known), std::move(progress));
@@ -295,8 +300,11 @@ Task<Result<>> PodDriver::remove_recorded(const KnownPod* known) {
   if (record.namespace_name != config_map.namespace_name()) {
     auto removed = co_await client.remove(kube::kNamespaces, {}, record.namespace_name);
     if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
-    auto gone =
-        co_await wait_until_gone(&client, kube::kNamespaces, {}, record.namespace_name, {}, kNamespaceGoneLimit);
+    GoneWait home{.resource = kube::kNamespaces,
+                  .namespace_name = {},
+                  .name = record.namespace_name,
+                  .limit = kNamespaceGoneLimit};
+    auto gone = co_await wait_until_gone(&client, std::move(home));
     if (!gone) co_return gone;
   }
   auto removed = co_await client.remove(kube::kConfigMaps, config_map.namespace_name(), config_map.name(),
@@ -312,10 +320,12 @@ Task<Result<>> PodDriver::remove_recorded(const KnownPod* known) {
     // Also where kubectl made them from a manifest, without an owner.
     if (auto gone = co_await remove_object(resource, record.namespace_name, name); !gone) co_return gone;
   }
-  auto gone = co_await wait_until_gone(&client, kube::kConfigMaps, config_map.namespace_name(), config_map.name(),
-                                       config_map.uid(), kGoneLimit);
-  if (!gone) co_return gone;
-  co_return Result<>{};
+  GoneWait last{.resource = kube::kConfigMaps,
+                .namespace_name = config_map.namespace_name(),
+                .name = config_map.name(),
+                .uid = config_map.uid(),
+                .limit = kGoneLimit};
+  co_return co_await wait_until_gone(&client, std::move(last));
 }
 
 Task<Result<bool>> PodDriver::remove(std::string name) {

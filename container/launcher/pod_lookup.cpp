@@ -8,15 +8,7 @@
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
-namespace {
-
 using kube::Object;
-
-bool is_ours(const Object& object) {
-  return object.label(labels::kManagedBy) == "skiff";
-}
-
-}  // namespace
 
 Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
   if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
@@ -27,7 +19,7 @@ Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
   std::string pod_name = object_name;
   auto config_map = co_await client.get(kube::kConfigMaps, namespace_name, object_name);
   if (!config_map && !config_map.error().not_found()) co_return std::unexpected{std::move(config_map.error().error)};
-  if (config_map && is_ours(*config_map) && !config_map->is_being_deleted()) {
+  if (config_map && labels::is_ours(*config_map) && !config_map->is_being_deleted()) {
     auto record = read_record(*config_map);
     known.config_map = std::move(*config_map);
     if (!record) {
@@ -41,7 +33,7 @@ Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
   }
   auto pod = co_await client.get(kube::kPods, namespace_name, pod_name);
   if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
-  if (pod && is_ours(*pod)) known.pod = std::move(*pod);
+  if (pod && labels::is_ours(*pod)) known.pod = std::move(*pod);
   if (!known.record && !known.pod) co_return std::unexpected{no_such_sandbox(name)};
   co_return known;
 }

@@ -5,12 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/within.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/pod_log.hpp"
-#include "container/kube/watch.hpp"
+#include "container/launcher/labels.hpp"
 
 namespace skiff::container {
 namespace {
@@ -132,13 +133,18 @@ Task<Error> explain(kube::Client* client, const PodWait* wait, kube::Object pod,
   co_return bring_up_failure(reason, std::move(message));
 }
 
-/// The newest state of the pod in an event; nothing for one that is gone.
-std::optional<kube::Object> newest(kube::WatchEvent event, const PodWait& wait) {
-  if (event.kind == kube::WatchEvent::Kind::deleted) return std::nullopt;
-  for (kube::Object& object : event.objects) {
-    if (object.name() == wait.name && (wait.uid.empty() || object.uid() == wait.uid)) return std::move(object);
-  }
-  return std::nullopt;
+Error deleted_meanwhile(const PodWait& wait) {
+  return bring_up_failure(FailureReason::exited,
+                          "sandbox pod " + wait.namespace_name + "/" + wait.name + " was deleted meanwhile");
+}
+
+/// As it is now; nothing when there is none.
+Task<kube::Outcome<std::optional<kube::Object>>> look(kube::Client* client, kube::Resource resource,
+                                                      std::string namespace_name, std::string name) {
+  auto found = co_await client->get(resource, std::move(namespace_name), std::move(name));
+  if (found) co_return std::move(*found);
+  if (found.error().not_found()) co_return std::nullopt;
+  co_return std::unexpected{std::move(found.error())};
 }
 
 }  // namespace
@@ -166,42 +172,52 @@ PodVerdict judge_pod(const kube::Object& pod) {
   return {.phase = phase_of(states), .detail = detail_of(states)};
 }
 
-Task<Result<kube::Object>> wait_until_ready(kube::Client* client, PodWait wait, Progress progress) {
-  kube::Watch watch{client,
-                    {.resource = kube::kPods,
-                     .namespace_name = wait.namespace_name,
-                     .field_selector = "metadata.name=" + wait.name,
-                     .resource_version = wait.resource_version}};
-  std::optional<kube::Object> pod;
+Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWatch::Reader* news, PodWait wait,
+                                            Progress progress) {
+  std::optional<kube::Object> pod = std::move(wait.now);
+  std::string uid = pod ? pod->uid() : std::string{};
   PodVerdict verdict;  // of a Pod that was just made: scheduling, and nothing more to say
   SteadyTime failing_since = SteadyTime::max();
+  bool is_unread = pod.has_value();
+  bool is_uncertain = !pod;
   for (;;) {
-    const bool is_passing = verdict.failure.has_value();
-    const SteadyTime until = is_passing ? std::min(wait.deadline, failing_since + kPatience) : wait.deadline;
-    auto event = co_await within(until, watch.next());
-    if (!event) {
-      const bool is_late = steady_clock::now() >= wait.deadline;
-      if (!is_late && verdict.failure == FailureReason::unschedulable) {
-        kube::Object waiting = *pod;
-        const bool coming = co_await is_room_being_made(client, std::move(waiting));
-        if (coming) {
-          failing_since = steady_clock::now();
-          continue;
+    const bool was_passing = verdict.failure.has_value();
+    if (is_uncertain) {
+      auto now = co_await look(client, kube::kPods, wait.namespace_name, wait.name);
+      if (!now) co_return std::unexpected{std::move(now.error().error)};
+      const bool is_another = *now && !uid.empty() && (*now)->uid() != uid;
+      if (is_another || (!*now && !uid.empty())) co_return std::unexpected{deleted_meanwhile(wait)};
+      pod = std::move(*now);
+      is_unread = pod.has_value();
+    }
+    if (!is_unread) {
+      const SteadyTime until = was_passing ? std::min(wait.deadline, failing_since + kPatience) : wait.deadline;
+      auto told = co_await within(until, news->next());
+      if (!told) {
+        const bool is_late = steady_clock::now() >= wait.deadline;
+        if (!is_late && verdict.failure == FailureReason::unschedulable) {
+          kube::Object waiting = *pod;
+          const bool coming = co_await is_room_being_made(client, std::move(waiting));
+          if (coming) {
+            failing_since = steady_clock::now();
+            continue;
+          }
         }
+        if (!was_passing) {
+          verdict.detail =
+              with("it is not ready in time, but " + std::string{phase_word(verdict.phase)}, verdict.detail);
+        }
+        co_return std::unexpected{co_await explain(client, &wait, pod.value_or(kube::Object{}), std::move(verdict))};
       }
-      if (!is_passing)
-        verdict.detail = with("it is not ready in time, but " + std::string{phase_word(verdict.phase)}, verdict.detail);
-      co_return std::unexpected{co_await explain(client, &wait, pod.value_or(kube::Object{}), std::move(verdict))};
+      if (!*told) co_return std::unexpected{std::move(told->error().error)};
+      // Gone, or, to a watch that had to begin anew, not yet there: that is looked up.
+      is_uncertain = !(*told)->has_value();
+      if (is_uncertain) continue;
+      pod = std::move(**told);
+      if (!uid.empty() && pod->uid() != uid) co_return std::unexpected{deleted_meanwhile(wait)};
     }
-    if (!*event) co_return std::unexpected{std::move(event->error().error)};
-    const bool was_deleted = (**event).kind == kube::WatchEvent::Kind::deleted;
-    pod = newest(std::move(**event), wait);
-    if (!pod && wait.uid.empty() && !was_deleted) continue;  // not made yet
-    if (!pod) {
-      co_return std::unexpected{bring_up_failure(
-          FailureReason::exited, "sandbox pod " + wait.namespace_name + "/" + wait.name + " was deleted meanwhile")};
-    }
-    const bool was_passing = is_passing;
+    is_unread = is_uncertain = false;
+    if (uid.empty()) uid = pod->uid();
     const PodVerdict before = std::exchange(verdict, judge_pod(*pod));
     if (verdict.phase == Phase::ready) co_return std::move(*pod);
     if (verdict.phase != before.phase || verdict.detail != before.detail) progress(verdict.phase, verdict.detail);
@@ -215,34 +231,39 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, PodWait wait, 
   }
 }
 
-Task<Result<>> wait_until_gone(kube::Client* client, kube::Resource resource, std::string namespace_name,
-                               std::string name, std::string uid, milliseconds limit) {
-  const SteadyTime until = steady_clock::now() + limit;
-  auto now = co_await client->get(resource, namespace_name, name);
-  if (!now && now.error().not_found()) co_return Result<>{};
+Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::SharedWatch* ours) {
+  const SteadyTime until = steady_clock::now() + wait.limit;
+  const auto is_gone = [&](const std::optional<kube::Object>& now) {
+    return !now || (!wait.uid.empty() && now->uid() != wait.uid);
+  };
+  auto now = co_await look(client, wait.resource, wait.namespace_name, wait.name);
   if (!now) co_return std::unexpected{std::move(now.error().error)};
-  if (!uid.empty() && now->uid() != uid) co_return Result<>{};
-  kube::Watch watch{client,
-                    {.resource = resource,
-                     .namespace_name = namespace_name,
-                     .field_selector = "metadata.name=" + name,
-                     .resource_version = now->resource_version()}};
-  for (;;) {
-    auto event = co_await within(until, watch.next());
-    if (!event) {
-      std::string message{resource.plural};
-      message.append(" ").append(namespace_name).append("/").append(name);
-      message.append(" was deleted, but is still there after ");
-      message.append(std::to_string(limit.count() / 1000)).append(" s");
-      co_return fail(Errc::timeout, std::move(message));
-    }
-    if (!*event) co_return std::unexpected{std::move(event->error().error)};
-    const bool there = (*event)->kind != kube::WatchEvent::Kind::deleted &&
-                       std::ranges::any_of((*event)->objects, [&](const kube::Object& object) {
-                         return object.name() == name && (uid.empty() || object.uid() == uid);
-                       });
-    if (!there) co_return Result<>{};
+  if (is_gone(*now)) co_return Result<>{};
+
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  std::optional<kube::SharedWatch> own;
+  if (ours == nullptr || !labels::is_ours(**now)) {
+    own.emplace(client, executor,
+                kube::WatchOptions{.resource = wait.resource,
+                                   .namespace_name = wait.namespace_name,
+                                   .field_selector = "metadata.name=" + wait.name});
+    ours = &*own;
   }
+  auto news = co_await ours->follow(wait.name);
+  if (!news) co_return std::unexpected{std::move(news.error().error)};
+  now = co_await look(client, wait.resource, wait.namespace_name, wait.name);
+  for (;;) {
+    if (!now) co_return std::unexpected{std::move(now.error().error)};
+    if (is_gone(*now)) co_return Result<>{};
+    auto told = co_await within(until, news->next());
+    if (!told) break;
+    now = std::move(*told);
+  }
+  std::string message{wait.resource.plural};
+  message.append(" ").append(wait.namespace_name).append("/").append(wait.name);
+  message.append(" was deleted, but is still there after ");
+  message.append(std::to_string(wait.limit.count() / 1000)).append(" s");
+  co_return fail(Errc::timeout, std::move(message));
 }
 
 }  // namespace skiff::container

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/kube/client.hpp"
+#include "container/kube/shared_watch.hpp"
 #include "container/launcher/progress.hpp"
 
 namespace skiff::container {
@@ -24,23 +25,34 @@ struct PodVerdict {
 
 [[nodiscard]] PodVerdict judge_pod(const kube::Object& pod);
 
-/// A Pod that was created, or exists.
+/// A Pod that was created, or exists, or that somebody is just making.
 struct PodWait {
   std::string namespace_name;
   std::string name;
-  std::string uid = {};               ///< only this one: another of that name is somebody else's; empty: any, also one
-                                      ///< that somebody is just making
-  std::string resource_version = {};  ///< of its creation: nothing is missed, and nothing listed
+  /// As it was when `news` was followed already, or as its creation was answered: only this one counts then, another of
+  /// that name is somebody else's. None: looked up.
+  std::optional<kube::Object> now = {};
   SteadyTime deadline = {};
   std::string agent_image = {};  ///< where skiffd comes from, when it is injected
 };
 
-/// Watches until the Pod is Ready and gives it. Fails as soon as it is clear that it won't be, with the reason and the
-/// last lines of its log or the last event about it: `sandbox_failed`.
-[[nodiscard]] Task<Result<kube::Object>> wait_until_ready(kube::Client* client, PodWait wait, Progress progress);
+/// Waits until the Pod is Ready and gives it. Fails as soon as it is clear that it won't be, with the reason and the
+/// last lines of its log or the last event about it: `sandbox_failed`. `news` is of this Pod and was followed before it
+/// was looked at or created.
+[[nodiscard]] Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWatch::Reader* news,
+                                                          PodWait wait, Progress progress);
 
-/// Watches until there is no object of that name (and uid, if given). `timeout` after `limit`.
-[[nodiscard]] Task<Result<>> wait_until_gone(kube::Client* client, kube::Resource resource, std::string namespace_name,
-                                             std::string name, std::string uid, std::chrono::milliseconds limit);
+/// An object that was deleted.
+struct GoneWait {
+  kube::Resource resource;
+  std::string namespace_name;
+  std::string name;
+  std::string uid = {};  ///< only this one; empty: any of that name
+  std::chrono::milliseconds limit;
+};
+
+/// Waits until there is no such object. `timeout` after `limit`. Where `ours` is given, and the object is one that it
+/// sees (managed by skiff), no other watch is opened.
+[[nodiscard]] Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::SharedWatch* ours = nullptr);
 
 }  // namespace skiff::container

@@ -50,6 +50,7 @@ TESTED_ELSEWHERE = {
     "container/cli/trace_run.cpp": "tests/integration/test_launcher_traces.py drives it through the real binaries",
     "container/cli/up.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/version.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/kube/shared_watch.cpp": "tests/kubernetes/shared_watch_test.cpp asks a real API server",
     "container/launcher/agent_client.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/bring_up.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/cluster.cpp": "tests/kubernetes/launcher drives it through the real binary on a real node",
