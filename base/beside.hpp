@@ -33,6 +33,8 @@ Task<T> run_beside(Task<> companion, Task<T> body) {
   group.cancel();
   co_await group.join();
   if (failure) std::rethrow_exception(failure);
+  // It goes on, and may be cancelled in what follows.
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
   if constexpr (!std::is_void_v<T>) co_return std::move(*result);
 }
 

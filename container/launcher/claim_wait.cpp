@@ -125,6 +125,7 @@ Task<Result<Object>> wait_for_claim(kube::Client* client, kube::Resource resourc
   watchers.cancel();
   co_await watchers.join();
   if (cancelled) std::rethrow_exception(cancelled);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
   if (finding.outcome) co_return std::move(*finding.outcome);
   co_return std::unexpected{
       bring_up_failure(FailureReason::not_ready,

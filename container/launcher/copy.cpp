@@ -141,6 +141,7 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   blocks.leave();
   co_await group.join();
   if (failure) std::rethrow_exception(failure);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
   if (sent && !packed) {
     agent->http().close();  // without its end the agent unpacks no more of it
     co_return std::unexpected{std::move(packed.error())};
@@ -186,6 +187,7 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   co_await group.join();
   agent->http().close();
   if (failure) std::rethrow_exception(failure);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
   if (!received) co_return std::unexpected{std::move(received.error())};
   co_return unpacked;
 }

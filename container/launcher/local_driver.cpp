@@ -312,6 +312,7 @@ Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Pr
   if (!record) co_return std::unexpected{std::move(record.error())};
   if (!record->stopped && record->port != 0 && is_alive(record->process())) co_return describe(*record);
   if (auto ended = co_await end_all(*record, milliseconds{0}); !ended) co_return std::unexpected{ended.error()};
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
   co_return co_await bring_up(std::move(*record), wait, std::move(progress));
 }
 

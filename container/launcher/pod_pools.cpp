@@ -368,6 +368,9 @@ Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, std::
     }
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     co_await refill.join();
+    if (!cancelled) {
+      co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
+    }
     if (bound && !cancelled) {
       std::string id = labels::get(**pod, labels::kSandbox);
       co_return TakenSandbox{.pod = std::move(**pod), .id = std::move(id)};
@@ -375,7 +378,6 @@ Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, std::
     kube::RemoveOptions options{.grace_seconds = 0, .uid = (*pod)->uid()};
     (void)co_await cluster_->client().remove(kube::kPods, (*pod)->namespace_name(), (*pod)->name(), std::move(options));
     if (cancelled) std::rethrow_exception(cancelled);
-    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
     if (is_ones_own_fault(bound.error())) co_return std::unexpected{std::move(bound.error())};
     last = std::move(bound.error());
   }

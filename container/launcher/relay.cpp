@@ -46,6 +46,7 @@ Task<> relay(protocol::Stream one, protocol::Stream other) {
   group.cancel();
   co_await group.join();
   if (failure) std::rethrow_exception(failure);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
 }
 
 }  // namespace skiff::container
