@@ -11,6 +11,7 @@ from . import memory
 from .files import WRITERS, Files
 from .processes import Failed, Folder, Server, run_tool
 from .readers import readers
+from .sandboxes import Sandboxes
 from .search import Search
 from .syscalls import counted
 
@@ -31,6 +32,7 @@ class Effort:
     flood_seconds: float
     tree_files: int
     read_bytes: int      # of one command, by each of many readers
+    sandboxes: int       # by one launcher
 
     @property
     def files_bytes(self) -> int:
@@ -38,8 +40,8 @@ class Effort:
         return 3 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50)
 
 
 class Bench:
@@ -51,6 +53,7 @@ class Bench:
         self.servers: dict[str, Server] = {}
         self.files = Files(folder, effort.bulk_bytes)
         self.search = Search(folder, effort.tree_files)
+        self.sandboxes = Sandboxes(folder, effort.sandboxes)
 
     def server(self, kind: str) -> Server:
         server = self.servers.get(kind)
@@ -64,6 +67,7 @@ class Bench:
     def close(self):
         for server in self.servers.values():
             server.stop()
+        self.sandboxes.close()
 
     def tool(self, *arguments: object) -> dict:
         return run_tool(self.folder, *arguments)
@@ -274,4 +278,10 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         calls[f"{kind}.calls.upload"] = at(bench.syscalls, kind, part.upload, "bytes", MEGABYTE)
 
     groups["size"] = {"skiff.size": bench.size}
+    groups["cluster"] = {
+        "skiff.up": bench.sandboxes.up,
+        "kubectl.ready": bench.sandboxes.ready,
+        "skiff.sandboxes": at(bench.sandboxes.many, "skiff"),
+        "bare.sandboxes": at(bench.sandboxes.many, "bare"),
+    }
     return groups

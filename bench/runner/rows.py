@@ -158,6 +158,20 @@ def all_rows() -> list[Row]:
                           (f"bare.calls.{name}", "each"), "bare server"))
     rows += [
         figure("size", "size of skiffd", "MB", ("skiff.size", "mb"), 6),
+        ratio("cluster", "1,000 sandboxes made and ready, by one process", "/s", ("skiff.sandboxes", "create_rate"),
+              ("bare.sandboxes", "create_rate"), "the same writes", least=0.9),
+        ratio("cluster", "the same removed, and each seen to be gone", "/s", ("skiff.sandboxes", "remove_rate"),
+              ("bare.sandboxes", "remove_rate"), "the same deletes"),
+        figure("cluster", "the same listed with their states", "ms", ("skiff.sandboxes", "list_ms")),
+        figure("cluster", "processor time of the launcher, each", "ms", ("skiff.sandboxes", "cpu_ms_each"),
+               yardstick=("bare.sandboxes", "cpu_ms_each"), against="the same writes"),
+        figure("cluster", "its memory, at most", "MB", ("skiff.sandboxes", "rss_mb"), 50),
+        figure("cluster", "its watches", "", ("skiff.sandboxes", "watches"), 1),
+        ratio("cluster", "`skiff up`, until the agent answers", "ms", ("skiff.up", "up_ms"), ("kubectl.ready", "up_ms"),
+              "`kubectl create`, `wait`"),
+        figure("cluster", "`skiff exec -- true` in it", "ms", ("skiff.up", "exec_ms")),
+        figure("cluster", "objects of a sandbox", "", ("skiff.up", "objects")),
+        figure("cluster", "bytes of them, as JSON", "KiB", ("skiff.up", "kib")),
     ]
     return rows
 

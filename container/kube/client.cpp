@@ -220,6 +220,10 @@ Task<Outcome<Page>> Client::list_page(Resource resource, std::string namespace_n
       // The items of a list don't say what they are.
       item["apiVersion"] = resource.api_version();
       item["kind"] = resource.kind;
+      // Half of most objects, and only of use to the server.
+      if (const auto metadata = item.find("metadata"); metadata != item.end() && metadata->is_object()) {
+        metadata->erase("managedFields");
+      }
       page.items.push_back({std::move(item)});
     }
   }

@@ -40,7 +40,7 @@ struct RemoveOptions {
 struct ListOptions {
   std::string label_selector = {};
   std::string field_selector = {};
-  std::size_t page = 500;  ///< objects a request
+  std::size_t page = 200;  ///< objects a request: as JSON in memory a Pod takes some 50 KB
   /// All pages show the same moment: begin again when a page has expired, instead of going on from a newer state.
   bool one_moment = false;
 };
@@ -100,8 +100,8 @@ class Client {
   [[nodiscard]] Task<Outcome<>> remove_all(Resource resource, std::string namespace_name, ListOptions options,
                                            RemoveOptions how = {});
 
-  /// One page; an empty namespace is all of them. A `continue_token` that has expired fails with `expired()` and a
-  /// fresh one in `status.continue_token`.
+  /// One page; an empty namespace is all of them. Without `managedFields`. A `continue_token` that has expired fails
+  /// with `expired()` and a fresh one in `status.continue_token`.
   [[nodiscard]] Task<Outcome<Page>> list_page(Resource resource, std::string namespace_name, ListOptions options = {},
                                               std::string continue_token = {});
   /// All pages as one.
