@@ -119,18 +119,18 @@ char* escape_chunk(const char* from, const char* end, char* to) noexcept {
 /// and nothing is done, when it is longer than a block or a byte of it needs an escape.
 bool append_short(std::string& out, bool comma, std::string_view text, bool colon) {
   if (text.size() > kBlock) return false;
-  std::array<char, kBlock> block;
-  block.fill(' ');
-  std::ranges::copy(text, block.begin());
-  std::array<char, kBlock + 4> made;
-  char* to = made.data();
-  if (comma) *to++ = ',';
-  *to++ = '"';
-  if (copy_block(block.data(), to) != 0) return false;
-  to += text.size();
-  *to++ = '"';
-  if (colon) *to++ = ':';
-  out.append(made.data(), static_cast<std::size_t>(to - made.data()));
+  unsigned escapes = 0;
+  for (const char c : text) escapes |= kEscapes[static_cast<unsigned char>(c)].size;
+  if (escapes != 0) return false;
+  out.resize_and_overwrite(out.size() + text.size() + 4, [&, before = out.size()](char* data, std::size_t) {
+    char* to = data + before;
+    if (comma) *to++ = ',';
+    *to++ = '"';
+    to = std::ranges::copy(text, to).out;
+    *to++ = '"';
+    if (colon) *to++ = ':';
+    return static_cast<std::size_t>(to - data);
+  });
   return true;
 }
 
