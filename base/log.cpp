@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -17,19 +18,27 @@ Form g_form = Form::json;
 constexpr std::array kLevels{std::string_view{"debug"}, std::string_view{"info"}, std::string_view{"warning"},
                              std::string_view{"error"}};
 
+bool needs_escape(char c) noexcept {
+  const auto byte = static_cast<unsigned char>(c);
+  return c == '"' || c == '\\' || byte < 0x20 || byte == 0x7f;
+}
+
 void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  while (!text.empty()) {
+    const auto clean = static_cast<std::size_t>(std::ranges::find_if(text, needs_escape) - text.begin());
+    out.append(text.substr(0, clean));
+    text.remove_prefix(clean);
+    if (text.empty()) break;
+    const char c = text.front();
+    text.remove_prefix(1);
     if (c == '"' || c == '\\') {
       out.push_back('\\');
       out.push_back(c);
-    } else if (byte < 0x20 || byte == 0x7f) {
-      std::array<char, 8> escaped{};
-      std::snprintf(escaped.data(), escaped.size(), "\\u%04x", byte);
-      out += escaped.data();
     } else {
-      out.push_back(c);
+      std::array<char, 8> escaped{};
+      std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned char>(c));
+      out += escaped.data();
     }
   }
   out.push_back('"');

@@ -35,10 +35,11 @@ std::array<unsigned char, SHA_DIGEST_LENGTH> sha1(std::string_view bytes) {
 
 std::string to_hex(const Sha256::Digest& digest) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
+  std::string text(2 * digest.size(), '\0');
+  auto to = text.begin();
   for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
+    *to++ = kDigits[byte >> 4U];
+    *to++ = kDigits[byte & 15U];
   }
   return text;
 }

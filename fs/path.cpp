@@ -1,5 +1,7 @@
 #include "fs/path.hpp"
 
+#include <algorithm>
+
 namespace skiff::fs {
 
 Result<SplitPath> split_path(std::string_view path) {
@@ -10,6 +12,7 @@ Result<SplitPath> split_path(std::string_view path) {
   }
   SplitPath split;
   split.absolute = path.starts_with('/');
+  split.names.reserve(static_cast<std::size_t>(std::ranges::count(path, '/')) + 1);
   for (bool more = true; more;) {
     const std::size_t slash = path.find('/');
     more = slash != std::string_view::npos;
@@ -28,6 +31,9 @@ Result<SplitPath> split_path(std::string_view path) {
 std::string join(std::span<const std::string_view> names, bool folder) {
   if (names.empty()) return ".";
   std::string path;
+  std::size_t size = names.size();
+  for (const std::string_view name : names) size += name.size();
+  path.reserve(size);
   for (const std::string_view name : names) {
     if (!path.empty()) path += '/';
     path += name;

@@ -5,11 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdint>
-#include <cstdio>
 #include <utility>
 
 #include "fs/descriptor.hpp"
@@ -30,9 +27,10 @@ std::string temporary_name() {
   std::uint64_t number = 0;
   // Can't fail for so few bytes once the kernel has started.
   (void)::getrandom(&number, sizeof number, 0);
-  std::array<char, 32> name;
-  std::snprintf(name.data(), name.size(), ".skiff-%016" PRIx64, number);
-  return name.data();
+  std::string name{".skiff-"};
+  for (int shift = 60; shift >= 0; shift -= 4)
+    name += "0123456789abcdef"[(number >> static_cast<unsigned>(shift)) & 15U];
+  return name;
 }
 
 int rename_new(int from_folder, const std::string& from, int to_folder, const std::string& to) {

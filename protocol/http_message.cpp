@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 #include <ostream>  // Boost's string_view wants it complete
+#include <span>
 
 #include <boost/beast/http/status.hpp>
 
@@ -18,9 +19,10 @@ char lower(char c) noexcept {
 void append_clean(std::string& to, std::string_view text) {
   const std::size_t start = to.size();
   to += text;
-  for (std::size_t i = start; i < to.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(to[i]);
-    if ((byte < ' ' && byte != '\t') || byte == 0x7f) to[i] = ' ';
+  for (char& c : std::span{to}.subspan(start)) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool bad = (byte < ' ' && byte != '\t') || byte == 0x7f;
+    c = bad ? ' ' : c;
   }
 }
 
@@ -42,6 +44,8 @@ Headers::Headers(std::initializer_list<std::pair<std::string_view, std::string_v
 }
 
 void Headers::add(std::string_view name, std::string_view value) {
+  constexpr std::size_t kUsualFields = 8;
+  if (entries_.empty()) entries_.reserve(kUsualFields);
   const std::size_t start = wire_.size();
   append_clean(wire_, name);
   wire_ += ": ";

@@ -115,6 +115,25 @@ char* escape_chunk(const char* from, const char* end, char* to) noexcept {
   return to;
 }
 
+/// A key or a short value with its quotes, and what stands around it, in one piece: the lists are made of these. False,
+/// and nothing is done, when it is longer than a block or a byte of it needs an escape.
+bool append_short(std::string& out, bool comma, std::string_view text, bool colon) {
+  if (text.size() > kBlock) return false;
+  unsigned escapes = 0;
+  for (const char c : text) escapes |= kEscapes[static_cast<unsigned char>(c)].size;
+  if (escapes != 0) return false;
+  out.resize_and_overwrite(out.size() + text.size() + 4, [&, before = out.size()](char* data, std::size_t) {
+    char* to = data + before;
+    if (comma) *to++ = ',';
+    *to++ = '"';
+    to = std::ranges::copy(text, to).out;
+    *to++ = '"';
+    if (colon) *to++ = ':';
+    return static_cast<std::size_t>(to - data);
+  });
+  return true;
+}
+
 template <class Integer>
 void append_integer(std::string& out, Integer value) {
   std::array<char, 24> text;
@@ -140,13 +159,16 @@ void append_json_escaped(std::string& out, std::string_view utf8) {
 }
 
 void append_json_string(std::string& out, std::string_view utf8) {
+  if (append_short(out, false, utf8, false)) return;
   out += '"';
   append_json_escaped(out, utf8);
   out += '"';
 }
 
 void append_json_key(std::string& out, std::string_view key) {
-  if (!out.empty() && out.back() != '{') out += ',';
+  const bool comma = !out.empty() && out.back() != '{';
+  if (append_short(out, comma, key, true)) return;
+  if (comma) out += ',';
   append_json_string(out, key);
   out += ':';
 }

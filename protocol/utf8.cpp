@@ -64,6 +64,10 @@ std::size_t scalar_prefix(std::string_view bytes) noexcept {
         continue;
       }
     }
+    if (static_cast<unsigned char>(bytes[at]) < 0x80) {
+      ++at;
+      continue;
+    }
     const Front next = front(bytes.substr(at));
     if (next.kind != Front::whole) break;
     at += next.size;

@@ -66,9 +66,10 @@ void append_entry(std::string& out, std::string_view path, const fs::Entry& entr
     append_json_key(out, key);
     append_json_string(out, value);
   };
-  // A name that isn't UTF-8 is given twice: readable, and exact.
-  const auto name = [&](std::string_view key, std::string_view value) {
-    if (protocol::is_valid_utf8(value)) return text(key, value);
+  // A name that isn't UTF-8 is given twice: readable, and exact. A part of a path that is has it, too.
+  const bool is_utf8 = protocol::is_valid_utf8(path);
+  const auto name = [&](std::string_view key, std::string_view value, bool known = false) {
+    if (known || protocol::is_valid_utf8(value)) return text(key, value);
     text(key, protocol::to_valid_utf8(value));
     text(std::string{key} + "_base64", protocol::encode_base64(value));
   };
@@ -78,8 +79,8 @@ void append_entry(std::string& out, std::string_view path, const fs::Entry& entr
     last.remove_prefix(slash + 1);
   }
   out += '{';
-  name("path", path);
-  name("name", last);
+  name("path", path, is_utf8);
+  name("name", last, is_utf8);
   text("type", fs::name(entry.type));
   append_json_key(out, "size");
   append_json_integer(out, entry.size);

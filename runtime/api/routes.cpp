@@ -390,40 +390,45 @@ constexpr std::array kRoutes{
           .describe = describe_attach},
 };
 
-/// The next part of a path template, and what follows it.
-std::string_view next_part(std::string_view& path) {
-  path.remove_prefix(1);
-  const std::size_t slash = path.find('/');
-  const std::string_view part = path.substr(0, slash);
-  path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash);
-  return part;
-}
-
 /// A last part that takes everything that is left, slashes included: a file's path.
 constexpr std::string_view kRestOfPath = "{path}";
 
-bool fits(std::string_view path, const std::vector<std::string>& segments, std::vector<std::string>& params) {
-  params.clear();
-  for (const std::string& segment : segments) {
-    if (path.empty()) return false;
-    const std::string_view part = next_part(path);
-    if (part == kRestOfPath) {
-      std::string rest = segment;
-      for (auto i = static_cast<std::size_t>(&segment - segments.data()) + 1; i < segments.size(); ++i) {
-        rest.append(1, '/').append(segments[i]);
-      }
-      params.push_back(std::move(rest));
-      return true;
-    }
-    if (part.starts_with('{')) {
-      if (segment.empty()) return false;
-      params.push_back(segment);
-    } else if (part != segment) {
-      return false;
+/// A route's path in its parts.
+struct Template {
+  const Route* route = nullptr;
+  std::vector<std::string_view> parts;
+  bool takes_rest = false;
+
+  explicit Template(const Route& one) : route{&one}, takes_rest{one.path.ends_with(kRestOfPath)} {
+    for (std::string_view path = one.path; !path.empty();) {
+      path.remove_prefix(1);
+      const std::size_t slash = std::min(path.find('/'), path.size());
+      parts.push_back(path.substr(0, slash));
+      path.remove_prefix(slash);
     }
   }
-  return path.empty();
-}
+
+  [[nodiscard]] bool fits(const std::vector<std::string>& segments) const {
+    if (takes_rest ? segments.size() < parts.size() : segments.size() != parts.size()) return false;
+    const std::size_t compared = parts.size() - (takes_rest ? 1 : 0);
+    for (std::size_t i = 0; i < compared; ++i) {
+      if (parts[i].starts_with('{') ? segments[i].empty() : parts[i] != segments[i]) return false;
+    }
+    return true;
+  }
+
+  /// What stands for `{...}` in segments that fit.
+  [[nodiscard]] std::vector<std::string> parameters(const std::vector<std::string>& segments) const {
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].starts_with('{')) found.push_back(segments[i]);
+    }
+    if (takes_rest) {
+      for (std::size_t i = parts.size(); i < segments.size(); ++i) found.back().append(1, '/').append(segments[i]);
+    }
+    return found;
+  }
+};
 
 /// `/v1/commands...`, `/v1/files...` are short for the default session's.
 bool is_short(const std::vector<std::string>& segments) {
@@ -452,13 +457,14 @@ Match match(std::string_view method, const std::vector<std::string>& asked) {
   }
   const auto& segments = is_abbreviated ? longer : asked;
   Match found;
-  std::vector<std::string> params;
-  for (const Route& route : routes()) {
-    if (!fits(route.path, segments, params)) continue;
+  static const std::vector<Template> templates{routes().begin(), routes().end()};
+  for (const Template& one : templates) {
+    if (!one.fits(segments)) continue;
+    const Route& route = *one.route;
     const bool wanted = route.method == method || (method == "HEAD" && route.method == "GET" && !route.websocket);
     if (wanted) {
       found.route = &route;
-      found.params = std::move(params);
+      found.params = one.parameters(segments);
       return found;
     }
     if (!found.allow.empty()) found.allow += ", ";

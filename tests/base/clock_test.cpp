@@ -18,6 +18,12 @@ TEST(Clock, RoundsDownAlsoBeforeTheEpoch) {
   EXPECT_EQ(rfc3339(WallTime{-1us}), "1969-12-31T23:59:59.999Z");
 }
 
+TEST(Clock, WritesYearsOfMoreDigitsThanRfc3339Has) {
+  EXPECT_EQ(rfc3339(std::chrono::sys_days{std::chrono::year{9999} / 12 / 31}), "9999-12-31T00:00:00.000Z");
+  EXPECT_EQ(rfc3339(std::chrono::sys_days{std::chrono::year{12'345} / 6 / 7}), "12345-06-07T00:00:00.000Z");
+  EXPECT_EQ(rfc3339(std::chrono::sys_days{std::chrono::year{7} / 6 / 7}), "0007-06-07T00:00:00.000Z");
+}
+
 TEST(Clock, TellsTheTimeOfTheSystem) {
   const auto before = std::chrono::system_clock::now();
   const WallTime now = wall_now();

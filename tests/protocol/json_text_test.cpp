@@ -49,6 +49,22 @@ TEST(JsonText, IsReadBackAsTheSameTextWhateverTheDensityOfEscapes) {
   }
 }
 
+TEST(JsonText, WritesShortTextsAndKeysAsLongOnes) {
+  for (std::size_t size = 0; size <= 18; ++size) {
+    for (std::size_t place = 0; place <= size; ++place) {
+      std::string text(size, '~');
+      if (place < size) text[place] = '"';
+      std::string out = "{";
+      append_json_key(out, text);
+      append_json_string(out, text);
+      append_json_key(out, text + '.');
+      append_json_string(out, "");
+      const nlohmann::json expected{{text, text}, {text + '.', ""}};
+      ASSERT_EQ(nlohmann::json::parse(out + '}'), expected) << size << ' ' << place;
+    }
+  }
+}
+
 TEST(JsonText, PutsAStringTogetherFromPieces) {
   std::string out = "\"";
   append_json_escaped(out, "a\n");
