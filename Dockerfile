@@ -5,14 +5,15 @@
 # docker build -t skiff --target launcher .   the launcher, for jobs in a cluster (deploy/)
 #
 # Binaries that are built already (`make build`) save the first stage:
-# docker build --build-context build=DIR .  with DIR/out/skiffd and DIR/out/skiff
+# docker build --build-context build=DIR .  with DIR/out/{skiffd,skiff,ca-certificates.crt}
 
 FROM debian:12 AS build
 WORKDIR /src
 COPY .ci/lib.sh .ci/setup .ci/
 RUN .ci/setup
 COPY . .
-RUN .ci/build skiffd skiff && install -D --target-directory=/out build/release/skiffd build/release/skiff
+RUN .ci/build skiffd skiff && install -D --target-directory=/out build/release/skiffd build/release/skiff \
+ && install -m 644 /etc/ssl/certs/ca-certificates.crt /out/
 
 FROM debian:12 AS work
 RUN apt-get update \
@@ -29,9 +30,8 @@ ENTRYPOINT ["/usr/local/bin/skiffd"]
 
 # skiff resolves names, which takes glibc's shared libraries.
 FROM debian:12-slim AS launcher
-RUN apt-get update \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends ca-certificates \
- && rm -rf /var/lib/apt/lists/*
+# Where its OpenSSL looks: the authorities of servers that are not a cluster's own.
+COPY --from=build /out/ca-certificates.crt /usr/lib/ssl/cert.pem
 COPY --from=build /out/skiff /usr/local/bin/skiff
 USER 1000:1000
 ENTRYPOINT ["/usr/local/bin/skiff"]

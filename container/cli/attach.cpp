@@ -28,30 +28,40 @@ class Attach final : public Invocation {
              .value = "SESSION",
              .group = "",
              .help = "In which session of the sandbox.",
-             .letter = 's'}};
+             .letter = 's'},
+            detach_keys_row(&detach_keys_)};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& id = arguments.words.at(1);
+    auto keys = DetachKeys::parse(detach_keys_);
+    if (!keys) co_return std::unexpected{std::move(keys.error())};
     auto endpoint = co_await context.endpoint(arguments.words.at(0));
     if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
     AgentClient agent{context.executor(), *endpoint};
     auto shown = co_await agent.get(command_path(session_, id));
     if (!shown) co_return std::unexpected{std::move(shown.error())};
     const auto input = shown->value("stdin", nlohmann::json::object());
-    const AttachedOptions options{
-        .stdin_too = input.value("open", false), .terminal = shown->value("tty", false), .starts = false};
+    AttachedOptions options{.stdin_too = input.value("open", false),
+                            .terminal = shown->value("tty", false),
+                            .starts = false,
+                            .detach = std::move(*keys),
+                            .sandbox = arguments.words.at(0),
+                            .session = session_};
     CommandStream command{context.executor(), *endpoint, session_, id};
     command.attach({.from = from_, .fed = input.value("offset", std::uint64_t{0})});
     if (const auto size = terminal_size(); size && options.terminal) {
       (void)co_await command.resize(size->columns, size->rows);
     }
-    co_return co_await stay_attached(&context, &command, options);
+    auto end = co_await stay_attached(&context, &command, std::move(options));
+    if (!end) co_return std::unexpected{std::move(end.error())};
+    co_return end->status;
   }
 
  private:
   std::uint64_t from_ = 0;
   std::string session_ = "default";
+  std::string detach_keys_{DetachKeys::kDefault};
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/blocking_pool.hpp"
+#include "base/event.hpp"
 #include "base/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "container/cli/output.hpp"
@@ -34,14 +35,34 @@ class Attached {
   Attached(Context& context, CommandStream& command, AttachedOptions options)
       : context_{context},
         command_{command},
-        options_{options},
+        options_{std::move(options)},
+        over_{context.executor()},
         tasks_{context.executor()},
         leave_{::eventfd(0, EFD_CLOEXEC)} {}
 
-  /// Events, until the command has ended or what was asked for is out.
-  Task<Result<int>> follow() {
+  /// Until the command has ended, what was asked for is out, or its user leaves it.
+  Task<Result<AttachedEnd>> stay() {
     begin();
     if (!options_.starts) begin_input();
+    tasks_.spawn("output", keep_following());
+    while (!status_ && !is_detached_) co_await over_.wait();
+    // What the command has ended with counts, also if its user wanted to leave it.
+    if (!status_) co_return AttachedEnd{.is_detached = true};
+    if (!*status_) co_return std::unexpected{std::move(status_->error())};
+    co_return AttachedEnd{.status = **status_};
+  }
+
+  Task<> end() {
+    context_.signals().relay_to(nullptr);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(leave_.get(), &one, sizeof one);
+    tasks_.cancel();
+    co_await tasks_.join();
+  }
+
+ private:
+  /// Events, until the command has ended or what was asked for is out.
+  Task<Result<int>> follow() {
     for (;;) {
       auto event = co_await command_.next();
       if (!event) co_return std::unexpected{std::move(event.error())};
@@ -60,21 +81,16 @@ class Attached {
           if (options_.until && event->offset + event->lost_bytes >= *options_.until) co_return 0;
           break;
         case CommandStream::Event::Kind::exit:
-          exit_ = std::move(event->exit);
-          co_return exit_status(exit_);
+          co_return exit_status(event->exit);
       }
     }
   }
 
-  Task<> end() {
-    context_.signals().relay_to(nullptr);
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(leave_.get(), &one, sizeof one);
-    tasks_.cancel();
-    co_await tasks_.join();
+  Task<> keep_following() {
+    status_ = co_await follow();
+    over_.notify_all();
   }
 
- private:
   void begin() {
     if (!options_.signals) return;
     context_.signals().relay_to([this](int signal) { relay(signal); });
@@ -110,7 +126,15 @@ class Attached {
       auto read = [this] { return read_stdin(); };
       std::string bytes = co_await stdin_thread_.run(std::move(read));
       if (bytes.empty()) break;
-      auto taken = co_await command_.feed(std::move(bytes));
+      DetachKeys::Typed typed = options_.detach.take(bytes);
+      // An empty piece is not sent: the keys may have begun.
+      Result<> taken;
+      if (!typed.bytes.empty()) taken = co_await command_.feed(std::move(typed.bytes));
+      if (typed.is_detached) {
+        is_detached_ = true;
+        over_.notify_all();
+        co_return;
+      }
       if (!taken) {
         tell_input_failure(taken.error());
         co_return;
@@ -162,12 +186,14 @@ class Attached {
 
   Context& context_;
   CommandStream& command_;
-  const AttachedOptions options_;
+  AttachedOptions options_;
+  Event over_;
+  std::optional<Result<int>> status_;
+  bool is_detached_ = false;
   TaskGroup tasks_;
   UniqueFd leave_;
   BlockingPool stdin_thread_{"skiff-stdin", 1};
   BlockingPool stdout_thread_{"skiff-stdout", 1};
-  nlohmann::json exit_;
   bool input_begun_ = false;
   bool is_unread_ = false;
   int interrupts_ = 0;
@@ -175,25 +201,34 @@ class Attached {
 
 }  // namespace
 
-Task<Result<int>> stay_attached(Context* context, CommandStream* command, AttachedOptions options) {
+Task<Result<AttachedEnd>> stay_attached(Context* context, CommandStream* command, AttachedOptions options) {
   std::optional<RawTerminal> raw;
   if (options.terminal && options.stdin_too && ::isatty(STDIN_FILENO) == 1) {
     auto entered = RawTerminal::enter();
     if (!entered) co_return std::unexpected{std::move(entered.error())};
     raw.emplace(std::move(*entered));
+  } else {
+    options.detach = {};
   }
-  Attached attached{*context, *command, options};
-  Result<int> status = std::unexpected{Error{}};
+  const std::string again = "skiff attach " + options.sandbox + " " + command->id() +
+                            (options.session == "default" ? "" : " -s " + options.session);
+  Attached attached{*context, *command, std::move(options)};
+  Result<AttachedEnd> end = std::unexpected{Error{}};
   std::exception_ptr failure;
   try {
-    status = co_await attached.follow();
+    end = co_await attached.stay();
   } catch (...) {
     failure = std::current_exception();
   }
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
   co_await attached.end();
   if (failure) std::rethrow_exception(failure);
-  co_return status;
+  raw.reset();
+  if (end && end->is_detached) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, "\n", 1);
+    say("left the command running: `" + again + "` joins it again");
+  }
+  co_return end;
 }
 
 int exit_status(const nlohmann::json& exit) {

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/detach_keys.hpp"
 #include "container/launcher/command_stream.hpp"
 
 namespace skiff::container {
@@ -19,12 +21,21 @@ struct AttachedOptions {
   bool starts = true;      ///< the command is started by this; it takes input from then on
   /// Leave at this offset of the output, if the command has not ended before.
   std::optional<std::uint64_t> until = {};
+  DetachKeys detach = {};    ///< typed on a terminal they leave the command alone
+  std::string sandbox = {};  ///< where the command is found again then
+  std::string session = "default";
 };
 
-/// Joins a command to this process's stdin, stdout, stderr, signals and terminal until it ends; gives the exit status
-/// that skiff should have for it. The third interrupt leaves the command alone. Nobody reading stdout any more is told
-/// to the command as the kernel would: SIGPIPE.
-[[nodiscard]] Task<Result<int>> stay_attached(Context* context, CommandStream* command, AttachedOptions options);
+struct AttachedEnd {
+  int status = 0;            ///< that skiff should have
+  bool is_detached = false;  ///< the command goes on
+};
+
+/// Joins a command to this process's stdin, stdout, stderr, signals and terminal until it ends, or its user leaves it
+/// by the detach keys and is told how to come back. The third interrupt leaves the command alone, too. Nobody reading
+/// stdout any more is told to the command as the kernel would: SIGPIPE.
+[[nodiscard]] Task<Result<AttachedEnd>> stay_attached(Context* context, CommandStream* command,
+                                                      AttachedOptions options);
 
 /// The exit status for an `exit` event or the result of a command, and what has to be said about it on stderr.
 [[nodiscard]] int exit_status(const nlohmann::json& exit);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -40,6 +41,7 @@ std::vector<Setting> CommandFlags::rows() {
        .value = "TIME",
        .group = "",
        .help = "End it, with all that it started, after this time. 0: never."},
+      detach_keys_row(&detach_keys_),
   };
 }
 
@@ -63,8 +65,11 @@ Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) cons
   return request;
 }
 
-AttachedOptions CommandFlags::attached() const {
-  return {.stdin_too = interactive_, .terminal = terminal_};
+Result<AttachedOptions> CommandFlags::attached(std::string sandbox) const {
+  auto keys = DetachKeys::parse(detach_keys_);
+  if (!keys) return std::unexpected{std::move(keys.error())};
+  return AttachedOptions{
+      .stdin_too = interactive_, .terminal = terminal_, .detach = std::move(*keys), .sandbox = std::move(sandbox)};
 }
 
 }  // namespace skiff::container

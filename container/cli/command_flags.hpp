@@ -21,13 +21,15 @@ class CommandFlags {
 
   /// The body of a request to start `argv`. Errors: a terminal is asked for and there is none.
   [[nodiscard]] Result<nlohmann::json> request(std::vector<std::string> argv) const;
-  [[nodiscard]] AttachedOptions attached() const;
+  /// How this process is joined to it, in the sandbox of that name.
+  [[nodiscard]] Result<AttachedOptions> attached(std::string sandbox) const;
 
  private:
   bool interactive_ = false;
   bool terminal_ = false;
   std::string cwd_;
   std::chrono::milliseconds timeout_{0};
+  std::string detach_keys_{DetachKeys::kDefault};
 };
 
 /// The size of this terminal as the agent wants it.

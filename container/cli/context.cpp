@@ -80,7 +80,11 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   }
   auto where = cluster();
   if (!where) return std::unexpected{std::move(where.error())};
-  ReachOptions reach{.url = options_.url, .gateway_url = options_.gateway_url, .only = find_way(options_.reach)};
+  ReachOptions reach{.url = options_.url,
+                     .gateway_url = options_.gateway_url,
+                     .gateway = options_.gateway,
+                     .gateway_token = options_.gateway_token,
+                     .only = find_way(options_.reach)};
   reach.in_cluster = !variable("KUBERNETES_SERVICE_HOST").empty();
   if (name == "claim") return std::make_unique<ClaimDriver>(*where, std::move(reach));
   return std::make_unique<PodDriver>(*where, std::move(reach));

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -28,24 +29,31 @@ std::optional<Remote> remote_of(const std::string& text) {
   return Remote{text.substr(0, colon), path.empty() ? "." : path};
 }
 
-/// Redraws one line some times a second.
+/// Redraws one line some times a second, and when all is there.
 class Meter {
  public:
-  explicit Meter(bool draws) : draws_{draws} {}
+  Meter() = default;
   ~Meter() {
     if (drawn_) write("\r\033[K");
   }
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  void show(std::uint64_t bytes) {
+  void show(std::uint64_t bytes, std::optional<std::uint64_t> total) {
     const auto now = std::chrono::steady_clock::now();
-    if (!draws_ || now - last_ < std::chrono::milliseconds{100}) return;
+    const bool is_all = total && bytes >= *total;
+    if (!is_all && now - last_ < std::chrono::milliseconds{100}) return;
     last_ = now;
     drawn_ = true;
     const double seconds = std::chrono::duration<double>(now - began_).count();
     const auto rate = static_cast<unsigned long long>(seconds > 0 ? static_cast<double>(bytes) / seconds : 0);
-    write("\r\033[K" + format_size(bytes) + "  " + format_size(rate) + "/s");
+    std::string line = "\r\033[K" + format_size(bytes);
+    if (total) {
+      // What grows meanwhile is more than was counted.
+      const std::uint64_t percent = is_all ? 100 : bytes * 100 / *total;
+      line += " of " + format_size(std::max(bytes, *total)) + "  " + std::to_string(percent) + "%";
+    }
+    write(line + "  " + format_size(rate) + "/s");
   }
 
  private:
@@ -53,7 +61,6 @@ class Meter {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   }
 
-  bool draws_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point last_ = began_;
@@ -70,8 +77,11 @@ class Copy final : public Invocation {
     }
     auto agent = co_await context.agent(from ? from->name : to->name);
     if (!agent) co_return std::unexpected{std::move(agent.error())};
-    Meter meter{shows_progress() && !context.options().quiet};
-    CopyProgress progress = [&meter](std::uint64_t bytes) { meter.show(bytes); };
+    Meter meter;
+    CopyProgress progress;
+    if (shows_progress() && !context.options().quiet) {
+      progress = [&meter](std::uint64_t bytes, std::optional<std::uint64_t> total) { meter.show(bytes, total); };
+    }
     Result<TarSummary> copied = std::unexpected{Error{}};
     if (from) {
       copied = co_await copy_out(agent->get(), from->path, arguments.words.at(1), std::move(progress));

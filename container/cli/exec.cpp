@@ -64,6 +64,9 @@ class Exec final : public Invocation {
       co_return fail(Errc::invalid_field,
                      "-i goes with --mode stream: nothing can be fed while its result is waited for");
     }
+    auto joined = flags_.attached(arguments.words.at(0));
+    if (!joined) co_return std::unexpected{std::move(joined.error())};
+    joined->session = session_;
     auto env = parse_env(env_);
     if (!env) co_return std::unexpected{std::move(env.error())};
     for (auto& [name, value] : *env) (*request)["env"][name] = std::move(value);
@@ -73,7 +76,9 @@ class Exec final : public Invocation {
     if (mode_ == "stream") {
       CommandStream command{context.executor(), *endpoint, session_, id};
       command.start(std::move(*request));
-      co_return co_await stay_attached(&context, &command, flags_.attached());
+      auto end = co_await stay_attached(&context, &command, std::move(*joined));
+      if (!end) co_return std::unexpected{std::move(end.error())};
+      co_return end->status;
     }
     (*request)["id"] = id;
     (*request)["mode"] = mode_;

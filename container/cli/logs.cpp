@@ -49,8 +49,8 @@ class Logs final : public Invocation {
     CommandStream command{context.executor(), *endpoint, session_, id};
     // One who only looks on never holds the command up.
     command.attach({.from = from_, .lossless = false});
-    auto status = co_await stay_attached(&context, &command, options);
-    if (!status) co_return status;
+    auto end = co_await stay_attached(&context, &command, std::move(options));
+    if (!end) co_return std::unexpected{std::move(end.error())};
     co_return 0;
   }
 

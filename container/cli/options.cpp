@@ -106,6 +106,18 @@ std::vector<Setting> option_rows(Options& options) {
        .value = "URL",
        .group = kCluster,
        .help = "agent-sandbox's router, which leads to its sandboxes."},
+      {.flag = "gateway",
+       .environment = "SKIFF_GATEWAY",
+       .target = setting::Text{&options.gateway},
+       .value = "[NAMESPACE/]NAME",
+       .group = kCluster,
+       .help = "The Gateway (gateway.networking.k8s.io) before that router: its address stands for --gateway-url."},
+      {.flag = "",
+       .environment = "SKIFF_GATEWAY_TOKEN",
+       .target = setting::Text{&options.gateway_token},
+       .value = "TOKEN",
+       .group = kCluster,
+       .help = "A bearer token for that router (its ROUTER_AUTH_TOKEN); it doesn't get as far as the sandbox."},
   };
 }
 

@@ -22,6 +22,8 @@ struct Options {
   std::string reach = "auto";
   std::string url;
   std::string gateway_url;
+  std::string gateway;
+  std::string gateway_token;
 };
 
 /// Rows point into `options`.

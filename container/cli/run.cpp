@@ -40,6 +40,8 @@ class Run final : public Invocation {
     auto request = command_.request(std::move(arguments.rest));
     if (!request) co_return std::unexpected{std::move(request.error())};
     const std::string name = keep_.empty() ? make_name("run-") : keep_;
+    auto joined = command_.attached(name);
+    if (!joined) co_return std::unexpected{std::move(joined.error())};
     auto spec = spec_.spec(name, context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (!arguments.words.empty()) spec->image = arguments.words.front();
@@ -54,27 +56,30 @@ class Run final : public Invocation {
     auto up = co_await bring_up(*driver, std::move(wanted), std::move(progress));
     if (!up) co_return std::unexpected{std::move(up.error())};
 
-    Result<int> status = std::unexpected{Error{}};
+    Result<AttachedEnd> end = std::unexpected{Error{}};
     std::exception_ptr failure;
     try {
       auto endpoint = co_await (*driver)->endpoint(name, {});
       if (endpoint) {
         CommandStream command{context.executor(), *endpoint, "default", new_id("c")};
         command.start(std::move(*request));
-        status = co_await stay_attached(&context, &command, command_.attached());
+        end = co_await stay_attached(&context, &command, std::move(*joined));
       } else {
-        status = std::unexpected{std::move(endpoint.error())};
+        end = std::unexpected{std::move(endpoint.error())};
       }
     } catch (...) {
       failure = std::current_exception();
     }
-    if (keep_.empty()) {
+    // Who leaves a command leaves its sandbox, too: that ends by its idle time.
+    const bool goes_on = !failure && end && end->is_detached;
+    if (keep_.empty() && !goes_on) {
       co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
       auto removed = co_await (*driver)->remove(name);
       if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
     }
     if (failure) std::rethrow_exception(failure);
-    co_return status;
+    if (!end) co_return std::unexpected{std::move(end.error())};
+    co_return end->status;
   }
 
  private:

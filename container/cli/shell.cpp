@@ -27,10 +27,13 @@ class Shell final : public Invocation {
              .value = "SESSION",
              .group = "",
              .help = "In which session of the sandbox.",
-             .letter = 's'}};
+             .letter = 's'},
+            detach_keys_row(&detach_keys_)};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto keys = DetachKeys::parse(detach_keys_);
+    if (!keys) co_return std::unexpected{std::move(keys.error())};
     auto endpoint = co_await context.endpoint(arguments.words.at(0));
     if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
     const bool terminal = ::isatty(STDIN_FILENO) == 1;
@@ -41,11 +44,19 @@ class Shell final : public Invocation {
     }
     CommandStream command{context.executor(), *endpoint, session_, new_id("shell-")};
     command.start(std::move(request));
-    co_return co_await stay_attached(&context, &command, {.stdin_too = true, .terminal = terminal});
+    AttachedOptions options{.stdin_too = true,
+                            .terminal = terminal,
+                            .detach = std::move(*keys),
+                            .sandbox = arguments.words.at(0),
+                            .session = session_};
+    auto end = co_await stay_attached(&context, &command, std::move(options));
+    if (!end) co_return std::unexpected{std::move(end.error())};
+    co_return end->status;
   }
 
  private:
   std::string session_ = "default";
+  std::string detach_keys_{DetachKeys::kDefault};
 };
 
 }  // namespace

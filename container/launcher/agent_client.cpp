@@ -24,21 +24,21 @@ constexpr std::size_t kLongestProblem = std::size_t{64} << 10U;
 /// Longer than the agent is silent in a long answer: it says something each 15 s.
 constexpr std::chrono::milliseconds kSilence{60'000};
 
-Error refusal(const HttpResponseHead& head, const std::string& body) {
-  if (head.headers.get("Content-Type").starts_with(protocol::kProblemType)) {
-    if (auto problem = protocol::parse_json(body); problem && problem->is_object()) {
-      const auto text = [&](const char* key) { return problem->value(key, json{}); };
-      const auto string = [&](const char* key) { return text(key).is_string() ? text(key).get<std::string>() : ""; };
-      std::string detail = string("detail");
-      // An agent in an image may be newer than this client and have codes that are not known here.
-      const Errc unknown = head.status >= 500 ? Errc::io_error : Errc::invalid_request;
-      return {find_code(string("code")).value_or(unknown), detail.empty() ? string("title") : std::move(detail),
-              string("field")};
-    }
-  }
-  // Not the agent's own words: a proxy or another server on the way.
-  return {head.status == 401 ? Errc::unauthenticated : Errc::io_error,
-          "what answers there is no skiffd: " + std::to_string(head.status) + " " + head.reason};
+bool is_agents_own(const HttpResponseHead& head) {
+  return head.headers.get("Content-Type").starts_with(protocol::kProblemType);
+}
+
+std::string text_at(const Result<json>& object, const char* key) {
+  if (!object || !object->is_object()) return {};
+  const json value = object->value(key, json{});
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+/// Whether it is something on the way that refuses a WebSocket, and will again.
+bool lets_no_socket_through(const HttpResponseHead& head, const Error& error) {
+  // The agent was asked, but not for one.
+  if (error.code == Errc::upgrade_required) return true;
+  return !is_agents_own(head) && head.status < 500 && head.status != 401;
 }
 
 protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
@@ -48,6 +48,22 @@ protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
 }
 
 }  // namespace
+
+Error refusal(const HttpResponseHead& head, const std::string& body) {
+  const auto said = protocol::parse_json(body);
+  std::string detail = text_at(said, "detail");
+  if (is_agents_own(head) && said && said->is_object()) {
+    // An agent in an image may be newer than this client and have codes that are not known here.
+    const Errc unknown = head.status >= 500 ? Errc::io_error : Errc::invalid_request;
+    return {find_code(text_at(said, "code")).value_or(unknown),
+            detail.empty() ? text_at(said, "title") : std::move(detail), text_at(said, "field")};
+  }
+  // Not the agent's own words: a router (`detail`), the API server's proxy (`message`) or another server on the way.
+  if (detail.empty()) detail = text_at(said, "message");
+  if (!detail.empty()) detail.insert(0, ": ");
+  return {head.status == 401 ? Errc::unauthenticated : Errc::io_error,
+          "what answers there is no skiffd: " + std::to_string(head.status) + " " + head.reason + detail};
+}
 
 AgentClient::AgentClient(Executor executor, Endpoint endpoint)
     : executor_{executor}, endpoint_{std::move(endpoint)}, http_{executor, options_for(endpoint_)} {}
@@ -183,7 +199,11 @@ Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::str
   span->set(kStatusCode, head->status);
   if (head->status != 101) {
     auto body = co_await client.read_body(kLongestProblem);
-    co_return std::unexpected{refusal(*head, body.value_or(""))};
+    Error error = refusal(*head, body.value_or(""));
+    if (!lets_no_socket_through(*head, error)) co_return std::unexpected{std::move(error)};
+    co_return fail(Errc::not_supported, "no WebSocket gets through to the agent by " + endpoint_.url + ": " +
+                                            std::to_string(head->status) + " " + head->reason +
+                                            "; `--reach port-forward` or `--reach proxy` takes another way");
   }
   auto agreed =
       handshake.check(head->status, [&](std::string_view name) { return std::string{head->headers.get(name)}; });

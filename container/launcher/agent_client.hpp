@@ -44,7 +44,8 @@ class AgentClient {
   [[nodiscard]] Task<Result<nlohmann::json>> end_upload();
   [[nodiscard]] protocol::HttpClient& http() noexcept { return http_; }
 
-  /// A WebSocket on a connection of its own, with the subprotocol skiff.v1.binary.
+  /// A WebSocket on a connection of its own, with the subprotocol skiff.v1.binary. `not_supported` when something on
+  /// the way lets none through.
   [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> open_socket(std::string path);
 
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
@@ -64,6 +65,9 @@ class AgentClient {
   protocol::HttpClient http_;
   Span upload_;  ///< the one that is under way
 };
+
+/// What an answer means that is none of success: the agent's own error, or that of something on the way to it.
+[[nodiscard]] Error refusal(const protocol::HttpResponseHead& head, const std::string& body);
 
 /// /v1/sessions/SESSION/commands/COMMAND
 [[nodiscard]] std::string command_path(std::string_view session, std::string_view command);

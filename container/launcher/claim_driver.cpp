@@ -199,7 +199,12 @@ Task<Result<Object>> ClaimDriver::make(SandboxSpec spec, std::optional<WallTime>
     object = make_claim(spec, context, *api, *source, until);
   }
   const kube::Resource resource = resource_of(object, *api);
-  auto made = co_await cluster_->client().create(resource, std::move(object));
+  auto made = co_await cluster_->client().create(resource, object);
+  if (!made && made.error().status.message.contains(R"("spec.warmpool")")) {
+    // The first releases don't know it: there a claim takes from whatever pool its template has.
+    object.json["spec"].erase("warmpool");
+    made = co_await cluster_->client().create(resource, std::move(object));
+  }
   if (!made && made.error().already_exists()) {
     co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + spec.name + "\"", "name");
   }

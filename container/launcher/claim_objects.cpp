@@ -232,6 +232,8 @@ ClaimVerdict judge_claim(const Object& object) {
   }
   const auto ready = object.condition("Ready");
   if (!ready) return {};
+  // The first releases call a Sandbox ready that has no Pod because it shall have none, and a claim repeats that.
+  if (ready->message.contains("replicas is 0")) return {.state = SandboxState::stopped};
   if (ready->status == "True") return {.state = SandboxState::running};
   if (ready->reason == "SandboxSuspended") return {.state = SandboxState::stopped};
   if (ready->reason == "SandboxExpired" || ready->reason == "ClaimExpired") {

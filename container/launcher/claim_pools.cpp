@@ -205,6 +205,8 @@ Task<Result<std::map<std::string, unsigned>>> ClaimPools::count_claims() {
   for (const Object& claim : claims->items) {
     std::string pool = claim.text({"spec", "warmPoolRef", "name"});
     if (pool.empty()) pool = claim.text({"spec", "warmpool"});
+    // The first releases keep the template alone, which `pool create` gives the pool's name.
+    if (pool.empty()) pool = claim.text({"spec", "sandboxTemplateRef", "name"});
     if (!claim.is_being_deleted()) ++counts[pool];
   }
   co_return counts;

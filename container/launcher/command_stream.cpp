@@ -102,6 +102,7 @@ struct CommandStream::State {
   json request;            ///< of a command that is to be started
   bool started = true;     ///< the agent knows the command
   bool announced = false;  ///< `started` was given to the caller
+  bool reached = false;    ///< a message came by this way once
   std::uint64_t next_offset = 0;
   std::uint64_t fed = 0;
   bool lossless = true;
@@ -183,6 +184,7 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
     }
     if (message) {
       self->retries.succeeded();
+      self->reached = true;
       auto event = self->take(std::move(*message));
       if (!event) co_return std::unexpected{std::move(event.error())};
       if (*event) co_return std::move(**event);
@@ -192,7 +194,10 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
       self->socket->abort();
       self->socket.reset();
     }
-    if (!is_broken_connection(message.error())) co_return std::unexpected{std::move(message.error())};
+    // A router whose agent is away for a moment refuses as one that takes no WebSockets at all.
+    const bool passes =
+        is_broken_connection(message.error()) || (self->reached && message.error().code == Errc::not_supported);
+    if (!passes) co_return std::unexpected{std::move(message.error())};
     if (!co_await self->retries.again()) co_return std::unexpected{std::move(message.error())};
   }
 }

@@ -40,14 +40,18 @@ Place split(std::string path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// "file", "directory", "symlink"; empty when there is nothing.
-Task<Result<std::string>> remote_type(AgentClient* agent, std::string path) {
+struct Remote {
+  std::string type = {};  ///< "file", "directory", "symlink"; empty when there is nothing
+  std::uint64_t size = 0;
+};
+
+Task<Result<Remote>> look_at(AgentClient* agent, std::string path) {
   auto answer = co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path));
   if (!answer) co_return std::unexpected{std::move(answer.error())};
   const json item = answer->at("items").at(0);
-  if (!item.contains("error")) co_return item.value("type", "");
+  if (!item.contains("error")) co_return Remote{item.value("type", ""), item.value("size", std::uint64_t{0})};
   const auto code = find_code(item["error"].value("code", ""));
-  if (code == Errc::path_not_found) co_return std::string{};
+  if (code == Errc::path_not_found) co_return Remote{};
   co_return fail(code.value_or(Errc::io_error), item["error"].value("detail", path));
 }
 
@@ -61,7 +65,9 @@ Task<> pack_on_thread(BlockingPool* pool, files::path from, std::string name, To
   *outcome = co_await pool->run(std::move(pack));
 }
 
-Task<Result<>> send_blocks(AgentClient* agent, ToReactor blocks, CopyProgress progress) {
+using Total = std::optional<std::uint64_t>;
+
+Task<Result<>> send_blocks(AgentClient* agent, ToReactor blocks, CopyProgress progress, Total total) {
   std::uint64_t sent = 0;
   for (;;) {
     auto block = co_await blocks.pop();
@@ -72,7 +78,7 @@ Task<Result<>> send_blocks(AgentClient* agent, ToReactor blocks, CopyProgress pr
       co_return written;
     }
     sent += block->size();
-    progress(sent);
+    if (progress) progress(sent, total);
   }
 }
 
@@ -85,7 +91,7 @@ Task<> unpack_on_thread(BlockingPool* pool, ToThread blocks, TarTarget target, R
   *outcome = co_await pool->run(std::move(unpack));
 }
 
-Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress progress) {
+Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress progress, Total total) {
   std::uint64_t received = 0;
   for (;;) {
     std::string block(kReadSize, '\0');
@@ -94,7 +100,7 @@ Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress 
     if (*got == 0) co_return Result<>{};
     received += *got;
     block.resize(*got);
-    progress(received);
+    if (progress) progress(received, total);
     // Nobody takes it any more: the thread has its reason.
     if (!co_await blocks.push(std::move(block))) co_return Result<>{};
   }
@@ -107,33 +113,38 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   if (files::symlink_status(from, missing).type() == files::file_type::not_found) {
     co_return fail(Errc::path_not_found, "open \"" + from.string() + "\": No such file or directory");
   }
-  auto there = co_await remote_type(agent, to);
+  auto there = co_await look_at(agent, to);
   if (!there) co_return std::unexpected{std::move(there.error())};
   const bool contents = from.string().ends_with("/.") || from == ".";
   Place place = split(to);
   if (contents) {
     place = {to, "."};
-  } else if (*there == "directory" || ends_in_slash(to)) {
+  } else if (there->type == "directory" || ends_in_slash(to)) {
     place = {to, files::absolute(from).lexically_normal().filename().string()};
     if (place.name.empty()) place.name = split(files::absolute(from).lexically_normal().string()).name;
+  }
+  files::path source = contents ? from.parent_path() : std::move(from);
+  if (source.empty()) source = ".";
+  if (!contents && source.filename().empty()) source = source.parent_path();
+  BlockingPool pool{"skiff-files", 1};
+  Total total;
+  if (progress) {
+    auto count = [&] { return tar_size(source, place.name); };
+    total = co_await pool.run(std::move(count));
   }
   if (auto begun = co_await agent->begin_upload("/v1/files:archive?path=" + protocol::percent_encode(place.folder));
       !begun) {
     co_return std::unexpected{std::move(begun.error())};
   }
-  BlockingPool pool{"skiff-files", 1};
   ToReactor blocks{agent->executor(), kOnTheWay};
   Result<TarSummary> packed = fail(Errc::cancelled, "nothing was packed");
   // The thread ends by itself: when it has packed all, or when nobody takes its blocks any more.
   TaskGroup group{agent->executor()};
-  files::path source = contents ? from.parent_path() : std::move(from);
-  if (source.empty()) source = ".";
-  if (!contents && source.filename().empty()) source = source.parent_path();
   group.spawn("pack", pack_on_thread(&pool, std::move(source), place.name, blocks, &packed));
   std::exception_ptr failure;
   Result<> sent;
   try {
-    sent = co_await send_blocks(agent, blocks, std::move(progress));
+    sent = co_await send_blocks(agent, blocks, std::move(progress), total);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -152,11 +163,13 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
 }
 
 Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress) {
-  auto type = co_await remote_type(agent, from);
-  if (!type) co_return std::unexpected{std::move(type.error())};
-  if (type->empty()) co_return fail(Errc::path_not_found, "open \"" + from + "\": No such file or directory");
+  auto there = co_await look_at(agent, from);
+  if (!there) co_return std::unexpected{std::move(there.error())};
+  if (there->type.empty()) co_return fail(Errc::path_not_found, "open \"" + from + "\": No such file or directory");
   const bool contents = from.ends_with("/.") || from == ".";
-  const bool is_folder = *type == "directory";
+  const bool is_folder = there->type == "directory";
+  // How much is in a folder nobody knows without walking it.
+  const Total total = there->type == "file" ? Total{tar_size(there->size)} : Total{};
   std::error_code error;
   std::error_code missing;
   const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
@@ -178,7 +191,7 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   Result<> received = fail(Errc::cancelled, "the transfer was given up");
   std::exception_ptr failure;
   try {
-    received = co_await receive_blocks(agent, blocks, std::move(progress));
+    received = co_await receive_blocks(agent, blocks, std::move(progress), total);
   } catch (...) {
     failure = std::current_exception();
   }

@@ -22,6 +22,9 @@ namespace files = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{256} << 10U;
 constexpr unsigned kPermissions = 0777;
+/// Of the format: a header is a record, contents fill whole ones, two empty ones end it (tar(5)).
+constexpr std::uint64_t kTarRecord = 512;
+constexpr std::uint64_t kTarEnd = 2 * kTarRecord;
 
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
@@ -32,6 +35,10 @@ std::unexpected<Error> archive_failure(archive* of, const std::string& what) {
   return fail(
       archive_errno(of) > 0 && archive_errno(of) < 200 ? system_error(archive_errno(of), "").code : Errc::io_error,
       what + ": " + (text != nullptr ? text : "unknown failure"));
+}
+
+std::uint64_t entry_size(std::uint64_t contents) {
+  return kTarRecord + (contents + kTarRecord - 1) / kTarRecord * kTarRecord;
 }
 
 /// Gathers what libarchive writes into larger blocks.
@@ -158,6 +165,31 @@ Result<TarSummary> pack_tar(const files::path& from, const std::string& name, co
   if (archive_write_close(tar.get()) < ARCHIVE_WARN) return archive_failure(tar.get(), "end the archive");
   if (!gathering.flush()) return fail(Errc::cancelled, "the receiver took no more");
   return summary;
+}
+
+std::uint64_t tar_size(std::uint64_t file_size) {
+  return entry_size(file_size) + kTarEnd;
+}
+
+std::uint64_t tar_size(const files::path& from, const std::string& name) {
+  std::error_code error;
+  const auto size_of = [](const files::directory_entry& entry) -> std::uint64_t {
+    std::error_code unseen;
+    const auto type = entry.symlink_status(unseen).type();
+    if (type == files::file_type::directory || type == files::file_type::symlink) return entry_size(0);
+    if (type != files::file_type::regular) return 0;
+    const auto size = entry.file_size(unseen);
+    return unseen ? 0 : entry_size(size);
+  };
+  const files::directory_entry top{from, error};
+  std::uint64_t total = kTarEnd + (name == "." ? 0 : size_of(top));
+  if (!files::is_directory(top.symlink_status(error))) return total;
+  const auto options = files::directory_options::skip_permission_denied;
+  for (files::recursive_directory_iterator each{from, options, error}, end; !error && each != end;
+       each.increment(error)) {
+    total += size_of(*each);
+  }
+  return total;
 }
 
 Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) {

@@ -25,6 +25,12 @@ using TarSink = std::function<bool(std::string block)>;
 [[nodiscard]] Result<TarSummary> pack_tar(const std::filesystem::path& from, const std::string& name,
                                           const TarSink& sink);
 
+/// How many bytes an archive of one file of that size has.
+[[nodiscard]] std::uint64_t tar_size(std::uint64_t file_size);
+/// How many bytes `pack_tar` will give: exact, but for names that are not ASCII or longer than 100 characters and files
+/// of 8 GiB, of which it leaves out the longer headers. What can't be looked at counts nothing.
+[[nodiscard]] std::uint64_t tar_size(const std::filesystem::path& from, const std::string& name);
+
 /// The next bytes, 0 at the end; nothing when the archive was cut.
 using TarSource = std::function<std::optional<std::size_t>(std::span<char> into)>;
 

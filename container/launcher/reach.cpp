@@ -9,6 +9,8 @@
 #include "container/kube/api_proxy.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/url.hpp"
+#include "container/launcher/agent_client.hpp"
+#include "container/launcher/gateway.hpp"
 #include "container/launcher/pod_manifest.hpp"
 #include "protocol/address.hpp"
 
@@ -51,14 +53,12 @@ protocol::Dialer first_gets(protocol::Upgraded connected, protocol::Dialer next)
 }
 
 /// Asks the agent for a sign of life by this way, and keeps the connection for its first user.
-Task<Result<>> probe(Executor executor, Endpoint* endpoint) {
+Task<Result<>> probe(Executor executor, Endpoint* endpoint, std::string path) {
   HttpClient client{executor, endpoint->client};
-  HttpClient::Request request{.target = endpoint->path_prefix + "/healthz", .headers = endpoint->headers};
+  HttpClient::Request request{.target = endpoint->path_prefix + path, .headers = endpoint->headers};
   auto reply = co_await client.request(std::move(request));
   if (!reply) co_return std::unexpected{std::move(reply.error())};
-  if (reply->head.status != 200) {
-    co_return fail(Errc::io_error, "it answers " + std::to_string(reply->head.status) + " " + reply->head.reason);
-  }
+  if (reply->head.status != 200) co_return std::unexpected{refusal(reply->head, reply->body)};
   const bool is_plain = !endpoint->client.tls;
   if (is_plain && endpoint->client.dial && client.connected()) {
     endpoint->client.dial = first_gets(client.take_upgraded(), endpoint->client.dial);
@@ -116,6 +116,26 @@ Result<Endpoint> Reach::by_url(const std::string& text, std::string_view flag) c
   return endpoint;
 }
 
+Task<Result<Endpoint>> Reach::by_gateway(const ReachTarget* target) {
+  std::string where = options_.gateway_url;
+  if (where.empty()) {
+    if (options_.gateway.empty()) co_return Endpoint{};
+    auto found = co_await find_gateway(&cluster_->client(), options_.gateway, cluster_->namespace_name());
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    where = std::move(*found);
+  }
+  auto router = by_url(where, "--gateway-url");
+  if (!router) co_return router;
+  router->headers.add("X-Sandbox-ID", target->gateway_id);
+  router->headers.add("X-Sandbox-Namespace", target->namespace_name);
+  router->headers.add("X-Sandbox-Port", std::to_string(kAgentPort));
+  // The name leads only to those that have a Service: what came from a pool has none.
+  if (auto ip = kube::pod_ip(target->pod); !ip.empty()) router->headers.add("X-Sandbox-Pod-IP", std::move(ip));
+  // The router takes it for itself; the agent has a header of its own for that.
+  if (!options_.gateway_token.empty()) router->headers.add("Authorization", "Bearer " + options_.gateway_token);
+  co_return router;
+}
+
 /// An endpoint without an URL: this way does not lead there.
 Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
   Endpoint endpoint;
@@ -131,16 +151,9 @@ Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
     case Way::service:
       if (auto [host, port] = outside_address(*target); !host.empty()) endpoint = by_address(std::move(host), port);
       break;
-    case Way::gateway: {
-      if (options_.gateway_url.empty() || target->gateway_id.empty()) break;
-      auto router = by_url(options_.gateway_url, "--gateway-url");
-      if (!router) co_return std::unexpected{std::move(router.error())};
-      endpoint = std::move(*router);
-      endpoint.headers.add("X-Sandbox-ID", target->gateway_id);
-      endpoint.headers.add("X-Sandbox-Namespace", target->namespace_name);
-      endpoint.headers.add("X-Sandbox-Port", std::to_string(kAgentPort));
+    case Way::gateway:
+      if (!target->gateway_id.empty()) co_return co_await by_gateway(target);
       break;
-    }
     case Way::port_forward:
       endpoint.url = "pod " + target->namespace_name + "/" + target->pod.name();
       endpoint.client.host = "localhost";
@@ -180,7 +193,9 @@ Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std:
     } else if (endpoint->url.empty()) {
       continue;
     } else {
-      works = co_await probe(cluster_->executor(), &*endpoint);
+      // A router answers /healthz itself.
+      std::string path = way == Way::gateway ? "/readyz" : "/healthz";
+      works = co_await probe(cluster_->executor(), &*endpoint, std::move(path));
     }
     if (works) {
       endpoint->way = way_word(way);
@@ -188,6 +203,9 @@ Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std:
       co_return std::move(*endpoint);
     }
     said.append(said.empty() ? "" : "; ").append(way_word(way)).append(": ").append(works.error().message);
+    if (way == Way::gateway && works.error().code == Errc::unauthenticated) {
+      said.append("; SKIFF_GATEWAY_TOKEN is the router's token");
+    }
     if (way == Way::port_forward) {
       const std::string& trouble = forward(target, kAgentPort).trouble();
       if (!trouble.empty()) said.append(" (").append(trouble).append(")");

@@ -31,10 +31,12 @@ enum class Way : std::uint8_t {
 [[nodiscard]] std::optional<Way> find_way(std::string_view word) noexcept;
 
 struct ReachOptions {
-  std::string url = {};          ///< of the agent itself: http://HOST:PORT
-  std::string gateway_url = {};  ///< of a router
-  std::optional<Way> only = {};  ///< no other way than this
-  bool in_cluster = false;       ///< we run in a Pod of that cluster
+  std::string url = {};            ///< of the agent itself: http://HOST:PORT
+  std::string gateway_url = {};    ///< of a router
+  std::string gateway = {};        ///< [NAMESPACE/]NAME of the Gateway before a router, when there is no URL
+  std::string gateway_token = {};  ///< what the router wants to see; empty: nothing
+  std::optional<Way> only = {};    ///< no other way than this
+  bool in_cluster = false;         ///< we run in a Pod of that cluster
 };
 
 /// One sandbox as the ways to it see it.
@@ -65,6 +67,7 @@ class Reach {
 
  private:
   [[nodiscard]] Task<Result<Endpoint>> endpoint_by(Way way, const ReachTarget* target);
+  [[nodiscard]] Task<Result<Endpoint>> by_gateway(const ReachTarget* target);
   [[nodiscard]] Result<Endpoint> by_url(const std::string& url, std::string_view flag) const;
   [[nodiscard]] Endpoint by_address(std::string host, std::uint16_t port) const;
   [[nodiscard]] kube::PortForward& forward(const ReachTarget& target, std::uint16_t port);

@@ -50,6 +50,14 @@ class Store:
                      "--tag", target, *extra, dockerfile.parent)
         return json.loads(self.buildah("inspect", "--type", "image", target))["OCIv1"]["config"]
 
+    def make(self, image, files):
+        """An image without a Dockerfile, of `files`: {path in it: path here}."""
+        container = self.buildah("from", "scratch").strip()
+        for target, source in files.items():
+            self.buildah("copy", container, source, target)
+        self.buildah("commit", container, image)
+        self.buildah("rm", container)
+
     def unpack(self, image, folder):
         """The image's file system, copied to `folder`."""
         container = self.buildah("from", "--pull-never", image).strip()

@@ -104,6 +104,62 @@ def test_a_terminal_is_joined_again_after_its_skiff_was_killed(skiff):
         ended(terminal, 4)
 
 
+def left(terminal):
+    """It has let go of its command, said how to come back, and given the terminal back. Returns that command line."""
+    ended(terminal, 0)
+    terminal.until(lambda: b"` joins it again" in terminal.output, "how to come back")
+    return terminal.output.rpartition(b"` joins it again")[0].rpartition(b"`")[2].decode().split()[1:]
+
+
+def test_the_detach_keys_leave_a_shell_running_and_it_is_joined_again(skiff):
+    with Terminal(skiff.start, "shell", "box") as terminal:
+        terminal.ready()
+        terminal.type(b"X=kept; echo se''t\n")
+        terminal.seen(b"set")
+        terminal.type(b"\x10")
+        terminal.type(b"\x11")
+        again = left(terminal)
+    assert again[:2] == ["attach", "box"]
+    with Terminal(skiff.start, *again) as terminal:
+        terminal.seen(b"set")
+        terminal.type(b"echo $X-''yes\n")
+        terminal.seen(b"kept-yes")
+        terminal.type(b"\x10\x11")
+        assert left(terminal) == again
+    with Terminal(skiff.start, *again) as terminal:
+        terminal.type(b"exit 4\n")
+        ended(terminal, 4)
+
+
+def test_the_detach_keys_can_be_others_or_none(skiff):
+    command = ("box", "--", "sh", "-c", "stty -echo raw; echo is''raw; head -c 3 | od -An -tx1; sleep 1000")
+    with Terminal(skiff.start, "exec", "-it", "--detach-keys", "ctrl-],q", *command) as terminal:
+        terminal.seen(b"israw")
+        terminal.type(b"\x10\x11\x1d")  # the last one may be the first of the two, and turns out not to be
+        terminal.type(b"\x1d")
+        terminal.seen(b"10 11 1d")
+        terminal.type(b"q")
+        skiff("kill", "box", left(terminal)[-1])
+    with Terminal(skiff.start, "exec", "-it", "--detach-keys=", *command) as terminal:
+        terminal.seen(b"israw")
+        terminal.type(b"\x10\x11\x10")
+        terminal.seen(b"10 11 10")
+    assert "is no key" in skiff("exec", "--detach-keys", "ctrl-?", "box", "--", "true", status=125)[1]
+
+
+def test_a_sandbox_of_run_lives_on_when_its_command_is_left(skiff):
+    with Terminal(skiff.start, "run", "-it", "--", "sh", "-c", "echo rea''dy; read x; echo got $x; exit 5") as terminal:
+        terminal.seen(b"ready")
+        terminal.type(b"\x10\x11")
+        again = left(terminal)
+    with Terminal(skiff.start, *again) as terminal:
+        terminal.seen(b"ready")
+        terminal.type(b"this\r")
+        terminal.seen(b"got this")
+        ended(terminal, 5)
+    assert skiff("rm", again[1])[0] == again[1] + "\n"
+
+
 def test_progress_is_drawn_on_a_terminal_and_told_in_lines_elsewhere(skiff):
     with Terminal(skiff.start, "up", "other") as terminal:
         terminal.seen(b"other is up")
@@ -177,6 +233,20 @@ def test_a_file_goes_where_cp_would_put_it(skiff, source):
     skiff("cp", "box:new/folder/run", "made/it/")
     for name in ("got", "run", "made/it/run"):
         assert (skiff.work / name).stat().st_mode & 0o777 == 0o750
+
+
+def test_a_copy_shows_how_much_of_it_is_done_on_a_terminal_alone(skiff, source):
+    (skiff.work / "file").write_bytes(bytes(3 << 20))
+    for words in (("file", "box:file"), ("box:file", "got"), ("src", "box:tree")):
+        with Terminal(skiff.start, "cp", *words) as terminal:
+            ended(terminal, 0)
+            terminal.until(lambda: b"  100%  " in terminal.output, "all of it")
+            assert b"MiB of " in terminal.output and terminal.output.endswith(b"\r\x1b[K"), terminal.output
+    assert skiff("cp", "file", "box:file") == ("", "")
+    with Terminal(skiff.start, "cp", "-q", "file", "box:file") as terminal:
+        ended(terminal, 0)
+        terminal.until(lambda: True, "")
+        assert terminal.output == b""
 
 
 def test_a_copy_that_can_not_be_is_told(skiff):

@@ -190,6 +190,9 @@ TEST(ClaimVerdict, FollowsTheConditionReady) {
   EXPECT_EQ(state("True", "DependenciesReady"), SandboxState::running);
   EXPECT_EQ(state("False", "DependenciesNotReady"), SandboxState::creating);
   EXPECT_EQ(state("False", "SandboxSuspended"), SandboxState::stopped);
+  // As v0.2.1 has it of a Sandbox without replicas, and of its claim.
+  EXPECT_EQ(judge_claim(with_ready(bare(), "True", "DependenciesReady", "Pod does not exist, replicas is 0")).state,
+            SandboxState::stopped);
   EXPECT_EQ(state("False", "SandboxExpired"), SandboxState::ended);
   EXPECT_EQ(state("False", "ClaimExpired"), SandboxState::ended);
   EXPECT_EQ(state("False", "PodSucceeded"), SandboxState::ended);

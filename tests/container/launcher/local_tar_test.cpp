@@ -91,6 +91,21 @@ TEST(LocalTar, LeavesOutWhatIsNoFileAndSaysSo) {
   EXPECT_EQ(summary->skipped, 1U);
 }
 
+TEST(LocalTar, IsAsLargeAsItIsSaidToBeBeforehand) {
+  const test::TemporaryFolder top;
+  const files::path from = top.path() / "from";
+  write(from / "empty", "");
+  write(from / "one", std::string(512, 'x'));
+  write(from / "a/two", std::string(3'000'001, 'x'));
+  files::create_symlink("one", from / "link");
+  ASSERT_EQ(::mkfifo((from / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(tar_size(from, "."), pack(from, ".").size());
+  EXPECT_EQ(tar_size(from, "name"), pack(from, "name").size());
+  EXPECT_EQ(tar_size(from / "a/two", "name"), pack(from / "a/two", "name").size());
+  EXPECT_EQ(tar_size(from / "a/two", "name"), tar_size(3'000'001));
+  EXPECT_EQ(tar_size(from / "link", "name"), pack(from / "link", "name").size());
+}
+
 TEST(LocalTar, TellsWhatIsNotThereAndEndsWhenNobodyTakesIt) {
   const test::TemporaryFolder top;
   EXPECT_FALSE(pack_tar(top.path() / "none", "x", [](const std::string&) { return true; }));

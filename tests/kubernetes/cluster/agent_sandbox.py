@@ -1,4 +1,5 @@
-"""kubernetes-sigs/agent-sandbox in the cluster: its resources as it publishes them, its controller as a process of the node."""
+"""kubernetes-sigs/agent-sandbox in the cluster: its resources as it publishes them, its controller as a process of the node.
+Either the present one, or one from before v1beta1, which has neither that nor a webhook."""
 
 import json
 import re
@@ -22,9 +23,8 @@ ENDPOINT = {
 }
 
 
-def resources():
+def resources(folder):
     """All but the Deployment, as one stream, the namespace first."""
-    folder = build.addons() / "agent-sandbox"
     files = [folder / "controller.yaml", *sorted(folder.glob("*rbac*.yaml")), folder / "extensions.yaml", *sorted((folder / "crds").glob("*.yaml"))]
     listed = []
     for file in files:
@@ -34,20 +34,31 @@ def resources():
             if f"name: {WEBHOOK}\n" in document:
                 document = re.sub(r"^  selector:\n    .*\n", "", document, flags=re.M)
             listed.append(document)
-    return "\n---\n".join([*listed, json.dumps(ENDPOINT)])
+    return "\n---\n".join(listed)
 
 
-def controller(folder, kube):
+def current(folder, kube):
+    built = build.addons()
+    return controller(folder, kube, built, resources(built / "agent-sandbox") + "\n---\n" + json.dumps(ENDPOINT),
+                      [f"--webhook-cert-dir={folder}/webhook"])
+
+
+def v1alpha1(folder, kube):
+    built = build.v1alpha1()
+    return controller(folder, kube, built, resources(built / "agent-sandbox"), [])
+
+
+def controller(folder, kube, built, wanted, arguments):
     def kubectl(*words, **options):
         return subprocess.run([kube, "kubectl", f"--kubeconfig={folder}/admin.conf", f"--cache-dir={folder}/kubectl", *words],
                               stdout=subprocess.PIPE, text=True, check=True, **options).stdout
 
     # Not `apply`: its annotation would hold the definitions once more, and they are too long for that.
-    kubectl("create", "-f", "-", input=resources())
+    kubectl("create", "-f", "-", input=wanted)
     kubectl("wait", "--for=condition=Established", "--timeout=60s", "--all", "customresourcedefinitions")
     token = kubectl("create", "token", "agent-sandbox-controller", f"--namespace={NAMESPACE}", "--duration=24h").strip()
     config = control_plane.write_kubeconfig(folder / "agent-sandbox.conf", folder / "pki", SERVER, {"controller": {"token": token}})
-    return Part(folder, build.addons() / "agent-sandbox-controller", [
-        f"--kubeconfig={config}", "--extensions", "--leader-elect=false", f"--webhook-cert-dir={folder}/webhook",
-        "--metrics-bind-address=127.0.0.1:8080", "--health-probe-bind-address=127.0.0.1:8081",
+    return Part(folder, built / "agent-sandbox-controller", [
+        f"--kubeconfig={config}", "--extensions", "--leader-elect=false",
+        "--metrics-bind-address=127.0.0.1:8080", "--health-probe-bind-address=127.0.0.1:8081", *arguments,
     ], lambda: answers("http://127.0.0.1:8081/readyz"))

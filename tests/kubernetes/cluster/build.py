@@ -1,17 +1,21 @@
 """Builds Kubernetes and what comes beside it out of the Go module proxy, once: `build.py` prints where it is;
 `build.py --built` builds nothing and fails when there is something to build.
 
-Two modules, because they want other versions of the same libraries: `kube`, Kubernetes' own parts in one program, and the
-add-ons, kwok (simulated nodes) and agent-sandbox's controller with its manifests. Each stays in the cache (as in .ci/lib.sh)
-in a folder named by what it was built from, so that nothing is built as long as that is the same. The first time takes about
-seven minutes of two cores, 4 GB of compiled packages and 1 GB of modules; both may be deleted afterwards."""
+Three modules, because they want other versions of the same libraries: `kube`, Kubernetes' own parts in one program; the
+add-ons, kwok (simulated nodes) and agent-sandbox's controller with its manifests; and the same of an older agent-sandbox,
+which has v1alpha1 alone. agent-sandbox's router is a Python program in its module: its libraries, in the versions that it
+pins, come from PyPI. Each stays in the cache (as in .ci/lib.sh) in a folder named by what it was built from, so that nothing
+is built as long as that is the same. The first time takes about eight minutes of two cores, 4 GB of compiled packages and
+1 GB of modules; both may be deleted afterwards."""
 
 import hashlib
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 KUBERNETES = "v1.34.4"  # as go.mod has it
@@ -41,9 +45,17 @@ def addons_folder():
     return place("kubernetes-addons", ("addons/go.mod", "addons/go.sum"))
 
 
+def v1alpha1_folder():
+    return place("agent-sandbox-v1alpha1", ("v1alpha1/go.mod", "v1alpha1/go.sum"))
+
+
+def router_folder():
+    return place("agent-sandbox-router", ("addons/go.mod", "addons/go.sum"))
+
+
 def built(folder):
     if not folder.exists():
-        raise Missing(f"{folder} is not there: run tests/kubernetes/cluster/build.py (about seven minutes)")
+        raise Missing(f"{folder} is not there: run tests/kubernetes/cluster/build.py (about eight minutes)")
     return folder
 
 
@@ -55,6 +67,16 @@ def kube():
 def addons():
     """The folder with kwok, agent-sandbox-controller, stages/ (kwok's) and agent-sandbox/ (manifests)."""
     return built(addons_folder())
+
+
+def v1alpha1():
+    """The folder with agent-sandbox-controller and agent-sandbox/ of a release before v1beta1."""
+    return built(v1alpha1_folder())
+
+
+def router():
+    """The folder with sandbox_router.py and the libraries/ that it imports."""
+    return built(router_folder())
 
 
 def go(module, *arguments):
@@ -80,11 +102,34 @@ def compile_addons(folder):
     module = HERE / "addons"
     go(module, "build", "-p", "2", "-trimpath", "-ldflags", "-s -w", "-o", f"{folder}/",
        f"{KWOK}/cmd/kwok", f"{AGENT_SANDBOX}/cmd/agent-sandbox-controller")
-    for source, part, target in ((KWOK, "kustomize/stage", "stages"), (AGENT_SANDBOX, "k8s", "agent-sandbox")):
-        copy = folder / target
-        shutil.copytree(pathlib.Path(go(module, "list", "-m", "-f", "{{.Dir}}", source)) / part, copy)
-        # The files of a module can't be written to, nor removed.
-        subprocess.run(["chmod", "-R", "u+w", copy], check=True)
+    copy_out(module, KWOK, "kustomize/stage", folder / "stages")
+    copy_out(module, AGENT_SANDBOX, "k8s", folder / "agent-sandbox")
+
+
+def compile_v1alpha1(folder):
+    module = HERE / "v1alpha1"
+    go(module, "build", "-p", "2", "-trimpath", "-ldflags", "-s -w", "-o", f"{folder}/", f"{AGENT_SANDBOX}/cmd/agent-sandbox-controller")
+    copy_out(module, AGENT_SANDBOX, "k8s", folder / "agent-sandbox")
+
+
+def copy_out(module, source, part, target):
+    """A folder of one of a module's requirements, which is fetched for that if need be."""
+    where = json.loads(go(module, "mod", "download", "-json", source))["Dir"]
+    shutil.copytree(pathlib.Path(where) / part, target)
+    # The files of a module can't be written to, nor removed.
+    subprocess.run(["chmod", "-R", "u+w", target], check=True)
+
+
+def install_router(folder):
+    source = folder / "source"
+    copy_out(HERE / "addons", AGENT_SANDBOX, "clients/python/agentic-sandbox-client/sandbox-router", source)
+    (source / "sandbox_router.py").rename(folder / "sandbox_router.py")
+    with tempfile.TemporaryDirectory(prefix="skiff-pip-") as environment:
+        subprocess.run(["/usr/bin/python3", "-m", "venv", environment], check=True)
+        subprocess.run([f"{environment}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-cache-dir", "--require-hashes",
+                        "--requirement", source / "requirements.txt", "--target", folder / "libraries"],
+                       stdin=subprocess.DEVNULL, check=True)
+    shutil.rmtree(source)
 
 
 def build(folder, fill):
@@ -99,11 +144,13 @@ def build(folder, fill):
 
 def main():
     if sys.argv[1:] == ["--built"]:
-        kube(), addons()
+        kube(), addons(), v1alpha1(), router()
         return
     build(kube_folder(), compile_kube)
     build(addons_folder(), compile_addons)
-    print(kube(), addons(), sep="\n")
+    build(v1alpha1_folder(), compile_v1alpha1)
+    build(router_folder(), install_router)
+    print(kube(), addons(), v1alpha1(), router(), sep="\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import simulated_nodes
 import surroundings
 from part import StartFailed, obey
 
-ADDONS = {"agent-sandbox": agent_sandbox.controller, "kwok": simulated_nodes.kwok}
+ADDONS = {"agent-sandbox": agent_sandbox.current, "agent-sandbox-v1alpha1": agent_sandbox.v1alpha1, "kwok": simulated_nodes.kwok}
 
 
 def start(folder, wanted):

@@ -1,4 +1,5 @@
-"""Runs a whole Kubernetes for a test: `start_node.py [--skiffd PATH] [--testcmd PATH] [--agent-sandbox] [--kwok]`.
+"""Runs a whole Kubernetes for a test: `start_node.py [--skiffd PATH] [--testcmd PATH] [ADDON...]`, of the add-ons
+--agent-sandbox, --agent-sandbox-v1alpha1 (an old release, which has no other version; one of the two) and --kwok.
 
 etcd, API server, controllers, scheduler, and one real node, `node0`: containerd, runc, kubelet, kube-proxy. All of it in
 namespaces of its own, so that nothing collides with the machine or with another cluster, and everything ends with them;
@@ -41,6 +42,7 @@ from part import PR_SET_PDEATHSIG, Part, StartFailed, die_with_parent, libc, obe
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = ["/usr/bin/python3", "-B"]
 PR_SET_CHILD_SUBREAPER = 36
+ADDONS = ("agent-sandbox", "agent-sandbox-v1alpha1", "kwok")
 USERS = ["outsider", *(f"user-{number}" for number in range(1, 9))]
 
 
@@ -108,7 +110,7 @@ def why_not():
 def run(folder, options):
     cgroups.make(folder.name)
     users = prepare(folder, options)
-    machine = Namespaces(folder, [name for name in ("agent-sandbox", "kwok") if vars(options)[name.replace("-", "_")]])
+    machine = Namespaces(folder, [name for name in ADDONS if vars(options)[name.replace("-", "_")]])
     machine.line()
     relay, kubeconfig = open_way_in(folder, machine, users)
     print(json.dumps({"kubeconfig": str(kubeconfig), "folder": str(folder), "pid": machine.pid()}), flush=True)
@@ -146,8 +148,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--skiffd", type=pathlib.Path)
     parser.add_argument("--testcmd", type=pathlib.Path)
-    parser.add_argument("--agent-sandbox", action="store_true")
-    parser.add_argument("--kwok", action="store_true")
+    for name in ADDONS:
+        parser.add_argument(f"--{name}", action="store_true")
     options = parser.parse_args()
     if reason := why_not():
         sys.exit(f"error: no node here: {reason}")

@@ -1,0 +1,57 @@
+#include "container/launcher/gateway.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/kube/url.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr kube::Resource kGateways{"gateway.networking.k8s.io", "v1", "gateways", "Gateway"};
+
+std::optional<kube::Url> listener(const kube::Object& gateway, std::string_view protocol) {
+  const nlohmann::json* listeners = gateway.find({"spec", "listeners"});
+  if (listeners == nullptr || !listeners->is_array()) return std::nullopt;
+  for (const nlohmann::json& entry : *listeners) {
+    const kube::Object one{entry};
+    const auto port = one.integer({"port"});
+    if (one.text({"protocol"}) != protocol || !port || *port < 1 || *port > 65535) continue;
+    return kube::Url{.tls = protocol == "HTTPS", .port = static_cast<std::uint16_t>(*port)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::string> gateway_url(const kube::Object& gateway) {
+  const std::string called = "Gateway " + gateway.namespace_name() + "/" + gateway.name();
+  auto url = listener(gateway, "HTTP");
+  if (!url) url = listener(gateway, "HTTPS");
+  if (!url) return fail(Errc::invalid_field, called + " has no listener for HTTP or HTTPS", "--gateway");
+  const nlohmann::json* addresses = gateway.find({"status", "addresses"});
+  if (addresses != nullptr && addresses->is_array() && !addresses->empty()) {
+    url->host = kube::Object{addresses->front()}.text({"value"});
+  }
+  if (url->host.empty()) {
+    const auto programmed = gateway.condition("Programmed");
+    return fail(Errc::sandbox_not_running,
+                called + " has no address yet" + (programmed ? ": " + programmed->message : ""), "--gateway");
+  }
+  return url->text();
+}
+
+Task<Result<std::string>> find_gateway(kube::Client* client, std::string name, std::string namespace_name) {
+  if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
+    namespace_name = name.substr(0, slash);
+    name.erase(0, slash + 1);
+  }
+  auto found = co_await client->get(kGateways, std::move(namespace_name), std::move(name));
+  if (!found) co_return std::unexpected{std::move(found.error().error)};
+  co_return gateway_url(*found);
+}
+
+}  // namespace skiff::container
