@@ -56,14 +56,23 @@ std::optional<PodVerdict> judge_waiting(const ContainerState& state) {
   return std::nullopt;
 }
 
-std::optional<PodVerdict> judge_terminated(const ContainerState& state) {
+/// The kubelet starts a container again that has ended (Pod.spec.restartPolicy).
+bool is_started_again(const kube::Object& pod, const ContainerState& state) {
+  const std::string policy = pod.text({"spec", "restartPolicy"});
+  return !state.is_init && (policy == "Always" || (policy == "OnFailure" && state.exit_code != 0));
+}
+
+std::optional<PodVerdict> judge_terminated(const ContainerState& state, bool is_again) {
   const bool is_done = state.is_init && state.exit_code == 0;
   if (is_done) return std::nullopt;
+  // It may have been bad luck once; the second time is a loop.
+  if (is_again && state.restarts == 0) return PodVerdict{.phase = Phase::starting, .detail = "ended, and starts again"};
   if (state.reason == "OOMKilled") return failure(FailureReason::out_of_memory, "the kernel ended it: OOMKilled");
   std::string why = (state.is_init ? "bringing skiffd into it" : "its main process") + std::string{" ended"};
   if (state.exit_code) why += " with status " + std::to_string(*state.exit_code);
   if (state.reason == "StartError" || state.reason == "ContainerCannotRun") why = state.reason;
-  return failure(FailureReason::exited, with(std::move(why), state.message));
+  if (is_again) why += ", again and again";
+  return failure(is_again ? FailureReason::crash_loop : FailureReason::exited, with(std::move(why), state.message));
 }
 
 std::optional<PodVerdict> judge_phase(const kube::Object& pod) {
@@ -157,7 +166,7 @@ PodVerdict judge_pod(const kube::Object& pod) {
       if (auto verdict = judge_waiting(one)) return *verdict;
     }
     if (one.kind == ContainerState::Kind::terminated) {
-      if (auto verdict = judge_terminated(one)) return *verdict;
+      if (auto verdict = judge_terminated(one, is_started_again(pod, one))) return *verdict;
     }
   }
   if (auto verdict = judge_phase(pod)) return *verdict;

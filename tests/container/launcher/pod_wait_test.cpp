@@ -65,6 +65,22 @@ TEST(PodWait, WhatEndedSaysHow) {
   EXPECT_EQ(looping.failure, FailureReason::crash_loop);
 }
 
+TEST(PodWait, WhatIsStartedAgainFailsWhenItEndsTheSecondTime) {
+  const auto ended = [](const char* policy, int status, int restarts) {
+    kube::Object object = pod_with({{"terminated", {{"reason", "Error"}, {"exitCode", status}}}});
+    object.json["spec"]["restartPolicy"] = policy;
+    object.json["status"]["containerStatuses"][0]["restartCount"] = restarts;
+    return judge_pod(object);
+  };
+  EXPECT_FALSE(ended("Always", 3, 0).failure);
+  EXPECT_EQ(ended("Always", 3, 0).phase, Phase::starting);
+  EXPECT_EQ(ended("Always", 3, 1).failure, FailureReason::crash_loop);
+  EXPECT_EQ(ended("Always", 3, 1).detail, "its main process ended with status 3, again and again");
+  EXPECT_FALSE(ended("OnFailure", 3, 0).failure);
+  EXPECT_EQ(ended("OnFailure", 0, 0).failure, FailureReason::exited);
+  EXPECT_EQ(ended("Never", 3, 0).failure, FailureReason::exited);
+}
+
 TEST(PodWait, AnInitContainerThatIsDoneIsNoFailure) {
   const json done{{"terminated", {{"reason", "Completed"}, {"exitCode", 0}}}};
   EXPECT_FALSE(judge_pod(pod_with(done, "initContainerStatuses")).failure);
