@@ -35,6 +35,30 @@ Task<std::string> reason_to_remove(Driver* driver, Sandbox sandbox, std::optiona
   co_return "idle for " + std::to_string(idle->count() / 1000) + " s";
 }
 
+enum class Fate : std::uint8_t { kept, removed, failed, gone };
+
+struct Outcome {
+  Fate fate = Fate::kept;
+  std::string reason = {};
+};
+
+/// `seen` may be old: nothing is removed for a reason that is not true of it now.
+Task<Outcome> collect_one(Driver* driver, Sandbox seen, Collecting what) {
+  const Outcome kept{Fate::kept, std::string{state_word(seen.state)}};
+  std::string reason = co_await reason_to_remove(driver, seen, what.max_idle);
+  if (reason.empty()) co_return kept;
+  auto now = co_await driver->get(seen.name);
+  if (!now && now.error().code == Errc::sandbox_not_found) co_return Outcome{Fate::gone};
+  if (!now) co_return Outcome{Fate::failed, std::move(now.error().message)};
+  if (now->id != seen.id) co_return kept;
+  reason = co_await reason_to_remove(driver, *now, what.max_idle);
+  if (reason.empty()) co_return Outcome{Fate::kept, std::string{state_word(now->state)}};
+  if (what.dry_run) co_return Outcome{Fate::removed, std::move(reason)};
+  auto removed = co_await driver->remove_if(seen.name, seen.id);
+  if (!removed) co_return Outcome{Fate::failed, std::move(removed.error().message)};
+  co_return Outcome{*removed ? Fate::removed : Fate::gone, std::move(reason)};
+}
+
 }  // namespace
 
 Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
@@ -43,19 +67,13 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   do {
     auto page = co_await driver->list(filter);
     if (!page) co_return std::unexpected{std::move(page.error())};
-    for (const Sandbox& sandbox : page->items) {
-      std::string reason = co_await reason_to_remove(driver, sandbox, what.max_idle);
-      if (reason.empty()) {
-        collected.kept.push_back({sandbox.name, std::string{state_word(sandbox.state)}});
-        continue;
-      }
-      if (what.dry_run) {
-        collected.removed.push_back({sandbox.name, std::move(reason)});
-        continue;
-      }
-      auto removed = co_await driver->remove(sandbox.name);
-      if (removed && *removed) collected.removed.push_back({sandbox.name, std::move(reason)});
-      if (!removed) collected.failed.push_back({sandbox.name, std::move(removed.error().message)});
+    for (Sandbox& sandbox : page->items) {
+      std::string name = sandbox.name;
+      Outcome outcome = co_await collect_one(driver, std::move(sandbox), what);
+      Verdict verdict{std::move(name), std::move(outcome.reason)};
+      if (outcome.fate == Fate::kept) collected.kept.push_back(std::move(verdict));
+      if (outcome.fate == Fate::removed) collected.removed.push_back(std::move(verdict));
+      if (outcome.fate == Fate::failed) collected.failed.push_back(std::move(verdict));
     }
     filter.cursor = std::move(page->next);
   } while (!filter.cursor.empty());

@@ -265,8 +265,9 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   record.pod = known->config_map->name();
   record.stopped = false;
   record.spec.wait = wait;
+  record.begun_at = rfc3339(wall_now());
   record.expires_at = lease_end(record.spec.lease);
-  json data{{"stopped", "false"}, {"was_up", "false"}, {"pod", record.pod}};
+  json data{{"stopped", "false"}, {"was_up", "false"}, {"pod", record.pod}, {"begun_at", *record.begun_at}};
   data["expires_at"] = record.expires_at ? json(*record.expires_at) : json{};
   auto changed = co_await change_record(cluster_, &*known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};

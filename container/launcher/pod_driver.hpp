@@ -37,6 +37,7 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
@@ -62,8 +63,6 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
   [[nodiscard]] Task<Result<>> remove_pod(std::string namespace_name, std::string pod);
   [[nodiscard]] Task<Result<>> remove_object(kube::Resource resource, std::string namespace_name, std::string name);
-  /// With an id only the sandbox that has it.
-  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id);
   [[nodiscard]] Task<Result<>> remove_recorded(const KnownPod* known);
 
   Cluster* cluster_;

@@ -29,7 +29,7 @@ struct KnownPod {
 /// Merges `data` into that of the record, if it is still the same record; null removes.
 [[nodiscard]] Task<Result<kube::Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data);
 
-/// Reads all pages of records and Pods and gives one of the filter's size.
+/// Reads all Pods and records and gives a page of the filter's size.
 [[nodiscard]] Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter);
 
 }  // namespace skiff::container
