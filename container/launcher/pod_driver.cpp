@@ -15,6 +15,7 @@
 #include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_creation.hpp"
+#include "container/launcher/pod_removal.hpp"
 #include "container/launcher/pod_wait.hpp"
 
 namespace skiff::container {
@@ -25,10 +26,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Above the Pod's grace period, by what the cluster itself takes.
-constexpr milliseconds kGoneLimit{90'000};
-/// A namespace waits for everything in it.
-constexpr milliseconds kNamespaceGoneLimit{180'000};
 /// For a request that was cut off to arrive, or not.
 constexpr milliseconds kLateArrival{500};
 
@@ -206,20 +203,6 @@ Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t p
 
 // --- its life -------------------------------------------------------------------------------------------------------
 
-Task<Result<>> PodDriver::remove_object(kube::Resource resource, std::string namespace_name, std::string name) {
-  auto removed = co_await cluster_->client().remove(resource, namespace_name, name);
-  if (!removed && removed.error().not_found()) co_return Result<>{};
-  if (!removed) co_return std::unexpected{std::move(removed.error().error)};
-  GoneWait wait{.resource = resource, .namespace_name = namespace_name, .name = std::move(name), .limit = kGoneLimit};
-  const bool is_pod = resource.plural == kube::kPods.plural;
-  kube::SharedWatch* const ours = is_pod ? &cluster_->pods(namespace_name) : nullptr;
-  co_return co_await wait_until_gone(&cluster_->client(), std::move(wait), ours);
-}
-
-Task<Result<>> PodDriver::remove_pod(std::string namespace_name, std::string pod) {
-  return remove_object(kube::kPods, std::move(namespace_name), std::move(pod));
-}
-
 Task<Result<>> PodDriver::stop(std::string name) {
   auto known = co_await find_sandbox(cluster_, name);
   if (!known) co_return std::unexpected{std::move(known.error())};
@@ -231,10 +214,7 @@ Task<Result<>> PodDriver::stop(std::string name) {
   // Said first: whoever looks meanwhile sees what is meant.
   auto changed = co_await change_record(cluster_, &*known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  const std::string namespace_name = known->record->namespace_name;
-  if (auto gone = co_await remove_pod(namespace_name, known->record->pod); !gone) co_return gone;
-  if (known->record->spec.pod.service == ServiceKind::none) co_return Result<>{};
-  co_return co_await remove_object(kube::kServices, namespace_name, service_name(known->config_map->name()));
+  co_return co_await remove_workload(cluster_, &*known);
 }
 
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
@@ -257,9 +237,8 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
     co_return describe_known(*up);
   }
   if (known->pod) {
-    if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) {
-      co_return std::unexpected{std::move(gone.error())};
-    }
+    auto gone = co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id);
+    if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
   // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
   record.pod = known->config_map->name();
@@ -290,45 +269,6 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   co_return std::unexpected{std::move(up.error())};
 }
 
-Task<Result<>> PodDriver::remove_recorded(const KnownPod* known) {
-  kube::Client& client = cluster_->client();
-  const Object& config_map = *known->config_map;
-  // One that can't be read has the Pod and the service of its name, as far as anybody can know.
-  PodRecord record;
-  record.namespace_name = config_map.namespace_name();
-  record.pod = config_map.name();
-  if (known->record) record = *known->record;
-  if (record.namespace_name != config_map.namespace_name()) {
-    auto removed = co_await client.remove(kube::kNamespaces, {}, record.namespace_name);
-    if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
-    GoneWait home{.resource = kube::kNamespaces,
-                  .namespace_name = {},
-                  .name = record.namespace_name,
-                  .limit = kNamespaceGoneLimit};
-    auto gone = co_await wait_until_gone(&client, std::move(home));
-    if (!gone) co_return gone;
-  }
-  auto removed = co_await client.remove(kube::kConfigMaps, config_map.namespace_name(), config_map.name(),
-                                        {.uid = config_map.uid()});
-  const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
-  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
-  // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
-  if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) co_return gone;
-  std::vector<std::pair<kube::Resource, std::string>> rest =
-      owned_objects(record.spec, cluster_->options().name_prefix);
-  if (record.spec.pod.service != ServiceKind::none) rest.emplace_back(kube::kServices, service_name(config_map.name()));
-  for (auto& [resource, name] : rest) {
-    // Also where kubectl made them from a manifest, without an owner.
-    if (auto gone = co_await remove_object(resource, record.namespace_name, name); !gone) co_return gone;
-  }
-  GoneWait last{.resource = kube::kConfigMaps,
-                .namespace_name = config_map.namespace_name(),
-                .name = config_map.name(),
-                .uid = config_map.uid(),
-                .limit = kGoneLimit};
-  co_return co_await wait_until_gone(&client, std::move(last));
-}
-
 Task<Result<bool>> PodDriver::remove(std::string name) {
   return remove_if(std::move(name), {});
 }
@@ -338,13 +278,10 @@ Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id) {
   if (!known && known.error().code == Errc::sandbox_not_found) co_return false;
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Object& first = known->config_map ? *known->config_map : *known->pod;
-  if (!id.empty() && first.label(labels::kSandbox) != id) co_return false;
-  Result<> removed;
-  if (known->config_map) {
-    removed = co_await remove_recorded(&*known);
-  } else {
-    removed = co_await remove_pod(known->pod->namespace_name(), known->pod->name());
-  }
+  // One out of a pool has the id that it had there; its record has kept its own too.
+  const bool is_it = first.label(labels::kSandbox) == id || describe_known(*known).id == id;
+  if (!id.empty() && !is_it) co_return false;
+  auto removed = co_await remove_sandbox(cluster_, &*known);
   if (!removed) co_return std::unexpected{std::move(removed.error())};
   co_return true;
 }
@@ -414,7 +351,8 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     if (resource.plural != kube::kNetworkPolicies.plural) continue;
     const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
     if (stays) continue;
-    if (auto gone = co_await remove_object(resource, where, object); !gone) co_return std::unexpected{gone.error()};
+    auto gone = co_await remove_object(cluster_, resource, where, object, known->record->id);
+    if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
   co_return spec.pod;
 }

@@ -61,9 +61,6 @@ class PodDriver final : public Driver {
 
   /// Asks a Pod that is Ready for a sign of its agent.
   [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
-  [[nodiscard]] Task<Result<>> remove_pod(std::string namespace_name, std::string pod);
-  [[nodiscard]] Task<Result<>> remove_object(kube::Resource resource, std::string namespace_name, std::string name);
-  [[nodiscard]] Task<Result<>> remove_recorded(const KnownPod* known);
 
   Cluster* cluster_;
   Reach reach_;
