@@ -12,6 +12,12 @@ namespace {
 
 using kube::Object;
 
+/// The records and Pods of pools have names that sandboxes could have too, and a Pod that was taken keeps its.
+bool is_part_of(const Object& object, std::string_view component, std::string_view name) {
+  return labels::is_ours(object) && object.label(labels::kComponent) == component &&
+         labels::get(object, labels::kName) == name;
+}
+
 /// The record, and then its Pod.
 Task<Result<KnownPod>> look(Cluster* cluster, std::string name) {
   const std::string object_name = cluster->object_name(name);
@@ -21,7 +27,7 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name) {
   std::string pod_name = object_name;
   auto config_map = co_await client.get(kube::kConfigMaps, namespace_name, object_name);
   if (!config_map && !config_map.error().not_found()) co_return std::unexpected{std::move(config_map.error().error)};
-  if (config_map && labels::is_ours(*config_map) && !config_map->is_being_deleted()) {
+  if (config_map && is_part_of(*config_map, "record", name) && !config_map->is_being_deleted()) {
     auto record = read_record(*config_map);
     known.config_map = std::move(*config_map);
     if (!record) {
@@ -35,7 +41,7 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name) {
   }
   auto pod = co_await client.get(kube::kPods, namespace_name, pod_name);
   if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
-  if (pod && labels::is_ours(*pod)) known.pod = std::move(*pod);
+  if (pod && is_part_of(*pod, "sandbox", name)) known.pod = std::move(*pod);
   if (!known.record && !known.pod) co_return std::unexpected{no_such_sandbox(name)};
   co_return known;
 }
@@ -81,8 +87,6 @@ Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter)
   std::map<std::string, const Object*> by_pod;
   std::map<std::string, Sandbox> found;
   for (const Object& pod : pods->items) {
-    const std::string pool_state = pod.label(labels::kPoolState);
-    if (!pool_state.empty() && pool_state != "taken") continue;
     by_pod.emplace(pod.name(), &pod);
     Sandbox alone = describe_pod(pod);
     found.insert_or_assign(alone.name, std::move(alone));
