@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <exception>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
-#include "container/kube/backoff.hpp"
 #include "container/kube/pod.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/cluster_checks.hpp"
@@ -17,6 +14,7 @@
 #include "container/launcher/pod_creation.hpp"
 #include "container/launcher/pod_removal.hpp"
 #include "container/launcher/pod_wait.hpp"
+#include "container/launcher/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -90,26 +88,22 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    "--keep");
   }
   const std::string id = record.id;
-  Result<KnownPod> known = std::unexpected{Error{}};
-  std::exception_ptr failure;
-  try {
-    known = co_await make_sandbox(cluster_, &pools_, std::move(record), is_one_shot, std::move(*context), progress);
-    if (known) known = co_await wait_for_agent(std::move(*known), std::move(progress));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (known && !failure) co_return describe_known(*known);
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  auto cleaned = co_await remove_if(name, id);
-  if (failure) {
-    // The request that was cut off may still be on its way through the API server.
-    co_await kube::pause(kLateArrival);
-    (void)co_await remove_if(name, id);
-    std::rethrow_exception(failure);
-  }
-  Error error = std::move(known.error());
-  if (!cleaned) error.message += "; and it could not be cleaned up: " + cleaned.error().message;
-  co_return std::unexpected{std::move(error)};
+  auto work = make(std::move(record), is_one_shot, std::move(*context), std::move(progress));
+  auto known = co_await undo_unless(std::move(work), [&] { return withdraw(name, id); }, kLateArrival);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  co_return describe_known(*known);
+}
+
+Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, ManifestContext context, Progress progress) {
+  auto known = co_await make_sandbox(cluster_, &pools_, std::move(record), is_one_shot, std::move(context), progress);
+  if (!known) co_return known;
+  co_return co_await wait_for_agent(std::move(*known), std::move(progress));
+}
+
+Task<Result<>> PodDriver::withdraw(std::string name, std::string id) {
+  auto removed = co_await remove_if(std::move(name), std::move(id));
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  co_return Result<>{};
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
@@ -211,10 +205,14 @@ Task<Result<>> PodDriver::stop(std::string name) {
     co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run and can't be stopped to be started again",
                    "name");
   }
+  co_return co_await stop_known(std::move(*known));
+}
+
+Task<Result<>> PodDriver::stop_known(KnownPod known) {
   // Said first: whoever looks meanwhile sees what is meant.
-  auto changed = co_await change_record(cluster_, &*known, {{"stopped", "true"}, {"expires_at", nullptr}});
+  auto changed = co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  co_return co_await remove_workload(cluster_, &*known);
+  co_return co_await remove_workload(cluster_, &known);
 }
 
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
@@ -223,7 +221,7 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   const Sandbox now = describe_known(*known);
   if (now.state == SandboxState::running) co_return now;
   if (!known->record) co_return std::unexpected{not_running(now)};
-  PodRecord record = *known->record;
+  const PodRecord record = *known->record;
   if (now.state == SandboxState::creating) {
     // Somebody else is at it.
     PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = steady_clock::now() + wait};
@@ -240,33 +238,40 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
     auto gone = co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id);
     if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
-  // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
-  record.pod = known->config_map->name();
-  record.stopped = false;
-  record.spec.wait = wait;
-  record.begun_at = rfc3339(wall_now());
-  record.expires_at = lease_end(record.spec.lease);
-  json data{{"stopped", "false"}, {"was_up", "false"}, {"pod", record.pod}, {"begun_at", *record.begun_at}};
-  data["expires_at"] = record.expires_at ? json(*record.expires_at) : json{};
-  auto changed = co_await change_record(cluster_, &*known, std::move(data));
-  if (!changed) co_return std::unexpected{std::move(changed.error())};
-  ManifestContext context{
-      .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
-  if (!record.spec.pod.namespace_per_sandbox) context.assigns_ids = co_await cluster_->assigns_ids();
-  Result<KnownPod> up = std::unexpected{Error{}};
-  std::exception_ptr failure;
-  try {
-    up = co_await make_pod_ready(cluster_, std::move(record), std::move(*changed), std::move(context), progress);
-    if (up) up = co_await wait_for_agent(std::move(*up), std::move(progress));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (up && !failure) co_return describe_known(*up);
+  const std::string uid = known->config_map->uid();
+  auto work = make_again(std::move(*known), wait, std::move(progress));
   // As it was before: stopped.
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await stop(name);
-  if (failure) std::rethrow_exception(failure);
-  co_return std::unexpected{std::move(up.error())};
+  auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid); }, kLateArrival);
+  if (!up) co_return std::unexpected{std::move(up.error())};
+  co_return describe_known(*up);
+}
+
+Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, milliseconds wait, Progress progress) {
+  json data{{"stopped", "false"}, {"was_up", "false"}, {"begun_at", rfc3339(wall_now())}};
+  // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
+  data["pod"] = known.config_map->name();
+  const auto expires_at = lease_end(known.record->spec.lease);
+  data["expires_at"] = expires_at ? json(*expires_at) : json{};
+  auto changed = co_await change_record(cluster_, &known, std::move(data));
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  auto record = read_record(*changed);
+  if (!record) co_return std::unexpected{std::move(record.error())};
+  record->spec.wait = wait;
+  ManifestContext context{
+      .namespace_name = record->namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record->id};
+  if (!record->spec.pod.namespace_per_sandbox) context.assigns_ids = co_await cluster_->assigns_ids();
+  auto up = co_await make_pod_ready(cluster_, std::move(*record), std::move(*changed), std::move(context), progress);
+  if (!up) co_return up;
+  co_return co_await wait_for_agent(std::move(*up), std::move(progress));
+}
+
+Task<Result<>> PodDriver::stop_again(std::string name, std::string uid) {
+  auto known = co_await find_sandbox(cluster_, std::move(name));
+  if (!known && known.error().code == Errc::sandbox_not_found) co_return Result<>{};
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  // Somebody may have removed it, and made another one.
+  if (!known->config_map || known->config_map->uid() != uid || !known->record) co_return Result<>{};
+  co_return co_await stop_known(std::move(*known));
 }
 
 Task<Result<bool>> PodDriver::remove(std::string name) {

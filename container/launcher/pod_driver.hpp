@@ -59,6 +59,15 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
+  [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
+                                            Progress progress);
+  /// From its record, without undoing anything.
+  [[nodiscard]] Task<Result<KnownPod>> make_again(KnownPod known, std::chrono::milliseconds wait, Progress progress);
+  /// Undo the two; nothing to do where nothing is, or somebody else's.
+  [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string id);
+  [[nodiscard]] Task<Result<>> stop_again(std::string name, std::string uid);
+  [[nodiscard]] Task<Result<>> stop_known(KnownPod known);
+
   /// Asks a Pod that is Ready for a sign of its agent.
   [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
 
