@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include "container/kube/time.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/labels.hpp"
 
@@ -14,14 +15,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long a running sandbox has been idle; nothing while it is in use, or can't be asked.
+/// Beside the clocks, for an agent that is busy with its end.
+constexpr std::chrono::minutes kGrace{5};
+
+/// How long a running sandbox has been idle: zero while it is in use. Nothing if its agent can't be asked.
 Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
   auto endpoint = co_await driver->endpoint(std::move(name), {});
   if (!endpoint) co_return std::nullopt;
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
   auto activity = co_await agent.get("/v1/activity");
-  if (!activity || activity->value("in_use", true)) co_return std::nullopt;
-  co_return milliseconds{activity->value("idle_ms", 0LL)};
+  if (!activity) co_return std::nullopt;
+  co_return milliseconds{activity->value("in_use", true) ? 0LL : activity->value("idle_ms", 0LL)};
 }
 
 /// Why it should go; empty if it should not.
@@ -29,9 +33,14 @@ Task<std::string> reason_to_remove(Driver* driver, Sandbox sandbox, std::optiona
   if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
     co_return std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
   }
-  if (sandbox.state != SandboxState::running || !max_idle) co_return std::string{};
+  const bool outlived = has_outlived(sandbox, wall_now());
+  const std::string late = outlived ? "its lease was over at " + *sandbox.expires_at : "";
+  if (sandbox.state == SandboxState::creating && outlived) co_return late + ", and it never came up";
+  if (sandbox.state != SandboxState::running || !(outlived || max_idle)) co_return std::string{};
+  // Its agent knows best: the lease can be renewed without the launcher.
   const auto idle = co_await idle_time(driver, sandbox.name);
-  if (!idle || *idle < *max_idle) co_return std::string{};
+  if (!idle && outlived) co_return late + ", and its agent does not answer";
+  if (!idle || !max_idle || *idle < *max_idle) co_return std::string{};
   co_return "idle for " + std::to_string(idle->count() / 1000) + " s";
 }
 
@@ -60,6 +69,12 @@ Task<Outcome> collect_one(Driver* driver, Sandbox seen, Collecting what) {
 }
 
 }  // namespace
+
+bool has_outlived(const Sandbox& sandbox, WallTime now) {
+  if (!sandbox.expires_at) return false;
+  const auto end = kube::parse_time(*sandbox.expires_at);
+  return end && now > *end + kGrace;
+}
 
 Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   Collected collected;

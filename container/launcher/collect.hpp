@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/kube/client.hpp"
@@ -31,8 +32,11 @@ struct Collecting {
   bool dry_run = false;                                    ///< only tell
 };
 
-/// Removes the sandboxes that have ended or failed. Any number of callers may do it at once. An error only when they
-/// can't be listed.
+/// Its lease has been over for longer than an agent takes to end.
+[[nodiscard]] bool has_outlived(const Sandbox& sandbox, WallTime now);
+
+/// Removes the sandboxes that have ended, failed, or outlived their lease without an agent that answers. Any number of
+/// callers may do it at once. An error only when they can't be listed.
 [[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
 
 /// The namespaces in which the pod driver has sandboxes, sorted.

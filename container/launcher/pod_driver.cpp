@@ -27,9 +27,10 @@ using std::chrono::steady_clock;
 /// For a request that was cut off to arrive, or not.
 constexpr milliseconds kLateArrival{500};
 
-std::optional<std::string> lease_end(const Lease& lease) {
+/// Of a lease that begins at the latest after `wait`.
+std::optional<std::string> lease_end(const Lease& lease, milliseconds wait = {}) {
   if (!lease.ttl) return std::nullopt;
-  return rfc3339(wall_now() + *lease.ttl);
+  return rfc3339(wall_now() + *lease.ttl + wait);
 }
 
 }  // namespace
@@ -53,9 +54,12 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
     co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
   }
   if (known.record) {
-    auto changed = co_await change_record(cluster_, &known, {{"was_up", "true"}});
-    if (!changed) co_return std::unexpected{std::move(changed.error())};
     known.record->was_up = true;
+    known.record->expires_at = lease_end(known.record->spec.lease);
+    json data{{"was_up", "true"}};
+    if (known.record->expires_at) data["expires_at"] = *known.record->expires_at;
+    auto changed = co_await change_record(cluster_, &known, std::move(data));
+    if (!changed) co_return std::unexpected{std::move(changed.error())};
     known.config_map = std::move(*changed);
   }
   progress(Phase::ready, "");
@@ -80,7 +84,8 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    .pod = object_name,
                    .stopped = false,
                    .expires_at = {}};
-  record.expires_at = lease_end(record.spec.lease);
+  // The lease begins when the agent does; what is for one run is not told so.
+  record.expires_at = lease_end(record.spec.lease, record.spec.wait);
   const bool needs_more =
       record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
   if (is_one_shot && needs_more) {
@@ -250,7 +255,7 @@ Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, milliseconds wait, 
   json data{{"stopped", "false"}, {"was_up", "false"}, {"begun_at", rfc3339(wall_now())}};
   // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
   data["pod"] = known.config_map->name();
-  const auto expires_at = lease_end(known.record->spec.lease);
+  const auto expires_at = lease_end(known.record->spec.lease, wait);
   data["expires_at"] = expires_at ? json(*expires_at) : json{};
   auto changed = co_await change_record(cluster_, &known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};

@@ -100,11 +100,12 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
                   .image = record.spec.image,
                   .labels = record.spec.labels,
                   .created_at = config_map.text({"metadata", "creationTimestamp"}),
-                  .expires_at = {},
+                  .expires_at = record.expires_at,
                   .address = {},
                   .details = {{"namespace", record.namespace_name}, {"pod", record.pod}}};
   if (record.stopped) {
     sandbox.state = SandboxState::stopped;
+    sandbox.expires_at.reset();
     return sandbox;
   }
   if (pod == nullptr) {
@@ -112,14 +113,15 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
     if (!record.was_up && begun && wall_now() - *begun < kBeingMade) return sandbox;
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its pod was deleted";
+    sandbox.expires_at.reset();
     return sandbox;
   }
   StateNow now = state_of(*pod);
   sandbox.state = now.state;
   sandbox.reason = std::move(now.reason);
   put_pod_details(sandbox, *pod);
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) sandbox.expires_at.reset();
   if (sandbox.state != SandboxState::running) return sandbox;
-  sandbox.expires_at = record.expires_at;
   if (record.spec.pod.service == ServiceKind::none) {
     sandbox.address = "http://" + kube::pod_ip(*pod) + ":" + std::to_string(kAgentPort);
   } else {
@@ -145,9 +147,10 @@ Sandbox describe_pod(const kube::Object& pod) {
                   .address = {},
                   .details = {}};
   put_pod_details(sandbox, pod);
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) return sandbox;
+  if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
   if (sandbox.state == SandboxState::running) {
     sandbox.address = "http://" + kube::pod_ip(pod) + ":" + std::to_string(kAgentPort);
-    if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
   }
   return sandbox;
 }
