@@ -317,15 +317,13 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
     }
     co_return describe_known(*known);
   }
-  PodRecord& record = *known->record;
-  if (lease.ttl) record.spec.lease.ttl = lease.ttl;
-  if (lease.idle_ttl) record.spec.lease.idle_ttl = lease.idle_ttl;
-  if (expires_at) record.expires_at = expires_at;
-  json data{{"spec", protocol::to_json(record.spec)}};
-  if (record.expires_at) data["expires_at"] = *record.expires_at;
-  auto changed = co_await change_record(cluster_, &*known, std::move(data));
+  auto changed = co_await change_spec(cluster_, std::move(*known), [&](PodRecord& record) {
+    if (lease.ttl) record.spec.lease.ttl = lease.ttl;
+    if (lease.idle_ttl) record.spec.lease.idle_ttl = lease.idle_ttl;
+    if (expires_at) record.expires_at = expires_at;
+  });
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  co_return describe_known(*known);
+  co_return describe_known(*changed);
 }
 
 Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string network, std::vector<std::string> allow) {
@@ -334,34 +332,42 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   if (known->damage) co_return std::unexpected{std::move(*known->damage)};
   if (!known->record)
     co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run: its network stays as it is", "name");
-  SandboxSpec spec = known->record->spec;
-  if (network.empty() && allow.empty()) co_return spec.pod;
-  if (!network.empty()) spec.pod.network = std::move(network);
-  if (!allow.empty()) spec.pod.allow = std::move(allow);
-  std::erase_if(spec.pod.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
-  if (auto valid = check_pod_options(spec.pod); !valid) co_return std::unexpected{std::move(valid.error())};
-  auto changed = co_await change_record(cluster_, &*known, {{"spec", protocol::to_json(spec)}});
+  if (network.empty() && allow.empty()) co_return known->record->spec.pod;
+  const auto change = [&](PodOptions& options) {
+    if (!network.empty()) options.network = network;
+    if (!allow.empty()) options.allow = allow;
+    std::erase_if(options.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
+  };
+  PodOptions wanted = known->record->spec.pod;
+  change(wanted);
+  if (auto valid = check_pod_options(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  const ManifestContext context{.namespace_name = known->record->namespace_name,
+                                .prefix = cluster_->options().name_prefix,
+                                .sandbox_id = known->record->id};
+  const auto before = owned_objects(known->record->spec, context.prefix);
+  auto changed = co_await change_spec(cluster_, std::move(*known), [&](PodRecord& record) { change(record.spec.pod); });
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  const std::string& where = known->record->namespace_name;
-  const ManifestContext context{
-      .namespace_name = where, .prefix = cluster_->options().name_prefix, .sandbox_id = known->record->id};
-  auto applied = co_await apply_network(cluster_, spec, context, &*known->config_map);
+  const SandboxSpec& spec = changed->record->spec;
+  const std::string& where = context.namespace_name;
+  auto applied = co_await apply_network(cluster_, spec, context, &*changed->config_map);
   if (!applied) co_return std::unexpected{std::move(applied.error())};
-  if (known->pod) {
+  // A `start` may have made it since it was looked at.
+  auto now = co_await find_sandbox(cluster_, name);
+  if (!now) co_return std::unexpected{std::move(now.error())};
+  if (now->pod && now->pod->label(labels::kSandbox) == context.sandbox_id) {
     const std::string kind = network_label(spec.pod);
     json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
-    auto labelled = co_await cluster_->client().patch(kube::kPods, where, known->pod->name(), kube::PatchKind::merge,
+    auto labelled = co_await cluster_->client().patch(kube::kPods, where, now->pod->name(), kube::PatchKind::merge,
                                                       std::move(label));
     if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
   }
   // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
-  const auto before = owned_objects(known->record->spec, context.prefix);
   const auto after = owned_objects(spec, context.prefix);
   for (const auto& [resource, object] : before) {
     if (resource.plural != kube::kNetworkPolicies.plural) continue;
     const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
     if (stays) continue;
-    auto gone = co_await remove_object(cluster_, resource, where, object, known->record->id);
+    auto gone = co_await remove_object(cluster_, resource, where, object, context.sandbox_id);
     if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
   co_return spec.pod;

@@ -12,6 +12,9 @@ namespace {
 
 using kube::Object;
 
+/// Each is begun by what others have written meanwhile.
+constexpr int kMostTries = 20;
+
 /// The records and Pods of pools have names that sandboxes could have too, and a Pod that was taken keeps its.
 bool is_part_of(const Object& object, std::string_view component, std::string_view name) {
   return labels::is_ours(object) && object.label(labels::kComponent) == component &&
@@ -73,6 +76,38 @@ Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nloh
                                                   kube::PatchKind::merge, std::move(patch));
   if (!changed) co_return std::unexpected{std::move(changed.error().error)};
   co_return std::move(*changed);
+}
+
+Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::function<void(PodRecord& record)> change) {
+  kube::Client& client = cluster->client();
+  const std::string namespace_name = known.config_map->namespace_name();
+  const std::string name = known.config_map->name();
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    PodRecord record = *known.record;
+    change(record);
+    nlohmann::json data{{"spec", protocol::to_json(record.spec)}};
+    if (record.expires_at) data["expires_at"] = *record.expires_at;
+    nlohmann::json patch{{"metadata", {{"resourceVersion", known.config_map->resource_version()}}},
+                         {"data", std::move(data)}};
+    auto changed =
+        co_await client.patch(kube::kConfigMaps, namespace_name, name, kube::PatchKind::merge, std::move(patch));
+    if (changed) {
+      known.record = std::move(record);
+      known.config_map = std::move(*changed);
+      co_return known;
+    }
+    if (!changed.error().conflict()) co_return std::unexpected{std::move(changed.error().error)};
+    auto now = co_await client.get(kube::kConfigMaps, namespace_name, name);
+    if (!now && !now.error().not_found()) co_return std::unexpected{std::move(now.error().error)};
+    if (!now || now->uid() != known.config_map->uid()) {
+      co_return std::unexpected{no_such_sandbox(known.record->spec.name)};
+    }
+    auto read = read_record(*now);
+    if (!read) co_return std::unexpected{std::move(read.error())};
+    known.config_map = std::move(*now);
+    known.record = std::move(*read);
+  }
+  co_return fail(Errc::timeout, "the record " + name + " is changed by others again and again; try again");
 }
 
 Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter) {
