@@ -264,7 +264,7 @@ Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, milliseconds wait, 
   record->spec.wait = wait;
   ManifestContext context{
       .namespace_name = record->namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record->id};
-  if (!record->spec.pod.namespace_per_sandbox) context.assigns_ids = co_await cluster_->assigns_ids();
+  context.assigns_ids = co_await cluster_->assigns_ids();
   auto up = co_await make_pod_ready(cluster_, std::move(*record), std::move(*changed), std::move(context), progress);
   if (!up) co_return up;
   co_return co_await wait_for_agent(std::move(*up), std::move(progress));
@@ -382,6 +382,7 @@ Task<std::vector<Check>> PodDriver::examine() {
   ManifestContext context{.namespace_name = cluster_->namespace_name(),
                           .prefix = cluster_->options().name_prefix,
                           .sandbox_id = new_id("s")};
+  context.assigns_ids = co_await cluster_->assigns_ids();
   if (auto trial = make_pod(spec, context)) questions.trial = std::move(*trial);
   co_return co_await examine_cluster(&cluster_->client(), std::move(questions));
 }
