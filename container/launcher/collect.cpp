@@ -8,6 +8,7 @@
 
 #include "container/kube/time.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/claim_pools.hpp"
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
@@ -95,13 +96,23 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   co_return collected;
 }
 
-Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(kube::Client* client) {
+Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, std::string_view driver) {
+  std::vector<std::pair<kube::Resource, std::string_view>> kinds{{kube::kConfigMaps, "record"},
+                                                                 {kube::kPods, "sandbox"}};
+  if (driver == "claim") {
+    ClaimPools pools{cluster};
+    auto api = co_await pools.api();
+    if (!api) co_return std::unexpected{std::move(api.error())};
+    kinds = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
+  }
   std::set<std::string> names;
-  for (const auto& [resource, component] : {std::pair{kube::kConfigMaps, "record"}, {kube::kPods, "sandbox"}}) {
+  for (const auto& [resource, component] : kinds) {
     std::string from;
     do {
       kube::ListOptions options{.label_selector = labels::selector(component, {})};
-      auto page = co_await client->list_page(resource, {}, std::move(options), std::move(from));
+      auto page = co_await cluster->client().list_page(resource, {}, std::move(options), std::move(from));
+      // The extensions can be left out when agent-sandbox is installed.
+      if (!page && page.error().not_found()) break;
       if (!page) co_return std::unexpected{std::move(page.error().error)};
       for (const kube::Object& object : page->items) names.insert(object.namespace_name());
       from = std::move(page->continue_token);
