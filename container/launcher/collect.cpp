@@ -1,5 +1,6 @@
 #include "container/launcher/collect.hpp"
 
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "container/kube/time.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/claim_pools.hpp"
+#include "container/launcher/in_parallel.hpp"
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
@@ -16,6 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Each removal waits for the end of a Pod, which takes half a minute and more.
+constexpr std::size_t kAtOnce = 16;
 /// Beside the clocks, for an agent that is busy with its end.
 constexpr std::chrono::minutes kGrace{5};
 
@@ -53,7 +57,7 @@ struct Outcome {
 };
 
 /// `seen` may be old: nothing is removed for a reason that is not true of it now.
-Task<Outcome> collect_one(Driver* driver, Sandbox seen, Collecting what) {
+Task<Outcome> decide(Driver* driver, Sandbox seen, Collecting what) {
   const Outcome kept{Fate::kept, std::string{state_word(seen.state)}};
   std::string reason = co_await reason_to_remove(driver, seen, what.max_idle);
   if (reason.empty()) co_return kept;
@@ -69,6 +73,10 @@ Task<Outcome> collect_one(Driver* driver, Sandbox seen, Collecting what) {
   co_return Outcome{*removed ? Fate::removed : Fate::gone, std::move(reason)};
 }
 
+Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Outcome* outcome) {
+  *outcome = co_await decide(driver, std::move(seen), std::move(what));
+}
+
 }  // namespace
 
 bool has_outlived(const Sandbox& sandbox, WallTime now) {
@@ -78,21 +86,20 @@ bool has_outlived(const Sandbox& sandbox, WallTime now) {
 }
 
 Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
+  SandboxFilter filter{.owner = what.owner, .limit = std::numeric_limits<std::size_t>::max()};
+  auto page = co_await driver->list(std::move(filter));
+  if (!page) co_return std::unexpected{std::move(page.error())};
+  const std::vector<Sandbox>& all = page->items;
+  std::vector<Outcome> outcomes(all.size());
+  co_await in_parallel(all.size(), kAtOnce,
+                       [&](std::size_t index) { return collect_one(driver, all[index], what, &outcomes[index]); });
   Collected collected;
-  SandboxFilter filter{.owner = what.owner};
-  do {
-    auto page = co_await driver->list(filter);
-    if (!page) co_return std::unexpected{std::move(page.error())};
-    for (Sandbox& sandbox : page->items) {
-      std::string name = sandbox.name;
-      Outcome outcome = co_await collect_one(driver, std::move(sandbox), what);
-      Verdict verdict{std::move(name), std::move(outcome.reason)};
-      if (outcome.fate == Fate::kept) collected.kept.push_back(std::move(verdict));
-      if (outcome.fate == Fate::removed) collected.removed.push_back(std::move(verdict));
-      if (outcome.fate == Fate::failed) collected.failed.push_back(std::move(verdict));
-    }
-    filter.cursor = std::move(page->next);
-  } while (!filter.cursor.empty());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Verdict verdict{all[i].name, std::move(outcomes[i].reason)};
+    if (outcomes[i].fate == Fate::kept) collected.kept.push_back(std::move(verdict));
+    if (outcomes[i].fate == Fate::removed) collected.removed.push_back(std::move(verdict));
+    if (outcomes[i].fate == Fate::failed) collected.failed.push_back(std::move(verdict));
+  }
   co_return collected;
 }
 
