@@ -143,7 +143,7 @@ Command gc_command() {
   return {.name = "gc",
           .group = "Sandboxes",
           .summary = "remove the sandboxes that have ended or failed",
-          .text = "Stopped ones stay: they were stopped to be started again.",
+          .text = "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay.",
           .words = {},
           .make = &make_invocation<Gc>};
 }

@@ -86,7 +86,7 @@ def test_a_pool_and_its_members_are_no_sandboxes(skiff):
     try:
         assert skiff("rm", "pool-python", "pool-python-0") == ("", "")
         assert "no sandbox" in skiff("stop", "pool-python", status=125)[1]
-        assert json.loads(skiff("pool", "status", "python", "-o", "json")[0])["items"][0]["available"] == 1
+        assert json.loads(skiff("pool", "status", "python", "-o", "json")[0])["available"] == 1
         skiff.up("taker", "--pool", "python")
         taken = json.loads(skiff("describe", "taker", "-o", "json")[0])["details"]["pod"]
         assert skiff("rm", taken.removeprefix("skiff-")) == ("", "")
