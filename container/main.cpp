@@ -17,6 +17,7 @@
 #include "container/cli/terminal.hpp"
 #include "container/cli/trace_run.hpp"
 #include "container/launcher/rbac.hpp"
+#include "container/launcher/undo_unless.hpp"
 
 namespace {
 
@@ -46,11 +47,12 @@ int run(Parsed parsed, TraceRun& trace) {
       result = std::move(outcome);
       return;
     }
-    if (signals.interrupted_by() != 0) return;
     try {
       std::rethrow_exception(failure);
+    } catch (const NotUndone& error) {
+      say(error.what());
     } catch (const std::exception& error) {
-      result = fail(Errc::internal, error.what());
+      if (signals.interrupted_by() == 0) result = fail(Errc::internal, error.what());
     }
   };
   boost::asio::co_spawn(io, run_to_end(&context, parsed.invocation.get(), std::move(parsed.arguments)),

@@ -1,6 +1,8 @@
 #include <chrono>
+#include <exception>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "container/cli/commands.hpp"
@@ -56,13 +58,16 @@ class Gc final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
     if (!everyone_) collecting_.owner = context.options().owner;
     if (max_idle_.count() > 0) collecting_.max_idle = max_idle_;
+    if (context.options().driver == "local" && (all_namespaces_ || !namespaces_.empty())) {
+      co_return fail(Errc::invalid_field,
+                     "only a cluster has namespaces: leave out -A and --in-namespace, or --driver local",
+                     all_namespaces_ ? "--all-namespaces" : "--in-namespace");
+    }
     Result<Collected> done;
     if (all_namespaces_ || !namespaces_.empty()) {
       done = co_await collect_everywhere(&context);
     } else {
-      auto driver = co_await context.driver();
-      if (!driver) co_return std::unexpected{std::move(driver.error())};
-      done = co_await collect_garbage(*driver, collecting_);
+      done = co_await collect_in(&context);
     }
     if (!done) co_return std::unexpected{std::move(done.error())};
     std::string lines;
@@ -81,21 +86,39 @@ class Gc final : public Invocation {
   }
 
  private:
+  Task<Result<Collected>> collect_in(Context* context) {
+    auto driver = co_await context->driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    co_return co_await collect_garbage(*driver, collecting_);
+  }
+
+  /// What the driver holds open is ended whatever happens.
+  Task<Result<Collected>> collect_and_close(Context* there) {
+    Result<Collected> done;
+    std::exception_ptr cancelled;
+    try {
+      done = co_await collect_in(there);
+    } catch (...) {
+      cancelled = std::current_exception();
+    }
+    if (cancelled) co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    co_await there->close();
+    if (cancelled) std::rethrow_exception(cancelled);
+    co_return done;
+  }
+
   Task<Result<Collected>> collect_everywhere(Context* context) {
     if (all_namespaces_) {
       auto cluster = context->cluster();
       if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-      auto found = co_await namespaces_of_sandboxes(&(*cluster)->client());
+      auto found = co_await namespaces_of_sandboxes(*cluster, context->options().driver);
       if (!found) co_return std::unexpected{std::move(found.error())};
       namespaces_ = std::move(*found);
     }
     Collected all;
     for (const std::string& name : namespaces_) {
       Context there = context->in_namespace(name);
-      auto driver = co_await there.driver();
-      if (!driver) co_return std::unexpected{std::move(driver.error())};
-      auto done = co_await collect_garbage(*driver, collecting_);
-      co_await there.close();
+      auto done = co_await collect_and_close(&there);
       if (!done) co_return std::unexpected{std::move(done.error())};
       const auto add = [&name](std::vector<Verdict>& into, std::vector<Verdict>& from) {
         for (Verdict& one : from) into.push_back({name + "/" + one.name, std::move(one.reason)});
@@ -120,7 +143,7 @@ Command gc_command() {
   return {.name = "gc",
           .group = "Sandboxes",
           .summary = "remove the sandboxes that have ended or failed",
-          .text = "Stopped ones stay: they were stopped to be started again.",
+          .text = "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay.",
           .words = {},
           .make = &make_invocation<Gc>};
 }

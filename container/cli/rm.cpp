@@ -1,3 +1,5 @@
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -5,10 +7,14 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/launcher/in_parallel.hpp"
 #include "container/launcher/rbac.hpp"
 
 namespace skiff::container {
 namespace {
+
+/// Each removal waits for the end of a Pod.
+constexpr std::size_t kAtOnce = 16;
 
 class Rm final : public Invocation {
  public:
@@ -46,20 +52,23 @@ class Rm final : public Invocation {
       if (!mine) co_return std::unexpected{std::move(mine.error())};
       names = std::move(*mine);
     }
+    std::vector<std::optional<Result<bool>>> outcomes(names.size());
+    co_await in_parallel(names.size(), kAtOnce, [&](std::size_t index) {
+      return remove_one(*driver, names[index], &context.signals(), &outcomes[index]);
+    });
     nlohmann::json removed = nlohmann::json::array();
     std::string lines;
     Error first;
-    for (const std::string& name : names) {
-      Result<bool> done = co_await (dry_run_ ? exists(*driver, name) : (*driver)->remove(name));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!outcomes[i]) continue;
+      Result<bool>& done = *outcomes[i];
       if (!done) {
-        say(name + ": " + with_right_hint(done.error(), "rm"));
+        say(names[i] + ": " + with_right_hint(done.error(), "rm"));
         if (first.message.empty()) first = std::move(done.error());
-        continue;
+      } else if (*done) {  // what is not there needs no removing
+        removed.push_back(names[i]);
+        lines += names[i] + "\n";
       }
-      if (!*done) continue;  // what is not there needs no removing
-      removed.push_back(name);
-      lines += name + "\n";
-      if (context.signals().interrupted_by() != 0) break;
     }
     const nlohmann::json value{{"removed", std::move(removed)}};
     if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
@@ -69,16 +78,20 @@ class Rm final : public Invocation {
 
  private:
   Task<Result<std::vector<std::string>>> list_names(Driver* driver, std::string owner) {
-    SandboxFilter filter;
+    SandboxFilter filter{.limit = std::numeric_limits<std::size_t>::max()};
     if (!everyone_) filter.owner = std::move(owner);
+    auto page = co_await driver->list(std::move(filter));
+    if (!page) co_return std::unexpected{std::move(page.error())};
     std::vector<std::string> names;
-    do {
-      auto page = co_await driver->list(filter);
-      if (!page) co_return std::unexpected{std::move(page.error())};
-      for (Sandbox& sandbox : page->items) names.push_back(std::move(sandbox.name));
-      filter.cursor = std::move(page->next);
-    } while (!filter.cursor.empty());
+    for (Sandbox& sandbox : page->items) names.push_back(std::move(sandbox.name));
     co_return names;
+  }
+
+  /// Nothing for what an interrupt left undone.
+  Task<> remove_one(Driver* driver, std::string name, Signals* signals, std::optional<Result<bool>>* outcome) {
+    if (signals->interrupted_by() != 0) co_return;
+    Task<Result<bool>> work = dry_run_ ? exists(driver, std::move(name)) : driver->remove(std::move(name));
+    outcome->emplace(co_await std::move(work));
   }
 
   static Task<Result<bool>> exists(Driver* driver, std::string name) {

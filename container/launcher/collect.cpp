@@ -1,12 +1,16 @@
 #include "container/launcher/collect.hpp"
 
+#include <limits>
 #include <set>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include "container/kube/time.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/claim_pools.hpp"
+#include "container/launcher/in_parallel.hpp"
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
@@ -14,14 +18,19 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long a running sandbox has been idle; nothing while it is in use, or can't be asked.
+/// Each removal waits for the end of a Pod, which takes half a minute and more.
+constexpr std::size_t kAtOnce = 16;
+/// Beside the clocks, for an agent that is busy with its end.
+constexpr std::chrono::minutes kGrace{5};
+
+/// How long a running sandbox has been idle: zero while it is in use. Nothing if its agent can't be asked.
 Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
   auto endpoint = co_await driver->endpoint(std::move(name), {});
   if (!endpoint) co_return std::nullopt;
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
   auto activity = co_await agent.get("/v1/activity");
-  if (!activity || activity->value("in_use", true)) co_return std::nullopt;
-  co_return milliseconds{activity->value("idle_ms", 0LL)};
+  if (!activity) co_return std::nullopt;
+  co_return milliseconds{activity->value("in_use", true) ? 0LL : activity->value("idle_ms", 0LL)};
 }
 
 /// Why it should go; empty if it should not.
@@ -29,46 +38,88 @@ Task<std::string> reason_to_remove(Driver* driver, Sandbox sandbox, std::optiona
   if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
     co_return std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
   }
-  if (sandbox.state != SandboxState::running || !max_idle) co_return std::string{};
+  const bool outlived = has_outlived(sandbox, wall_now());
+  const std::string late = outlived ? "its lease was over at " + *sandbox.expires_at : "";
+  if (sandbox.state == SandboxState::creating && outlived) co_return late + ", and it never came up";
+  if (sandbox.state != SandboxState::running || !(outlived || max_idle)) co_return std::string{};
+  // Its agent knows best: the lease can be renewed without the launcher.
   const auto idle = co_await idle_time(driver, sandbox.name);
-  if (!idle || *idle < *max_idle) co_return std::string{};
+  if (!idle && outlived) co_return late + ", and its agent does not answer";
+  if (!idle || !max_idle || *idle < *max_idle) co_return std::string{};
   co_return "idle for " + std::to_string(idle->count() / 1000) + " s";
+}
+
+enum class Fate : std::uint8_t { kept, removed, failed, gone };
+
+struct Outcome {
+  Fate fate = Fate::kept;
+  std::string reason = {};
+};
+
+/// `seen` may be old: nothing is removed for a reason that is not true of it now.
+Task<Outcome> decide(Driver* driver, Sandbox seen, Collecting what) {
+  const Outcome kept{Fate::kept, std::string{state_word(seen.state)}};
+  std::string reason = co_await reason_to_remove(driver, seen, what.max_idle);
+  if (reason.empty()) co_return kept;
+  auto now = co_await driver->get(seen.name);
+  if (!now && now.error().code == Errc::sandbox_not_found) co_return Outcome{Fate::gone};
+  if (!now) co_return Outcome{Fate::failed, std::move(now.error().message)};
+  if (now->id != seen.id) co_return kept;
+  reason = co_await reason_to_remove(driver, *now, what.max_idle);
+  if (reason.empty()) co_return Outcome{Fate::kept, std::string{state_word(now->state)}};
+  if (what.dry_run) co_return Outcome{Fate::removed, std::move(reason)};
+  auto removed = co_await driver->remove_if(seen.name, seen.id);
+  if (!removed) co_return Outcome{Fate::failed, std::move(removed.error().message)};
+  co_return Outcome{*removed ? Fate::removed : Fate::gone, std::move(reason)};
+}
+
+Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Outcome* outcome) {
+  *outcome = co_await decide(driver, std::move(seen), std::move(what));
 }
 
 }  // namespace
 
+bool has_outlived(const Sandbox& sandbox, WallTime now) {
+  if (!sandbox.expires_at) return false;
+  const auto end = kube::parse_time(*sandbox.expires_at);
+  return end && now > *end + kGrace;
+}
+
 Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
+  SandboxFilter filter{.owner = what.owner, .limit = std::numeric_limits<std::size_t>::max()};
+  auto page = co_await driver->list(std::move(filter));
+  if (!page) co_return std::unexpected{std::move(page.error())};
+  const std::vector<Sandbox>& all = page->items;
+  std::vector<Outcome> outcomes(all.size());
+  co_await in_parallel(all.size(), kAtOnce,
+                       [&](std::size_t index) { return collect_one(driver, all[index], what, &outcomes[index]); });
   Collected collected;
-  SandboxFilter filter{.owner = what.owner};
-  do {
-    auto page = co_await driver->list(filter);
-    if (!page) co_return std::unexpected{std::move(page.error())};
-    for (const Sandbox& sandbox : page->items) {
-      std::string reason = co_await reason_to_remove(driver, sandbox, what.max_idle);
-      if (reason.empty()) {
-        collected.kept.push_back({sandbox.name, std::string{state_word(sandbox.state)}});
-        continue;
-      }
-      if (what.dry_run) {
-        collected.removed.push_back({sandbox.name, std::move(reason)});
-        continue;
-      }
-      auto removed = co_await driver->remove(sandbox.name);
-      if (removed && *removed) collected.removed.push_back({sandbox.name, std::move(reason)});
-      if (!removed) collected.failed.push_back({sandbox.name, std::move(removed.error().message)});
-    }
-    filter.cursor = std::move(page->next);
-  } while (!filter.cursor.empty());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Verdict verdict{all[i].name, std::move(outcomes[i].reason)};
+    if (outcomes[i].fate == Fate::kept) collected.kept.push_back(std::move(verdict));
+    if (outcomes[i].fate == Fate::removed) collected.removed.push_back(std::move(verdict));
+    if (outcomes[i].fate == Fate::failed) collected.failed.push_back(std::move(verdict));
+  }
   co_return collected;
 }
 
-Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(kube::Client* client) {
+Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, std::string_view driver) {
+  std::vector<std::pair<kube::Resource, std::string_view>> kinds{{kube::kConfigMaps, "record"},
+                                                                 {kube::kPods, "sandbox"}};
+  if (driver == "claim") {
+    ClaimPools pools{cluster};
+    auto api = co_await pools.api();
+    if (!api) co_return std::unexpected{std::move(api.error())};
+    kinds = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
+  }
   std::set<std::string> names;
-  for (const auto& [resource, component] : {std::pair{kube::kConfigMaps, "record"}, {kube::kPods, "sandbox"}}) {
+  for (const auto& [resource, component] : kinds) {
     std::string from;
     do {
       kube::ListOptions options{.label_selector = labels::selector(component, {})};
-      auto page = co_await client->list_page(resource, {}, std::move(options), std::move(from));
+      auto page = co_await cluster->client().list_page(resource, {}, std::move(options), std::move(from));
+      // The extensions can be left out when agent-sandbox is installed.
+      if (!page && page.error().not_found()) break;
       if (!page) co_return std::unexpected{std::move(page.error().error)};
       for (const kube::Object& object : page->items) names.insert(object.namespace_name());
       from = std::move(page->continue_token);

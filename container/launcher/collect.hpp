@@ -3,11 +3,13 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "container/kube/client.hpp"
+#include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
 
 namespace skiff::container {
@@ -31,11 +33,14 @@ struct Collecting {
   bool dry_run = false;                                    ///< only tell
 };
 
-/// Removes the sandboxes that have ended or failed. Any number of callers may do it at once. An error only when they
-/// can't be listed.
+/// Its lease has been over for longer than an agent takes to end.
+[[nodiscard]] bool has_outlived(const Sandbox& sandbox, WallTime now);
+
+/// Removes the sandboxes that have ended, failed, or outlived their lease without an agent that answers. Any number of
+/// callers may do it at once. An error only when they can't be listed.
 [[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
 
-/// The namespaces in which the pod driver has sandboxes, sorted.
-[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(kube::Client* client);
+/// The namespaces in which the driver `pod` or `claim` has sandboxes, sorted.
+[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, std::string_view driver);
 
 }  // namespace skiff::container

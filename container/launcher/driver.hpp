@@ -68,6 +68,14 @@ class Driver {
                                                     Progress progress) = 0;
   /// Removes everything that belongs to it, and verifies that. False: there was none.
   [[nodiscard]] virtual Task<Result<bool>> remove(std::string name) = 0;
+  /// The same for the one that has this id: another one that got the name meanwhile stays.
+  [[nodiscard]] virtual Task<Result<bool>> remove_if(std::string name, std::string id) {
+    auto found = co_await get(name);
+    if (!found && found.error().code == Errc::sandbox_not_found) co_return false;
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    if (found->id != id) co_return false;
+    co_return co_await remove(std::move(name));
+  }
   /// Renews the lease from now on; what is absent stays as it was.
   [[nodiscard]] virtual Task<Result<Sandbox>> extend(std::string name, Lease lease) = 0;
 

@@ -93,12 +93,13 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
 
   ManifestContext context{
       .namespace_name = cluster->namespace_name(), .prefix = cluster->options().name_prefix, .sandbox_id = new_id("s")};
+  // A namespace that is yet to be made is taken to be as this one.
+  context.assigns_ids = co_await cluster->assigns_ids();
   if (spec->pod.namespace_per_sandbox) {
     context.namespace_name = own_namespace(context.prefix, spec->name);
     co_return context;
   }
   if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
-  context.assigns_ids = co_await cluster->assigns_ids();
   auto pod = make_pod(*spec, context);
   if (!pod) co_return std::unexpected{std::move(pod.error())};
   auto taken = co_await cluster->client().create(kube::kPods, std::move(*pod), {.dry_run = true});

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <exception>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
-#include "container/kube/backoff.hpp"
 #include "container/kube/pod.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_creation.hpp"
+#include "container/launcher/pod_removal.hpp"
 #include "container/launcher/pod_wait.hpp"
+#include "container/launcher/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -25,16 +24,13 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Above the Pod's grace period, by what the cluster itself takes.
-constexpr milliseconds kGoneLimit{90'000};
-/// A namespace waits for everything in it.
-constexpr milliseconds kNamespaceGoneLimit{180'000};
 /// For a request that was cut off to arrive, or not.
 constexpr milliseconds kLateArrival{500};
 
-std::optional<std::string> lease_end(const Lease& lease) {
+/// Of a lease that begins at the latest after `wait`.
+std::optional<std::string> lease_end(const Lease& lease, milliseconds wait = {}) {
   if (!lease.ttl) return std::nullopt;
-  return rfc3339(wall_now() + *lease.ttl);
+  return rfc3339(wall_now() + *lease.ttl + wait);
 }
 
 }  // namespace
@@ -58,9 +54,12 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
     co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
   }
   if (known.record) {
-    auto changed = co_await change_record(cluster_, &known, {{"was_up", "true"}});
-    if (!changed) co_return std::unexpected{std::move(changed.error())};
     known.record->was_up = true;
+    known.record->expires_at = lease_end(known.record->spec.lease);
+    json data{{"was_up", "true"}};
+    if (known.record->expires_at) data["expires_at"] = *known.record->expires_at;
+    auto changed = co_await change_record(cluster_, &known, std::move(data));
+    if (!changed) co_return std::unexpected{std::move(changed.error())};
     known.config_map = std::move(*changed);
   }
   progress(Phase::ready, "");
@@ -85,7 +84,8 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    .pod = object_name,
                    .stopped = false,
                    .expires_at = {}};
-  record.expires_at = lease_end(record.spec.lease);
+  // The lease begins when the agent does; what is for one run is not told so.
+  record.expires_at = lease_end(record.spec.lease, record.spec.wait);
   const bool needs_more =
       record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
   if (is_one_shot && needs_more) {
@@ -93,26 +93,22 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    "--keep");
   }
   const std::string id = record.id;
-  Result<KnownPod> known = std::unexpected{Error{}};
-  std::exception_ptr failure;
-  try {
-    known = co_await make_sandbox(cluster_, &pools_, std::move(record), is_one_shot, std::move(*context), progress);
-    if (known) known = co_await wait_for_agent(std::move(*known), std::move(progress));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (known && !failure) co_return describe_known(*known);
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  auto cleaned = co_await remove_if(name, id);
-  if (failure) {
-    // The request that was cut off may still be on its way through the API server.
-    co_await kube::pause(kLateArrival);
-    (void)co_await remove_if(name, id);
-    std::rethrow_exception(failure);
-  }
-  Error error = std::move(known.error());
-  if (!cleaned) error.message += "; and it could not be cleaned up: " + cleaned.error().message;
-  co_return std::unexpected{std::move(error)};
+  auto work = make(std::move(record), is_one_shot, std::move(*context), std::move(progress));
+  auto known = co_await undo_unless(std::move(work), [&] { return withdraw(name, id); }, kLateArrival);
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  co_return describe_known(*known);
+}
+
+Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, ManifestContext context, Progress progress) {
+  auto known = co_await make_sandbox(cluster_, &pools_, std::move(record), is_one_shot, std::move(context), progress);
+  if (!known) co_return known;
+  co_return co_await wait_for_agent(std::move(*known), std::move(progress));
+}
+
+Task<Result<>> PodDriver::withdraw(std::string name, std::string id) {
+  auto removed = co_await remove_if(std::move(name), std::move(id));
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  co_return Result<>{};
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
@@ -206,20 +202,6 @@ Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t p
 
 // --- its life -------------------------------------------------------------------------------------------------------
 
-Task<Result<>> PodDriver::remove_object(kube::Resource resource, std::string namespace_name, std::string name) {
-  auto removed = co_await cluster_->client().remove(resource, namespace_name, name);
-  if (!removed && removed.error().not_found()) co_return Result<>{};
-  if (!removed) co_return std::unexpected{std::move(removed.error().error)};
-  GoneWait wait{.resource = resource, .namespace_name = namespace_name, .name = std::move(name), .limit = kGoneLimit};
-  const bool is_pod = resource.plural == kube::kPods.plural;
-  kube::SharedWatch* const ours = is_pod ? &cluster_->pods(namespace_name) : nullptr;
-  co_return co_await wait_until_gone(&cluster_->client(), std::move(wait), ours);
-}
-
-Task<Result<>> PodDriver::remove_pod(std::string namespace_name, std::string pod) {
-  return remove_object(kube::kPods, std::move(namespace_name), std::move(pod));
-}
-
 Task<Result<>> PodDriver::stop(std::string name) {
   auto known = co_await find_sandbox(cluster_, name);
   if (!known) co_return std::unexpected{std::move(known.error())};
@@ -228,13 +210,14 @@ Task<Result<>> PodDriver::stop(std::string name) {
     co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run and can't be stopped to be started again",
                    "name");
   }
+  co_return co_await stop_known(std::move(*known));
+}
+
+Task<Result<>> PodDriver::stop_known(KnownPod known) {
   // Said first: whoever looks meanwhile sees what is meant.
-  auto changed = co_await change_record(cluster_, &*known, {{"stopped", "true"}, {"expires_at", nullptr}});
+  auto changed = co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  const std::string namespace_name = known->record->namespace_name;
-  if (auto gone = co_await remove_pod(namespace_name, known->record->pod); !gone) co_return gone;
-  if (known->record->spec.pod.service == ServiceKind::none) co_return Result<>{};
-  co_return co_await remove_object(kube::kServices, namespace_name, service_name(known->config_map->name()));
+  co_return co_await remove_workload(cluster_, &known);
 }
 
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
@@ -243,7 +226,7 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   const Sandbox now = describe_known(*known);
   if (now.state == SandboxState::running) co_return now;
   if (!known->record) co_return std::unexpected{not_running(now)};
-  PodRecord record = *known->record;
+  const PodRecord record = *known->record;
   if (now.state == SandboxState::creating) {
     // Somebody else is at it.
     PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = steady_clock::now() + wait};
@@ -257,75 +240,43 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
     co_return describe_known(*up);
   }
   if (known->pod) {
-    if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) {
-      co_return std::unexpected{std::move(gone.error())};
-    }
+    auto gone = co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id);
+    if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
-  // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
-  record.pod = known->config_map->name();
-  record.stopped = false;
-  record.spec.wait = wait;
-  record.expires_at = lease_end(record.spec.lease);
-  json data{{"stopped", "false"}, {"was_up", "false"}, {"pod", record.pod}};
-  data["expires_at"] = record.expires_at ? json(*record.expires_at) : json{};
-  auto changed = co_await change_record(cluster_, &*known, std::move(data));
-  if (!changed) co_return std::unexpected{std::move(changed.error())};
-  ManifestContext context{
-      .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
-  if (!record.spec.pod.namespace_per_sandbox) context.assigns_ids = co_await cluster_->assigns_ids();
-  Result<KnownPod> up = std::unexpected{Error{}};
-  std::exception_ptr failure;
-  try {
-    up = co_await make_pod_ready(cluster_, std::move(record), std::move(*changed), std::move(context), progress);
-    if (up) up = co_await wait_for_agent(std::move(*up), std::move(progress));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (up && !failure) co_return describe_known(*up);
+  const std::string uid = known->config_map->uid();
+  auto work = make_again(std::move(*known), wait, std::move(progress));
   // As it was before: stopped.
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await stop(name);
-  if (failure) std::rethrow_exception(failure);
-  co_return std::unexpected{std::move(up.error())};
+  auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid); }, kLateArrival);
+  if (!up) co_return std::unexpected{std::move(up.error())};
+  co_return describe_known(*up);
 }
 
-Task<Result<>> PodDriver::remove_recorded(const KnownPod* known) {
-  kube::Client& client = cluster_->client();
-  const Object& config_map = *known->config_map;
-  // One that can't be read has the Pod and the service of its name, as far as anybody can know.
-  PodRecord record;
-  record.namespace_name = config_map.namespace_name();
-  record.pod = config_map.name();
-  if (known->record) record = *known->record;
-  if (record.namespace_name != config_map.namespace_name()) {
-    auto removed = co_await client.remove(kube::kNamespaces, {}, record.namespace_name);
-    if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
-    GoneWait home{.resource = kube::kNamespaces,
-                  .namespace_name = {},
-                  .name = record.namespace_name,
-                  .limit = kNamespaceGoneLimit};
-    auto gone = co_await wait_until_gone(&client, std::move(home));
-    if (!gone) co_return gone;
-  }
-  auto removed = co_await client.remove(kube::kConfigMaps, config_map.namespace_name(), config_map.name(),
-                                        {.uid = config_map.uid()});
-  const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
-  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
-  // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
-  if (auto gone = co_await remove_pod(record.namespace_name, record.pod); !gone) co_return gone;
-  std::vector<std::pair<kube::Resource, std::string>> rest =
-      owned_objects(record.spec, cluster_->options().name_prefix);
-  if (record.spec.pod.service != ServiceKind::none) rest.emplace_back(kube::kServices, service_name(config_map.name()));
-  for (auto& [resource, name] : rest) {
-    // Also where kubectl made them from a manifest, without an owner.
-    if (auto gone = co_await remove_object(resource, record.namespace_name, name); !gone) co_return gone;
-  }
-  GoneWait last{.resource = kube::kConfigMaps,
-                .namespace_name = config_map.namespace_name(),
-                .name = config_map.name(),
-                .uid = config_map.uid(),
-                .limit = kGoneLimit};
-  co_return co_await wait_until_gone(&client, std::move(last));
+Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, milliseconds wait, Progress progress) {
+  json data{{"stopped", "false"}, {"was_up", "false"}, {"begun_at", rfc3339(wall_now())}};
+  // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
+  data["pod"] = known.config_map->name();
+  const auto expires_at = lease_end(known.record->spec.lease, wait);
+  data["expires_at"] = expires_at ? json(*expires_at) : json{};
+  auto changed = co_await change_record(cluster_, &known, std::move(data));
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  auto record = read_record(*changed);
+  if (!record) co_return std::unexpected{std::move(record.error())};
+  record->spec.wait = wait;
+  ManifestContext context{
+      .namespace_name = record->namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record->id};
+  context.assigns_ids = co_await cluster_->assigns_ids();
+  auto up = co_await make_pod_ready(cluster_, std::move(*record), std::move(*changed), std::move(context), progress);
+  if (!up) co_return up;
+  co_return co_await wait_for_agent(std::move(*up), std::move(progress));
+}
+
+Task<Result<>> PodDriver::stop_again(std::string name, std::string uid) {
+  auto known = co_await find_sandbox(cluster_, std::move(name));
+  if (!known && known.error().code == Errc::sandbox_not_found) co_return Result<>{};
+  if (!known) co_return std::unexpected{std::move(known.error())};
+  // Somebody may have removed it, and made another one.
+  if (!known->config_map || known->config_map->uid() != uid || !known->record) co_return Result<>{};
+  co_return co_await stop_known(std::move(*known));
 }
 
 Task<Result<bool>> PodDriver::remove(std::string name) {
@@ -337,13 +288,10 @@ Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id) {
   if (!known && known.error().code == Errc::sandbox_not_found) co_return false;
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Object& first = known->config_map ? *known->config_map : *known->pod;
-  if (!id.empty() && first.label(labels::kSandbox) != id) co_return false;
-  Result<> removed;
-  if (known->config_map) {
-    removed = co_await remove_recorded(&*known);
-  } else {
-    removed = co_await remove_pod(known->pod->namespace_name(), known->pod->name());
-  }
+  // One out of a pool has the id that it had there; its record has kept its own too.
+  const bool is_it = first.label(labels::kSandbox) == id || describe_known(*known).id == id;
+  if (!id.empty() && !is_it) co_return false;
+  auto removed = co_await remove_sandbox(cluster_, &*known);
   if (!removed) co_return std::unexpected{std::move(removed.error())};
   co_return true;
 }
@@ -369,15 +317,13 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
     }
     co_return describe_known(*known);
   }
-  PodRecord& record = *known->record;
-  if (lease.ttl) record.spec.lease.ttl = lease.ttl;
-  if (lease.idle_ttl) record.spec.lease.idle_ttl = lease.idle_ttl;
-  if (expires_at) record.expires_at = expires_at;
-  json data{{"spec", protocol::to_json(record.spec)}};
-  if (record.expires_at) data["expires_at"] = *record.expires_at;
-  auto changed = co_await change_record(cluster_, &*known, std::move(data));
+  auto changed = co_await change_spec(cluster_, std::move(*known), [&](PodRecord& record) {
+    if (lease.ttl) record.spec.lease.ttl = lease.ttl;
+    if (lease.idle_ttl) record.spec.lease.idle_ttl = lease.idle_ttl;
+    if (expires_at) record.expires_at = expires_at;
+  });
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  co_return describe_known(*known);
+  co_return describe_known(*changed);
 }
 
 Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string network, std::vector<std::string> allow) {
@@ -386,34 +332,43 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   if (known->damage) co_return std::unexpected{std::move(*known->damage)};
   if (!known->record)
     co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run: its network stays as it is", "name");
-  SandboxSpec spec = known->record->spec;
-  if (network.empty() && allow.empty()) co_return spec.pod;
-  if (!network.empty()) spec.pod.network = std::move(network);
-  if (!allow.empty()) spec.pod.allow = std::move(allow);
-  std::erase_if(spec.pod.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
-  if (auto valid = check_pod_options(spec.pod); !valid) co_return std::unexpected{std::move(valid.error())};
-  auto changed = co_await change_record(cluster_, &*known, {{"spec", protocol::to_json(spec)}});
+  if (network.empty() && allow.empty()) co_return known->record->spec.pod;
+  const auto change = [&](PodOptions& options) {
+    if (!network.empty()) options.network = network;
+    if (!allow.empty()) options.allow = allow;
+    std::erase_if(options.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
+  };
+  PodOptions wanted = known->record->spec.pod;
+  change(wanted);
+  if (auto valid = check_pod_options(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  const ManifestContext context{.namespace_name = known->record->namespace_name,
+                                .prefix = cluster_->options().name_prefix,
+                                .sandbox_id = known->record->id};
+  const auto before = owned_objects(known->record->spec, context.prefix);
+  auto changed = co_await change_spec(cluster_, std::move(*known), [&](PodRecord& record) { change(record.spec.pod); });
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  const std::string& where = known->record->namespace_name;
-  const ManifestContext context{
-      .namespace_name = where, .prefix = cluster_->options().name_prefix, .sandbox_id = known->record->id};
-  auto applied = co_await apply_network(cluster_, spec, context, &*known->config_map);
+  const SandboxSpec& spec = changed->record->spec;
+  const std::string& where = context.namespace_name;
+  auto applied = co_await apply_network(cluster_, spec, context, &*changed->config_map);
   if (!applied) co_return std::unexpected{std::move(applied.error())};
-  if (known->pod) {
+  // A `start` may have made it since it was looked at.
+  auto now = co_await find_sandbox(cluster_, name);
+  if (!now) co_return std::unexpected{std::move(now.error())};
+  if (now->pod && now->pod->label(labels::kSandbox) == context.sandbox_id) {
     const std::string kind = network_label(spec.pod);
     json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
-    auto labelled = co_await cluster_->client().patch(kube::kPods, where, known->pod->name(), kube::PatchKind::merge,
+    auto labelled = co_await cluster_->client().patch(kube::kPods, where, now->pod->name(), kube::PatchKind::merge,
                                                       std::move(label));
     if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
   }
   // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
-  const auto before = owned_objects(known->record->spec, context.prefix);
   const auto after = owned_objects(spec, context.prefix);
   for (const auto& [resource, object] : before) {
     if (resource.plural != kube::kNetworkPolicies.plural) continue;
     const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
     if (stays) continue;
-    if (auto gone = co_await remove_object(resource, where, object); !gone) co_return std::unexpected{gone.error()};
+    auto gone = co_await remove_object(cluster_, resource, where, object, context.sandbox_id);
+    if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
   co_return spec.pod;
 }
@@ -427,6 +382,7 @@ Task<std::vector<Check>> PodDriver::examine() {
   ManifestContext context{.namespace_name = cluster_->namespace_name(),
                           .prefix = cluster_->options().name_prefix,
                           .sandbox_id = new_id("s")};
+  context.assigns_ids = co_await cluster_->assigns_ids();
   if (auto trial = make_pod(spec, context)) questions.trial = std::move(*trial);
   co_return co_await examine_cluster(&cluster_->client(), std::move(questions));
 }

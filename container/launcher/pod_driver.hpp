@@ -37,6 +37,7 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
@@ -58,13 +59,17 @@ class PodDriver final : public Driver {
   [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
 
+  [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
+                                            Progress progress);
+  /// From its record, without undoing anything.
+  [[nodiscard]] Task<Result<KnownPod>> make_again(KnownPod known, std::chrono::milliseconds wait, Progress progress);
+  /// Undo the two; nothing to do where nothing is, or somebody else's.
+  [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string id);
+  [[nodiscard]] Task<Result<>> stop_again(std::string name, std::string uid);
+  [[nodiscard]] Task<Result<>> stop_known(KnownPod known);
+
   /// Asks a Pod that is Ready for a sign of its agent.
   [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
-  [[nodiscard]] Task<Result<>> remove_pod(std::string namespace_name, std::string pod);
-  [[nodiscard]] Task<Result<>> remove_object(kube::Resource resource, std::string namespace_name, std::string name);
-  /// With an id only the sandbox that has it.
-  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id);
-  [[nodiscard]] Task<Result<>> remove_recorded(const KnownPod* known);
 
   Cluster* cluster_;
   Reach reach_;

@@ -8,10 +8,21 @@
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
+namespace {
+
 using kube::Object;
 
-Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
-  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+/// Each is begun by what others have written meanwhile.
+constexpr int kMostTries = 20;
+
+/// The records and Pods of pools have names that sandboxes could have too, and a Pod that was taken keeps its.
+bool is_part_of(const Object& object, std::string_view component, std::string_view name) {
+  return labels::is_ours(object) && object.label(labels::kComponent) == component &&
+         labels::get(object, labels::kName) == name;
+}
+
+/// The record, and then its Pod.
+Task<Result<KnownPod>> look(Cluster* cluster, std::string name) {
   const std::string object_name = cluster->object_name(name);
   kube::Client& client = cluster->client();
   KnownPod known;
@@ -19,7 +30,7 @@ Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
   std::string pod_name = object_name;
   auto config_map = co_await client.get(kube::kConfigMaps, namespace_name, object_name);
   if (!config_map && !config_map.error().not_found()) co_return std::unexpected{std::move(config_map.error().error)};
-  if (config_map && labels::is_ours(*config_map) && !config_map->is_being_deleted()) {
+  if (config_map && is_part_of(*config_map, "record", name) && !config_map->is_being_deleted()) {
     auto record = read_record(*config_map);
     known.config_map = std::move(*config_map);
     if (!record) {
@@ -33,9 +44,23 @@ Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
   }
   auto pod = co_await client.get(kube::kPods, namespace_name, pod_name);
   if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
-  if (pod && labels::is_ours(*pod)) known.pod = std::move(*pod);
+  if (pod && is_part_of(*pod, "sandbox", name)) known.pod = std::move(*pod);
   if (!known.record && !known.pod) co_return std::unexpected{no_such_sandbox(name)};
   co_return known;
+}
+
+}  // namespace
+
+Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
+  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  std::string seen;
+  for (;;) {
+    auto known = co_await look(cluster, name);
+    const bool is_missing = known && known->record && !known->record->stopped && !known->pod;
+    // A `stop` between the two looks takes the Pod too: it is missing only for a record that is still as it was.
+    if (!is_missing || known->config_map->resource_version() == seen) co_return known;
+    seen = known->config_map->resource_version();
+  }
 }
 
 Sandbox describe_known(const KnownPod& known) {
@@ -53,56 +78,69 @@ Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nloh
   co_return std::move(*changed);
 }
 
+Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::function<void(PodRecord& record)> change) {
+  kube::Client& client = cluster->client();
+  const std::string namespace_name = known.config_map->namespace_name();
+  const std::string name = known.config_map->name();
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    PodRecord record = *known.record;
+    change(record);
+    nlohmann::json data{{"spec", protocol::to_json(record.spec)}};
+    if (record.expires_at) data["expires_at"] = *record.expires_at;
+    nlohmann::json patch{{"metadata", {{"resourceVersion", known.config_map->resource_version()}}},
+                         {"data", std::move(data)}};
+    auto changed =
+        co_await client.patch(kube::kConfigMaps, namespace_name, name, kube::PatchKind::merge, std::move(patch));
+    if (changed) {
+      known.record = std::move(record);
+      known.config_map = std::move(*changed);
+      co_return known;
+    }
+    if (!changed.error().conflict()) co_return std::unexpected{std::move(changed.error().error)};
+    auto now = co_await client.get(kube::kConfigMaps, namespace_name, name);
+    if (!now && !now.error().not_found()) co_return std::unexpected{std::move(now.error().error)};
+    if (!now || now->uid() != known.config_map->uid()) {
+      co_return std::unexpected{no_such_sandbox(known.record->spec.name)};
+    }
+    auto read = read_record(*now);
+    if (!read) co_return std::unexpected{std::move(read.error())};
+    known.config_map = std::move(*now);
+    known.record = std::move(*read);
+  }
+  co_return fail(Errc::timeout, "the record " + name + " is changed by others again and again; try again");
+}
+
 Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter) {
   kube::Client& client = cluster->client();
   const std::string& here = cluster->namespace_name();
-  // A record's Pod may be in a namespace of its own; who may not look there still sees the record.
-  std::map<std::string, PodRecord> records;
+  // Pods first: whatever is stopped, started or made meanwhile, no record is seen without the Pod that it had before.
+  auto pods = co_await client.list(kube::kPods, here, {.label_selector = labels::selector("sandbox", filter)});
+  if (!pods) co_return std::unexpected{std::move(pods.error().error)};
+  auto config_maps =
+      co_await client.list(kube::kConfigMaps, here, {.label_selector = labels::selector("record", filter)});
+  if (!config_maps) co_return std::unexpected{std::move(config_maps.error().error)};
+  std::map<std::string, const Object*> by_pod;
   std::map<std::string, Sandbox> found;
-  std::map<std::string, Object> config_maps;
-  std::string from;
-  do {
-    auto page = co_await client.list_page(kube::kConfigMaps, here,
-                                          {.label_selector = labels::selector("record", filter)}, std::move(from));
-    if (!page) co_return std::unexpected{std::move(page.error().error)};
-    for (Object& object : page->items) {
-      auto record = read_record(object);
-      if (!record) {
-        Sandbox damaged = describe_damaged(object, record.error());
-        found.emplace(damaged.name, std::move(damaged));
-        continue;
-      }
-      const std::string name = record->spec.name;
-      found.insert_or_assign(name, describe(*record, object, nullptr));
-      object.json.erase("data");
-      config_maps.emplace(name, std::move(object));
-      records.emplace(name, std::move(*record));
+  for (const Object& pod : pods->items) {
+    by_pod.emplace(pod.name(), &pod);
+    Sandbox alone = describe_pod(pod);
+    found.insert_or_assign(alone.name, std::move(alone));
+  }
+  for (const Object& config_map : config_maps->items) {
+    auto record = read_record(config_map);
+    Sandbox sandbox;
+    if (!record) {
+      sandbox = describe_damaged(config_map, record.error());
+    } else if (record->namespace_name == here || record->stopped) {
+      const auto pod = by_pod.find(record->pod);
+      sandbox = describe(*record, config_map, pod == by_pod.end() ? nullptr : pod->second);
+    } else {
+      auto pod = co_await client.get(kube::kPods, record->namespace_name, record->pod);
+      const bool is_unknown = !pod && !pod.error().not_found();
+      sandbox = is_unknown ? describe_unseen(*record, config_map, pod.error().error)
+                           : describe(*record, config_map, pod ? &*pod : nullptr);
     }
-    from = std::move(page->continue_token);
-  } while (!from.empty());
-  const auto take_pods = [&](const std::vector<Object>& pods) {
-    for (const Object& pod : pods) {
-      if (!pod.label(labels::kPoolState).empty() && pod.label(labels::kPoolState) == "free") continue;
-      const std::string name = labels::get(pod, labels::kName);
-      const auto record = records.find(name);
-      if (record == records.end()) {
-        found.insert_or_assign(name, describe_pod(pod));
-      } else if (record->second.pod == pod.name()) {
-        found.insert_or_assign(name, describe(record->second, config_maps.at(name), &pod));
-      }
-    }
-  };
-  do {
-    auto page = co_await client.list_page(kube::kPods, here, {.label_selector = labels::selector("sandbox", filter)},
-                                          std::move(from));
-    if (!page) co_return std::unexpected{std::move(page.error().error)};
-    take_pods(page->items);
-    from = std::move(page->continue_token);
-  } while (!from.empty());
-  for (const auto& [name, record] : records) {
-    if (record.namespace_name == here || record.stopped) continue;
-    auto pod = co_await client.get(kube::kPods, record.namespace_name, record.pod);
-    if (pod) take_pods({std::move(*pod)});
+    found.insert_or_assign(sandbox.name, std::move(sandbox));
   }
   SandboxPage page;
   for (auto& [name, sandbox] : found) {

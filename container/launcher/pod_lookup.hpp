@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -29,7 +30,12 @@ struct KnownPod {
 /// Merges `data` into that of the record, if it is still the same record; null removes.
 [[nodiscard]] Task<Result<kube::Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data);
 
-/// Reads all pages of records and Pods and gives one of the filter's size.
+/// Changes spec and lease with `change`, as they are when they are written: of two who do so at once neither undoes the
+/// other's. `sandbox_not_found` when the record is no more.
+[[nodiscard]] Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known,
+                                                 std::function<void(PodRecord& record)> change);
+
+/// Reads all Pods and records and gives a page of the filter's size.
 [[nodiscard]] Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter);
 
 }  // namespace skiff::container

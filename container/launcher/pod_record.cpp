@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/kube/pod.hpp"
+#include "container/kube/time.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_manifest.hpp"
 #include "container/launcher/pod_wait.hpp"
@@ -60,6 +61,7 @@ kube::Object make_record(const PodRecord& record, const std::string& namespace_n
   data["pod"] = record.pod;
   data["stopped"] = record.stopped ? "true" : "false";
   data["was_up"] = record.was_up ? "true" : "false";
+  if (record.begun_at) data["begun_at"] = *record.begun_at;
   if (record.expires_at) data["expires_at"] = *record.expires_at;
   return object;
 }
@@ -82,6 +84,7 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   record.pod = config_map.text({"data", "pod"});
   record.stopped = config_map.text({"data", "stopped"}) == "true";
   record.was_up = config_map.text({"data", "was_up"}) == "true";
+  if (auto begun = config_map.text({"data", "begun_at"}); !begun.empty()) record.begun_at = std::move(begun);
   if (auto expires = config_map.text({"data", "expires_at"}); !expires.empty()) record.expires_at = std::move(expires);
   if (record.id.empty() || record.namespace_name.empty() || record.pod.empty()) return refuse("it says too little");
   return record;
@@ -97,26 +100,28 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
                   .image = record.spec.image,
                   .labels = record.spec.labels,
                   .created_at = config_map.text({"metadata", "creationTimestamp"}),
-                  .expires_at = {},
+                  .expires_at = record.expires_at,
                   .address = {},
                   .details = {{"namespace", record.namespace_name}, {"pod", record.pod}}};
   if (record.stopped) {
     sandbox.state = SandboxState::stopped;
+    sandbox.expires_at.reset();
     return sandbox;
   }
   if (pod == nullptr) {
-    const auto created = config_map.created();
-    if (!record.was_up && created && wall_now() - *created < kBeingMade) return sandbox;
+    const auto begun = record.begun_at ? kube::parse_time(*record.begun_at) : config_map.created();
+    if (!record.was_up && begun && wall_now() - *begun < kBeingMade) return sandbox;
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its pod was deleted";
+    sandbox.expires_at.reset();
     return sandbox;
   }
   StateNow now = state_of(*pod);
   sandbox.state = now.state;
   sandbox.reason = std::move(now.reason);
   put_pod_details(sandbox, *pod);
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) sandbox.expires_at.reset();
   if (sandbox.state != SandboxState::running) return sandbox;
-  sandbox.expires_at = record.expires_at;
   if (record.spec.pod.service == ServiceKind::none) {
     sandbox.address = "http://" + kube::pod_ip(*pod) + ":" + std::to_string(kAgentPort);
   } else {
@@ -142,10 +147,19 @@ Sandbox describe_pod(const kube::Object& pod) {
                   .address = {},
                   .details = {}};
   put_pod_details(sandbox, pod);
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) return sandbox;
+  if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
   if (sandbox.state == SandboxState::running) {
     sandbox.address = "http://" + kube::pod_ip(pod) + ":" + std::to_string(kAgentPort);
-    if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
   }
+  return sandbox;
+}
+
+Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map, const Error& why) {
+  Sandbox sandbox = describe(record, config_map, nullptr);
+  if (record.stopped) return sandbox;
+  sandbox.state = record.was_up ? SandboxState::running : SandboxState::creating;
+  sandbox.reason = "its pod can't be looked at: " + why.message;
   return sandbox;
 }
 

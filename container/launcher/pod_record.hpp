@@ -18,6 +18,7 @@ struct PodRecord {
   std::string pod = {};             ///< the Pod's name: one from a pool has another than the record
   bool stopped = false;
   bool was_up = false;  ///< since it was last made or started: a Pod that is not there is gone then
+  std::optional<std::string> begun_at = {};    ///< RFC 3339: when it was last started; none: when it was made
   std::optional<std::string> expires_at = {};  ///< RFC 3339
 };
 
@@ -30,6 +31,8 @@ struct PodRecord {
 /// The sandbox that a record and its Pod (if there is one), or a Pod without a record, are.
 [[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const kube::Object* pod);
 [[nodiscard]] Sandbox describe_pod(const kube::Object& pod);
+/// One whose Pod can't be looked at, and why: it is what its record knows last.
+[[nodiscard]] Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map, const Error& why);
 /// One whose record can't be read, and why.
 [[nodiscard]] Sandbox describe_damaged(const kube::Object& config_map, const Error& damage);
 

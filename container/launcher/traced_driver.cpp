@@ -49,6 +49,10 @@ class TracedDriver final : public Driver {
     Span span = begin("remove sandbox", name);
     return spanning(std::move(span), driver_->remove(std::move(name)));
   }
+  Task<Result<bool>> remove_if(std::string name, std::string id) override {
+    Span span = begin("remove sandbox", name);
+    return spanning(std::move(span), driver_->remove_if(std::move(name), std::move(id)));
+  }
   Task<Result<Sandbox>> extend(std::string name, Lease lease) override {
     Span span = begin("extend sandbox", name);
     return spanning(std::move(span), driver_->extend(std::move(name), lease));

@@ -58,7 +58,7 @@ TESTED_ELSEWHERE = {
     "container/launcher/claim_driver.cpp": "tests/kubernetes/launcher/test_claim.py drives it with the real controller",
     "container/launcher/claim_pools.cpp": "tests/kubernetes/launcher/test_claim.py drives it with the real controller",
     "container/launcher/claim_wait.cpp": "tests/kubernetes/launcher/test_claim.py drives it with the real controller",
-    "container/launcher/collect.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/launcher/pod_removal.cpp": "tests/kubernetes/launcher/test_removal.py drives it through the real binary on a real node",
     "container/launcher/command_stream.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/copy.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/local_driver.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",

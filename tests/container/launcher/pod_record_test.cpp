@@ -93,6 +93,26 @@ TEST(PodRecord, StatesFollowFromRecordAndPod) {
   EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::stopped);
 }
 
+TEST(PodRecord, AnOldOneThatIsJustBeingStartedHasNotLostItsPod) {
+  PodRecord record = some_record();
+  const kube::Object old = config_map_of(record, std::chrono::hours{1});
+  record.begun_at = rfc3339(wall_now() - std::chrono::seconds{1});
+  EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::creating);
+  record.begun_at = rfc3339(wall_now() - std::chrono::hours{1});
+  EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::failed);
+}
+
+TEST(PodRecord, APodThatCanNotBeLookedAtIsNotGone) {
+  PodRecord record = some_record();
+  record.was_up = true;
+  const kube::Object old = config_map_of(record, std::chrono::hours{1});
+  const Sandbox unseen = describe_unseen(record, old, Error{Errc::permission_denied, "pods is forbidden"});
+  EXPECT_EQ(unseen.state, SandboxState::running);
+  EXPECT_TRUE(unseen.reason.contains("pods is forbidden"));
+  record.stopped = true;
+  EXPECT_EQ(describe_unseen(record, old, Error{}).state, SandboxState::stopped);
+}
+
 TEST(PodRecord, APodOfOneRunTellsAllItself) {
   kube::Object pod = running_pod();
   labels::put_common(pod, "sandbox", "run-1", "ann@host");

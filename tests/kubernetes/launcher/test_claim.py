@@ -193,3 +193,9 @@ def test_a_template_that_does_not_run_skiffd_is_told_with_the_remedy(skiff):
 def test_doctor_tells_which_version_is_served(skiff):
     checks = {one["what"]: one for one in skiff.json("doctor")["items"]}
     assert checks["agent-sandbox"]["detail"] == "SandboxClaims v1beta1" and checks["agent-sandbox"]["passed"]
+
+
+def test_gc_in_every_namespace_looks_at_what_the_controller_keeps(skiff, namespace):
+    skiff.up("box", "--image", BUSYBOX)
+    found = skiff.json("gc", "-A", "--dry-run")
+    assert f"{namespace.name}/box" in [one["name"] for one in found["kept"]]

@@ -1,0 +1,189 @@
+"""What `rm` and `gc` remove and what they must not, also while others work on the same sandboxes."""
+
+import contextlib
+import http.server
+import json
+import threading
+
+import pytest
+
+from test_operators import await_rights, kubeconfig
+
+HOLD = "test.skiff.dev/hold"
+GATE = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
+AT_ONCE = 16  # sandboxes that gc removes at a time
+LONG_AGO = "2020-01-01T00:00:00.000Z"
+
+
+def hold(namespace, what):
+    """Deleted, it stays until it is released."""
+    namespace.kubectl("patch", what, "--type=merge", "--patch", json.dumps({"metadata": {"finalizers": [HOLD]}}))
+
+
+def release(namespace, *objects):
+    for what in objects:
+        namespace.kubectl("patch", what, "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
+
+
+def await_deletion(namespace, what):
+    namespace.wait(what, "jsonpath={.metadata.deletionTimestamp}")
+
+
+def damaged_record(number):
+    labels = {"app.kubernetes.io/managed-by": "skiff", "app.kubernetes.io/component": "record", "skiff.dev/name": f"a{number}",
+              "skiff.dev/sandbox": f"s-a{number}"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"skiff-a{number}", "labels": labels, "finalizers": [HOLD]}}
+
+
+def test_gc_keeps_what_was_started_after_it_had_looked(skiff, namespace):
+    skiff.up("z")
+    namespace.kubectl("delete", "pod", "skiff-z")
+    held = [damaged_record(number) for number in range(AT_ONCE)]
+    namespace.create(*held)
+    try:
+        process = skiff.start("gc", "--everyone", "-o", "json")
+        await_deletion(namespace, "configmap/skiff-a0")
+        skiff("start", "z")
+    finally:
+        release(namespace, *(f"configmap/{one['metadata']['name']}" for one in held))
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 0, err
+    assert [one["name"] for one in json.loads(out)["kept"]] == ["z"]
+    assert skiff("exec", "z", "--", "echo", "hello")[0] == "hello\n"
+
+
+def test_a_pod_that_one_may_not_look_at_is_not_taken_for_deleted(skiff, namespace, tmp_path):
+    skiff.up("box", "--namespace-per-sandbox")
+    role = json.loads(skiff("rbac", "gc", "-o", "json", "--service-account", "clerk")[0])
+    items = [one for one in role["items"] if one["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
+    namespace.kubectl("apply", "-f", "-", input=json.dumps({**role, "items": items}))
+    await_rights(namespace, items, f"system:serviceaccount:{namespace.name}:clerk")
+    env = {"KUBECONFIG": kubeconfig(namespace, "clerk", tmp_path)}
+    found = json.loads(skiff("ps", "-o", "json", env=env)[0])["items"][0]
+    assert found["state"] == "running" and "pods" in found["reason"]
+    assert json.loads(skiff("gc", "-o", "json", env=env)[0])["deleted"] == []
+
+
+def test_a_remover_that_is_late_leaves_what_a_successor_has(skiff, namespace):
+    skiff.up("box")
+    hold(namespace, "pod/skiff-box")
+    try:
+        process = skiff.start("rm", "box")
+        await_deletion(namespace, "pod/skiff-box")
+        namespace.kubectl("wait", "service/skiff-box-svc", "--for=delete", "--timeout=60s")  # by the cascade
+        labels = {"app.kubernetes.io/managed-by": "skiff", "skiff.dev/sandbox": "s-successor"}
+        namespace.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "skiff-box-svc", "labels": labels},
+                          "spec": {"ports": [{"port": 7070}]}})
+    finally:
+        release(namespace, "pod/skiff-box")
+    out, err = process.communicate(timeout=100)
+    assert (process.returncode, out) == (0, b"box\n"), err
+    namespace.kubectl("delete", "service", "skiff-box-svc")
+
+
+def test_a_pool_and_its_members_are_no_sandboxes(skiff):
+    skiff("pool", "create", "python", "--size", "1", "-q")
+    try:
+        assert skiff("rm", "pool-python", "pool-python-0") == ("", "")
+        assert "no sandbox" in skiff("stop", "pool-python", status=125)[1]
+        assert json.loads(skiff("pool", "status", "python", "-o", "json")[0])["available"] == 1
+        skiff.up("taker", "--pool", "python")
+        taken = json.loads(skiff("describe", "taker", "-o", "json")[0])["details"]["pod"]
+        assert skiff("rm", taken.removeprefix("skiff-")) == ("", "")
+        assert skiff("exec", "taker", "--", "echo", "hello")[0] == "hello\n"
+        assert skiff("rm", "taker")[0] == "taker\n"
+    finally:
+        skiff("pool", "rm", "python")
+
+
+def set_end(namespace, name, when):
+    namespace.kubectl("patch", "configmap", f"skiff-{name}", "--type=merge", "--patch", json.dumps({"data": {"expires_at": when}}))
+
+
+def test_gc_removes_what_never_came_up_and_has_outlived_its_lease(skiff, namespace):
+    process = skiff.start("up", "box", "--ttl", "1h", *skiff.overrides(GATE))
+    namespace.wait("pod/skiff-box", "create")
+    process.kill()
+    process.communicate()
+    assert skiff.json("gc")["deleted"] == []
+    assert skiff.json("ps")["items"][0]["expires_at"]
+    set_end(namespace, "box", LONG_AGO)
+    [gone] = skiff.json("gc")["deleted"]
+    assert gone["name"] == "box" and LONG_AGO in gone["reason"]
+    assert namespace.of_skiff() == []
+
+
+def test_gc_keeps_what_answers_after_the_end_that_its_record_knows(skiff, namespace):
+    skiff.up("box", "--ttl", "1h")
+    set_end(namespace, "box", LONG_AGO)
+    assert skiff.json("gc")["deleted"] == []
+    assert skiff("exec", "box", "--", "echo", "hello")[0] == "hello\n"
+
+
+def test_gc_in_every_namespace_is_for_clusters(skiff):
+    for flags in (["-A"], ["--in-namespace", "x"]):
+        assert "cluster" in skiff("gc", *flags, env={"SKIFF_DRIVER": "local"}, status=125)[1]
+
+
+def test_rm_removes_many_at_a_time(skiff, namespace):
+    pods = [f"pod/skiff-{name}" for name in ("a", "b")]
+    for name in ("a", "b"):
+        skiff.up(name)
+    for pod in pods:
+        hold(namespace, pod)
+    try:
+        process = skiff.start("rm", "--all")
+        for pod in pods:
+            await_deletion(namespace, pod)
+    finally:
+        release(namespace, *pods)
+    out, err = process.communicate(timeout=100)
+    assert (process.returncode, out) == (0, b"a\nb\n"), err
+
+
+# --- changes that come together ---
+
+@contextlib.contextmanager
+def agent(before_the_lease):
+    """An agent that renews leases, but first does something else."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self):
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if self.path == "/v1/lease":
+                before_the_lease()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        do_GET = do_POST = answer
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+def test_extend_does_not_undo_a_change_of_the_network(skiff, namespace):
+    skiff.up("box", "--ttl", "1h")
+    with agent(lambda: skiff("network", "box", "--network", "deny")) as url:
+        skiff("extend", "box", "--ttl", "2h", "--url", url)
+    spec = json.loads(namespace.get("configmap", "skiff-box")["data"]["spec"])
+    assert (spec["pod"]["network"], spec["lease"]["ttl_ms"]) == ("deny", 7_200_000)
+
+
+@pytest.mark.parametrize("flags", [["--namespace-per-sandbox"], ["--pool", "cold"]])
+def test_ids_that_a_namespace_assigns_are_left_to_it(skiff, namespace, flags):
+    namespace.kubectl("annotate", "namespace", namespace.name, "openshift.io/sa.scc.uid-range=1000/1")
+    manifest = json.loads(skiff("manifest", "box", "-o", "json", *flags)[0])
+    [pod] = [one for one in manifest["items"] if one["kind"] == "Pod"]
+    assert "runAsUser" not in pod["spec"]["securityContext"]
