@@ -13,6 +13,7 @@
 #include "container/kube/pod.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/cluster_checks.hpp"
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_creation.hpp"
 #include "container/launcher/pod_wait.hpp"
@@ -29,8 +30,6 @@ using std::chrono::steady_clock;
 constexpr milliseconds kGoneLimit{90'000};
 /// A namespace waits for everything in it.
 constexpr milliseconds kNamespaceGoneLimit{180'000};
-/// For a request that was cut off to arrive, or not.
-constexpr milliseconds kLateArrival{500};
 
 std::optional<std::string> lease_end(const Lease& lease) {
   if (!lease.ttl) return std::nullopt;
@@ -105,7 +104,6 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
   auto cleaned = co_await remove_if(name, id);
   if (failure) {
-    // The request that was cut off may still be on its way through the API server.
     co_await kube::pause(kLateArrival);
     (void)co_await remove_if(name, id);
     std::rethrow_exception(failure);
@@ -116,6 +114,11 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
+  if (!spec.pod.pool.empty()) {
+    auto whole = co_await pools_.complete(std::move(spec));
+    if (!whole) co_return std::unexpected{std::move(whole.error())};
+    spec = std::move(*whole);
+  }
   auto context = co_await prepare_sandbox(cluster_, &spec);
   if (!context) co_return std::unexpected{std::move(context.error())};
   auto key = co_await cluster_->signing_key(to_be_applied);
