@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/claim_pools.hpp"
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
@@ -62,13 +63,24 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   co_return collected;
 }
 
-Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(kube::Client* client) {
+Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver) {
+  std::vector<std::pair<kube::Resource, std::string_view>> places{{kube::kConfigMaps, "record"},
+                                                                  {kube::kPods, "sandbox"}};
+  if (driver == ClusterDriver::claim) {
+    ClaimPools pools{cluster};
+    auto api = co_await pools.api();
+    if (!api) co_return std::unexpected{std::move(api.error())};
+    places = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
+  }
   std::set<std::string> names;
-  for (const auto& [resource, component] : {std::pair{kube::kConfigMaps, "record"}, {kube::kPods, "sandbox"}}) {
+  for (const auto& [resource, component] : places) {
     std::string from;
     do {
       kube::ListOptions options{.label_selector = labels::selector(component, {})};
-      auto page = co_await client->list_page(resource, {}, std::move(options), std::move(from));
+      auto page = co_await cluster->client().list_page(resource, {}, std::move(options), std::move(from));
+      from.clear();
+      // The extensions of agent-sandbox can be left out.
+      if (!page && page.error().not_found()) continue;
       if (!page) co_return std::unexpected{std::move(page.error().error)};
       for (const kube::Object& object : page->items) names.insert(object.namespace_name());
       from = std::move(page->continue_token);

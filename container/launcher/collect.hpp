@@ -7,8 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "container/kube/client.hpp"
+#include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
+#include "container/launcher/rbac.hpp"
 
 namespace skiff::container {
 
@@ -35,7 +36,7 @@ struct Collecting {
 /// can't be listed.
 [[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
 
-/// The namespaces in which the pod driver has sandboxes, sorted.
-[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(kube::Client* client);
+/// The namespaces of the cluster in which the driver has sandboxes, sorted.
+[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver);
 
 }  // namespace skiff::container
