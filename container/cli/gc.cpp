@@ -111,7 +111,8 @@ class Gc final : public Invocation {
     if (all_namespaces_) {
       auto cluster = context->cluster();
       if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-      auto found = co_await namespaces_of_sandboxes(*cluster, context->options().driver);
+      auto found = co_await namespaces_of_sandboxes(
+          *cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod);
       if (!found) co_return std::unexpected{std::move(found.error())};
       namespaces_ = std::move(*found);
     }

@@ -1,66 +1,96 @@
 #include "container/cli/manifest.hpp"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/pool_table.hpp"
 #include "container/cli/spec_flags.hpp"
-#include "container/launcher/pod_driver.hpp"
+#include "container/launcher/pools.hpp"
 
 namespace skiff::container {
 namespace {
+
+/// YAML documents, with -o json a List, with -o name their names.
+Result<int> print_objects(const Options& options, std::vector<kube::Object> objects) {
+  nlohmann::json items = nlohmann::json::array();
+  std::string documents;
+  std::string names;
+  for (kube::Object& object : objects) {
+    documents += "---\n" + format_yaml(object.json);
+    names += object.text({"kind"}) + "/" + object.name() + "\n";
+    items.push_back(std::move(object.json));
+  }
+  const nlohmann::json list{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}};
+  const bool is_json = options.output == "json";
+  auto shown = is_json ? print(format_json(list)) : print(options.output == "name" ? names : documents);
+  if (!shown) return std::unexpected{std::move(shown.error())};
+  return 0;
+}
 
 class Manifest final : public Invocation {
  public:
   std::vector<Setting> rows() override { return spec_.rows(); }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto spec = spec_.spec(arguments.words.at(0), context.options().owner);
+    const bool of_a_sandbox = !arguments.words.empty();
+    auto spec = spec_.spec(of_a_sandbox ? arguments.words.front() : "", context.options().owner);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
-    co_return co_await print_manifest(&context, std::move(*spec), true);
+    if (of_a_sandbox) co_return co_await print_manifest(&context, std::move(*spec), true);
+    co_return co_await print_template(&context, std::move(*spec));
   }
 
  private:
+  static Task<Result<int>> print_template(Context* context, SandboxSpec spec) {
+    PoolSpec wanted{.name = std::exchange(spec.pod.template_name, {}), .size = 0, .sandbox = std::move(spec)};
+    if (wanted.name.empty()) {
+      co_return fail(Errc::missing_field, "name a sandbox, or by --template NAME the SandboxTemplate to print", "NAME");
+    }
+    auto pools = co_await pools_of(context);
+    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    auto made = co_await (*pools)->template_of(std::move(wanted));
+    if (!made) co_return std::unexpected{std::move(made.error())};
+    std::vector<kube::Object> objects{std::move(*made)};
+    co_return print_objects(context->options(), std::move(objects));
+  }
+
   SpecFlags spec_;
 };
 
 }  // namespace
 
 Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied) {
-  auto cluster = context->cluster();
-  if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-  PodDriver driver{*cluster, {}};
-  auto objects = co_await driver.manifest(std::move(spec), to_be_applied);
+  auto driver = co_await context->driver();
+  if (!driver) co_return std::unexpected{std::move(driver.error())};
+  auto objects = co_await (*driver)->manifest(std::move(spec), to_be_applied);
   if (!objects) co_return std::unexpected{std::move(objects.error())};
-  nlohmann::json items = nlohmann::json::array();
-  std::string documents;
-  std::string names;
-  for (kube::Object& object : *objects) {
-    documents += "---\n" + format_yaml(object.json);
-    names += object.text({"kind"}) + "/" + object.name() + "\n";
-    items.push_back(std::move(object.json));
-  }
-  const nlohmann::json list{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(items)}};
-  const bool is_json = context->options().output == "json";
-  auto shown = is_json ? print(format_json(list)) : print(context->options().output == "name" ? names : documents);
-  if (!shown) co_return std::unexpected{std::move(shown.error())};
-  co_return 0;
+  co_return print_objects(context->options(), std::move(*objects));
 }
 
 Command manifest_command() {
-  return {
-      .name = "manifest",
-      .group = "Operators",
-      .summary = "print the objects that `up` would make, as YAML",
-      .text =
-          "The record comes first: it lists and removes like any other sandbox once it is applied. The namespace's\n"
-          "signing key is made if there is none, since its public half goes into the Pod.\n\n"
-          "  skiff manifest demo --image python:3.12 | kubectl apply -f -",
-      .words = {{.name = "NAME"}},
-      .make = &make_invocation<Manifest>};
+  return {.name = "manifest",
+          .group = "Operators",
+          .summary = "print the objects that `up` would make, as YAML",
+          .text =
+              "With the driver pod the record comes first: it lists and removes like any other sandbox once it is "
+              "applied.\n"
+              "With the driver claim it is a SandboxClaim (--pool, --template) or a Sandbox; a lease counts from now, "
+              "and a\n"
+              "claim's environment is left out, since only `up` can tell it to the agent. The namespace's signing key "
+              "is made\n"
+              "if there is none: its public half goes into the Pod.\n"
+              "Without NAME, --template is a SandboxTemplate to print that runs skiffd; pools of it are for `up "
+              "--pool`.\n\n"
+              "  skiff manifest demo --image python:3.12 | kubectl apply -f -\n"
+              "  skiff manifest --driver claim --template py --image python:3.12 | kubectl apply -f -\n"
+              "  skiff pool create warm --driver claim --template py --size 3",
+          .words = {{.name = "NAME", .optional = true}},
+          .make = &make_invocation<Manifest>};
 }
 
 }  // namespace skiff::container

@@ -7,8 +7,8 @@
 
 namespace skiff::container {
 
-/// Prints what the pod driver would make, as YAML documents or, with -o json, as a List. Gives the exit status.
-/// `to_be_applied` as in pod_driver.hpp.
+/// Prints what the driver would make, as YAML documents or, with -o json, as a List. Gives the exit status.
+/// `to_be_applied` as in driver.hpp.
 [[nodiscard]] Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied);
 
 }  // namespace skiff::container

@@ -4,7 +4,6 @@
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/launcher/pod_driver.hpp"
 
 namespace skiff::container {
 namespace {
@@ -30,10 +29,9 @@ class Network final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& name = arguments.words.at(0);
-    auto cluster = context.cluster();
-    if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-    PodDriver driver{*cluster, {}};
-    auto now = co_await driver.set_network(name, network_, allow_);
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    auto now = co_await (*driver)->set_network(name, network_, allow_);
     if (!now) co_return std::unexpected{std::move(now.error())};
     const nlohmann::json value{{"name", name}, {"network", now->network}, {"allow", now->allow}};
     std::string from;

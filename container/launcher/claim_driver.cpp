@@ -11,9 +11,12 @@
 
 #include "base/id.hpp"
 #include "base/within.hpp"
+#include "container/kube/backoff.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/claim_creation.hpp"
 #include "container/launcher/claim_wait.hpp"
 #include "container/launcher/cluster_checks.hpp"
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_wait.hpp"
 
@@ -58,25 +61,6 @@ Error no_agent(const Object& pod) {
   return bring_up_failure(
       FailureReason::no_agent,
       "Pod " + pod.name() + " is ready, but its template does not run skiffd: `skiff pool create` makes one that does");
-}
-
-/// A service that the controller can make: it has headless ones only.
-Result<> check_spec(const SandboxSpec& spec) {
-  if (auto valid = check_name(spec.name); !valid) return valid;
-  if (auto valid = labels::check_user_labels(spec.labels); !valid) return valid;
-  if (auto valid = check_pod_options(spec.pod); !valid) return valid;
-  if (spec.pod.namespace_per_sandbox || !spec.pod.quota.empty()) {
-    return fail(Errc::invalid_field, "--namespace-per-sandbox and --quota are for `--driver pod`",
-                "--namespace-per-sandbox");
-  }
-  if (spec.pod.service == ServiceKind::nodeport || spec.pod.service == ServiceKind::loadbalancer) {
-    return fail(Errc::invalid_field, "--service: agent-sandbox makes headless services only", "--service");
-  }
-  const bool is_claim = !spec.pod.pool.empty() || !spec.pod.template_name.empty();
-  if (is_claim && spec.pod.network != "open") {
-    return fail(Errc::invalid_field, "--network: the template decides it; give it to `skiff pool create`", "--network");
-  }
-  return is_claim ? check_fits_pool(spec, nullptr) : Result<>{};
 }
 
 bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
@@ -148,83 +132,6 @@ Task<Result<Endpoint>> ClaimDriver::endpoint_of(ReachTarget target, std::string 
   co_return co_await reach_.find(std::move(target), std::move(token));
 }
 
-Task<Result<ClaimSource>> ClaimDriver::source_of(SandboxSpec spec, SandboxApi api) {
-  ClaimSource source{.pool = spec.pod.pool, .template_name = spec.pod.template_name};
-  if (api == SandboxApi::v1beta1 && source.pool.empty()) {
-    auto pool = co_await pools_.pool_of_template(source.template_name);
-    if (!pool) co_return std::unexpected{std::move(pool.error())};
-    source.pool = std::move(*pool);
-    co_return source;
-  }
-  if (source.pool.empty()) co_return source;
-  auto pool = co_await pools_.find(source.pool);
-  // Who may not look at pools may still claim from one: the controller tells then what is wrong with it.
-  if (!pool && (pool.error().code != Errc::permission_denied || api == SandboxApi::v1alpha1)) {
-    co_return std::unexpected{std::move(pool.error())};
-  }
-  if (!pool) co_return source;
-  const std::string template_name = pool->text({"spec", "sandboxTemplateRef", "name"});
-  if (!source.template_name.empty() && source.template_name != template_name) {
-    co_return fail(Errc::invalid_field,
-                   "--template: pool \"" + source.pool + "\" is of template \"" + template_name + "\"", "--template");
-  }
-  source.template_name = template_name;
-  co_return source;
-}
-
-Task<Result<Object>> ClaimDriver::make(SandboxSpec spec, std::optional<WallTime> until) {
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
-  auto key = co_await cluster_->signing_key(true);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto pem = key->public_pem();
-  if (!pem) co_return std::unexpected{std::move(pem.error())};
-  ManifestContext context{.namespace_name = cluster_->namespace_name(),
-                          .prefix = cluster_->options().name_prefix,
-                          .sandbox_id = new_id("s"),
-                          .public_key = std::move(*pem)};
-  context.assigns_ids = co_await cluster_->assigns_ids();
-  Object object;
-  std::optional<Object> policy;
-  if (spec.pod.pool.empty() && spec.pod.template_name.empty()) {
-    auto sandbox = make_sandbox(spec, context, *api, until);
-    if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-    object = std::move(*sandbox);
-    auto wanted = make_network_policy(spec, context);
-    if (!wanted) co_return std::unexpected{std::move(wanted.error())};
-    policy = std::move(*wanted);
-  } else {
-    auto source = co_await source_of(spec, *api);
-    if (!source) co_return std::unexpected{std::move(source.error())};
-    object = make_claim(spec, context, *api, *source, until);
-  }
-  const kube::Resource resource = resource_of(object, *api);
-  auto made = co_await cluster_->client().create(resource, object);
-  if (!made && made.error().status.message.contains(R"("spec.warmpool")")) {
-    // The first releases don't know it: there a claim takes from whatever pool its template has.
-    object.json["spec"].erase("warmpool");
-    made = co_await cluster_->client().create(resource, std::move(object));
-  }
-  if (!made && made.error().already_exists()) {
-    co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + spec.name + "\"", "name");
-  }
-  if (!made) co_return std::unexpected{std::move(made.error().error)};
-  if (policy) {
-    // One of its own goes with it; those of a kind are shared, and there after the first time.
-    if (spec.pod.network.starts_with("cidr=")) {
-      policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
-    }
-    auto put = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(*policy));
-    if (!put && !put.error().already_exists()) {
-      // Never without the network that was asked for.
-      kube::RemoveOptions options{.uid = made->uid()};
-      (void)co_await cluster_->client().remove(resource, made->namespace_name(), made->name(), std::move(options));
-      co_return std::unexpected{std::move(put.error().error)};
-    }
-  }
-  co_return std::move(*made);
-}
-
 Task<Result<Object>> ClaimDriver::patch(Object object, json patch) {
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
@@ -294,25 +201,47 @@ Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool 
 }
 
 Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
-  if (auto valid = check_spec(spec); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (spec.pod.pool.empty() && spec.pod.template_name.empty()) cluster_->fill_in_images(spec);
   const SteadyTime deadline = std::chrono::steady_clock::now() + spec.wait;
   const std::string name = spec.name;
+  const std::string creation = new_id("s");
   // Generous at first: the lease begins when it answers, and is set right then.
-  auto made = co_await make(spec, lease_end(spec.lease, spec.wait));
-  if (!made) co_return std::unexpected{std::move(made.error())};
+  ClaimWish wish{.creation = creation, .until = lease_end(spec.lease, spec.wait)};
+  auto plan = co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish));
+  if (!plan) co_return std::unexpected{std::move(plan.error())};
   Result<Sandbox> up = std::unexpected{Error{}};
   std::exception_ptr cancelled;
   try {
-    up = co_await bring_up(*made, *made, true, deadline, std::move(progress));
+    auto made = co_await make_planned(cluster_, std::move(*plan));
+    if (made) {
+      up = co_await bring_up(*made, *made, true, deadline, std::move(progress));
+    } else {
+      up = std::unexpected{std::move(made.error())};
+    }
   } catch (...) {
     cancelled = std::current_exception();
   }
   if (up && !cancelled) co_return up;
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await remove(name);
-  if (cancelled) std::rethrow_exception(cancelled);
-  co_return up;
+  (void)co_await remove_if(name, creation);
+  if (!cancelled) co_return up;
+  co_await kube::pause(kLateArrival);
+  (void)co_await remove_if(name, creation);
+  std::rethrow_exception(cancelled);
+}
+
+Task<Result<std::vector<Object>>> ClaimDriver::manifest(SandboxSpec spec, bool to_be_applied) {
+  ClaimWish wish{.creation = new_id("s"), .until = lease_end(spec.lease, spec.wait), .makes_key = to_be_applied};
+  auto plan = co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish));
+  if (!plan) co_return std::unexpected{std::move(plan.error())};
+  co_return co_await try_planned(cluster_, std::move(*plan));
+}
+
+Task<Result<PodOptions>> ClaimDriver::set_network(std::string, std::string, std::vector<std::string>) {
+  co_return fail(
+      Errc::invalid_field,
+      "with --driver claim a sandbox's network stays as it was made: `skiff up --network` says it for a bare "
+      "Sandbox, `skiff pool create --network` for all of a pool",
+      "--driver");
 }
 
 Task<Result<Sandbox>> ClaimDriver::get(std::string name) {
@@ -393,32 +322,55 @@ Task<Result<>> ClaimDriver::stop(std::string name) {
   co_return Result<>{};
 }
 
-Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
+Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, milliseconds wait, Progress progress) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  auto api = co_await pools_.api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  const std::optional<WallTime> until = lease_end(spec_of(object).lease, wait);
+  json mode = mode_patch(*api, true);
+  if (!is_claim(object)) mode["spec"].update(lifetime_patch(false, until)["spec"]);
+  if (is_claim(object) && until) {
+    auto renewed = co_await patch(object, lifetime_patch(true, until));
+    if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  }
+  auto resumed = co_await patch(std::move(sandbox), std::move(mode));
+  if (!resumed) co_return std::unexpected{std::move(resumed.error())};
+  co_return co_await bring_up(std::move(object), std::move(*resumed), false, deadline, std::move(progress));
+}
+
+Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
   auto object = co_await find(std::move(name));
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (judge_claim(*object).state == SandboxState::running) co_return describe_claim(*object);
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
   // An agent that has ended has left its Pod behind, which must go first.
   auto sandbox = co_await suspend(*object);
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  const std::optional<WallTime> until = lease_end(spec_of(*object).lease, wait);
-  json mode = mode_patch(*api, true);
-  if (!is_claim(*object)) mode["spec"].update(lifetime_patch(false, until)["spec"]);
-  if (is_claim(*object) && until) {
-    auto renewed = co_await patch(*object, lifetime_patch(true, until));
-    if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  Result<Sandbox> up = std::unexpected{Error{}};
+  std::exception_ptr cancelled;
+  try {
+    up = co_await resume(*object, std::move(*sandbox), wait, std::move(progress));
+  } catch (...) {
+    cancelled = std::current_exception();
   }
-  auto resumed = co_await patch(std::move(*sandbox), std::move(mode));
-  if (!resumed) co_return std::unexpected{std::move(resumed.error())};
-  co_return co_await bring_up(std::move(*object), std::move(*resumed), false, deadline, std::move(progress));
+  if (up && !cancelled) co_return up;
+  // As it was before: stopped.
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  (void)co_await suspend(*object);
+  if (!cancelled) co_return up;
+  co_await kube::pause(kLateArrival);
+  (void)co_await suspend(std::move(*object));
+  std::rethrow_exception(cancelled);
 }
 
 Task<Result<bool>> ClaimDriver::remove(std::string name) {
+  return remove_if(std::move(name), {});
+}
+
+Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string creation) {
   auto object = co_await find(name);
   if (!object && object.error().code == Errc::sandbox_not_found) co_return false;
   if (!object) co_return std::unexpected{std::move(object.error())};
+  if (!creation.empty() && !is_marked(*object, creation)) co_return false;
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
   // It may have none yet, and get one of its own name while it is removed.

@@ -33,6 +33,11 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
+  /// `invalid_field`: what agent-sandbox has made keeps its network.
+  [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
+                                                     std::vector<std::string> allow) override;
+  /// What a claim's agent is told once it runs (environment, idle time) is not in it.
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
   [[nodiscard]] Task<> close() override { return reach_.stop(); }
 
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
@@ -48,14 +53,17 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<ReachTarget>> target_of(kube::Object object);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(ReachTarget target, std::string owner, TokenGrant grant);
 
-  [[nodiscard]] Task<Result<kube::Object>> make(SandboxSpec spec, std::optional<WallTime> until);
-  [[nodiscard]] Task<Result<ClaimSource>> source_of(SandboxSpec spec, SandboxApi api);
   /// Waits until `awaited` is ready and its agent answers, and tells the agent what no template could know.
   [[nodiscard]] Task<Result<Sandbox>> bring_up(kube::Object object, kube::Object awaited, bool is_new,
                                                SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(const kube::Object* object, Endpoint endpoint, bool is_new);
   [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
   [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object);
+  /// The other way: `sandbox` is that of `object`.
+  [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, std::chrono::milliseconds wait,
+                                             Progress progress);
+  /// With a mark only what bears it (creation_mark.hpp).
+  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string creation);
 
   Cluster* cluster_;
   Reach reach_;

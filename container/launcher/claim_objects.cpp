@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/kube/time.hpp"
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
@@ -30,6 +31,7 @@ Object make_of(const kube::Resource& resource, const SandboxSpec& spec, const Ma
   labels::put_user_labels(object, spec.labels);
   if (!spec.pod.username.empty()) labels::put(object, labels::kUsername, spec.pod.username);
   object.json["metadata"]["annotations"][kSpec] = protocol::to_json(spec);
+  mark_creation(object, context.sandbox_id);
   return object;
 }
 

@@ -8,8 +8,11 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/id.hpp"
 #include "base/within.hpp"
+#include "container/kube/backoff.hpp"
 #include "container/kube/watch.hpp"
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/pod_wait.hpp"
 
 namespace skiff::container {
@@ -91,21 +94,43 @@ Task<Result<std::string>> ClaimPools::pool_of_template(std::string template_name
   co_return std::ranges::max_element(pools->items, {}, ready)->name();
 }
 
-Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api) {
+Task<Result<Object>> ClaimPools::plan_template(const PoolSpec* wanted, SandboxApi api) {
+  auto key = co_await cluster_->signing_key(true);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto pem = key->public_pem();
+  if (!pem) co_return std::unexpected{std::move(pem.error())};
   ManifestContext context;
   context.namespace_name = cluster_->namespace_name();
   context.prefix = cluster_->options().name_prefix;
+  context.public_key = std::move(*pem);
   context.assigns_ids = co_await cluster_->assigns_ids();
+  co_return make_template(*wanted, context, api);
+}
+
+Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
+  if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  cluster_->fill_in_images(wanted.sandbox);
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  auto planned = co_await plan_template(&wanted, *version);
+  if (!planned) co_return planned;
+  Object trial = *planned;
+  auto taken =
+      co_await cluster_->client().create(at(kube::kSandboxTemplates, *version), std::move(trial), {.dry_run = true});
+  // Who applies it again changes it.
+  if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error().error)};
+  co_return planned;
+}
+
+Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, std::string creation) {
+  ManifestContext context;
+  context.namespace_name = cluster_->namespace_name();
   std::optional<Object> made_template;
   std::string template_name = wanted->sandbox.pod.template_name;
   if (template_name.empty()) {
-    auto key = co_await cluster_->signing_key(true);
-    if (!key) co_return std::unexpected{std::move(key.error())};
-    auto pem = key->public_pem();
-    if (!pem) co_return std::unexpected{std::move(pem.error())};
-    context.public_key = std::move(*pem);
-    auto body = make_template(*wanted, context, api);
+    auto body = co_await plan_template(wanted, api);
     if (!body) co_return std::unexpected{std::move(body.error())};
+    mark_creation(*body, creation);
     auto made = co_await cluster_->client().create(at(kube::kSandboxTemplates, api), std::move(*body));
     if (!made && made.error().already_exists()) {
       co_return fail(Errc::already_exists, "there is a SandboxTemplate \"" + wanted->name +
@@ -116,17 +141,27 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api) {
     template_name = wanted->name;
   }
   Object pool = make_warm_pool(*wanted, context, api, template_name);
+  mark_creation(pool, creation);
   if (made_template) pool.json["metadata"]["ownerReferences"] = json::array({made_template->owner_reference()});
   auto made = co_await cluster_->client().create(at(kube::kSandboxWarmPools, api), std::move(pool));
   if (made) co_return std::move(*made);
-  if (made_template) {
-    kube::RemoveOptions options{.uid = made_template->uid()};
-    (void)co_await cluster_->client().remove(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), wanted->name,
-                                             std::move(options));
-  }
   if (!made.error().already_exists()) co_return std::unexpected{std::move(made.error().error)};
   co_return fail(Errc::already_exists, "there is a pool \"" + wanted->name + "\"; `skiff pool scale` changes its size",
                  "name");
+}
+
+Task<> ClaimPools::take_back(std::string name, SandboxApi api, std::string creation) {
+  kube::Client& client = cluster_->client();
+  auto pool = co_await client.get(at(kube::kSandboxWarmPools, api), cluster_->namespace_name(), name);
+  if (pool && is_marked(*pool, creation)) {
+    (void)co_await remove(std::move(name));
+    co_return;
+  }
+  // Its template comes first, and may be all there is.
+  auto alone = co_await client.get(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name);
+  if (!alone || !is_marked(*alone, creation)) co_return;
+  kube::RemoveOptions options{.uid = alone->uid()};
+  (void)co_await client.remove(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name, std::move(options));
 }
 
 Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime deadline, Progress progress) {
@@ -166,20 +201,26 @@ Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) 
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};
-  auto made = co_await make(&wanted, *version);
-  if (!made) co_return std::unexpected{std::move(made.error())};
+  const std::string creation = new_id("c");
   Result<PoolStatus> full = std::unexpected{Error{}};
   std::exception_ptr cancelled;
   try {
-    full = co_await wait_until_full(*made, deadline, std::move(progress));
+    auto made = co_await make(&wanted, *version, creation);
+    if (made) {
+      full = co_await wait_until_full(std::move(*made), deadline, std::move(progress));
+    } else {
+      full = std::unexpected{std::move(made.error())};
+    }
   } catch (...) {
     cancelled = std::current_exception();
   }
   if (full && !cancelled) co_return full;
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await remove(wanted.name);
-  if (cancelled) std::rethrow_exception(cancelled);
-  co_return full;
+  co_await take_back(wanted.name, *version, creation);
+  if (!cancelled) co_return full;
+  co_await kube::pause(kLateArrival);
+  co_await take_back(wanted.name, *version, creation);
+  std::rethrow_exception(cancelled);
 }
 
 Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std::chrono::milliseconds wait,

@@ -23,6 +23,7 @@ class ClaimPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
   [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
 
   /// What the cluster serves; asked once. `not_supported` when it serves none.
   [[nodiscard]] Task<Result<SandboxApi>> api();
@@ -33,7 +34,11 @@ class ClaimPools final : public Pools {
 
  private:
   [[nodiscard]] Task<Result<PoolStatus>> wait_until_full(kube::Object pool, SteadyTime deadline, Progress progress);
-  [[nodiscard]] Task<Result<kube::Object>> make(const PoolSpec* wanted, SandboxApi api);
+  [[nodiscard]] Task<Result<kube::Object>> plan_template(const PoolSpec* wanted, SandboxApi api);
+  /// The pool, after its template if it shall have one of its own. Both are marked with `creation`.
+  [[nodiscard]] Task<Result<kube::Object>> make(const PoolSpec* wanted, SandboxApi api, std::string creation);
+  /// Removes what `creation` has made of them.
+  [[nodiscard]] Task<> take_back(std::string name, SandboxApi api, std::string creation);
   [[nodiscard]] Task<Result<std::map<std::string, unsigned>>> count_claims();
 
   Cluster* cluster_;

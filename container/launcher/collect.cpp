@@ -103,23 +103,24 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   co_return collected;
 }
 
-Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, std::string_view driver) {
-  std::vector<std::pair<kube::Resource, std::string_view>> kinds{{kube::kConfigMaps, "record"},
-                                                                 {kube::kPods, "sandbox"}};
-  if (driver == "claim") {
+Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver) {
+  std::vector<std::pair<kube::Resource, std::string_view>> places{{kube::kConfigMaps, "record"},
+                                                                  {kube::kPods, "sandbox"}};
+  if (driver == ClusterDriver::claim) {
     ClaimPools pools{cluster};
     auto api = co_await pools.api();
     if (!api) co_return std::unexpected{std::move(api.error())};
-    kinds = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
+    places = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
   }
   std::set<std::string> names;
-  for (const auto& [resource, component] : kinds) {
+  for (const auto& [resource, component] : places) {
     std::string from;
     do {
       kube::ListOptions options{.label_selector = labels::selector(component, {})};
       auto page = co_await cluster->client().list_page(resource, {}, std::move(options), std::move(from));
-      // The extensions can be left out when agent-sandbox is installed.
-      if (!page && page.error().not_found()) break;
+      from.clear();
+      // The extensions of agent-sandbox can be left out.
+      if (!page && page.error().not_found()) continue;
       if (!page) co_return std::unexpected{std::move(page.error().error)};
       for (const kube::Object& object : page->items) names.insert(object.namespace_name());
       from = std::move(page->continue_token);

@@ -11,6 +11,7 @@
 #include "base/task.hpp"
 #include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
+#include "container/launcher/rbac.hpp"
 
 namespace skiff::container {
 
@@ -40,7 +41,7 @@ struct Collecting {
 /// callers may do it at once. An error only when they can't be listed.
 [[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
 
-/// The namespaces in which the driver `pod` or `claim` has sandboxes, sorted.
-[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, std::string_view driver);
+/// The namespaces of the cluster in which the driver has sandboxes, sorted.
+[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver);
 
 }  // namespace skiff::container

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "container/kube/object.hpp"
 #include "container/launcher/endpoint.hpp"
 #include "container/launcher/pools.hpp"
 #include "container/launcher/progress.hpp"
@@ -83,6 +84,16 @@ class Driver {
   [[nodiscard]] virtual Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) = 0;
   /// A connection to a TCP port of the sandbox.
   [[nodiscard]] virtual Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) = 0;
+
+  /// Changes what a sandbox may reach and who may reach it, also for later starts; what is empty stays as it was. Gives
+  /// what holds now.
+  [[nodiscard]] virtual Task<Result<PodOptions>> set_network(std::string name, std::string network,
+                                                             std::vector<std::string> allow) = 0;
+
+  /// What `create` would make, in its order; the cluster has been asked whether it would take it. Without owner
+  /// references, which need uids. `to_be_applied`: the signing key is made if there is none; else nothing is, and
+  /// agents lack the public half of a key that does not exist yet.
+  [[nodiscard]] virtual Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) = 0;
 
   /// Sandboxes made in advance; null for a driver that has none.
   [[nodiscard]] virtual Pools* pools() noexcept { return nullptr; }

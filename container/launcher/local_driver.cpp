@@ -392,4 +392,15 @@ Task<std::vector<Check>> LocalDriver::examine() {
   co_return checks;
 }
 
+Task<Result<PodOptions>> LocalDriver::set_network(std::string, std::string, std::vector<std::string>) {
+  co_return fail(Errc::invalid_field,
+                 "the local driver has the network of this machine: `--driver pod` limits what a sandbox reaches",
+                 "--driver");
+}
+
+Task<Result<std::vector<kube::Object>>> LocalDriver::manifest(SandboxSpec, bool) {
+  co_return fail(Errc::invalid_field,
+                 "the local driver makes no objects of a cluster: ask `--driver pod` or `--driver claim`", "--driver");
+}
+
 }  // namespace skiff::container

@@ -32,6 +32,10 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
+  /// `invalid_field`: there are no objects here, and no networks.
+  [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
+                                                     std::vector<std::string> allow) override;
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
 
  private:
   /// Starts skiffd for a record and waits until it answers. The record on disk is up to date at each step, so that

@@ -10,6 +10,7 @@
 #include "container/kube/pod.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/cluster_checks.hpp"
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_creation.hpp"
 #include "container/launcher/pod_removal.hpp"
@@ -24,8 +25,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// For a request that was cut off to arrive, or not.
-constexpr milliseconds kLateArrival{500};
 
 /// Of a lease that begins at the latest after `wait`.
 std::optional<std::string> lease_end(const Lease& lease, milliseconds wait = {}) {
@@ -112,6 +111,11 @@ Task<Result<>> PodDriver::withdraw(std::string name, std::string id) {
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
+  if (!spec.pod.pool.empty()) {
+    auto whole = co_await pools_.complete(std::move(spec));
+    if (!whole) co_return std::unexpected{std::move(whole.error())};
+    spec = std::move(*whole);
+  }
   auto context = co_await prepare_sandbox(cluster_, &spec);
   if (!context) co_return std::unexpected{std::move(context.error())};
   auto key = co_await cluster_->signing_key(to_be_applied);

@@ -45,14 +45,10 @@ class PodDriver final : public Driver {
   [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
   [[nodiscard]] Task<> close() override;
 
-  /// Changes what a sandbox may reach and who may reach it, also for later starts; what is empty stays as it was. Gives
-  /// what holds now. `invalid_field` for a sandbox of one run.
+  /// `invalid_field` for a sandbox of one run.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
-                                                     std::vector<std::string> allow);
-
-  /// What `create` would make, in its order. Without owner references, which need uids. `to_be_applied`: the signing
-  /// key is made if there is none; else nothing is, and the Pod lacks the public half of a key that does not exist yet.
-  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied);
+                                                     std::vector<std::string> allow) override;
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
 
  private:
   [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name);

@@ -11,8 +11,10 @@
 #include "base/id.hpp"
 #include "base/task_group.hpp"
 #include "base/within.hpp"
+#include "container/kube/backoff.hpp"
 #include "container/kube/watch.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/in_parallel.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_wait.hpp"
@@ -45,6 +47,10 @@ ManifestContext context_of(const Cluster& cluster) {
   context.namespace_name = cluster.namespace_name();
   context.prefix = cluster.options().name_prefix;
   return context;
+}
+
+std::unexpected<Error> no_templates() {
+  return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
 }
 
 /// True for a refusal that any other agent would give too.
@@ -198,33 +204,52 @@ Task<Result<PoolStatus>> PodPools::fill_and_wait(std::string name, SteadyTime de
   co_return co_await status(std::move(name));
 }
 
+Task<Result<>> PodPools::make_record(const PoolSpec* wanted, std::string creation) {
+  Object record = make_pool_record(*wanted, cluster_->namespace_name(), cluster_->options().name_prefix);
+  mark_creation(record, creation);
+  auto made = co_await cluster_->client().create(kube::kConfigMaps, std::move(record));
+  if (made) co_return Result<>{};
+  if (!made.error().already_exists()) co_return std::unexpected{std::move(made.error().error)};
+  co_return fail(Errc::already_exists, "there is a pool \"" + wanted->name + "\"; `skiff pool scale` changes its size",
+                 "name");
+}
+
+Task<> PodPools::take_back(std::string name, std::string creation) {
+  auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(),
+                                                pool_record_name(cluster_->options().name_prefix, name));
+  if (record && is_marked(*record, creation)) (void)co_await remove(std::move(name));
+}
+
 Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (!wanted.sandbox.pod.template_name.empty()) {
-    co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
-  }
+  if (!wanted.sandbox.pod.template_name.empty()) co_return no_templates();
   cluster_->fill_in_images(wanted.sandbox);
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   if (auto made = co_await make_policy(&wanted); !made) co_return std::unexpected{std::move(made.error())};
-  Object record = make_pool_record(wanted, cluster_->namespace_name(), cluster_->options().name_prefix);
-  auto made = co_await cluster_->client().create(kube::kConfigMaps, std::move(record));
-  if (!made && made.error().already_exists()) {
-    co_return fail(Errc::already_exists, "there is a pool \"" + wanted.name + "\"; `skiff pool scale` changes its size",
-                   "name");
-  }
-  if (!made) co_return std::unexpected{std::move(made.error().error)};
+  const std::string creation = new_id("c");
   Result<PoolStatus> full = std::unexpected{Error{}};
   std::exception_ptr cancelled;
   try {
-    full = co_await fill_and_wait(wanted.name, deadline, std::move(progress));
+    auto made = co_await make_record(&wanted, creation);
+    if (made) {
+      full = co_await fill_and_wait(wanted.name, deadline, std::move(progress));
+    } else {
+      full = std::unexpected{std::move(made.error())};
+    }
   } catch (...) {
     cancelled = std::current_exception();
   }
   if (full && !cancelled) co_return full;
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await remove(wanted.name);
-  if (cancelled) std::rethrow_exception(cancelled);
-  co_return full;
+  co_await take_back(wanted.name, creation);
+  if (!cancelled) co_return full;
+  co_await kube::pause(kLateArrival);
+  co_await take_back(wanted.name, creation);
+  std::rethrow_exception(cancelled);
+}
+
+Task<Result<Object>> PodPools::template_of(PoolSpec) {
+  co_return no_templates();
 }
 
 Task<Result<PoolStatus>> PodPools::scale(std::string name, unsigned size, milliseconds wait, Progress progress) {

@@ -30,6 +30,7 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
   [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
 
   /// The spec with what the pool has decided, as a Pod of its own would need it. `invalid_field` when it asks for
   /// another Pod than the pool makes.
@@ -60,6 +61,9 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<PoolStatus>> fill_and_wait(std::string name, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
+  [[nodiscard]] Task<Result<>> make_record(const PoolSpec* wanted, std::string creation);
+  /// Removes the pool if it is that of `creation`.
+  [[nodiscard]] Task<> take_back(std::string name, std::string creation);
 
   Cluster* cluster_;
   Reach* reach_;

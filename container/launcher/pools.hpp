@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "container/kube/object.hpp"
 #include "container/launcher/progress.hpp"
 #include "container/launcher/sandbox.hpp"
 #include "protocol/schema.hpp"
@@ -52,6 +53,9 @@ class Pools {
   [[nodiscard]] virtual Task<Result<PoolStatus>> status(std::string name) = 0;
   /// All of the namespace, by name.
   [[nodiscard]] virtual Task<Result<std::vector<PoolStatus>>> list() = 0;
+  /// The SandboxTemplate that `create` would make for it, for those who apply it themselves: its signing key is made if
+  /// there is none. The cluster has been asked whether it would take it. `invalid_field` where pools have none.
+  [[nodiscard]] virtual Task<Result<kube::Object>> template_of(PoolSpec wanted) = 0;
   /// Removes the pool and what waits in it, and verifies that; what was taken stays. False: there was none.
   [[nodiscard]] virtual Task<Result<bool>> remove(std::string name) = 0;
 };

@@ -83,6 +83,12 @@ const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch de
                         {kAgents, "sandboxes", "create get list watch delete"},
                         {kNetworking, "networkpolicies", "create"},
                         {kCore, "pods", "get list watch"}};
+/// Asked by a dry run.
+const Rights kClaimTrial{{kExtensions, "sandboxclaims", "create"},
+                         {kExtensions, "sandboxtemplates", "create"},
+                         {kExtensions, "sandboxwarmpools", "get list"},
+                         {kAgents, "sandboxes", "create"},
+                         {kNetworking, "networkpolicies", "create"}};
 const Rights kClaimFind{{kExtensions, "sandboxclaims", "get"}, {kAgents, "sandboxes", "get"}, {kCore, "pods", "get"}};
 const Rights kClaimList{
     {kExtensions, "sandboxclaims", "list"}, {kAgents, "sandboxes", "list"}, {kCore, "pods", "list"}};
@@ -102,6 +108,8 @@ const Rights kClaimPool{{kExtensions, "sandboxtemplates", "create get list watch
 const Rights kExamine{{kCore, "namespaces", "get"}, {kCore, "resourcequotas", "list"}};
 /// Whether a pod would be taken.
 const Rights kTrial{{kCore, "pods", "create"}};
+/// What a pool decides for its sandboxes.
+const Rights kPoolLook{{kCore, "configmaps", "get"}, {kCore, "pods", "list"}};
 const Rights kNamespaces{{kCore, "namespaces", "create get list watch delete"},
                          {kCore, "resourcequotas", "create get"}};
 
@@ -120,10 +128,10 @@ std::vector<Row> make_table() {
     return some;
   };
   const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kPodPolicy, &kExplain, &kNewKey, &kReach};
-  const std::vector<const Rights*> claim_run{&kClaimMake, &kExplain, &kNewKey, &kReach};
+  const std::vector<const Rights*> claim_run{&kHome, &kClaimMake, &kClaimChange, &kExplain, &kNewKey, &kReach};
   return {
       {"run", pod_run, claim_run, true},
-      {"up", with(pod_run, {&kPodRecord, &kPodAround, &kPodPool}), with(claim_run, {&kClaimChange}), true},
+      {"up", with(pod_run, {&kPodRecord, &kPodAround, &kPodPool}), claim_run, true},
       {"ps", {&kPodList}, {&kClaimList}},
       {"describe", pod_use, claim_use},
       {"stop", {&kPodStop}, {&kClaimChange}},
@@ -131,10 +139,10 @@ std::vector<Row> make_table() {
        {&kPodStop, &kPodMake, &kPodAround, &kExplain, &kNewKey, &kReach},
        {&kClaimChange, &kExplain, &kKey, &kReach}},
       {"extend", with(pod_use, {&kPodExtend}), with(claim_use, {&kClaimChange})},
-      {"network", {&kPodNetwork}, {&kPodNetwork}},
+      {"network", {&kPodNetwork}, {&kNone}},
       {"rm", {&kPodRemove}, {&kClaimRemove}, true},
       {"gc", {&kPodRemove, &kKey, &kReach}, {&kClaimRemove, &kKey, &kReach}, true},
-      {"pool", {&kPodPool, &kHome, &kExplain, &kNewKey}, {&kClaimPool, &kExplain, &kNewKey}},
+      {"pool", {&kPodPool, &kHome, &kExplain, &kNewKey}, {&kClaimPool, &kHome, &kExplain, &kNewKey}},
       {"exec", pod_use, claim_use},
       {"shell", pod_use, claim_use},
       {"attach", pod_use, claim_use},
@@ -146,7 +154,7 @@ std::vector<Row> make_table() {
       {"files", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},
       {"token", pod_use, claim_use},
-      {"manifest", {&kHome, &kTrial, &kNewKey}, {&kHome, &kNewKey}},
+      {"manifest", {&kHome, &kTrial, &kPoolLook, &kNewKey}, {&kHome, &kClaimTrial, &kNewKey}},
       {"doctor", with(pod_use, {&kPodList, &kExamine}), with(claim_use, {&kClaimList, &kExamine})},
       {"rbac", {&kNone}, {&kNone}},
       {"version", pod_use, claim_use},

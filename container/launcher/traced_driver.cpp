@@ -58,6 +58,15 @@ class TracedDriver final : public Driver {
     return spanning(std::move(span), driver_->extend(std::move(name), lease));
   }
 
+  Task<Result<PodOptions>> set_network(std::string name, std::string network, std::vector<std::string> allow) override {
+    Span span = begin("change sandbox network", name);
+    return spanning(std::move(span), driver_->set_network(std::move(name), std::move(network), std::move(allow)));
+  }
+  Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override {
+    Span span = begin("plan sandbox", spec.name);
+    return spanning(std::move(span), driver_->manifest(std::move(spec), to_be_applied));
+  }
+
   Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override {
     auto found = co_await driver_->endpoint(std::move(name), std::move(grant));
     if (found) found->trace = parent_;

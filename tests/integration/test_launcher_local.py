@@ -418,3 +418,9 @@ def test_a_mistake_is_told_with_what_to_do(skiff):
     assert "usage: skiff exec" in skiff("exec", "box", status=125)[1]
     assert "there is no sandbox" in skiff("exec", "box", "--", "true", status=125)[1]
     assert "stands after --" in skiff("exec", "box", "ls", status=125)[1]
+
+
+@pytest.mark.parametrize("words", [("up", "box", "--dry-run"), ("manifest", "box"), ("manifest", "--template", "py"), ("network", "box")])
+def test_what_only_a_cluster_has_is_refused_with_the_driver_that_has_it(skiff, words):
+    assert "`--driver pod`" in skiff(*words, status=125)[1]
+    assert skiff.names() == []

@@ -44,6 +44,12 @@ class OneAgent final : public Driver {
   Task<Result<bool>> remove(std::string) override { return refuse<bool>(); }
   Task<Result<Sandbox>> extend(std::string, Lease) override { return refuse<Sandbox>(); }
   Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override { return refuse<protocol::Stream>(); }
+  Task<Result<PodOptions>> set_network(std::string, std::string, std::vector<std::string>) override {
+    return refuse<PodOptions>();
+  }
+  Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec, bool) override {
+    return refuse<std::vector<kube::Object>>();
+  }
   Task<std::vector<Check>> examine() override { co_return std::vector<Check>{}; }
 
  private:

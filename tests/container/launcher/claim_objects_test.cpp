@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
 
 namespace skiff::container {
@@ -57,6 +58,7 @@ TEST(ClaimObjects, ABareSandboxHasThePodThatThePodDriverMakes) {
   EXPECT_EQ(sandbox.text({"apiVersion"}), "agents.x-k8s.io/v1beta1");
   EXPECT_EQ(sandbox.name(), "skiff-box");
   EXPECT_EQ(sandbox.label(labels::kSandbox), "s-1");
+  EXPECT_TRUE(is_marked(sandbox, "s-1")) << "who made it can take it back";
   EXPECT_EQ(sandbox.label(labels::kComponent), "sandbox");
   EXPECT_TRUE(sandbox.is_true({"spec", "service"}));
   EXPECT_EQ(sandbox.text({"spec", "shutdownTime"}), kUntilText);

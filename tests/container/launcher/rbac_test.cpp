@@ -71,6 +71,14 @@ TEST(Rbac, LetsWhoOnlyLooksChangeNothing) {
   EXPECT_TRUE(rules({"completion"}).empty());
 }
 
+TEST(Rbac, OfAManifestMakesNothingButTheKey) {
+  for (const ApiRule& rule : rules({"manifest"}, ClusterDriver::claim)) {
+    for (const std::string& verb : rule.verbs) EXPECT_TRUE(verb == "get" || verb == "list" || verb == "create") << verb;
+  }
+  EXPECT_TRUE(allows(rules({"manifest"}, ClusterDriver::claim), "sandboxtemplates", "create")) << "a dry run is one";
+  EXPECT_TRUE(rules({"network"}, ClusterDriver::claim).empty()) << "it is refused there";
+}
+
 TEST(Rbac, RefusesWhatIsNoCommand) {
   const auto refused = rules_of({.commands = {"run", "walk"}});
   ASSERT_FALSE(refused);

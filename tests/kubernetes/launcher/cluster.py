@@ -1,5 +1,6 @@
 """A real Kubernetes with a real node, started by tests/kubernetes/cluster/start_node.py, and what tests ask of it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -8,6 +9,8 @@ import select
 import subprocess
 import sys
 import tempfile
+
+import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 STARTER = HERE.parent / "cluster/start_node.py"
@@ -110,6 +113,22 @@ class Cluster:
             if component != "key" and not shared:
                 found.append(f"{item['kind']}/{metadata['name']} in {metadata['namespace']}")
         return sorted(found)
+
+
+@contextlib.contextmanager
+def running(*addons):
+    """A cluster for all tests of a file, which are skipped where none can be made. At the end nothing of skiff's is in any
+    namespace of it."""
+    try:
+        cluster = Cluster(*addons)
+    except CannotRun as error:
+        pytest.skip(f"no containers here: {error}")
+    try:
+        yield cluster
+        left = cluster.of_skiff("--all-namespaces")
+        assert not left, left
+    finally:
+        cluster.stop()
 
 
 class Namespace:

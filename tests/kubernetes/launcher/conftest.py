@@ -12,7 +12,7 @@ import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "integration"))
 
-from cluster import CannotRun, Cluster, Namespace  # noqa: E402  which need the folder above
+from cluster import Namespace, running  # noqa: E402  which need the folder above
 from skiff import Skiff  # noqa: E402
 
 TEST_SECONDS = 240
@@ -48,17 +48,8 @@ def watchdog(cluster):
 
 @pytest.fixture(scope="session")
 def cluster():
-    """One for all tests. At the end nothing of skiff's is in any namespace of it."""
-    try:
-        running = Cluster()
-    except CannotRun as error:
-        pytest.skip(f"no containers here: {error}")
-    try:
-        yield running
-        left = running.of_skiff("--all-namespaces")
-        assert not left, left
-    finally:
-        running.stop()
+    with running() as cluster:
+        yield cluster
 
 
 @contextlib.contextmanager

@@ -37,3 +37,23 @@ class Skiff(AnySkiff):
         self("rm", "--all", "--everyone", "-q")
         left = self.namespace.of_skiff()
         assert not left, left
+
+
+class ClaimSkiff(Skiff):
+    """One whose cluster has agent-sandbox, which it uses."""
+
+    def environment(self, **more):
+        return super().environment(**{"SKIFF_DRIVER": "claim", "SKIFF_IMAGE": "", **more})
+
+    def run(self, line, name="box"):
+        return self("exec", name, "--", "sh", "-c", line)[0]
+
+    def objects(self, kind):
+        return {one["metadata"]["name"]: one for one in self.namespace.get(kind)["items"]}
+
+    def finish(self):
+        self("rm", "--all", "--everyone", "-q")
+        for pool in self("pool", "status", "-o", "name")[0].split():
+            self("pool", "rm", pool)
+        left = self.namespace.of_skiff()
+        assert not left, left

@@ -1,11 +1,13 @@
 """The `claim` driver with the real controller of kubernetes-sigs/agent-sandbox, by the real `skiff`."""
 
 import json
+import signal
 
 import pytest
 
-from cluster import CannotRun, Cluster
-from skiff import BUSYBOX, Skiff
+from cluster import running
+from held_requests import HeldRequests
+from skiff import BUSYBOX, ClaimSkiff
 from waiting import until
 
 EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1"
@@ -13,27 +15,8 @@ EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1"
 
 @pytest.fixture(scope="session")
 def cluster():
-    try:
-        running = Cluster("agent-sandbox")
-    except CannotRun as error:
-        pytest.skip(f"no containers here: {error}")
-    try:
-        yield running
-        left = running.of_skiff("--all-namespaces")
-        assert not left, left
-    finally:
-        running.stop()
-
-
-class ClaimSkiff(Skiff):
-    def environment(self, **more):
-        return super().environment(**{"SKIFF_DRIVER": "claim", "SKIFF_IMAGE": "", **more})
-
-    def run(self, line, name="box"):
-        return self("exec", name, "--", "sh", "-c", line)[0]
-
-    def objects(self, kind):
-        return {one["metadata"]["name"]: one for one in self.namespace.get(kind)["items"]}
+    with running("agent-sandbox") as cluster:
+        yield cluster
 
 
 def pool_json(skiff, *words):
@@ -44,10 +27,7 @@ def pool_json(skiff, *words):
 def skiff(namespace, tmp_path):
     client = ClaimSkiff(tmp_path, namespace)
     yield client
-    client("rm", "--all", "--everyone", "-q")
-    for pool in client("pool", "status", "-o", "name")[0].split():
-        client("pool", "rm", pool)
-    assert namespace.of_skiff() == []
+    client.finish()
 
 
 @pytest.fixture
@@ -199,3 +179,97 @@ def test_gc_in_every_namespace_looks_at_what_the_controller_keeps(skiff, namespa
     skiff.up("box", "--image", BUSYBOX)
     found = skiff.json("gc", "-A", "--dry-run")
     assert f"{namespace.name}/box" in [one["name"] for one in found["kept"]]
+
+
+# --- what would be made ---
+
+def dry(skiff, documents):
+    skiff.namespace.kubectl("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-", input=documents)
+
+
+def kinds(listed):
+    return [one["kind"] for one in json.loads(listed)["items"]]
+
+
+def test_manifest_prints_a_template_that_runs_skiffd(skiff):
+    documents = skiff("manifest", "--template", "py", "--image", BUSYBOX, "--env", "LEVEL=template")[0]
+    assert skiff.namespace.of_skiff() == []
+    dry(skiff, documents)
+    skiff.namespace.kubectl("apply", "-f", "-", input=documents)
+    assert skiff("manifest", "--template", "py", "--image", BUSYBOX, "-o", "name")[0] == "SandboxTemplate/py\n", "also when it is there"
+    pool_json(skiff, "create", "warm", "-q", "--template", "py", "--size", "1")
+    skiff.up("box", "--pool", "warm")
+    assert skiff.run("echo $LEVEL") == "template\n"
+    skiff("rm", "box")
+    skiff("pool", "rm", "warm")
+    skiff.namespace.kubectl("delete", "-f", "-", input=documents)
+
+
+def test_a_template_is_refused_where_it_can_not_be(skiff):
+    assert "--driver claim" in skiff("manifest", "--template", "py", env={"SKIFF_DRIVER": "pod"}, status=125)[1]
+    assert "--template NAME" in skiff("manifest", status=125)[1]
+    assert "--volume" in skiff("manifest", "--template", "py", "--volume", "1Gi:/data", status=125)[1]
+
+
+def test_manifest_and_a_dry_run_print_what_the_claim_driver_makes_and_make_nothing(skiff, pool):
+    before = skiff.namespace.of_skiff()
+    bare = ["box", "--image", BUSYBOX, "--network", "dns", "-o", "json"]
+    assert kinds(skiff("up", "--dry-run", *bare)[0]) == kinds(skiff("manifest", *bare)[0]) == ["Sandbox", "NetworkPolicy"]
+    assert kinds(skiff("up", "box", "--dry-run", "--pool", pool, "-o", "json")[0]) == ["SandboxClaim"]
+    claim = skiff("manifest", "box", "--pool", pool, "--ttl", "1h")[0]
+    dry(skiff, claim)
+    assert skiff.namespace.of_skiff() == before
+    assert "skiff pool create none" in skiff("up", "box", "--dry-run", "--pool", "none", status=125)[1]
+    skiff.namespace.kubectl("apply", "-f", "-", input=claim)
+    until(lambda: skiff.json("describe", "box")["state"] == "running", seconds=60)
+    assert skiff.run("echo $LEVEL") == "pool\n"
+
+
+def test_what_the_server_would_not_take_is_told_by_the_dry_run(skiff):
+    overrides = skiff.overrides({"containers": [{"name": "sandbox", "livenessProbe": {"exec": {"command": "no list"}}}]})
+    assert "livenessProbe" in skiff("up", "box", "--dry-run", "--image", BUSYBOX, *overrides, status=125)[1]
+
+
+def test_the_network_of_what_agent_sandbox_made_stays(skiff):
+    assert "skiff pool create --network" in skiff("network", "box", "--network", "deny", status=125)[1]
+
+
+# --- Ctrl-C ---
+
+EXTENDED, CORE = "extensions.agents.x-k8s.io", "agents.x-k8s.io"
+REQUESTS = {
+    "a bare Sandbox": (CORE, "sandboxes", ["up", "box", "--image", BUSYBOX]),
+    "a claim": (EXTENDED, "sandboxclaims", ["up", "box", "--pool", "cold"]),
+    "a template": (EXTENDED, "sandboxtemplates", ["pool", "create", "warm", "--image", BUSYBOX]),
+    "a pool": (EXTENDED, "sandboxwarmpools", ["pool", "create", "warm", "--image", BUSYBOX]),
+}
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["lost", "late"])
+@pytest.mark.parametrize("made", REQUESTS)
+def test_an_interrupt_between_a_request_and_its_answer_leaves_nothing_of(skiff, made, late):
+    group, plural, words = REQUESTS[made]
+    if made == "a claim":
+        pool_json(skiff, "create", "cold", "-q", "--size", "0", "--image", BUSYBOX)
+    before = skiff.namespace.of_skiff()
+    needle = f"POST /apis/{group}/v1beta1/namespaces/{skiff.namespace.name}/{plural}"
+    with HeldRequests(skiff.cluster, skiff.home, needle, late) as held:
+        process = skiff.start(*words, env={"KUBECONFIG": str(held.kubeconfig)})
+        assert held.seen.wait(60)
+        interrupt(process)
+    assert skiff.namespace.of_skiff() == before
+
+
+def interrupt(process):
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err.decode()[-2000:]
+
+
+def test_an_interrupt_of_a_start_leaves_it_stopped(skiff):
+    skiff.up("box", "--image", BUSYBOX)
+    skiff("stop", "box")
+    process = skiff.start("start", "box")
+    skiff.namespace.wait("pod/skiff-box", "create")
+    interrupt(process)
+    assert skiff.json("describe", "box")["state"] == "stopped" and skiff.objects("pods") == {}

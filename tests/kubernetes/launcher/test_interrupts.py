@@ -5,6 +5,8 @@ import socket
 
 import pytest
 
+from held_requests import HeldRequests
+
 HOLD = ["sh", "-c", "trap exit TERM; while :; do sleep 0.1; done"]
 
 # What makes a phase last, and what is waited for to be in it.
@@ -33,6 +35,15 @@ def test_an_interrupt_leaves_nothing_when(skiff, namespace, phase):
     process = skiff.start("up", "box", *skiff.overrides(overrides))
     namespace.wait(what, condition)
     interrupt(skiff, process)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["lost", "late"])
+@pytest.mark.parametrize("words", [("up", "box"), ("pool", "create", "warm", "--size", "1")], ids=["up", "pool"])
+def test_an_interrupt_between_a_request_and_its_answer_leaves_nothing(skiff, namespace, words, late):
+    with HeldRequests(skiff.cluster, skiff.home, f"POST /api/v1/namespaces/{namespace.name}/configmaps", late) as held:
+        process = skiff.start(*words, env={"KUBECONFIG": str(held.kubeconfig)})
+        assert held.seen.wait(60)
+        interrupt(skiff, process)
 
 
 def test_an_interrupt_in_the_setup_leaves_nothing(skiff, namespace):

@@ -3,15 +3,25 @@
 import json
 import pathlib
 import subprocess
+import tempfile
+import urllib.request
 
 import pytest
 
 import collector as collectors
-from cluster import Namespace
-from skiff import AGENT, BUSYBOX, Skiff
+from cluster import Namespace, running
+from conftest import namespaces
+from skiff import AGENT, BUSYBOX, ClaimSkiff, Skiff
 from waiting import until
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """With agent-sandbox: the roles of both drivers are tried."""
+    with running("agent-sandbox") as cluster:
+        yield cluster
 
 
 def kubeconfig(namespace, account, folder):
@@ -27,58 +37,210 @@ def kubeconfig(namespace, account, folder):
 
 def await_rights(namespace, objects, user):
     """The authorizer reads roles from a cache, which is a moment behind."""
-    [role] = [one for one in objects if one["kind"] == "Role"]
+    [role] = [one for one in objects if one["kind"].endswith("Role")]
     rule = role["rules"][-1]
     resource, _, part = rule["resources"][0].partition("/")
+    resource = "/".join([resource, *rule.get("resourceNames", [])])
     ask = ["auth", "can-i", rule["verbs"][0], resource, f"--as={user}", *([f"--subresource={part}"] if part else [])]
     until(lambda: subprocess.run(namespace.cluster.command(f"--namespace={namespace.name}", *ask), stdin=subprocess.DEVNULL,
                                  capture_output=True).returncode == 0, what="the Role")
 
 
-# What each command is tried with. `box` runs, `rest` is stopped; both are there again before each of them.
-COMMANDS = {
-    "run": ["run", BUSYBOX, "--", "true"],
-    "up": ["up", "new"],
+def account(skiff, namespace, folder, command, *flags):
+    """The ServiceAccount of `command`, still without rights: (environment, a function that gives it the role of `skiff rbac`)."""
+    command = command.split()[0]
+    role = json.loads(skiff("rbac", command, "-o", "json", "--service-account", command, *flags)[0])
+    alone = [one for one in role["items"] if one["kind"] == "ServiceAccount"]
+    namespace.kubectl("apply", "-f", "-", input=json.dumps({**role, "items": alone}))
+
+    def give():
+        namespace.kubectl("apply", "-f", "-", input=json.dumps(role))
+        await_rights(namespace, role["items"], f"system:serviceaccount:{namespace.name}:{command}")
+
+    return {"KUBECONFIG": kubeconfig(namespace, command, folder)}, give
+
+
+def refused(skiff, words, env):
+    """It says what is missing, and which command prints the Role."""
+    err = skiff(*words, env={**env, "SKIFF_QUIET": "1"}, status=125)[1]
+    told = [line for line in err.splitlines() if " cannot " in line]
+    assert told and all(f"`skiff rbac {words[0]}` prints the Role that allows it" in line for line in told), err
+
+
+def works_with_its_role(skiff, folder, *lines, typed=None):
+    """Each of these lines of one command; in this order."""
+    env, give = account(skiff, skiff.namespace, folder, lines[0][0])
+    for words in lines:
+        refused(skiff, words, env)
+    give()
+    for words in lines:
+        skiff(*words, env=env, typed=typed)
+
+
+# What is tried in a sandbox that all of these share.
+USES = {
     "ps": ["ps"],
     "describe": ["describe", "box"],
-    "stop": ["stop", "box"],
-    "start": ["start", "rest"],
     "extend": ["extend", "box", "--ttl", "1h"],
-    "network": ["network", "box", "--network", "deny"],
-    "rm": ["rm", "box", "rest"],
-    "gc": ["gc", "--max-idle", "10ms"],
     "exec": ["exec", "box", "--", "true"],
-    "attach": ["attach", "box", "job"],
-    "logs": ["logs", "box", "job"],
+    "shell": ["shell", "box"],
+    "attach": ["attach", "box", "ended"],
+    "logs": ["logs", "box", "ended"],
     "top": ["top", "box"],
-    "kill": ["kill", "box", "job"],
+    "kill": ["kill", "box", "lasting"],
+    "tool": ["tool", "box", "say", '{"a": 1}'],
     "cp": ["cp", "box:kept", "."],
     "files": ["files", "rm", "box", "kept"],
     "token": ["token", "box"],
     "version": ["version", "box"],
+    "manifest": ["manifest", "new"],
+}
+
+PREPARE = """echo text >kept; mkdir -p tools; printf '#!/bin/sh\\necho {}\\n' >tools/say; chmod +x tools/say"""
+
+
+def prepare(skiff):
+    skiff("exec", "box", "--", "sh", "-c", PREPARE)
+    for name, command in {"ended": ["true"], "lasting": ["sleep", "1000"]}.items():
+        skiff("exec", "box", "--mode", "background", "--id", name, "--", *command)
+    return skiff
+
+
+@pytest.fixture(scope="module")
+def pod_box(shared):
+    return prepare(shared)
+
+
+@pytest.fixture(scope="module")
+def claim_box(cluster):
+    with namespaces(cluster) as make, tempfile.TemporaryDirectory(prefix="skiff-") as folder:
+        client = ClaimSkiff(pathlib.Path(folder), make())
+        client.up("box", "--image", BUSYBOX)
+        yield prepare(client)
+        client.finish()
+
+
+@pytest.mark.parametrize("command", [*USES, "network"])
+def test_a_command_works_with_just_its_role_and_without_it_says_what_is_missing(pod_box, tmp_path, command):
+    words = {**USES, "network": ["network", "box", "--network", "deny"]}[command]
+    works_with_its_role(pod_box, tmp_path, words, typed=b"true\n" if command == "shell" else None)
+
+
+@pytest.mark.parametrize("command", USES)
+def test_so_does_a_command_of_the_claim_driver(claim_box, tmp_path, command):
+    words = [*USES[command], *(["--image", BUSYBOX] if command == "manifest" else [])]
+    works_with_its_role(claim_box, tmp_path, words, typed=b"true\n" if command == "shell" else None)
+
+
+@pytest.mark.parametrize("driver", ["pod", "claim"])
+def test_so_does_forward(request, tmp_path, driver):
+    skiff = request.getfixturevalue(f"{driver}_box")
+    env, give = account(skiff, skiff.namespace, tmp_path, "forward")
+    refused(skiff, ["forward", "box", ":7070"], env)
+    give()
+    process = skiff.start("forward", "box", ":7070", env=env)
+    try:
+        port = int(process.stdout.readline().decode().split(" -> ")[0].rsplit(":", 1)[1])
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
+            assert answer.status == 200
+    finally:
+        process.kill()
+        process.communicate()
+
+
+MAKES = {
+    "run": [["run", BUSYBOX, "--", "true"]],
+    "up": [["up", "new", "--image", BUSYBOX]],
+    "stop": [["stop", "box"]],
+    "start": [["start", "rest"]],
+    "rm": [["rm", "box", "rest"]],
+    "gc": [["gc", "--max-idle", "10ms"]],
+    "pool": [["pool", "create", "warm", "--image", BUSYBOX], ["pool", "status", "warm"], ["pool", "status"],
+             ["pool", "scale", "warm", "2"], ["pool", "rm", "warm"]],
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_works_with_just_its_role_and_without_it_says_what_is_missing(skiff, namespace, tmp_path, command):
-    if command not in ("run", "up", "ps"):
-        skiff.up("box")
-        skiff("exec", "box", "--", "sh", "-c", "echo text >kept")
-        skiff("exec", "box", "--mode", "background", "--id", "job", "--", *(["sleep", "1000"] if command == "kill" else ["true"]))
+def makes(skiff, folder, command):
+    if command in ("stop", "rm", "gc"):
+        skiff.up("box", "--image", BUSYBOX)
     if command in ("start", "rm"):
-        skiff.up("rest")
+        skiff.up("rest", "--image", BUSYBOX)
         skiff("stop", "rest")
-    role = json.loads(skiff("rbac", command, "-o", "json", "--service-account", command)[0])
-    account = [one for one in role["items"] if one["kind"] == "ServiceAccount"]
-    namespace.kubectl("apply", "-f", "-", input=json.dumps({**role, "items": account}))
-    env = {"KUBECONFIG": kubeconfig(namespace, command, tmp_path)}
-    err = skiff(*COMMANDS[command], "-q", env=env, status=125)[1] if "--" not in COMMANDS[command] else \
-        skiff(COMMANDS[command][0], "-q", *COMMANDS[command][1:], env=env, status=125)[1]
-    told = [line for line in err.splitlines() if " cannot " in line]
-    assert told and all(f"`skiff rbac {command}` prints the Role that allows it" in line for line in told), err
-    namespace.kubectl("apply", "-f", "-", input=json.dumps(role))
-    await_rights(namespace, role["items"], f"system:serviceaccount:{namespace.name}:{command}")
-    skiff(*COMMANDS[command], env=env)
+    works_with_its_role(skiff, folder, *MAKES[command])
+
+
+@pytest.fixture
+def claim_skiff(namespace, tmp_path):
+    client = ClaimSkiff(tmp_path, namespace)
+    yield client
+    client.finish()
+
+
+@pytest.mark.parametrize("command", MAKES)
+def test_what_makes_and_removes_works_with_just_its_role_too(skiff, tmp_path, command):
+    makes(skiff, tmp_path, command)
+
+
+@pytest.mark.parametrize("command", MAKES)
+def test_so_does_what_makes_and_removes_claims(claim_skiff, tmp_path, command):
+    makes(claim_skiff, tmp_path, command)
+
+
+@pytest.mark.parametrize("driver", ["pod", "claim"])
+def test_up_takes_one_of_a_pool_with_just_its_role(request, tmp_path, driver):
+    skiff = request.getfixturevalue("skiff" if driver == "pod" else "claim_skiff")
+    skiff("pool", "create", "warm", "--image", BUSYBOX, "-q")
+    works_with_its_role(skiff, tmp_path, ["up", "new", "--pool", "warm", "--network", "open"])
+    skiff("rm", "new")
+    skiff("pool", "rm", "warm")
+
+
+def test_a_template_is_printed_with_just_the_role_of_manifest(claim_skiff, tmp_path):
+    works_with_its_role(claim_skiff, tmp_path, ["manifest", "--template", "py", "--image", BUSYBOX])
+
+
+@pytest.fixture
+def roles_of_the_cluster(namespace):
+    """The flags for them; they are removed at the end."""
+    name = f"skiff-{namespace.name}"
+    yield "--role-name", name
+    namespace.kubectl("delete", "clusterrole,clusterrolebinding", name, "--ignore-not-found")
+
+
+def test_gc_in_all_namespaces_needs_its_cluster_role(skiff, make_namespace, tmp_path, roles_of_the_cluster):
+    (tmp_path / "other").mkdir()
+    other = Skiff(tmp_path / "other", make_namespace())
+    for one in (skiff, other):
+        one.up("brief")
+        one("extend", "brief", "--ttl", "10ms")
+        one.namespace.kubectl("wait", "pod/skiff-brief", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+    env, give = account(skiff, skiff.namespace, tmp_path, "gc", "-A", *roles_of_the_cluster)
+    refused(skiff, ["gc", "-A"], env)
+    give()
+    gone = {item["name"] for item in skiff.json("gc", "-A", env=env)["deleted"]}
+    assert gone >= {f"{one.namespace.name}/brief" for one in (skiff, other)}
+
+
+def test_so_does_gc_of_claims_in_all_namespaces(claim_skiff, tmp_path, roles_of_the_cluster):
+    claim_skiff.up("brief", "--image", BUSYBOX, "--ttl", "10s")
+    until(lambda: claim_skiff.json("describe", "brief")["state"] == "ended", seconds=60)
+    env, give = account(claim_skiff, claim_skiff.namespace, tmp_path, "gc", "-A", *roles_of_the_cluster)
+    refused(claim_skiff, ["gc", "-A"], env)
+    give()
+    gone = [item["name"] for item in claim_skiff.json("gc", "-A", env=env)["deleted"]]
+    assert f"{claim_skiff.namespace.name}/brief" in gone
+
+
+def test_a_namespace_per_sandbox_needs_its_cluster_role(skiff, tmp_path, roles_of_the_cluster):
+    up = ["up", "box", "--namespace-per-sandbox", "--quota", "pods=2", "--network", "deny"]
+    env, give = account(skiff, skiff.namespace, tmp_path, "up", "--namespace-per-sandbox", *roles_of_the_cluster)
+    refused(skiff, up, env)
+    give()
+    skiff(*up, env=env)
+    env, give = account(skiff, skiff.namespace, tmp_path, "rm", "--namespace-per-sandbox", *roles_of_the_cluster)
+    refused(skiff, ["rm", "box"], env)
+    give()
+    skiff("rm", "box", env=env)
 
 
 def test_the_proxy_needs_no_more_than_the_role_says(skiff, namespace, tmp_path):
@@ -178,3 +340,9 @@ def test_a_trace_shows_the_phases_of_a_pod_and_reaches_the_command(skiff):
         assert phases[0] == "scheduling" and phases[-1] == "ready" and "starting" in phases
         assert out.split("-")[1] == root["traceId"]
         assert out.split("-")[2] in {span["spanId"] for span in collector.children(root)}
+
+
+def test_what_a_cluster_is_only_asked_for_is_in_the_trace_too(skiff):
+    with collectors.collector() as collector:
+        skiff("manifest", "box", env={"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url})
+        assert collector.span("plan sandbox")["parentSpanId"] == collector.span("skiff manifest")["spanId"]
