@@ -22,18 +22,6 @@ json options_of(const SandboxSpec& spec) {
   return json::parse(protocol::to_json(spec.pod));
 }
 
-std::string flag_of(std::string_view field) {
-  if (field == "volumes") return "--volume";
-  if (field == "annotations") return "--annotation";
-  if (field == "tolerations") return "--toleration";
-  if (field == "overrides") return "--pod-overrides";
-  if (field == "inject") return "--no-inject";
-  if (field == "deadline_ms") return "--deadline";
-  std::string flag = "--";
-  for (const char c : field) flag += c == '_' ? '-' : c;
-  return flag;
-}
-
 Error decided_by_the_pool(const std::string& flag) {
   return {Errc::invalid_field,
           flag + ": a sandbox from a pool is as the pool has made it; give it to `skiff pool create`", flag};
