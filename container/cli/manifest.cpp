@@ -18,7 +18,7 @@ class Manifest final : public Invocation {
   std::vector<Setting> rows() override { return spec_.rows(); }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto spec = spec_.spec(arguments.words.at(0), context.options().owner);
+    auto spec = spec_.spec(arguments.words.at(0), context.options().owner, arguments.given);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     co_return co_await print_manifest(&context, std::move(*spec), true);
   }
@@ -60,6 +60,7 @@ Command manifest_command() {
           "signing key is made if there is none, since its public half goes into the Pod.\n\n"
           "  skiff manifest demo --image python:3.12 | kubectl apply -f -",
       .words = {{.name = "NAME"}},
+      .makes_sandboxes = true,
       .make = &make_invocation<Manifest>};
 }
 

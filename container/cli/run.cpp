@@ -40,7 +40,7 @@ class Run final : public Invocation {
     auto request = command_.request(std::move(arguments.rest));
     if (!request) co_return std::unexpected{std::move(request.error())};
     const std::string name = keep_.empty() ? make_name("run-") : keep_;
-    auto spec = spec_.spec(name, context.options().owner);
+    auto spec = spec_.spec(name, context.options().owner, arguments.given);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (!arguments.words.empty()) spec->image = arguments.words.front();
     spec->is_one_shot = keep_.empty();
@@ -99,6 +99,7 @@ Command run_command() {
               "  skiff run -it --keep demo -- bash",
           .words = {{.name = "IMAGE", .optional = true}},
           .rest = Rest::required,
+          .makes_sandboxes = true,
           .make = &make_invocation<Run>};
 }
 

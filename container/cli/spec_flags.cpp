@@ -1,12 +1,14 @@
 #include "container/cli/spec_flags.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "base/small_file.hpp"
+#include "container/launcher/pools.hpp"
 #include "container/launcher/state_folder.hpp"
 
 namespace skiff::container {
@@ -88,6 +90,15 @@ std::vector<Setting> SpecFlags::rows() {
 
 Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries) {
   std::map<std::string, std::string> env;
+std::vector<Setting> SpecFlags::rows_of_a_pool() {
+  constexpr std::array<std::string_view, 11> kOfOne{"label", "ttl",  "idle-ttl", "volume",   "namespace-per-sandbox",
+                                                    "quota", "port", "service",  "username", "allow",
+                                                    "pool"};
+  std::vector<Setting> rows = this->rows();
+  std::erase_if(rows, [&](const Setting& row) { return std::ranges::count(kOfOne, row.flag) > 0; });
+  return rows;
+}
+
   for (const std::string& entry : entries) {
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const std::string name = entry.substr(0, equals);
@@ -101,7 +112,7 @@ Result<std::map<std::string, std::string>> parse_env(const std::vector<std::stri
   return env;
 }
 
-Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner) const {
+Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::span<const std::string> given) const {
   std::vector<std::string> entries;
   if (!env_file_.empty()) {
     auto read = read_env_file(env_file_);
@@ -124,4 +135,5 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner) const {
   return spec;
 }
 
+  if (!spec.pod.pool.empty() || !spec.pod.template_name.empty()) leave_to_the_pool(spec, given);
 }  // namespace skiff::container

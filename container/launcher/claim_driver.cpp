@@ -205,12 +205,13 @@ Task<Result<Object>> ClaimDriver::make(SandboxSpec spec, std::optional<WallTime>
   }
   if (!made) co_return std::unexpected{std::move(made.error().error)};
   if (policy) {
-    // One of its own goes with it; those of a kind are shared, and there after the first time.
-    if (spec.pod.network.starts_with("cidr=")) {
+    // One of its own goes with it; those of a kind are shared.
+    if (!policy->label(labels::kSandbox).empty()) {
       policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
     }
-    auto put = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(*policy));
-    if (!put && !put.error().already_exists()) {
+    // One that is still there, of a sandbox that had this name, selects none of ours as it is.
+    auto put = co_await cluster_->client().apply(kube::kNetworkPolicies, std::move(*policy), {.force = true});
+    if (!put) {
       // Never without the network that was asked for.
       kube::RemoveOptions options{.uid = made->uid()};
       (void)co_await cluster_->client().remove(resource, made->namespace_name(), made->name(), std::move(options));

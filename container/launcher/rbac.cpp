@@ -81,7 +81,7 @@ const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch de
                         {kExtensions, "sandboxtemplates", "get"},
                         {kExtensions, "sandboxwarmpools", "get list"},
                         {kAgents, "sandboxes", "create get list watch delete"},
-                        {kNetworking, "networkpolicies", "create"},
+                        {kNetworking, "networkpolicies", "create patch"},
                         {kCore, "pods", "get list watch"}};
 const Rights kClaimFind{{kExtensions, "sandboxclaims", "get"}, {kAgents, "sandboxes", "get"}, {kCore, "pods", "get"}};
 const Rights kClaimList{
