@@ -38,7 +38,8 @@ std::vector<Setting> option_rows(Options& options) {
        .target = setting::Text{&options.config},
        .value = "FILE",
        .group = kGroup,
-       .help = "Defaults of flags, as YAML; variables and flags win over it.",
+       .help = "Defaults of flags, as YAML; variables and flags win over it. Those of new sandboxes count where one is "
+               "made.",
        .shown_default = "~/.config/skiff/config.yaml"},
       {.flag = "quiet",
        .environment = "SKIFF_QUIET",

@@ -52,3 +52,4 @@ Command start_command() {
 }
 
 }  // namespace skiff::container
+          .makes_sandboxes = true,
