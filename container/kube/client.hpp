@@ -68,7 +68,8 @@ struct ServerVersion {
 
 /// The verbs of the Kubernetes API. Objects are JSON with typed views, so that nothing they hold is lost. An empty
 /// namespace is the default one, but all of them where objects are listed. Requests are sent again where that is safe
-/// (backoff.hpp). Reactor thread only; it must outlive the calls on it.
+/// (backoff.hpp). An empty name is refused: without it a path means all objects. Reactor thread only; it must outlive
+/// the calls on it.
 class Client {
  public:
   explicit Client(std::unique_ptr<Transport> transport);
