@@ -70,6 +70,7 @@ Result<Access> in_cluster(const AccessOptions& options, const std::string& host,
   const std::string& folder = options.service_account_folder;
   Access access;
   access.origin = "the service account of this pod";
+  access.from_pod = true;
   const std::string authority = host.find(':') == std::string::npos ? host : "[" + host + "]";
   auto server = parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT");
   if (!server) return std::unexpected{std::move(server.error())};

@@ -35,6 +35,7 @@ struct Access {
   std::string tls_server_name = {};
   bool insecure_skip_tls_verify = false;
   std::string namespace_name = "default";
+  bool from_pod = false;  ///< it is the cluster of the Pod that this runs in
   Identity identity = {};
 };
 

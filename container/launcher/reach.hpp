@@ -34,7 +34,7 @@ struct ReachOptions {
   std::string url = {};          ///< of the agent itself: http://HOST:PORT
   std::string gateway_url = {};  ///< of a router
   std::optional<Way> only = {};  ///< no other way than this
-  bool in_cluster = false;       ///< we run in a Pod of that cluster
+  bool in_cluster = false;       ///< we run in a Pod of that very cluster, so its Pods' addresses are good here
 };
 
 /// One sandbox as the ways to it see it.

@@ -103,10 +103,12 @@ TEST(Access, IsThePodsOwnInsideACluster) {
   EXPECT_EQ(access.ca_pem, "the CA");
   EXPECT_EQ(access.namespace_name, "sandboxes");
   EXPECT_EQ(access.identity.token_file, (folder / "") + "/token");
+  EXPECT_TRUE(access.from_pod);
   // A kubeconfig wins, as in kubectl.
   std::map<std::string, std::string> both = values;
   both["SKIFF_KUBECONFIG_DATA"] = kConfig;
   EXPECT_EQ(find_access(options, of(both))->server.host, "c.example");
+  EXPECT_FALSE(find_access(options, of(both))->from_pod) << "it may be any cluster";
 }
 
 TEST(Access, WithoutAnyClusterIsNotFound) {
