@@ -242,7 +242,10 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Sandbox now = describe_known(*known);
   if (now.state == SandboxState::running) co_return now;
-  if (!known->record) co_return std::unexpected{not_running(now)};
+  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
+  if (!known->record) {
+    co_return fail(Errc::invalid_field, "\"" + name + "\" was for one run and can't be started again", "name");
+  }
   PodRecord record = *known->record;
   if (now.state == SandboxState::creating) {
     // Somebody else is at it.

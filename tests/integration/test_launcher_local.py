@@ -445,6 +445,7 @@ def test_bytes_that_are_no_text_are_refused_before_anything_is_made(skiff):
     assert skiff.names() == ["box"]
 
 
+def test_the_doctor_and_the_version_tell(skiff):
     assert skiff.json("doctor")["passed"] is True
     assert skiff("version")[0].startswith("skiff ")
     skiff.up()
