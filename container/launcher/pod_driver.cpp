@@ -409,6 +409,13 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
                                                       std::move(label));
     if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
   }
+  if (json exposure = service_exposure(spec.pod); !exposure.empty()) {
+    const json patch{{"spec", std::move(exposure)}};
+    auto exposed = co_await cluster_->client().patch(kube::kServices, where, service_name(known->config_map->name()),
+                                                     kube::PatchKind::merge, patch);
+    // A stopped one has none: `start` makes it as the record says.
+    if (!exposed && !exposed.error().not_found()) co_return std::unexpected{std::move(exposed.error().error)};
+  }
   // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
   const auto before = owned_objects(known->record->spec, context.prefix);
   const auto after = owned_objects(spec, context.prefix);

@@ -64,6 +64,7 @@ const Rights kPodStop{{kCore, "configmaps", "get patch"},
 const Rights kPodExtend{{kCore, "configmaps", "patch"}, {kCore, "pods", "patch"}};
 const Rights kPodNetwork{{kCore, "configmaps", "get patch"},
                          {kCore, "pods", "get patch"},
+                         {kCore, "services", "patch"},
                          {kNetworking, "networkpolicies", "create get list watch patch delete"}};
 const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
                         {kCore, "pods", "get list watch delete"},
