@@ -1,6 +1,7 @@
 """The companion `skiff` with its local driver: real skiff, real skiffd."""
 
 import http.client
+import json
 import os
 import random
 import signal
@@ -405,7 +406,6 @@ def test_forms_of_output_colour_and_the_config_file(skiff):
     config.unlink()
 
 
-def test_the_doctor_and_the_version_tell(skiff):
 def test_what_the_config_file_says_of_new_sandboxes_changes_no_other_command(skiff):
     config = skiff.home / ".config/skiff/config.yaml"
     config.parent.mkdir(parents=True)
