@@ -193,21 +193,6 @@ Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_na
   co_return co_await send_object(std::move(call));
 }
 
-Task<Outcome<>> Client::remove_all(Resource resource, std::string namespace_name, ListOptions options,
-                                   RemoveOptions how) {
-  namespace_name = place_of(resource, namespace_name);
-  const std::string query =
-      Query{}.add("labelSelector", options.label_selector).add("fieldSelector", options.field_selector).text();
-  Call call{.method = "DELETE",
-            .target = collection_path(resource, namespace_name) + query,
-            .what = describe("delete all", resource, namespace_name, {}),
-            .content_type = "application/json",
-            .body = delete_options(how)};
-  auto reply = co_await transport_->send(std::move(call));
-  if (!reply) co_return std::unexpected{std::move(reply.error())};
-  co_return Outcome<>{};
-}
-
 Task<Outcome<Page>> Client::list_page(Resource resource, std::string namespace_name, ListOptions options,
                                       std::string continue_token) {
   const std::string query = Query{}

@@ -97,9 +97,6 @@ class Client {
   /// Answers the object as it was, or a Status. One that isn't there is a failure (`not_found()`).
   [[nodiscard]] Task<Outcome<Object>> remove(Resource resource, std::string namespace_name, std::string name,
                                              RemoveOptions options = {});
-  /// All that the selectors choose, in one request.
-  [[nodiscard]] Task<Outcome<>> remove_all(Resource resource, std::string namespace_name, ListOptions options,
-                                           RemoveOptions how = {});
 
   /// One page; an empty namespace is all of them. A `continue_token` that has expired fails with `expired()` and a
   /// fresh one in `status.continue_token`.
