@@ -241,6 +241,7 @@ Result<> SettingsTable::read_environment(const char* const* environment) {
 struct SettingsTable::Reading {
   std::span<const char* const> left;
   std::vector<const Setting*> lists_given{};
+  std::vector<std::string> given{};
 };
 
 /// Gives `text`, or else the next argument, to a row.
@@ -276,6 +277,7 @@ Result<> SettingsTable::read_long(Reading& reading, std::string_view argument) c
   }
   const std::string where = "--" + std::string{flag};
   if (row == nullptr) return fail(Errc::invalid_field, "unknown flag " + where + ": " + nearest(flag), where);
+  reading.given.push_back(where);
   return take(reading, *row, where, text);
 }
 
@@ -285,6 +287,7 @@ Result<> SettingsTable::read_letters(Reading& reading, std::string_view letters)
     const auto row = std::ranges::find(rows_, letters.front(), &Setting::letter);
     letters.remove_prefix(1);
     if (row == rows_.end()) return fail(Errc::invalid_field, "unknown flag " + where + ": see --help", where);
+    reading.given.push_back("--" + std::string{row->flag});
     // What takes a value takes the rest of the word, if there is one.
     std::optional<std::string_view> text;
     if (!std::holds_alternative<setting::Switch>(row->target) && !letters.empty()) {
@@ -327,6 +330,7 @@ Result<SettingsTable::Arguments> SettingsTable::read_arguments(std::span<const c
     }
     if (!read) return std::unexpected{std::move(read.error())};
   }
+  result.given = std::move(reading.given);
   return result;
 }
 

@@ -86,6 +86,7 @@ class SettingsTable {
   struct Arguments {
     bool help = false;                 ///< --help or -h was given
     std::vector<std::string> words{};  ///< what is no flag
+    std::vector<std::string> given{};  ///< the flags that were there, as --flag or --no-flag
     bool separated = false;            ///< there was a `--`
     std::vector<std::string> rest{};   ///< what follows it
   };

@@ -45,6 +45,7 @@ struct Command {
   std::string_view text;     ///< what else to know, with examples
   std::vector<Word> words;
   Rest rest = Rest::none;
+  bool makes_sandboxes = false;  ///< what the config file says of new sandboxes counts here
   std::unique_ptr<Invocation> (*make)();
 };
 

@@ -8,8 +8,18 @@
 #include <nlohmann/json.hpp>
 
 #include "container/cli/terminal.hpp"
+#include "protocol/utf8.hpp"
 
 namespace skiff::container {
+namespace {
+
+/// The agent takes JSON, which has no other bytes than those of UTF-8 (RFC 8259, 8.1).
+std::unexpected<Error> no_text(const std::string& what, std::string_view bytes) {
+  return fail(Errc::invalid_field,
+              what + " \"" + protocol::to_valid_utf8(bytes) + "\" is no UTF-8: give such bytes by stdin or in a file");
+}
+
+}  // namespace
 
 std::vector<Setting> CommandFlags::rows() {
   using namespace std::chrono_literals;
@@ -54,6 +64,10 @@ Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) cons
   if (terminal_ && interactive_ && ::isatty(STDIN_FILENO) != 1) {
     return fail(Errc::not_a_terminal, "stdin is no terminal: leave -t out, or run this in one");
   }
+  for (const std::string& word : argv) {
+    if (!protocol::is_valid_utf8(word)) return no_text("argument", word);
+  }
+  if (!protocol::is_valid_utf8(cwd_)) return no_text("--cwd", cwd_);
   nlohmann::json request{{"argv", std::move(argv)}};
   if (interactive_) request["stdin_open"] = true;
   if (!cwd_.empty()) request["cwd"] = cwd_;

@@ -85,7 +85,8 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                      .gateway = options_.gateway,
                      .gateway_token = options_.gateway_token,
                      .only = find_way(options_.reach)};
-  reach.in_cluster = !variable("KUBERNETES_SERVICE_HOST").empty();
+  // From a Pod with the kubeconfig of another cluster, its Pods' addresses are those of strangers here.
+  reach.in_cluster = (*where)->client().transport().access().from_pod || reach.only == Way::in_cluster;
   if (name == "claim") return std::make_unique<ClaimDriver>(*where, std::move(reach));
   return std::make_unique<PodDriver>(*where, std::move(reach));
 }

@@ -39,7 +39,7 @@ class Manifest final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const bool of_a_sandbox = !arguments.words.empty();
-    auto spec = spec_.spec(of_a_sandbox ? arguments.words.front() : "", context.options().owner);
+    auto spec = spec_.spec(of_a_sandbox ? arguments.words.front() : "", context.options().owner, arguments.given);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (of_a_sandbox) co_return co_await print_manifest(&context, std::move(*spec), true);
     co_return co_await print_template(&context, std::move(*spec));
@@ -90,6 +90,7 @@ Command manifest_command() {
               "  skiff manifest --driver claim --template py --image python:3.12 | kubectl apply -f -\n"
               "  skiff pool create warm --driver claim --template py --size 3",
           .words = {{.name = "NAME", .optional = true}},
+          .makes_sandboxes = true,
           .make = &make_invocation<Manifest>};
 }
 

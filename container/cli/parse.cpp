@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "container/cli/config_file.hpp"
+#include "container/cli/spec_flags.hpp"
 
 namespace skiff::container {
 namespace {
@@ -41,9 +42,17 @@ Result<> check_words(const Command& command, const SettingsTable::Arguments& giv
   return {};
 }
 
+/// True for a flag that says how a new sandbox is to be. Elsewhere the same flag may mean something else: which ones to
+/// list, what to change.
+bool describes_sandboxes(std::string_view flag) {
+  SpecFlags flags;
+  return std::ranges::count(flags.rows(), flag, &Setting::flag) > 0;
+}
+
 /// A key of the file that no command has as a flag is a mistake; one of another command is none.
-Result<> apply(const ConfigFile& config, SettingsTable& table) {
+Result<> apply(const ConfigFile& config, const Command& command, SettingsTable& table) {
   for (const auto& [key, values] : config.values) {
+    if (!command.makes_sandboxes && describes_sandboxes(key)) continue;
     auto known = table.set(key, values, config.path + ": " + key);
     if (!known) return std::unexpected{std::move(known.error())};
     const auto has_it = [&key](const Command& command) {
@@ -132,7 +141,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   if (!path) return refuse(std::move(path.error()));
   auto config = read_config(std::move(*path));
   if (!config) return refuse(std::move(config.error()));
-  if (auto applied = apply(*config, table); !applied) return refuse(std::move(applied.error()));
+  if (auto applied = apply(*config, *named.command, table); !applied) return refuse(std::move(applied.error()));
   if (auto read = table.read_environment(environment); !read) return refuse(std::move(read.error()));
   auto given = table.read_arguments(own, SettingsTable::Words::collected);
   if (!given) return refuse(std::move(given.error()));

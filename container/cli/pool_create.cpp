@@ -11,7 +11,7 @@ namespace {
 class PoolCreate final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    std::vector<Setting> rows = spec_.rows();
+    std::vector<Setting> rows = spec_.rows_of_a_pool();
     rows.push_back({.flag = "size",
                     .environment = "",
                     .target = setting::Count{&size_, 0, kLargestPool},
@@ -25,7 +25,7 @@ class PoolCreate final : public Invocation {
     auto pools = co_await pools_of(&context);
     if (!pools) co_return std::unexpected{std::move(pools.error())};
     const std::string name = arguments.words.at(0);
-    auto spec = spec_.spec(name, context.options().owner);
+    auto spec = spec_.spec(name, context.options().owner, arguments.given);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     PoolSpec wanted{.name = name, .size = static_cast<unsigned>(size_), .sandbox = std::move(*spec)};
     Progress progress = context.progress("pool " + name);
@@ -51,6 +51,7 @@ Command pool_create_command() {
               "  skiff up demo --pool python --env GREETING=hello --ttl 1h\n"
               "One that is taken from the pool is there at once, and the pool is made full again.",
           .words = {{.name = "POOL"}},
+          .makes_sandboxes = true,
           .make = &make_invocation<PoolCreate>};
 }
 

@@ -50,6 +50,7 @@ Command pool_scale_command() {
           .summary = "change how many sandboxes wait in a pool",
           .text = "Less never ends one that was taken.",
           .words = {{.name = "POOL"}, {.name = "SIZE"}},
+          .makes_sandboxes = true,
           .make = &make_invocation<PoolScale>};
 }
 

@@ -42,7 +42,7 @@ class Run final : public Invocation {
     const std::string name = keep_.empty() ? make_name("run-") : keep_;
     auto joined = command_.attached(name);
     if (!joined) co_return std::unexpected{std::move(joined.error())};
-    auto spec = spec_.spec(name, context.options().owner);
+    auto spec = spec_.spec(name, context.options().owner, arguments.given);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (!arguments.words.empty()) spec->image = arguments.words.front();
     spec->is_one_shot = keep_.empty();
@@ -104,6 +104,7 @@ Command run_command() {
               "  skiff run -it --keep demo -- bash",
           .words = {{.name = "IMAGE", .optional = true}},
           .rest = Rest::required,
+          .makes_sandboxes = true,
           .make = &make_invocation<Run>};
 }
 

@@ -1,13 +1,16 @@
 #include "container/cli/spec_flags.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
 #include "base/small_file.hpp"
+#include "container/launcher/pools.hpp"
 #include "container/launcher/state_folder.hpp"
+#include "protocol/utf8.hpp"
 
 namespace skiff::container {
 namespace {
@@ -86,22 +89,32 @@ std::vector<Setting> SpecFlags::rows() {
   return rows;
 }
 
+std::vector<Setting> SpecFlags::rows_of_a_pool() {
+  constexpr std::array<std::string_view, 11> kOfOne{"label", "ttl",  "idle-ttl", "volume",   "namespace-per-sandbox",
+                                                    "quota", "port", "service",  "username", "allow",
+                                                    "pool"};
+  std::vector<Setting> rows = this->rows();
+  std::erase_if(rows, [&](const Setting& row) { return std::ranges::count(kOfOne, row.flag) > 0; });
+  return rows;
+}
+
 Result<std::map<std::string, std::string>> parse_env(const std::vector<std::string>& entries) {
   std::map<std::string, std::string> env;
   for (const std::string& entry : entries) {
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const std::string name = entry.substr(0, equals);
     if (name.empty()) return fail(Errc::invalid_field, "--env \"" + entry + "\": expected NAME=VALUE", "--env");
-    if (equals < entry.size()) {
-      env[name] = entry.substr(equals + 1);
-    } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
-      env[name] = value;
+    const char* const here = equals < entry.size() ? entry.c_str() + equals + 1 : std::getenv(name.c_str());
+    if (here == nullptr) continue;
+    if (!protocol::is_valid_utf8(name) || !protocol::is_valid_utf8(here)) {
+      return fail(Errc::invalid_field, "--env " + protocol::to_valid_utf8(name) + ": expected UTF-8", "--env");
     }
+    env[name] = here;
   }
   return env;
 }
 
-Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner) const {
+Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::span<const std::string> given) const {
   std::vector<std::string> entries;
   if (!env_file_.empty()) {
     auto read = read_env_file(env_file_);
@@ -121,6 +134,9 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner) const {
   auto pod = pod_.options();
   if (!pod) return std::unexpected{std::move(pod.error())};
   spec.pod = std::move(*pod);
+  // Without a name it is a template that is wanted, not a sandbox from one.
+  const bool is_from_pool = !spec.pod.pool.empty() || !spec.pod.template_name.empty();
+  if (!spec.name.empty() && is_from_pool) leave_to_the_pool(spec, given);
   return spec;
 }
 

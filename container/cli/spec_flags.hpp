@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -16,8 +18,11 @@ class SpecFlags {
  public:
   /// Rows point into this object.
   [[nodiscard]] std::vector<Setting> rows();
-  /// Errors name the flag.
-  [[nodiscard]] Result<SandboxSpec> spec(std::string name, std::string owner) const;
+  /// Those of many sandboxes alike: without what belongs to the one that is taken, as its lease and its labels.
+  [[nodiscard]] std::vector<Setting> rows_of_a_pool();
+  /// `given`: the flags of the command line (`SettingsTable::Arguments`), for what is more than a default when a pool
+  /// is to give the sandbox. Errors name the flag.
+  [[nodiscard]] Result<SandboxSpec> spec(std::string name, std::string owner, std::span<const std::string> given) const;
 
  private:
   std::string image_;

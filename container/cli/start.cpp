@@ -5,6 +5,7 @@
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/failures.hpp"
 
 namespace skiff::container {
 namespace {
@@ -24,16 +25,26 @@ class Start final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
+    nlohmann::json items = nlohmann::json::array();
+    std::string lines;
+    std::string names;
+    Failures failures{"start", "started", arguments.words.size()};
     for (const std::string& name : arguments.words) {
       Progress progress = context.progress(name);
       auto started = co_await (*driver)->start(name, wait_, std::move(progress));
-      if (!started) co_return std::unexpected{std::move(started.error())};
-      const std::string line = name + " is up at " + started->address + "\n";
-      if (auto shown = context.show(to_json_value(*started), line, name + "\n"); !shown) {
-        co_return std::unexpected{std::move(shown.error())};
+      if (!started) {
+        failures.add(name, std::move(started.error()));
+        continue;
       }
+      items.push_back(to_json_value(*started));
+      lines += name + " is up at " + started->address + "\n";
+      names += name + "\n";
     }
-    co_return 0;
+    const bool is_one = arguments.words.size() == 1;
+    if (is_one && items.empty()) co_return std::move(failures).status();
+    const nlohmann::json value = is_one ? items.front() : nlohmann::json{{"items", items}};
+    if (auto shown = context.show(value, lines, names); !shown) co_return std::unexpected{std::move(shown.error())};
+    co_return std::move(failures).status();
   }
 
  private:
@@ -46,8 +57,9 @@ Command start_command() {
   return {.name = "start",
           .group = "Sandboxes",
           .summary = "make stopped or dead sandboxes again, with their files",
-          .text = "Their lease begins anew.",
+          .text = "Their lease begins anew. With -o json one is printed as itself, several as `items`.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
+          .makes_sandboxes = true,
           .make = &make_invocation<Start>};
 }
 

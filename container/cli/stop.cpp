@@ -1,8 +1,10 @@
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
-#include "container/cli/output.hpp"
+#include "container/cli/failures.hpp"
 
 namespace skiff::container {
 namespace {
@@ -12,13 +14,20 @@ class Stop final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
+    nlohmann::json stopped = nlohmann::json::array();
+    std::string lines;
+    Failures failures{"stop", "stopped", arguments.words.size()};
     for (const std::string& name : arguments.words) {
-      if (auto stopped = co_await (*driver)->stop(name); !stopped) {
-        co_return std::unexpected{std::move(stopped.error())};
+      if (auto done = co_await (*driver)->stop(name); !done) {
+        failures.add(name, std::move(done.error()));
+        continue;
       }
-      if (auto printed = print(name + "\n"); !printed) co_return std::unexpected{std::move(printed.error())};
+      stopped.push_back(name);
+      lines += name + "\n";
     }
-    co_return 0;
+    const nlohmann::json value{{"stopped", std::move(stopped)}};
+    if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
+    co_return std::move(failures).status();
   }
 };
 

@@ -41,7 +41,7 @@ class Up final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
-    auto spec = spec_.spec(arguments.words.at(0), context.options().owner);
+    auto spec = spec_.spec(arguments.words.at(0), context.options().owner, arguments.given);
     if (!spec) co_return std::unexpected{std::move(spec.error())};
     if (dry_run_) co_return co_await print_manifest(&context, std::move(*spec), false);
     context.tell_notice(**driver);
@@ -77,6 +77,7 @@ Command up_command() {
               "  skiff exec demo -- sh -c 'echo $GREETING'\n"
               "  skiff rm demo",
           .words = {{.name = "NAME"}},
+          .makes_sandboxes = true,
           .make = &make_invocation<Up>};
 }
 

@@ -70,6 +70,7 @@ Result<Access> in_cluster(const AccessOptions& options, const std::string& host,
   const std::string& folder = options.service_account_folder;
   Access access;
   access.origin = "the service account of this pod";
+  access.from_pod = true;
   const std::string authority = host.find(':') == std::string::npos ? host : "[" + host + "]";
   auto server = parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT");
   if (!server) return std::unexpected{std::move(server.error())};
@@ -148,13 +149,11 @@ Result<Access> from_kubeconfig(const Kubeconfig& config, const AccessOptions& op
                   "the context \"" + name + "\" is not in " + config.origin + ": " + known(config.contexts));
     }
     context = *found;
-  } else if (options.cluster.empty() && options.server.empty()) {
+  } else if (options.server.empty()) {
     return fail(Errc::invalid_field,
                 config.origin + " sets no current-context: choose one with --context; " + known(config.contexts));
   }
   access.origin = (name.empty() ? "" : "context \"" + name + "\" of ") + config.origin;
-  if (!options.cluster.empty()) context.cluster = options.cluster;
-  if (!options.user.empty()) context.user = options.user;
   if (!context.namespace_name.empty()) access.namespace_name = context.namespace_name;
 
   if (!context.cluster.empty() || options.server.empty()) {
@@ -184,10 +183,9 @@ Result<Access> find_configured(const AccessOptions& options, const Environment& 
   auto config = find_kubeconfig(options, environment);
   if (!config) return std::unexpected{std::move(config.error())};
   if (!config->empty() || !options.kubeconfig.empty()) return from_kubeconfig(*config, options, now);
-  if (!options.context.empty() || !options.cluster.empty() || !options.user.empty()) {
+  if (!options.context.empty()) {
     return fail(Errc::not_found,
-                "a context, cluster or user was asked for, but there is no kubeconfig: name one with "
-                "--kubeconfig or KUBECONFIG");
+                "a context was asked for, but there is no kubeconfig: name one with --kubeconfig or KUBECONFIG");
   }
   if (!options.server.empty()) return Access{.origin = options.server};
   const std::string host = environment("KUBERNETES_SERVICE_HOST");
@@ -195,8 +193,8 @@ Result<Access> find_configured(const AccessOptions& options, const Environment& 
   const std::string token = options.service_account_folder + "/token";
   if (!host.empty() && !port.empty() && ::access(token.c_str(), F_OK) == 0) return in_cluster(options, host, port);
   return fail(Errc::not_found,
-              "no cluster is configured: set KUBECONFIG, name a file with --kubeconfig, or give "
-              "--server and --token");
+              "no cluster is configured: set KUBECONFIG, name a file with --kubeconfig, or give --server, "
+              "SKIFF_KUBE_TOKEN and for a private CA --certificate-authority");
 }
 
 }  // namespace
@@ -212,13 +210,9 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
   if (!options.token.empty()) access->identity = Identity{.token = options.token};
   if (!options.namespace_name.empty()) access->namespace_name = options.namespace_name;
   if (!options.certificate_authority.empty()) {
-    auto ca = load({.text = {}, .file = options.certificate_authority}, "the certificate authority");
+    auto ca = load({.text = {}, .file = options.certificate_authority}, "--certificate-authority");
     if (!ca) return std::unexpected{std::move(ca.error())};
     access->ca_pem = std::move(*ca);
-  }
-  if (options.insecure_skip_tls_verify) {
-    access->insecure_skip_tls_verify = true;
-    access->ca_pem.clear();
   }
   if (!access->proxy) {
     auto proxy = proxy_for(access->server, environment);

@@ -35,6 +35,7 @@ struct Access {
   std::string tls_server_name = {};
   bool insecure_skip_tls_verify = false;
   std::string namespace_name = "default";
+  bool from_pod = false;  ///< it is the cluster of the Pod that this runs in
   Identity identity = {};
 };
 
@@ -42,13 +43,10 @@ struct Access {
 struct AccessOptions {
   std::string kubeconfig = {};  ///< only this file
   std::string context = {};
-  std::string cluster = {};
-  std::string user = {};
   std::string server = {};
   std::string token = {};  ///< instead of whatever the kubeconfig says about the user
   std::string namespace_name = {};
-  std::string certificate_authority = {};  ///< a file
-  bool insecure_skip_tls_verify = false;
+  std::string certificate_authority = {};  ///< a file; instead of the kubeconfig's, or of the system's store
   /// Where a pod finds its service account.
   std::string service_account_folder = "/var/run/secrets/kubernetes.io/serviceaccount";
 };

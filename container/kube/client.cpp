@@ -61,6 +61,12 @@ std::string delete_options(const RemoveOptions& options) {
   return body.dump();
 }
 
+/// Without a name a path is that of all objects of the kind, and a DELETE would take each of them.
+std::unexpected<Failure> nameless(std::string_view verb, const Resource& resource, std::string_view namespace_name) {
+  return failed(
+      {Errc::invalid_field, describe(verb, resource, namespace_name, {}) + ": which one? The name is empty", "name"});
+}
+
 /// A JSON text of an object; dump() throws on bytes that are no UTF-8.
 std::string write(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -127,6 +133,7 @@ std::string Client::place_of(const Resource& resource, const std::string& namesp
 
 Task<Outcome<Object>> Client::get(Resource resource, std::string namespace_name, std::string name) {
   namespace_name = place_of(resource, namespace_name);
+  if (name.empty()) co_return nameless("read", resource, namespace_name);
   Call call{.target = object_path(resource, namespace_name, name),
             .what = describe("read", resource, namespace_name, name)};
   co_return co_await send_object(std::move(call));
@@ -145,6 +152,7 @@ Task<Outcome<Object>> Client::create(Resource resource, Object object, WriteOpti
 
 Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptions options) {
   const std::string namespace_name = place_of(resource, object.namespace_name());
+  if (object.name().empty()) co_return nameless("apply", resource, namespace_name);
   const std::string query = Query{}
                                 .add("dryRun", options.dry_run ? "All" : "")
                                 .add("fieldManager", options.field_manager)
@@ -162,6 +170,7 @@ Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptio
 Task<Outcome<Object>> Client::patch(Resource resource, std::string namespace_name, std::string name, PatchKind kind,
                                     nlohmann::json patch, std::string subresource, WriteOptions options) {
   namespace_name = place_of(resource, namespace_name);
+  if (name.empty()) co_return nameless("patch", resource, namespace_name);
   const bool conditional = kind == PatchKind::json || patch.contains(Json::json_pointer{"/metadata/resourceVersion"});
   Call call{.method = "PATCH",
             .target = object_path(resource, namespace_name, name, subresource) + query_of(options),
@@ -175,27 +184,13 @@ Task<Outcome<Object>> Client::patch(Resource resource, std::string namespace_nam
 Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_name, std::string name,
                                      RemoveOptions options) {
   namespace_name = place_of(resource, namespace_name);
+  if (name.empty()) co_return nameless("delete", resource, namespace_name);
   Call call{.method = "DELETE",
             .target = object_path(resource, namespace_name, name),
             .what = describe("delete", resource, namespace_name, name),
             .content_type = "application/json",
             .body = delete_options(options)};
   co_return co_await send_object(std::move(call));
-}
-
-Task<Outcome<>> Client::remove_all(Resource resource, std::string namespace_name, ListOptions options,
-                                   RemoveOptions how) {
-  namespace_name = place_of(resource, namespace_name);
-  const std::string query =
-      Query{}.add("labelSelector", options.label_selector).add("fieldSelector", options.field_selector).text();
-  Call call{.method = "DELETE",
-            .target = collection_path(resource, namespace_name) + query,
-            .what = describe("delete all", resource, namespace_name, {}),
-            .content_type = "application/json",
-            .body = delete_options(how)};
-  auto reply = co_await transport_->send(std::move(call));
-  if (!reply) co_return std::unexpected{std::move(reply.error())};
-  co_return Outcome<>{};
 }
 
 Task<Outcome<Page>> Client::list_page(Resource resource, std::string namespace_name, ListOptions options,

@@ -68,7 +68,8 @@ struct ServerVersion {
 
 /// The verbs of the Kubernetes API. Objects are JSON with typed views, so that nothing they hold is lost. An empty
 /// namespace is the default one, but all of them where objects are listed. Requests are sent again where that is safe
-/// (backoff.hpp). Reactor thread only; it must outlive the calls on it.
+/// (backoff.hpp). An empty name is refused: without it a path means all objects. Reactor thread only; it must outlive
+/// the calls on it.
 class Client {
  public:
   explicit Client(std::unique_ptr<Transport> transport);
@@ -96,9 +97,6 @@ class Client {
   /// Answers the object as it was, or a Status. One that isn't there is a failure (`not_found()`).
   [[nodiscard]] Task<Outcome<Object>> remove(Resource resource, std::string namespace_name, std::string name,
                                              RemoveOptions options = {});
-  /// All that the selectors choose, in one request.
-  [[nodiscard]] Task<Outcome<>> remove_all(Resource resource, std::string namespace_name, ListOptions options,
-                                           RemoveOptions how = {});
 
   /// One page; an empty namespace is all of them. Without `managedFields`. A `continue_token` that has expired fails
   /// with `expired()` and a fresh one in `status.continue_token`.

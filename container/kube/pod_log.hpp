@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "container/kube/client.hpp"
@@ -22,11 +20,5 @@ struct LogOptions {
 /// What a container has printed until now. A container that has not started is a failure (400), or an empty text.
 [[nodiscard]] Task<Outcome<std::string>> read_log(Client* client, std::string namespace_name, std::string pod,
                                                   LogOptions options = {});
-
-/// The same, and what it prints from then on until it ends. Give the client's `read_some` room for a piece; it gives 0
-/// at the end of the log. Silence is normal, so only a cancellation ends a read before.
-[[nodiscard]] Task<Outcome<std::unique_ptr<protocol::HttpClient>>> follow_log(Client* client,
-                                                                              std::string namespace_name,
-                                                                              std::string pod, LogOptions options = {});
 
 }  // namespace skiff::kube

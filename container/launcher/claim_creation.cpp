@@ -121,12 +121,13 @@ Task<Result<Object>> make_planned(Cluster* cluster, ClaimPlan plan) {
   }
   if (!made) co_return std::unexpected{std::move(made.error().error)};
   if (!plan.policy) co_return std::move(*made);
-  // One of its own goes with it; those of a kind are shared, and there after the first time.
+  // One of its own goes with it; those of a kind are shared.
   if (!plan.policy->label(labels::kSandbox).empty()) {
     plan.policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
   }
-  auto put = co_await cluster->client().create(kube::kNetworkPolicies, std::move(*plan.policy));
-  if (!put && !put.error().already_exists()) co_return std::unexpected{std::move(put.error().error)};
+  // One that is still there, of a sandbox that had this name, selects none of ours as it is.
+  auto put = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*plan.policy), {.force = true});
+  if (!put) co_return std::unexpected{std::move(put.error().error)};
   co_return std::move(*made);
 }
 

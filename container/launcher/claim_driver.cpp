@@ -255,6 +255,10 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   if (!api) co_return std::unexpected{std::move(api.error())};
   const bool claims = !filter.cursor.starts_with(kBare);
   const std::string_view prefix = claims ? kClaims : kBare;
+  if (!filter.cursor.empty() && !filter.cursor.starts_with(prefix)) {
+    co_return fail(Errc::invalid_field, "--cursor \"" + filter.cursor + "\": expected the `next` of a page before it",
+                   "--cursor");
+  }
   const kube::Resource kind = at(claims ? kube::kSandboxClaims : kube::kSandboxes, *api);
   std::string token = filter.cursor.empty() ? filter.cursor : filter.cursor.substr(prefix.size());
   kube::ListOptions options{.label_selector = labels::selector("sandbox", filter),

@@ -74,9 +74,7 @@ class Examination {
   }
 
   Task<> permissions() {
-    auto rules = rules_of({.driver = asked_.driver,
-                           .namespace_per_sandbox = asked_.namespace_per_sandbox,
-                           .name_prefix = asked_.name_prefix});
+    auto rules = rules_of({.driver = asked_.driver, .name_prefix = asked_.name_prefix});
     std::string missing;
     for (const ApiRule& rule : *rules) {
       for (const std::string& verb : rule.verbs) {
@@ -92,7 +90,7 @@ class Examination {
         missing += (missing.empty() ? "" : ", ") + words_of(verb, rule);
       }
     }
-    const std::string where = asked_.namespace_per_sandbox ? "everywhere" : "in namespace " + asked_.namespace_name;
+    const std::string where = "in namespace " + asked_.namespace_name;
     if (missing.empty()) {
       checks_.push_back(passed("permissions", "all that skiff needs " + where));
     } else {
@@ -106,16 +104,12 @@ class Examination {
             .group = rule.group,
             .resource = rule.resource.substr(0, slash),
             .subresource = slash == std::string::npos ? "" : rule.resource.substr(slash + 1),
-            .namespace_name = asked_.namespace_per_sandbox ? "" : asked_.namespace_name,
+            .namespace_name = asked_.namespace_name,
             .name = rule.name};
   }
 
   [[nodiscard]] std::string role_remedy() const {
     const std::string driver = asked_.driver == ClusterDriver::claim ? " --driver claim" : "";
-    if (asked_.namespace_per_sandbox) {
-      return "somebody who may: `skiff rbac --namespace-per-sandbox" + driver +
-             " | kubectl apply -f -`, then `kubectl create clusterrolebinding skiff --clusterrole skiff --user YOU`";
-    }
     const std::string in = " -n " + asked_.namespace_name;
     return "somebody who may: `skiff rbac" + driver + " | kubectl apply" + in +
            " -f -`, then `kubectl create rolebinding skiff" + in +

@@ -18,7 +18,6 @@ struct ClusterQuestions {
   bool inject = true;               ///< an init container brings the agent
   std::string agent_image = {};     ///< from here
   std::string name_prefix = "skiff-";
-  bool namespace_per_sandbox = false;
   /// The Pod of a sandbox as it would be created now: the cluster is asked to check it, and stores nothing.
   std::optional<kube::Object> trial = {};
 };

@@ -71,6 +71,7 @@ struct CommandStream::State {
 
   static Task<Result<>> connect(std::shared_ptr<State> self);
   static Task<Result<Event>> next(std::shared_ptr<State> self);
+  static Task<Result<>> give(std::shared_ptr<State> self, std::string query, std::string bytes);
   static Task<Result<>> feed(std::shared_ptr<State> self, std::string bytes);
   static Task<Result<>> end_input(std::shared_ptr<State> self);
   static Task<Result<>> tell(std::shared_ptr<State> self, std::string verb, std::string body);
@@ -202,30 +203,34 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
   }
 }
 
-Task<Result<>> CommandStream::State::feed(std::shared_ptr<State> self, std::string bytes) {
+Task<Result<>> CommandStream::State::give(std::shared_ptr<State> self, std::string query, std::string bytes) {
   // With its offset a repeat is exact: what was taken before the connection broke is not taken again.
-  const std::string target = self->path + "/stdin?offset=" + std::to_string(self->fed);
+  const std::string target = self->path + "/stdin?" + query + "offset=" + std::to_string(self->fed);
   Retries tries{self->input.executor()};
   for (;;) {
     std::string copy = bytes;
     auto done = co_await self->input.post_bytes(target, std::move(copy));
-    if (done) {
-      self->fed += bytes.size();
-      co_return done;
-    }
+    if (done) co_return done;
+    // The agent answers when the command has read, which may be in an hour. Whether it still lives is for `next` to
+    // say.
+    if (done.error().code == Errc::timeout) tries.succeeded();
     if (!is_broken_connection(done.error()) || !co_await tries.again()) co_return done;
   }
 }
 
+Task<Result<>> CommandStream::State::feed(std::shared_ptr<State> self, std::string bytes) {
+  const std::size_t size = bytes.size();
+  auto done = co_await give(self, {}, std::move(bytes));
+  if (done) self->fed += size;
+  co_return done;
+}
+
 Task<Result<>> CommandStream::State::end_input(std::shared_ptr<State> self) {
-  const std::string target = self->path + "/stdin?eof=true&offset=" + std::to_string(self->fed);
-  Retries tries{self->input.executor()};
-  for (;;) {
-    auto done = co_await self->input.post_bytes(target, {});
-    // It may be the repeat of one whose answer was lost.
-    if (!done && done.error().code == Errc::stdin_closed) co_return Result<>{};
-    if (done || !is_broken_connection(done.error()) || !co_await tries.again()) co_return done;
-  }
+  std::string query = "eof=true&";
+  auto done = co_await give(self, std::move(query), {});
+  // It may be the repeat of one whose answer was lost.
+  if (!done && done.error().code == Errc::stdin_closed) co_return Result<>{};
+  co_return done;
 }
 
 Task<Result<>> CommandStream::State::tell(std::shared_ptr<State> self, std::string verb, std::string body) {

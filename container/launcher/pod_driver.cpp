@@ -229,7 +229,10 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Sandbox now = describe_known(*known);
   if (now.state == SandboxState::running) co_return now;
-  if (!known->record) co_return std::unexpected{not_running(now)};
+  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
+  if (!known->record) {
+    co_return fail(Errc::invalid_field, "\"" + name + "\" was for one run and can't be started again", "name");
+  }
   const PodRecord record = *known->record;
   if (now.state == SandboxState::creating) {
     // Somebody else is at it.
@@ -364,6 +367,13 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     auto labelled = co_await cluster_->client().patch(kube::kPods, where, now->pod->name(), kube::PatchKind::merge,
                                                       std::move(label));
     if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
+  }
+  if (json exposure = service_exposure(spec.pod); !exposure.empty()) {
+    const json patch{{"spec", std::move(exposure)}};
+    auto exposed = co_await cluster_->client().patch(kube::kServices, where, service_name(known->config_map->name()),
+                                                     kube::PatchKind::merge, patch);
+    // A stopped one has none: `start` makes it as the record says.
+    if (!exposed && !exposed.error().not_found()) co_return std::unexpected{std::move(exposed.error().error)};
   }
   // A policy of its own that is no longer wanted goes last: nothing is open meanwhile.
   const auto after = owned_objects(spec, context.prefix);

@@ -231,6 +231,15 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
   return pod;
 }
 
+json service_exposure(const PodOptions& pod) {
+  // By default (Cluster) a node that passes a connection on puts its own address in the client's place.
+  const bool is_balanced = pod.service == ServiceKind::loadbalancer;
+  if (!is_balanced && pod.service != ServiceKind::nodeport) return json::object();
+  json fields{{"externalTrafficPolicy", pod.allow.empty() ? "Cluster" : "Local"}};
+  if (is_balanced) fields["loadBalancerSourceRanges"] = pod.allow.empty() ? json{} : json(pod.allow);
+  return fields;
+}
+
 std::optional<Object> make_service(const SandboxSpec& spec, const ManifestContext& context) {
   if (spec.pod.service == ServiceKind::none) return std::nullopt;
   Object service = make_of(kube::kServices, spec, context, service_name(context.prefix + spec.name), "sandbox");
@@ -255,6 +264,7 @@ std::optional<Object> make_service(const SandboxSpec& spec, const ManifestContex
     default:
       break;
   }
+  if (!spec.pod.allow.empty()) body.update(service_exposure(spec.pod));
   return service;
 }
 

@@ -32,6 +32,9 @@ struct ManifestContext {
 /// The Pod. `spec` was checked.
 [[nodiscard]] Result<kube::Object> make_pod(const SandboxSpec& spec, const ManifestContext& context);
 /// Nothing for ServiceKind::none.
+/// The fields of a Service's spec by which a LoadBalancer or NodePort keeps the addresses of its clients, so that those
+/// who are allowed are known by them and the others stay outside; none for the other kinds.
+[[nodiscard]] nlohmann::json service_exposure(const PodOptions& pod);
 [[nodiscard]] std::optional<kube::Object> make_service(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::vector<kube::Object>> make_volume_claims(const SandboxSpec& spec,
                                                                    const ManifestContext& context);

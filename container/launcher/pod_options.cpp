@@ -167,6 +167,20 @@ Result<> check_pod_options(const PodOptions& options) {
   return check_overrides(options.overrides);
 }
 
+std::string flag_of(std::string_view field) {
+  if (field == "volumes") return "--volume";
+  if (field == "ports") return "--port";
+  if (field == "pull_secrets") return "--pull-secret";
+  if (field == "annotations") return "--annotation";
+  if (field == "tolerations") return "--toleration";
+  if (field == "overrides") return "--pod-overrides";
+  if (field == "inject") return "--no-inject";
+  if (field == "deadline_ms") return "--deadline";
+  std::string flag = "--";
+  for (const char c : field) flag += c == '_' ? '-' : c;
+  return flag;
+}
+
 Result<> refuse_pod_options(const PodOptions& options, std::string_view driver) {
   const json given = json::parse(protocol::to_json(options));
   const json usual = json::parse(protocol::to_json(PodOptions{}));
@@ -174,8 +188,7 @@ Result<> refuse_pod_options(const PodOptions& options, std::string_view driver) 
     // Where images come from may stand in everybody's defaults.
     if (key == "agent_image" || key == "pull_policy" || key == "pull_secrets") continue;
     if (usual.contains(key) && usual[key] == value) continue;
-    std::string flag = "--" + key;
-    std::ranges::replace(flag, '_', '-');
+    const std::string flag = flag_of(key);
     return fail(Errc::invalid_field,
                 flag + " is for sandboxes in a cluster: the " + std::string{driver} + " driver has nothing like it",
                 flag);

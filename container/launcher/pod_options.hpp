@@ -90,6 +90,9 @@ struct PodOptions {
 /// `invalid_field`, naming the flag of what is not as it must be.
 [[nodiscard]] Result<> check_pod_options(const PodOptions& options);
 
+/// The flag of `skiff up` for a field's name in JSON: "--pod-overrides" for "overrides".
+[[nodiscard]] std::string flag_of(std::string_view field);
+
 /// `invalid_field` naming the first flag that is not as by default: for a driver that has no pods.
 [[nodiscard]] Result<> refuse_pod_options(const PodOptions& options, std::string_view driver);
 

@@ -373,7 +373,7 @@ Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
   co_return Result<>{};
 }
 
-Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, std::optional<Object> record) {
+Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Object record) {
   Error last;
   for (int tries = 0; tries < kMostDeadAgents; ++tries) {
     auto pod = co_await claim(spec, record);

@@ -36,12 +36,12 @@ class PodPools final : public Pools {
   /// another Pod than the pool makes.
   [[nodiscard]] Task<Result<SandboxSpec>> complete(SandboxSpec spec);
   /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, binds it to `spec` and makes the pool full again,
-  /// without waiting for that. From now on `record` owns the Pod; without one nobody does, and the caller must remove
-  /// it. Nothing when none is ready: make a cold one, and say so. `not_found` when there is no such pool. A failed or
-  /// cancelled call leaves no Pod.
-  [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, std::optional<kube::Object> record);
+  /// without waiting for that. From now on `record` owns the Pod. Nothing when none is ready: make a cold one, and say
+  /// so. `not_found` when there is no such pool. A failed or cancelled call leaves no Pod.
+  [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, kube::Object record);
 
-  /// The first half of `take`: the Pod with its new names and owner, which its agent doesn't know of.
+  /// The first half of `take`: the Pod with its new names and owner, which its agent doesn't know of. Without a record
+  /// nobody owns it, and the caller must remove it.
   [[nodiscard]] Task<Result<std::optional<kube::Object>>> claim(SandboxSpec spec, std::optional<kube::Object> record);
   /// Makes what is missing, and removes what is too much.
   [[nodiscard]] Task<Result<PoolStatus>> fill(std::string name);

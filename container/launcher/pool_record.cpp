@@ -91,10 +91,7 @@ Object as_taken(const Object& pod, const SandboxSpec& sandbox) {
   labels::put(taken, labels::kPoolState, kTaken);
   labels::put_user_labels(taken, sandbox.labels);
   if (!sandbox.pod.username.empty()) labels::put(taken, labels::kUsername, sandbox.pod.username);
-  if (sandbox.pod.network != "open") {
-    const bool is_own = sandbox.pod.network.starts_with("cidr=");
-    labels::put(taken, labels::kNetwork, is_own ? std::string_view{"own"} : std::string_view{sandbox.pod.network});
-  }
+  if (const std::string kind = network_label(sandbox.pod); !kind.empty()) labels::put(taken, labels::kNetwork, kind);
   if (sandbox.lease.ttl) {
     metadata["annotations"][labels::kExpiresAt] = rfc3339(wall_now() + *sandbox.lease.ttl);
   }

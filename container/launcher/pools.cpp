@@ -1,5 +1,6 @@
 #include "container/launcher/pools.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -14,24 +15,14 @@ constexpr std::size_t kLongestPoolName = 40;
 
 /// Of a Pod, and decided when it is made. What else there is in PodOptions belongs to the objects beside it, or can be
 /// changed in a Pod that runs (labels).
-constexpr std::array<std::string_view, 15> kOfThePod{
-    "cpu",         "memory",  "disk",      "volumes", "run_as",     "runtime_class", "node_selector", "tolerations",
-    "annotations", "workdir", "overrides", "inject",  "entrypoint", "token_secret",  "deadline_ms"};
+constexpr std::array<std::string_view, 20> kOfThePod{
+    "cpu",           "memory",      "disk",         "volumes",         "run_as",
+    "runtime_class", "tolerations", "annotations",  "workdir",         "overrides",
+    "inject",        "entrypoint",  "token_secret", "deadline_ms",     "node_selector",
+    "agent_image",   "pull_policy", "pull_secrets", "service_account", "namespace_per_sandbox"};
 
 json options_of(const SandboxSpec& spec) {
   return json::parse(protocol::to_json(spec.pod));
-}
-
-std::string flag_of(std::string_view field) {
-  if (field == "volumes") return "--volume";
-  if (field == "annotations") return "--annotation";
-  if (field == "tolerations") return "--toleration";
-  if (field == "overrides") return "--pod-overrides";
-  if (field == "inject") return "--no-inject";
-  if (field == "deadline_ms") return "--deadline";
-  std::string flag = "--";
-  for (const char c : field) flag += c == '_' ? '-' : c;
-  return flag;
 }
 
 Error decided_by_the_pool(const std::string& flag) {
@@ -62,18 +53,32 @@ Result<> check_pool(const PoolSpec& wanted) {
   for (const auto& [is_given, flag] :
        {std::pair{!pod.volumes.empty(), "--volume"}, std::pair{pod.namespace_per_sandbox, "--namespace-per-sandbox"},
         std::pair{!pod.quota.empty(), "--quota"}, std::pair{pod.network.starts_with("cidr="), "--network"},
-        std::pair{!pod.pool.empty(), "--pool"}, std::pair{!wanted.sandbox.labels.empty(), "--label"},
-        std::pair{wanted.sandbox.lease.ttl.has_value(), "--ttl"},
+        std::pair{!pod.allow.empty(), "--allow"}, std::pair{!pod.pool.empty(), "--pool"},
+        std::pair{!wanted.sandbox.labels.empty(), "--label"}, std::pair{wanted.sandbox.lease.ttl.has_value(), "--ttl"},
         std::pair{wanted.sandbox.lease.idle_ttl.has_value(), "--idle-ttl"}}) {
     if (auto valid = refuse(is_given, flag); !valid) return valid;
   }
   return check_pod_options(pod);
 }
 
+void leave_to_the_pool(SandboxSpec& wanted, std::span<const std::string> given) {
+  const auto is_given = [given](const std::string& flag) { return std::ranges::count(given, flag) > 0; };
+  if (!is_given("--image")) wanted.image.clear();
+  json options = options_of(wanted);
+  for (const std::string_view field : kOfThePod) {
+    if (!is_given(flag_of(field))) options.erase(std::string{field});
+  }
+  if (auto left = protocol::decode_json<PodOptions>(options)) wanted.pod = std::move(*left);
+}
+
 Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
-  if (wanted.pod.namespace_per_sandbox) return std::unexpected{decided_by_the_pool("--namespace-per-sandbox")};
   if (!wanted.image.empty() && (pool == nullptr || wanted.image != pool->image)) {
     return std::unexpected{decided_by_the_pool("--image")};
+  }
+  // What a template makes is reached as its controller says.
+  if (pool == nullptr && !wanted.pod.allow.empty()) {
+    return fail(Errc::invalid_field, "--allow is for a sandbox that is neither from --pool nor from --template",
+                "--allow");
   }
   static const json plain = options_of({.name = {}});
   const json asked = options_of(wanted);
@@ -98,6 +103,7 @@ SandboxSpec complete_from_pool(SandboxSpec wanted, const SandboxSpec& pool) {
   whole.pod.username = std::move(own.username);
   whole.pod.ports = std::move(own.ports);
   whole.pod.service = own.service;
+  whole.pod.allow = std::move(own.allow);
   if (own.network != "open") whole.pod.network = std::move(own.network);
   return whole;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -65,6 +66,10 @@ class Pools {
 /// The name, the size, and what each of many sandboxes can't have: a volume, a namespace, a policy or a service of its
 /// own belong to the one that is taken.
 [[nodiscard]] Result<> check_pool(const PoolSpec& wanted);
+
+/// Takes back what a pool or a template decides, and nobody has asked for: what is no flag of `given` ("--memory") is a
+/// default for those who make their own Pod.
+void leave_to_the_pool(SandboxSpec& wanted, std::span<const std::string> given);
 
 /// A sandbox from a pool is as the pool has made it: `invalid_field`, naming the first flag that asks for another Pod.
 /// `pool`: what it makes them of; null when that is not known, so that every such flag is one too many.

@@ -64,6 +64,7 @@ const Rights kPodStop{{kCore, "configmaps", "get patch"},
 const Rights kPodExtend{{kCore, "configmaps", "patch"}, {kCore, "pods", "patch"}};
 const Rights kPodNetwork{{kCore, "configmaps", "get patch"},
                          {kCore, "pods", "get patch"},
+                         {kCore, "services", "patch"},
                          {kNetworking, "networkpolicies", "create get list watch patch delete"}};
 const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
                         {kCore, "pods", "get list watch delete"},
@@ -81,7 +82,7 @@ const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch de
                         {kExtensions, "sandboxtemplates", "get"},
                         {kExtensions, "sandboxwarmpools", "get list"},
                         {kAgents, "sandboxes", "create get list watch delete"},
-                        {kNetworking, "networkpolicies", "create"},
+                        {kNetworking, "networkpolicies", "create patch"},
                         {kCore, "pods", "get list watch"}};
 /// Asked by a dry run.
 const Rights kClaimTrial{{kExtensions, "sandboxclaims", "create"},

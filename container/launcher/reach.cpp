@@ -167,8 +167,7 @@ Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
       endpoint.client = transport.client_options();
       endpoint.headers = std::move(*headers);
       endpoint.path_prefix =
-          transport.access().server.path +
-          kube::proxy_path({.namespace_name = target->namespace_name, .name = target->pod.name(), .port = kAgentPort});
+          transport.access().server.path + kube::proxy_path(target->namespace_name, target->pod.name(), kAgentPort);
       endpoint.url = transport.access().server.text() + endpoint.path_prefix;
       break;
     }

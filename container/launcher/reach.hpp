@@ -36,7 +36,7 @@ struct ReachOptions {
   std::string gateway = {};        ///< [NAMESPACE/]NAME of the Gateway before a router, when there is no URL
   std::string gateway_token = {};  ///< what the router wants to see; empty: nothing
   std::optional<Way> only = {};    ///< no other way than this
-  bool in_cluster = false;         ///< we run in a Pod of that cluster
+  bool in_cluster = false;         ///< we run in a Pod of that very cluster: its Pods' addresses are good here
 };
 
 /// One sandbox as the ways to it see it.

@@ -237,6 +237,8 @@ TEST(Settings, HaveLettersAndWordsBetweenThem) {
   EXPECT_THAT(given->words, ElementsAre("one", "-", "two"));
   EXPECT_TRUE(given->separated);
   EXPECT_THAT(given->rest, ElementsAre("-l", "--"));
+  EXPECT_THAT(given->given, ElementsAre("--loud", "--all", "--name", "--pair", "--pair"));
+  EXPECT_THAT(read({"--no-loud", "--name=x"})->given, ElementsAre("--no-loud", "--name"));
   EXPECT_THAT(read({"-lny"})->words, ElementsAre());
   EXPECT_EQ(name, "y");
   EXPECT_THAT(read({"-lx"}).error().message, HasSubstr("unknown flag -x"));

@@ -1,6 +1,7 @@
 """The companion `skiff` with its local driver: real skiff, real skiffd."""
 
 import http.client
+import json
 import os
 import random
 import signal
@@ -403,6 +404,45 @@ def test_forms_of_output_colour_and_the_config_file(skiff):
     config.write_text("outputs: name\n")
     assert "outputs" in skiff("ps", status=125)[1]
     config.unlink()
+
+
+def test_what_the_config_file_says_of_new_sandboxes_changes_no_other_command(skiff):
+    config = skiff.home / ".config/skiff/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("label: [team=a]\nttl: 3h\n")
+    skiff("up", "mine", "-q")
+    skiff("up", "other", "-q", "--label", "team=b")
+    assert skiff("ps", "-o", "name")[0] == "mine\nother\n"
+    assert skiff.json("describe", "mine")["labels"] == {"team": "a"}
+    skiff("extend", "mine", "--ttl", "1h")
+    skiff("extend", "mine")
+    assert skiff.json("describe", "mine")["activity"]["lease"]["ttl_ms"] == 3_600_000, "it keeps the time it had"
+    config.unlink()
+
+
+def test_several_are_stopped_and_started_whatever_happens_to_one(skiff):
+    for name in ("one", "two"):
+        skiff.up(name)
+    assert skiff.json("stop", "one") == {"stopped": ["one"]}
+    out, err = skiff("stop", "-o", "json", "one", "none", "two", status=125)
+    assert json.loads(out) == {"stopped": ["one", "two"]}
+    assert "skiff: none: there is no sandbox" in err and "not everything could be stopped" in err
+    out, err = skiff("start", "-q", "-o", "json", "one", "none", "two", status=125)
+    assert [item["name"] for item in json.loads(out)["items"]] == ["one", "two"]
+    assert "skiff: none: there is no sandbox" in err and "not everything could be started" in err
+    assert skiff("stop", "none", status=125) == ("", 'skiff: there is no sandbox "none"\n')
+
+
+def test_bytes_that_are_no_text_are_refused_before_anything_is_made(skiff):
+    skiff.up("box")
+    byte = "\udce9"  # as Python passes on an E9 that is no UTF-8
+    for words in (("exec", "box", "--", "echo", byte), ("exec", "box", "--cwd", byte, "--", "pwd"),
+                  ("exec", "box", "--env", f"A={byte}", "--", "env"), ("exec", "box", "--mode", "wait", "--", byte),
+                  ("run", "--", byte)):
+        process = skiff.start(*words)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 125 and b"UTF-8" in err and b"json.exception" not in err, (words, err)
+    assert skiff.names() == ["box"]
 
 
 def test_the_doctor_and_the_version_tell(skiff):

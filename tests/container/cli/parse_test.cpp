@@ -95,6 +95,39 @@ TEST(Parse, TakesTheFileThenVariablesThenFlags) {
   EXPECT_EQ(parse(words, none.data())->options.output, "json");
 }
 
+TEST(Parse, TakesWhatTheFileSaysOfNewSandboxesOnlyWhereTheyAreMade) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.path() / "config.yaml";
+  std::ofstream{file} << "label: [team=a]\nttl: 2h\nnetwork: dns\ntimeout: 5s\n";
+  const std::string variable = "SKIFF_CONFIG=" + file;
+  const std::array<const char*, 2> environment{variable.c_str(), nullptr};
+  // What the flag is when the command line says nothing of it.
+  const auto value = [&](const std::vector<const char*>& words, std::string_view flag) -> std::string {
+    auto parsed = parse(words, environment.data());
+    if (!parsed) return parsed.error().message;
+    for (const Setting& row : parsed->invocation->rows()) {
+      if (row.flag != flag) continue;
+      if (const auto* list = std::get_if<setting::List>(&row.target))
+        return list->into->empty() ? "" : list->into->front();
+      if (const auto* time = std::get_if<setting::Duration>(&row.target)) return std::to_string(time->into->count());
+      if (const auto* text = std::get_if<setting::Text>(&row.target)) return *text->into;
+    }
+    return "no such flag";
+  };
+  for (const char* command : {"up", "manifest"}) {
+    EXPECT_EQ(value({command, "box"}, "label"), "team=a");
+    EXPECT_EQ(value({command, "box"}, "ttl"), "7200000");
+    EXPECT_EQ(value({command, "box"}, "network"), "dns");
+  }
+  EXPECT_EQ(value({"ps"}, "label"), "") << "it would hide all others";
+  EXPECT_EQ(value({"extend", "box"}, "ttl"), "0");
+  EXPECT_EQ(value({"token", "box"}, "ttl"), "3600000") << "its own default";
+  EXPECT_EQ(value({"network", "box"}, "network"), "") << "it would change what it is asked to show";
+  EXPECT_EQ(value({"exec", "box", "--", "ls"}, "timeout"), "5000") << "no matter of new sandboxes";
+  EXPECT_EQ(value({"pool", "create", "warm"}, "network"), "dns");
+  EXPECT_EQ(value({"pool", "create", "warm"}, "ttl"), "no such flag") << "a lease begins when a sandbox is taken";
+}
+
 TEST(Parse, RefusesKeysOfTheFileThatNoCommandHas) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "config.yaml";

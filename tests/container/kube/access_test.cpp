@@ -57,7 +57,7 @@ TEST(Access, FollowsWhatTheUserAskedFor) {
   EXPECT_EQ(other.server.host, "d.example");
   EXPECT_EQ(other.namespace_name, "default");
   EXPECT_EQ(other.identity.impersonate, "w");
-  const Access mixed = find_access({.cluster = "d", .user = "v", .namespace_name = "mine"}, environment).value();
+  const Access mixed = find_access({.context = "other", .namespace_name = "mine"}, environment).value();
   EXPECT_EQ(mixed.server.host, "d.example");
   EXPECT_EQ(mixed.identity.token, "of-v");
   EXPECT_EQ(mixed.namespace_name, "mine");
@@ -103,10 +103,12 @@ TEST(Access, IsThePodsOwnInsideACluster) {
   EXPECT_EQ(access.ca_pem, "the CA");
   EXPECT_EQ(access.namespace_name, "sandboxes");
   EXPECT_EQ(access.identity.token_file, (folder / "") + "/token");
+  EXPECT_TRUE(access.from_pod);
   // A kubeconfig wins, as in kubectl.
   std::map<std::string, std::string> both = values;
   both["SKIFF_KUBECONFIG_DATA"] = kConfig;
   EXPECT_EQ(find_access(options, of(both))->server.host, "c.example");
+  EXPECT_FALSE(find_access(options, of(both))->from_pod) << "it may be any cluster";
 }
 
 TEST(Access, WithoutAnyClusterIsNotFound) {
@@ -114,14 +116,21 @@ TEST(Access, WithoutAnyClusterIsNotFound) {
   ASSERT_FALSE(access.has_value());
   EXPECT_EQ(access.error().code, Errc::not_found);
   EXPECT_NE(access.error().message.find("set KUBECONFIG"), std::string::npos);
+  EXPECT_NE(access.error().message.find("SKIFF_KUBE_TOKEN"), std::string::npos) << "no flag takes a token";
   EXPECT_NE(problem({.context = "dev"}, {}).find("there is no kubeconfig"), std::string::npos);
 }
 
 TEST(Access, ByServerAndTokenNeedsNoKubeconfig) {
-  const Access access =
-      find_access({.server = "https://a", .token = "t", .insecure_skip_tls_verify = true}, of({})).value();
+  const TemporaryFolder folder;
+  folder.write("ca.crt", "the CA");
+  const AccessOptions options{.server = "https://a", .token = "t", .certificate_authority = folder / "ca.crt"};
+  const Access access = find_access(options, of({})).value();
   EXPECT_EQ(access.server.host, "a");
-  EXPECT_TRUE(access.insecure_skip_tls_verify);
+  EXPECT_EQ(access.identity.token, "t");
+  EXPECT_EQ(access.ca_pem, "the CA");
+  EXPECT_NE(
+      problem({.server = "https://a", .certificate_authority = folder / "none"}, {}).find("--certificate-authority"),
+      std::string::npos);
 }
 
 TEST(Access, NamesWhatIsMissingAndWhatThereIs) {

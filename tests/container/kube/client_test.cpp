@@ -81,6 +81,22 @@ CO_TEST(Client, SaysThatAnAnswerIsNonsense) {
   co_await server.stop();
 }
 
+CO_TEST(Client, AsksForNoObjectWithoutAName) {
+  CannedServer server{executor, {{answer("200 OK", "{}")}}};
+  Client client = client_for(executor, server);
+  auto got = co_await client.get(kPods, "n", "");
+  auto removed = co_await client.remove(kPods, "n", "");
+  auto patched = co_await client.patch(kPods, "n", "", PatchKind::merge, nlohmann::json::object());
+  auto applied = co_await client.apply(kPods, Object::make(kPods, "n", ""));
+  for (const auto* outcome : {&got, &removed, &patched, &applied}) {
+    CO_ASSERT_TRUE(!outcome->has_value());
+    EXPECT_EQ(outcome->error().error.code, Errc::invalid_field);
+  }
+  EXPECT_EQ(removed.error().error.message, "delete pods of n: which one? The name is empty");
+  EXPECT_TRUE(server.requests().empty()) << server.requests().front();
+  co_await server.stop();
+}
+
 CO_TEST(Client, WritesNamesThatNoServerHasSafelyIntoThePath) {
   CannedServer server{executor, {{answer("404 Not Found", "no")}}};
   Client client = client_for(executor, server);

@@ -113,6 +113,25 @@ TEST(PodManifest, TheServiceSelectsThisSandbox) {
   EXPECT_FALSE(make_service(spec, kContext));
 }
 
+TEST(PodManifest, AServiceThatFewMayReachKeepsTheAddressesOfItsClients) {
+  SandboxSpec spec = box();
+  spec.pod.service = ServiceKind::loadbalancer;
+  EXPECT_EQ(make_service(spec, kContext)->find({"spec", "externalTrafficPolicy"}), nullptr);
+  spec.pod.allow = {"203.0.113.7/32"};
+  const auto balanced = make_service(spec, kContext).value();
+  EXPECT_EQ(balanced.text({"spec", "externalTrafficPolicy"}), "Local");
+  EXPECT_EQ(balanced.json["spec"]["loadBalancerSourceRanges"], json::array({"203.0.113.7/32"}));
+  spec.pod.service = ServiceKind::nodeport;
+  const auto by_node = make_service(spec, kContext).value();
+  EXPECT_EQ(by_node.text({"spec", "externalTrafficPolicy"}), "Local");
+  EXPECT_EQ(by_node.find({"spec", "loadBalancerSourceRanges"}), nullptr) << "the API server refuses it there";
+  spec.pod.service = ServiceKind::clusterip;
+  EXPECT_EQ(make_service(spec, kContext)->find({"spec", "externalTrafficPolicy"}), nullptr);
+  // For everybody again: the patch takes both back.
+  EXPECT_EQ(service_exposure({.service = ServiceKind::loadbalancer}),
+            (json{{"externalTrafficPolicy", "Cluster"}, {"loadBalancerSourceRanges", json{}}}));
+}
+
 TEST(PodManifest, PoliciesAreSharedByKindUnlessTheyHaveAddresses) {
   SandboxSpec spec = box();
   EXPECT_FALSE(make_network_policy(spec, kContext).value());

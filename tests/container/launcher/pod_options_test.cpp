@@ -78,6 +78,14 @@ TEST(PodOptions, WhatIsWrongIsToldByItsFlag) {
 TEST(PodOptions, ADriverWithoutPodsRefusesEachByItsFlag) {
   EXPECT_TRUE(refuse_pod_options({}, "local"));
   EXPECT_TRUE(refuse_pod_options({.agent_image = "a", .pull_policy = "Never"}, "local"));
+  // As `up` calls them, which is not how they are kept.
+  EXPECT_EQ(refuse_pod_options({.inject = false}, "local").error().field, "--no-inject");
+  EXPECT_EQ(refuse_pod_options({.ports = {"80"}}, "local").error().field, "--port");
+  EXPECT_EQ(refuse_pod_options({.volumes = {"1Gi:/data"}}, "local").error().field, "--volume");
+  EXPECT_EQ(refuse_pod_options({.overrides = "{}"}, "local").error().field, "--pod-overrides");
+  PodOptions short_lived;
+  short_lived.deadline = std::chrono::hours{1};
+  EXPECT_EQ(refuse_pod_options(short_lived, "local").error().field, "--deadline");
   EXPECT_EQ(refuse_pod_options({.network = "deny"}, "local").error().field, "--network");
   EXPECT_EQ(refuse_pod_options({.node_selector = {{"a", "b"}}}, "local").error().field, "--node-selector");
   EXPECT_EQ(refuse_pod_options({.namespace_per_sandbox = true}, "local").error().field, "--namespace-per-sandbox");

@@ -167,6 +167,14 @@ TEST(TakePatch, GivesAPodToASandboxWithAllThatIsWrittenOnIt) {
   EXPECT_FALSE(was_taken_for(taken, sandbox, record));
 }
 
+TEST(TakePatch, PutsASandboxThatFewMayReachUnderAPolicyOfItsOwn) {
+  SandboxSpec sandbox{.name = "box", .owner = "ann"};
+  sandbox.pod.allow = {"203.0.113.7/32"};
+  sandbox.pod.network = "dns";
+  const Object free = member(0);
+  EXPECT_EQ(patched(free, take_patch(free, sandbox, std::nullopt)).label(labels::kNetwork), "own");
+}
+
 TEST(TakePatch, LeavesNoOwnerWhereThereIsNoRecord) {
   const SandboxSpec sandbox{.name = "box", .owner = "ann"};
   const Object free = member(0);

@@ -36,6 +36,7 @@ TEST(Pools, RefuseWhatBelongsToOneSandbox) {
   EXPECT_EQ(with([](PoolSpec& one) { one.sandbox.pod.volumes = {"1Gi:/data"}; }), "--volume");
   EXPECT_EQ(with([](PoolSpec& one) { one.sandbox.pod.namespace_per_sandbox = true; }), "--namespace-per-sandbox");
   EXPECT_EQ(with([](PoolSpec& one) { one.sandbox.pod.network = "cidr=10.0.0.0/8"; }), "--network");
+  EXPECT_EQ(with([](PoolSpec& one) { one.sandbox.pod.allow = {"10.0.0.0/8"}; }), "--allow");
   EXPECT_EQ(with([](PoolSpec& one) { one.sandbox.labels = {{"a", "b"}}; }), "--label");
   EXPECT_EQ(with([](PoolSpec& one) { one.sandbox.lease.ttl = std::chrono::hours{1}; }), "--ttl");
   EXPECT_EQ(with([](PoolSpec& one) { one.sandbox.lease.idle_ttl = std::chrono::hours{1}; }), "--idle-ttl");
@@ -59,12 +60,44 @@ TEST(Pools, RefuseASandboxThatAsksForAnotherPodThanTheyMake) {
   wanted.pod = {};
   wanted.pod.volumes = {"1Gi:/data"};
   EXPECT_EQ(refused(check_fits_pool(wanted, &made)), "--volume");
+  wanted.pod = {};
+  wanted.pod.allow = {"10.0.0.0/8"};
+  EXPECT_TRUE(check_fits_pool(wanted, &made));
+  EXPECT_EQ(refused(check_fits_pool(wanted, nullptr)), "--allow") << "nobody would make that policy";
+  const auto with = [&made](auto change) {
+    SandboxSpec one{.name = "box"};
+    change(one.pod);
+    return refused(check_fits_pool(one, &made));
+  };
+  EXPECT_EQ(with([](PodOptions& pod) { pod.service_account = "builder"; }), "--service-account");
+  EXPECT_EQ(with([](PodOptions& pod) { pod.pull_secrets = {"registry"}; }), "--pull-secret");
+  EXPECT_EQ(with([](PodOptions& pod) { pod.pull_policy = "Always"; }), "--pull-policy");
+  EXPECT_EQ(with([](PodOptions& pod) { pod.agent_image = "own/skiffd"; }), "--agent-image");
+  EXPECT_EQ(with([](PodOptions& pod) { pod.namespace_per_sandbox = true; }), "--namespace-per-sandbox");
+}
+
+TEST(Pools, AreNotAskedForWhatIsOnlyADefault) {
+  SandboxSpec wanted{.name = "box", .image = "busybox"};
+  wanted.pod.pool = "python";
+  wanted.pod.memory = "2Gi";
+  wanted.pod.inject = false;
+  wanted.pod.agent_image = "own/skiffd";
+  wanted.pod.network = "deny";
+  const std::vector<std::string> given{"--memory", "--no-inject", "--network"};
+  leave_to_the_pool(wanted, given);
+  EXPECT_EQ(wanted.image, "");
+  EXPECT_EQ(wanted.pod.agent_image, "");
+  EXPECT_EQ(wanted.pod.memory, "2Gi") << "that was asked for";
+  EXPECT_FALSE(wanted.pod.inject);
+  EXPECT_EQ(wanted.pod.network, "deny");
+  EXPECT_EQ(wanted.pod.pool, "python");
 }
 
 TEST(Pools, GiveASandboxTheirPodAndTheirVariables) {
   SandboxSpec wanted{.name = "box", .owner = "ann", .env = {{"LEVEL", "own"}}};
   wanted.pod.pool = "python";
   wanted.pod.service = ServiceKind::none;
+  wanted.pod.allow = {"10.0.0.0/8"};
   const SandboxSpec whole = complete_from_pool(wanted, pool().sandbox);
   EXPECT_EQ(whole.name, "box");
   EXPECT_EQ(whole.owner, "ann");
@@ -72,6 +105,7 @@ TEST(Pools, GiveASandboxTheirPodAndTheirVariables) {
   EXPECT_EQ(whole.pod.memory, "1Gi");
   EXPECT_EQ(whole.pod.pool, "python");
   EXPECT_EQ(whole.pod.service, ServiceKind::none);
+  EXPECT_EQ(whole.pod.allow, std::vector<std::string>{"10.0.0.0/8"}) << "who may reach it is its own to say";
   EXPECT_EQ(whole.env, (std::map<std::string, std::string>{{"LEVEL", "own"}, {"ONLY", "pool"}}));
 }
 

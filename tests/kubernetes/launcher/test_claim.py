@@ -137,6 +137,30 @@ def test_mine_all_get_delete_and_delete_all_of_the_agent_sandbox_sdk(skiff):
     assert skiff("rm", "--all", "--everyone")[0] == "two\n"
 
 
+def test_a_bare_sandbox_is_reached_by_those_alone_whom_it_allows(skiff):
+    for _ in range(2):  # the next one of that name is not left to the policy of the one before
+        skiff.up("box", "--image", BUSYBOX, "--allow", "203.0.113.7/32", "--reach", "port-forward")
+        (policy,) = skiff.objects("networkpolicies").values()
+        assert policy["metadata"]["ownerReferences"][0]["kind"] == "Sandbox"
+        (pod,) = skiff.objects("pods").values()
+        assert policy["spec"]["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+        skiff("rm", "box")
+    assert until(lambda: skiff.objects("networkpolicies") == {}, seconds=60)
+
+
+def test_what_a_template_can_not_give_is_refused(skiff, pool):
+    for words in (("--allow", "203.0.113.7/32"), ("--service-account", "default"), ("--pull-policy", "Always")):
+        for source in (("--pool", pool), ("--template", "warm")):
+            _, err = skiff("up", "box", *source, *words, status=125)
+            assert words[0] in err, err
+    _, err = skiff("ps", "--cursor", "demo", status=125)
+    assert "--cursor" in err and "substr" not in err, err
+    for words in (("rm", ""), ("status", ""), ("scale", "", "1")):
+        _, err = skiff("pool", *words, status=125)
+        assert "name" in err, err
+    assert set(skiff.objects("sandboxwarmpools.extensions.agents.x-k8s.io")) == {"warm"}
+
+
 def test_a_missing_pool_is_told_before_anything_is_made(skiff):
     _, err = skiff("up", "box", "--pool", "none", status=125)
     assert "skiff pool create none" in err

@@ -200,6 +200,21 @@ def test_kubebox_allow_list_that_can_be_updated_later(skiff):
     assert "skiff.dev/network" not in skiff.pod()["metadata"]["labels"]
 
 
+def test_kubebox_allow_list_of_a_service_for_outside(skiff):
+    exposed = lambda: (service := skiff.namespace.get("service", "skiff-box-svc")["spec"]) and (
+        service["externalTrafficPolicy"], service.get("loadBalancerSourceRanges"))
+    skiff.up("box", "--service", "loadbalancer", "--allow", "203.0.113.7/32", "--reach", "port-forward")
+    assert exposed() == ("Local", ["203.0.113.7/32"])
+    skiff("network", "box", "--allow", "198.51.100.0/24")
+    assert exposed() == ("Local", ["198.51.100.0/24"])
+    skiff("network", "box", "--allow", "0.0.0.0/0")
+    assert exposed() == ("Cluster", None)
+    skiff("stop", "box")
+    skiff("network", "box", "--allow", "198.51.100.0/24")  # its service is not there, and comes back as it is told now
+    skiff("start", "box", "-q", "--reach", "port-forward")
+    assert exposed() == ("Local", ["198.51.100.0/24"])
+
+
 def test_kubebox_kubeconfig_as_a_string(skiff):
     text = skiff.cluster.kubeconfig.read_text()
     assert skiff("ps", env={"KUBECONFIG": "", "SKIFF_KUBECONFIG_DATA": text})[0].startswith("NAME")

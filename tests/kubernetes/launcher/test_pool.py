@@ -107,6 +107,9 @@ def test_a_sandbox_that_wants_another_pod_than_the_pool_makes_is_refused(skiff, 
     for flag, value in (("--memory", "2Gi"), ("--image", "skiff.test/scratch:1")):
         _, err = skiff("up", "box", "--pool", pool, flag, value, status=125, env={"SKIFF_IMAGE": ""})
         assert flag in err and "skiff pool create" in err, err
+    for flag, value in (("--service-account", "default"), ("--pull-policy", "Always"), ("--pull-secret", "registry")):
+        _, err = skiff("up", "box", "--pool", pool, flag, value, status=125)
+        assert flag in err and "skiff pool create" in err, err
     _, err = skiff("up", "box", "--pool", "cold", status=125)
     assert "skiff pool create cold" in err, err
     assert pods(skiff) == {"skiff-pool-warm-0": "free", "skiff-pool-warm-1": "free"}
@@ -117,6 +120,26 @@ def test_one_from_a_pool_is_under_the_network_policy_that_it_asked_for(skiff, po
     policy = skiff.namespace.get("networkpolicy", "skiff-network-deny")
     selected = policy["spec"]["podSelector"]["matchLabels"]
     assert selected.items() <= skiff.namespace.get("pod", up["details"]["pod"])["metadata"]["labels"].items()
+
+
+def test_one_from_a_pool_is_reached_by_those_alone_whom_it_allows(skiff, pool):
+    up = skiff.up("box", "--pool", pool, "--allow", "203.0.113.7/32", "--reach", "port-forward")
+    policy = skiff.namespace.get("networkpolicy", "skiff-box-net")
+    assert policy["spec"]["ingress"] == [{"from": [{"ipBlock": {"cidr": "203.0.113.7/32"}}]}]
+    labels = skiff.namespace.get("pod", up["details"]["pod"])["metadata"]["labels"]
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items() and labels["skiff.dev/network"] == "own"
+    skiff("rm", "box")
+    assert "skiff-box-net" not in skiff.namespace.kubectl("get", "networkpolicies", "-o", "name")
+
+
+def test_what_is_only_a_default_does_not_speak_against_a_pool(skiff, pool):
+    config = skiff.home / ".config/skiff/config.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("memory: 2Gi\nttl: 1h\nlabel: [team=a]\npull-policy: IfNotPresent\n")
+    skiff("up", "box", "-q", "--pool", pool, env={"SKIFF_IMAGE": "skiff.test/scratch:1", "SKIFF_LABEL": "team=b"})
+    assert skiff.json("describe", "box")["labels"] == {"team": "b"}
+    skiff("pool", "create", "other", "-q", "--size", "0", env={"SKIFF_LABEL": "team=b"})
+    skiff("pool", "rm", "other")
 
 
 def test_a_pool_whose_image_can_not_be_had_says_so_early_and_is_gone(skiff):
