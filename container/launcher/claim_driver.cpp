@@ -19,6 +19,7 @@
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_wait.hpp"
+#include "container/launcher/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -208,25 +209,22 @@ Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   ClaimWish wish{.creation = creation, .until = lease_end(spec.lease, spec.wait)};
   auto plan = co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish));
   if (!plan) co_return std::unexpected{std::move(plan.error())};
-  Result<Sandbox> up = std::unexpected{Error{}};
-  std::exception_ptr cancelled;
-  try {
-    auto made = co_await make_planned(cluster_, std::move(*plan));
-    if (made) {
-      up = co_await bring_up(*made, *made, true, deadline, std::move(progress));
-    } else {
-      up = std::unexpected{std::move(made.error())};
-    }
-  } catch (...) {
-    cancelled = std::current_exception();
-  }
-  if (up && !cancelled) co_return up;
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await remove_if(name, creation);
-  if (!cancelled) co_return up;
-  co_await kube::pause(kLateArrival);
-  (void)co_await remove_if(name, creation);
-  std::rethrow_exception(cancelled);
+  auto work = make(std::move(*plan), deadline, std::move(progress));
+  co_return co_await undo_unless(std::move(work), [&] { return withdraw(name, creation); }, kLateArrival);
+}
+
+Task<Result<Sandbox>> ClaimDriver::make(ClaimPlan plan, SteadyTime deadline, Progress progress) {
+  auto made = co_await make_planned(cluster_, std::move(plan));
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  co_return co_await bring_up(*made, *made, true, deadline, std::move(progress));
+}
+
+Task<Result<>> ClaimDriver::withdraw(std::string name, std::string creation) {
+  auto object = co_await find(std::move(name));
+  if (!object && object.error().code == Errc::sandbox_not_found) co_return Result<>{};
+  if (!object) co_return std::unexpected{std::move(object.error())};
+  if (!is_marked(*object, creation)) co_return Result<>{};
+  co_return co_await remove_found(std::move(*object));
 }
 
 Task<Result<std::vector<Object>>> ClaimDriver::manifest(SandboxSpec spec, bool to_be_applied) {
@@ -370,34 +368,41 @@ Task<Result<bool>> ClaimDriver::remove(std::string name) {
   return remove_if(std::move(name), {});
 }
 
-Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string creation) {
-  auto object = co_await find(name);
+Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string id) {
+  auto object = co_await find(std::move(name));
   if (!object && object.error().code == Errc::sandbox_not_found) co_return false;
   if (!object) co_return std::unexpected{std::move(object.error())};
-  if (!creation.empty() && !is_marked(*object, creation)) co_return false;
+  if (!id.empty() && describe_claim(*object).id != id) co_return false;
+  if (auto removed = co_await remove_found(std::move(*object)); !removed) {
+    co_return std::unexpected{std::move(removed.error())};
+  }
+  co_return true;
+}
+
+Task<Result<>> ClaimDriver::remove_found(Object object) {
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
   // It may have none yet, and get one of its own name while it is removed.
-  auto sandbox = co_await sandbox_of(*object);
+  auto sandbox = co_await sandbox_of(object);
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  const std::string sandbox_name = *sandbox ? (*sandbox)->name() : object->name();
-  const std::string pod = *sandbox ? pod_name(**sandbox) : object->name();
+  const std::string sandbox_name = *sandbox ? (*sandbox)->name() : object.name();
+  const std::string pod = *sandbox ? pod_name(**sandbox) : object.name();
   kube::Client& client = cluster_->client();
-  kube::RemoveOptions options{.uid = object->uid()};
+  kube::RemoveOptions options{.uid = object.uid()};
   auto removed =
-      co_await client.remove(resource_of(*object, *api), object->namespace_name(), object->name(), std::move(options));
+      co_await client.remove(resource_of(object, *api), object.namespace_name(), object.name(), std::move(options));
   if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
-  const std::string ns = object->namespace_name();
+  const std::string ns = object.namespace_name();
   const std::array<GoneWait, 3> waits{{
-      {resource_of(*object, *api), ns, object->name(), object->uid(), kRemoval},
+      {resource_of(object, *api), ns, object.name(), object.uid(), kRemoval},
       {at(kube::kSandboxes, *api), ns, sandbox_name, {}, kRemoval},
       {kube::kPods, ns, pod, {}, kRemoval},
   }};
   for (const GoneWait& wait : waits) {
     auto gone = co_await wait_until_gone(&client, wait);
-    if (!gone) co_return std::unexpected{std::move(gone.error())};
+    if (!gone) co_return gone;
   }
-  co_return true;
+  co_return Result<>{};
 }
 
 Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "container/launcher/claim_creation.hpp"
 #include "container/launcher/claim_objects.hpp"
 #include "container/launcher/claim_pools.hpp"
 #include "container/launcher/cluster.hpp"
@@ -29,6 +30,7 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
@@ -62,8 +64,10 @@ class ClaimDriver final : public Driver {
   /// The other way: `sandbox` is that of `object`.
   [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, std::chrono::milliseconds wait,
                                              Progress progress);
-  /// With a mark only what bears it (creation_mark.hpp).
-  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string creation);
+  [[nodiscard]] Task<Result<Sandbox>> make(ClaimPlan plan, SteadyTime deadline, Progress progress);
+  /// Removes what bears that mark (creation_mark.hpp), if there is any.
+  [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string creation);
+  [[nodiscard]] Task<Result<>> remove_found(kube::Object object);
 
   Cluster* cluster_;
   Reach reach_;

@@ -25,7 +25,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-
 /// Of a lease that begins at the latest after `wait`.
 std::optional<std::string> lease_end(const Lease& lease, milliseconds wait = {}) {
   if (!lease.ttl) return std::nullopt;

@@ -293,13 +293,20 @@ Task<Result<std::vector<PoolStatus>>> PodPools::list() {
 
 Task<Result<bool>> PodPools::remove(std::string name) {
   if (auto valid = check_pool_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  const std::string record_name = pool_record_name(cluster_->options().name_prefix, name);
+  auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(), record_name);
+  if (!record && record.error().not_found()) co_return false;
+  if (!record) co_return std::unexpected{std::move(record.error().error)};
+  // The record of a sandbox "pool-NAME" has that name too.
+  if (record->label(labels::kComponent) != "pool") co_return false;
   // What waits goes with its owner; what was taken has another one.
-  auto removed = co_await cluster_->client().remove(kube::kConfigMaps, cluster_->namespace_name(),
-                                                    pool_record_name(cluster_->options().name_prefix, name));
+  kube::RemoveOptions this_one{.uid = record->uid()};
+  auto removed = co_await cluster_->client().remove(kube::kConfigMaps, cluster_->namespace_name(), record_name,
+                                                    std::move(this_one));
   if (!removed && removed.error().not_found()) co_return false;
   if (!removed) co_return std::unexpected{std::move(removed.error().error)};
-  kube::WatchOptions options{.namespace_name = cluster_->namespace_name(), .label_selector = waiting_selector(name)};
-  kube::Watch watch{&cluster_->client(), std::move(options)};
+  kube::WatchOptions waiting{.namespace_name = cluster_->namespace_name(), .label_selector = waiting_selector(name)};
+  kube::Watch watch{&cluster_->client(), std::move(waiting)};
   const SteadyTime deadline = std::chrono::steady_clock::now() + kRemoval;
   std::map<std::string, bool> left;
   do {

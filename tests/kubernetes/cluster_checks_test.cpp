@@ -106,20 +106,6 @@ CO_TEST(ClusterChecks, ListWhatIsNotAllowedAndTheRoleThatTheyAdviseHelps) {
   for (const Check& check : checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.detail;
 }
 
-CO_TEST(ClusterChecks, AskForTheWholeClusterWhenSandboxesHaveNamespacesOfTheirOwn) {
-  Client admin = connect_as(executor, "admin");
-  const std::string place = co_await make_namespace(&admin);
-  const std::string user = fresh_name("user");
-  co_await kube::test::grant(&admin, rules_of({}).value(), place, user);
-  Client client = kube::test::connect_as_user(executor, user);
-  ClusterQuestions questions = about(place);
-  questions.namespace_per_sandbox = true;
-  const auto checks = co_await examine_cluster(&client, std::move(questions));
-  const Check missing = find(checks, "permissions");
-  EXPECT_TRUE(has(missing.detail, "create namespaces")) << missing.detail;
-  EXPECT_TRUE(has(missing.remedy, "clusterrolebinding")) << missing.remedy;
-}
-
 CO_TEST(ClusterChecks, GoByTheProxyWherePortForwardIsNotAllowed) {
   Client admin = connect_as(executor, "admin");
   const std::string place = co_await make_namespace(&admin);

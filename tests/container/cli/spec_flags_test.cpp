@@ -15,7 +15,7 @@ Result<SandboxSpec> spec_of(std::vector<const char*> words) {
   SettingsTable table{flags.rows()};
   auto given = table.read_arguments(words);
   if (!given) return std::unexpected{std::move(given.error())};
-  return flags.spec("box", "me");
+  return flags.spec("box", "me", given->given);
 }
 
 TEST(SpecFlags, MakeASandbox) {
