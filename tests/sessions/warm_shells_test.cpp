@@ -151,7 +151,7 @@ CO_TEST(WarmShells, ALastCommandThatIsKilledIsTheLeader) {
 
 CO_TEST(WarmShells, ItsTagIsThereBeforeItsCommandIs) {
   Pool pool{executor};
-  const SpawnRequest request = line("sleep 100");
+  const SpawnRequest request = line("exec sleep 100");
   const pid_t pid = co_await start_warm(pool, request);
   const auto mark = mark_of(pid);
   CO_ASSERT_TRUE(mark);

@@ -36,7 +36,8 @@ TEST(CommandTable, HasNoFlagTwiceInOneCommand) {
     std::set<char> letters;
     const SettingsTable table = table_of(*invocation, options);
     for (const Setting& row : table.rows()) {
-      EXPECT_TRUE(flags.insert(row.flag).second) << command.name << " --" << row.flag;
+      // Without a flag it comes from the environment alone.
+      if (!row.flag.empty()) EXPECT_TRUE(flags.insert(row.flag).second) << command.name << " --" << row.flag;
       if (row.letter != 0) EXPECT_TRUE(letters.insert(row.letter).second) << command.name << " -" << row.letter;
       EXPECT_NE(row.letter, 'h') << command.name;
     }
