@@ -369,7 +369,7 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   }
   if (json exposure = service_exposure(spec.pod); !exposure.empty()) {
     const json patch{{"spec", std::move(exposure)}};
-    auto exposed = co_await cluster_->client().patch(kube::kServices, where, service_name(known->config_map->name()),
+    auto exposed = co_await cluster_->client().patch(kube::kServices, where, service_name(changed->config_map->name()),
                                                      kube::PatchKind::merge, patch);
     // A stopped one has none: `start` makes it as the record says.
     if (!exposed && !exposed.error().not_found()) co_return std::unexpected{std::move(exposed.error().error)};
