@@ -184,6 +184,10 @@ def test_extend_does_not_undo_a_change_of_the_network(skiff, namespace):
 @pytest.mark.parametrize("flags", [["--namespace-per-sandbox"], ["--pool", "cold"]])
 def test_ids_that_a_namespace_assigns_are_left_to_it(skiff, namespace, flags):
     namespace.kubectl("annotate", "namespace", namespace.name, "openshift.io/sa.scc.uid-range=1000/1")
+    if "--pool" in flags:
+        skiff("pool", "create", "cold", "--size", "0", "-q")
     manifest = json.loads(skiff("manifest", "box", "-o", "json", *flags)[0])
     [pod] = [one for one in manifest["items"] if one["kind"] == "Pod"]
     assert "runAsUser" not in pod["spec"]["securityContext"]
+    if "--pool" in flags:
+        skiff("pool", "rm", "cold")
