@@ -74,12 +74,13 @@ def parts(folder, program, pki, ports, kubeconfig, server_arguments):
             f"--token-auth-file={folder}/tokens.csv", f"--kubelet-client-certificate={pki}/admin.crt",
             f"--kubelet-client-key={pki}/admin.key", "--kubelet-preferred-address-types=InternalIP", *server_arguments,
         ], lambda: answers(f"{server}/readyz", trust), "kube-apiserver"),
-        # With the default rate the first service account takes five seconds.
+        # With the default rate the first service account takes five seconds. A node that is late with its lease is one that
+        # shares two cores with a thousand sandboxes, not one that is lost.
         Part(folder, program, [
             f"--kubeconfig={kubeconfig}", "--leader-elect=false", f"--secure-port={ports.controllers}",
             "--bind-address=127.0.0.1", f"--cert-dir={folder}", "--use-service-account-credentials",
             f"--service-account-private-key-file={pki}/accounts.key", f"--root-ca-file={pki}/ca.crt",
-            "--kube-api-qps=1000", "--kube-api-burst=2000", "--controller-start-interval=0s",
+            "--kube-api-qps=1000", "--kube-api-burst=2000", "--controller-start-interval=0s", "--node-monitor-grace-period=10m",
             f"--flex-volume-plugin-dir={folder}/plugins",
         ], lambda: answers(f"{server}/api/v1/namespaces/default/serviceaccounts/default", trust), "kube-controller-manager"),
     ]
