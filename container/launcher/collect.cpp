@@ -95,10 +95,20 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
                        [&](std::size_t index) { return collect_one(driver, all[index], what, &outcomes[index]); });
   Collected collected;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    Verdict verdict{all[i].name, std::move(outcomes[i].reason)};
-    if (outcomes[i].fate == Fate::kept) collected.kept.push_back(std::move(verdict));
-    if (outcomes[i].fate == Fate::removed) collected.removed.push_back(std::move(verdict));
-    if (outcomes[i].fate == Fate::failed) collected.failed.push_back(std::move(verdict));
+    const auto add = [&](std::vector<Verdict>& to) { to.push_back({all[i].name, std::move(outcomes[i].reason)}); };
+    switch (outcomes[i].fate) {
+      case Fate::kept:
+        add(collected.kept);
+        break;
+      case Fate::removed:
+        add(collected.removed);
+        break;
+      case Fate::failed:
+        add(collected.failed);
+        break;
+      case Fate::gone:
+        break;
+    }
   }
   co_return collected;
 }
