@@ -57,3 +57,14 @@ class ClaimSkiff(Skiff):
             self("pool", "rm", pool)
         left = self.namespace.of_skiff()
         assert not left, left
+
+
+def pool_json(skiff, *words):
+    return json.loads(skiff("pool", *words, "-o", "json")[0])
+
+
+def make_pool(skiff):
+    """One of a single sandbox; its name."""
+    made = pool_json(skiff, "create", "warm", "-q", "--size", "1", "--image", BUSYBOX, "--env", "LEVEL=pool")
+    assert made == {"name": "warm", "available": 1, "active": 0, "total": 1, "target": 1}
+    return "warm"

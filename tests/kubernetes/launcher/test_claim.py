@@ -7,7 +7,7 @@ import pytest
 
 from cluster import running
 from held_requests import HeldRequests
-from skiff import BUSYBOX, ClaimSkiff
+from skiff import BUSYBOX, ClaimSkiff, make_pool, pool_json
 from waiting import until
 
 EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1"
@@ -17,10 +17,6 @@ EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1"
 def cluster():
     with running("agent-sandbox") as cluster:
         yield cluster
-
-
-def pool_json(skiff, *words):
-    return json.loads(skiff("pool", *words, "-o", "json")[0])
 
 
 @pytest.fixture
@@ -33,9 +29,7 @@ def skiff(namespace, tmp_path):
 @pytest.fixture
 def pool(skiff):
     """A template that runs skiffd and a pool of it, as `skiff pool create` makes them."""
-    made = pool_json(skiff, "create", "warm", "-q", "--size", "1", "--image", BUSYBOX, "--env", "LEVEL=pool")
-    assert made == {"name": "warm", "available": 1, "active": 0, "total": 1, "target": 1}
-    return "warm"
+    return make_pool(skiff)
 
 
 def test_a_bare_sandbox_needs_neither_template_nor_pool(skiff):

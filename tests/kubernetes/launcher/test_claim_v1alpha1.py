@@ -1,12 +1,11 @@
 """The `claim` driver with an old release of kubernetes-sigs/agent-sandbox, which serves nothing but v1alpha1."""
 
 import datetime
-import json
 
 import pytest
 
-from cluster import CannotRun, Cluster
-from skiff import BUSYBOX, Skiff
+from cluster import running
+from skiff import BUSYBOX, ClaimSkiff, make_pool, pool_json
 from waiting import until
 
 CLAIMS = "sandboxclaims.extensions.agents.x-k8s.io"
@@ -15,49 +14,21 @@ SANDBOXES = "sandboxes.agents.x-k8s.io"
 
 @pytest.fixture(scope="session")
 def cluster():
-    try:
-        running = Cluster("agent-sandbox-v1alpha1")
-    except CannotRun as error:
-        pytest.skip(f"no containers here: {error}")
-    try:
-        yield running
-        left = running.of_skiff("--all-namespaces")
-        assert not left, left
-    finally:
-        running.stop()
-
-
-class ClaimSkiff(Skiff):
-    def environment(self, **more):
-        return super().environment(**{"SKIFF_DRIVER": "claim", "SKIFF_IMAGE": "", **more})
-
-    def run(self, line, name="box"):
-        return self("exec", name, "--", "sh", "-c", line)[0]
-
-    def objects(self, kind):
-        return {one["metadata"]["name"]: one for one in self.namespace.get(kind)["items"]}
-
-
-def pool_json(skiff, *words):
-    return json.loads(skiff("pool", *words, "-o", "json")[0])
+    with running("agent-sandbox-v1alpha1") as cluster:
+        yield cluster
 
 
 @pytest.fixture
 def skiff(namespace, tmp_path):
     client = ClaimSkiff(tmp_path, namespace)
     yield client
-    client("rm", "--all", "--everyone", "-q")
-    for pool in client("pool", "status", "-o", "name")[0].split():
-        client("pool", "rm", pool)
-    assert namespace.of_skiff() == []
+    client.finish()
 
 
 @pytest.fixture
 def pool(skiff):
     """A template that runs skiffd and a pool of it, as `skiff pool create` makes them."""
-    made = pool_json(skiff, "create", "warm", "-q", "--size", "1", "--image", BUSYBOX, "--env", "LEVEL=pool")
-    assert made == {"name": "warm", "available": 1, "active": 0, "total": 1, "target": 1}
-    return "warm"
+    return make_pool(skiff)
 
 
 def test_the_cluster_has_no_other_version(skiff):

@@ -10,9 +10,9 @@ import subprocess
 import pytest
 
 import proc
-from cluster import CannotRun, Cluster
+from cluster import running
 from router import Router
-from skiff import BUSYBOX, Skiff
+from skiff import BUSYBOX, ClaimSkiff
 from terminal import Terminal
 
 GROUP = "gateway.networking.k8s.io"
@@ -21,16 +21,8 @@ TOKEN = "for-the-router-alone"
 
 @pytest.fixture(scope="session")
 def cluster():
-    try:
-        running = Cluster("agent-sandbox")
-    except CannotRun as error:
-        pytest.skip(f"no containers here: {error}")
-    try:
-        yield running
-        left = running.of_skiff("--all-namespaces")
-        assert not left, left
-    finally:
-        running.stop()
+    with running("agent-sandbox") as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +32,11 @@ def router(cluster):
         yield running
 
 
-class GatewaySkiff(Skiff):
+class GatewaySkiff(ClaimSkiff):
     url = ""
 
     def environment(self, **more):
-        ours = {"SKIFF_DRIVER": "claim", "SKIFF_IMAGE": "", "SKIFF_REACH": "gateway", "SKIFF_GATEWAY_URL": self.url,
-                "SKIFF_GATEWAY_TOKEN": TOKEN}
+        ours = {"SKIFF_REACH": "gateway", "SKIFF_GATEWAY_URL": self.url, "SKIFF_GATEWAY_TOKEN": TOKEN}
         return super().environment(**{**ours, **more})
 
 
@@ -57,9 +48,7 @@ def skiff(namespace, tmp_path, router):
     client("pool", "create", "warm", "-q", "--size", "1", "--image", BUSYBOX)
     client.up("box", "--pool", "warm")
     yield client
-    client("rm", "--all", "--everyone", "-q")
-    client("pool", "rm", "warm")
-    assert namespace.of_skiff() == []
+    client.finish()
 
 
 def test_commands_files_and_terminals_go_through_the_router(skiff, router):
