@@ -13,7 +13,7 @@ mkdir -p "$cache"
 
 # From crates.io, as Debian has no package of it; the tests talk to skiffd with it as a person would.
 websocat_version=1.14.1
-# From npm, whose package `node` holds the program: Debian's is too old to run TypeScript as it stands.
+# From npm, which has the program as a package: Debian's is too old to run TypeScript as it stands.
 node_version=22.23.3
 
 # For Kubernetes and its add-ons, which need a newer Go than Debian 12 has. Go publishes its toolchains as modules.

@@ -25,7 +25,7 @@ def websocat():
 
 def node():
     """Node 22, which runs TypeScript; Debian's is older."""
-    return tool("node-22", "node-22*/node_modules/.bin/node")
+    return tool("node-22", "node-22*/node_modules/node-linux-*/bin/node")
 
 
 def go():
