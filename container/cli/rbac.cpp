@@ -58,14 +58,17 @@ class Rbac final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const Options& options = context.options();
+    role_.all_namespaces = role_.all_namespaces || namespace_per_sandbox_;
+    auto gateway = own_gateway(options);
+    if (!gateway) co_return std::unexpected{std::move(gateway.error())};
     auto rules = rules_of({.commands = std::move(arguments.words),
                            .driver = options.driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod,
                            .namespace_per_sandbox = namespace_per_sandbox_,
+                           .gateway = std::move(*gateway),
                            .name_prefix = options.name_prefix});
     if (!rules) co_return std::unexpected{std::move(rules.error())};
     if (rules->empty()) co_return fail(Errc::invalid_field, "that needs nothing of a cluster");
     role_.namespace_name = options.access.namespace_name;
-    role_.all_namespaces = role_.all_namespaces || namespace_per_sandbox_;
     std::vector<nlohmann::json> objects = role_objects(*rules, role_);
     // A Role is for kubectl: what is a table elsewhere is YAML here.
     if (options.output == "table" || options.output == "yaml") {
@@ -79,6 +82,17 @@ class Rbac final : public Invocation {
   }
 
  private:
+  /// The name of --gateway. A Role holds in one namespace.
+  [[nodiscard]] Result<std::string> own_gateway(const Options& options) const {
+    const std::size_t slash = options.gateway.find('/');
+    if (slash == std::string::npos) return options.gateway;
+    const bool is_elsewhere = options.gateway.substr(0, slash) != options.access.namespace_name;
+    if (!is_elsewhere || role_.all_namespaces) return options.gateway.substr(slash + 1);
+    return fail(Errc::invalid_field,
+                "--gateway " + options.gateway + " is in another namespace than the Role: add --all-namespaces",
+                "--gateway");
+  }
+
   RoleOptions role_;
   bool namespace_per_sandbox_ = false;
 };
@@ -90,7 +104,8 @@ Command rbac_command() {
           .group = "Operators",
           .summary = "print the least Role that commands need in a cluster",
           .text =
-              "Of all commands when none is named. With --driver claim it is what SandboxClaims need.\n\n"
+              "Of all commands when none is named. With --driver claim it is what SandboxClaims need;\n"
+              "with --gateway reading that Gateway is in it.\n\n"
               "  skiff rbac | kubectl apply -f -\n"
               "  skiff rbac run exec --service-account agent | kubectl apply -f -\n"
               "  skiff rbac gc --all-namespaces",

@@ -1,5 +1,7 @@
 #include <limits>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -52,6 +54,9 @@ class Rm final : public Invocation {
       if (!mine) co_return std::unexpected{std::move(mine.error())};
       names = std::move(*mine);
     }
+    // A name that is given twice is one sandbox.
+    std::set<std::string> seen;
+    std::erase_if(names, [&seen](const std::string& name) { return !seen.insert(name).second; });
     std::vector<std::optional<Result<bool>>> outcomes(names.size());
     co_await in_parallel(names.size(), kAtOnce, [&](std::size_t index) {
       return remove_one(*driver, names[index], &context.signals(), &outcomes[index]);

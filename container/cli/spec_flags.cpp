@@ -51,7 +51,9 @@ std::vector<Setting> SpecFlags::rows() {
        .target = setting::List{&env_},
        .value = "NAME=VALUE",
        .group = "",
-       .help = "A variable of all its commands; NAME alone takes the value that it has here.",
+       .help =
+           "A variable of all its commands, which whoever may look at the sandbox can see; NAME alone takes the value "
+           "that it has here.",
        .letter = 'e'},
       {.flag = "env-file",
        .environment = "",

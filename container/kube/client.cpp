@@ -225,24 +225,36 @@ Task<Outcome<Page>> Client::list_page(Resource resource, std::string namespace_n
   co_return page;
 }
 
-Task<Outcome<Page>> Client::list(Resource resource, std::string namespace_name, ListOptions options) {
-  Page all;
+Task<Outcome<std::string>> Client::each_page(Resource resource, std::string namespace_name, ListOptions options,
+                                             std::function<void(std::vector<Object> items, bool is_first)> take) {
   std::string next;
   int expirations = 0;
-  for (;;) {
+  for (bool is_first = true;;) {
     auto page = co_await list_page(resource, namespace_name, options, next);
     if (!page) {
       const Failure& failure = page.error();
-      if (!failure.expired() || ++expirations > kMostExpirations) co_return page;
+      if (!failure.expired() || ++expirations > kMostExpirations) co_return std::unexpected{std::move(page.error())};
       next = options.one_moment ? std::string{} : failure.status.continue_token;
-      if (next.empty()) all.items.clear();
+      is_first = next.empty();
       continue;
     }
-    std::ranges::move(page->items, std::back_inserter(all.items));
-    all.resource_version = std::move(page->resource_version);
+    take(std::move(page->items), is_first);
+    is_first = false;
     next = std::move(page->continue_token);
-    if (next.empty()) co_return all;
+    if (next.empty()) co_return std::move(page->resource_version);
   }
+}
+
+Task<Outcome<Page>> Client::list(Resource resource, std::string namespace_name, ListOptions options) {
+  Page all;
+  auto collect = [&all](std::vector<Object> items, bool is_first) {
+    if (is_first) all.items.clear();
+    std::ranges::move(items, std::back_inserter(all.items));
+  };
+  auto listed = co_await each_page(std::move(resource), std::move(namespace_name), std::move(options), collect);
+  if (!listed) co_return std::unexpected{std::move(listed.error())};
+  all.resource_version = std::move(*listed);
+  co_return all;
 }
 
 }  // namespace skiff::kube

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,6 +103,11 @@ class Client {
   /// with `expired()` and a fresh one in `status.continue_token`.
   [[nodiscard]] Task<Outcome<Page>> list_page(Resource resource, std::string namespace_name, ListOptions options = {},
                                               std::string continue_token = {});
+  /// Gives each page to `take` and forgets it: for what can be many. The first one comes again, and undoes those before
+  /// it, when the server can't go on. Answers the last page's version.
+  [[nodiscard]] Task<Outcome<std::string>> each_page(
+      Resource resource, std::string namespace_name, ListOptions options,
+      std::function<void(std::vector<Object> items, bool is_first)> take);
   /// All pages as one.
   [[nodiscard]] Task<Outcome<Page>> list(Resource resource, std::string namespace_name, ListOptions options = {});
 

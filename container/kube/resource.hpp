@@ -35,6 +35,7 @@ inline constexpr Resource kResourceQuotas{"", "v1", "resourcequotas", "ResourceQ
 inline constexpr Resource kEvents{"", "v1", "events", "Event"};
 inline constexpr Resource kNodes{"", "v1", "nodes", "Node", false};
 inline constexpr Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
+inline constexpr Resource kGateways{"gateway.networking.k8s.io", "v1", "gateways", "Gateway"};
 inline constexpr Resource kAccessReviews{"authorization.k8s.io", "v1", "selfsubjectaccessreviews",
                                          "SelfSubjectAccessReview", false};
 

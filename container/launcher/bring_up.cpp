@@ -1,12 +1,13 @@
 #include "container/launcher/bring_up.hpp"
 
-#include <exception>
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -28,6 +29,12 @@ Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
       bring_up_failure(FailureReason::exited, "the setup failed (" + done->value("cause", "") + "):\n" + said)};
 }
 
+Task<Result<>> remove_again(Driver* driver, std::string name, std::string id) {
+  auto removed = co_await driver->remove_if(std::move(name), std::move(id));
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  co_return Result<>{};
+}
+
 }  // namespace
 
 Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress) {
@@ -42,21 +49,14 @@ Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progre
   if (!made) co_return std::unexpected{std::move(made.error())};
   if (wanted.setup.empty()) co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
   progress(Phase::starting, "setup");
-  Result<> ready;
-  std::exception_ptr failure;
-  try {
-    ready = co_await run_setup(driver, name, std::move(wanted.setup));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (ready && !failure) {
-    progress(Phase::ready, "");
-    co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
-  }
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await driver->remove(name);
-  if (failure) std::rethrow_exception(failure);
-  co_return std::unexpected{std::move(ready.error())};
+  const std::string id = made->id;
+  const auto undo = [&] { return remove_again(driver, name, id); };
+  // Nothing arrives late: the sandbox was there before.
+  auto ready =
+      co_await undo_unless(run_setup(driver, name, std::move(wanted.setup)), undo, std::chrono::milliseconds{0});
+  if (!ready) co_return std::unexpected{std::move(ready.error())};
+  progress(Phase::ready, "");
+  co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
 }
 
 }  // namespace skiff::container

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -11,13 +10,13 @@
 
 #include "base/id.hpp"
 #include "base/within.hpp"
-#include "container/kube/backoff.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/claim_creation.hpp"
 #include "container/launcher/claim_wait.hpp"
 #include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
+#include "container/launcher/pod_removal.hpp"
 #include "container/launcher/pod_wait.hpp"
 #include "container/launcher/undo_unless.hpp"
 
@@ -161,7 +160,8 @@ Task<Result<>> ClaimDriver::bind(const Object* object, Endpoint endpoint, bool i
   }
   std::string text = body.dump(-1, ' ', false, json::error_handler_t::replace);
   auto done = co_await agent.post(std::move(path), std::move(text));
-  if (done) co_return Result<>{};
+  // Whoever waits for it beside us has told it the same.
+  if (done || done.error().code == Errc::already_initialised) co_return Result<>{};
   if (done.error().code != Errc::unauthenticated) co_return std::unexpected{std::move(done.error())};
   co_return std::unexpected{bring_up_failure(FailureReason::no_agent,
                                              "the template's agent does not accept the tokens of this namespace: "
@@ -344,24 +344,28 @@ Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Pr
   auto object = co_await find(std::move(name));
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (judge_claim(*object).state == SandboxState::running) co_return describe_claim(*object);
+  if (judge_claim(*object).state == SandboxState::creating) {
+    // Somebody else is at it.
+    const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+    co_return co_await bring_up(*object, *object, false, deadline, std::move(progress));
+  }
   // An agent that has ended has left its Pod behind, which must go first.
   auto sandbox = co_await suspend(*object);
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  Result<Sandbox> up = std::unexpected{Error{}};
-  std::exception_ptr cancelled;
-  try {
-    up = co_await resume(*object, std::move(*sandbox), wait, std::move(progress));
-  } catch (...) {
-    cancelled = std::current_exception();
-  }
-  if (up && !cancelled) co_return up;
+  auto work = resume(*object, std::move(*sandbox), wait, std::move(progress));
   // As it was before: stopped.
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  (void)co_await suspend(*object);
-  if (!cancelled) co_return up;
-  co_await kube::pause(kLateArrival);
-  (void)co_await suspend(std::move(*object));
-  std::rethrow_exception(cancelled);
+  co_return co_await undo_unless(std::move(work), [&] { return stop_again(*object); }, kLateArrival);
+}
+
+Task<Result<>> ClaimDriver::stop_again(Object object) {
+  auto now = co_await find(labels::get(object, labels::kName));
+  if (!now && now.error().code == Errc::sandbox_not_found) co_return Result<>{};
+  if (!now) co_return std::unexpected{std::move(now.error())};
+  // Somebody may have removed it, and made another one.
+  if (now->uid() != object.uid()) co_return Result<>{};
+  auto suspended = co_await suspend(std::move(*now));
+  if (!suspended) co_return std::unexpected{std::move(suspended.error())};
+  co_return Result<>{};
 }
 
 Task<Result<bool>> ClaimDriver::remove(std::string name) {
@@ -400,6 +404,12 @@ Task<Result<>> ClaimDriver::remove_found(Object object) {
   }};
   for (const GoneWait& wait : waits) {
     auto gone = co_await wait_until_gone(&client, wait);
+    if (!gone) co_return gone;
+  }
+  if (is_claim(object)) co_return Result<>{};  // its template's policy stays
+  for (auto& [resource, name] : owned_objects(spec_of(object), cluster_->options().name_prefix)) {
+    if (resource.plural != kube::kNetworkPolicies.plural) continue;  // its volumes are the controller's
+    auto gone = co_await remove_object(cluster_, resource, ns, name, object.annotation(kCreation));
     if (!gone) co_return gone;
   }
   co_return Result<>{};

@@ -60,6 +60,7 @@ class ClaimDriver final : public Driver {
                                                SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(const kube::Object* object, Endpoint endpoint, bool is_new);
   [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
+  [[nodiscard]] Task<Result<>> stop_again(kube::Object object);
   [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object);
   /// The other way: `sandbox` is that of `object`.
   [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, std::chrono::milliseconds wait,

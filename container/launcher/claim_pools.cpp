@@ -1,19 +1,17 @@
 #include "container/launcher/claim_pools.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <map>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
 #include "base/within.hpp"
-#include "container/kube/backoff.hpp"
 #include "container/kube/watch.hpp"
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/pod_wait.hpp"
+#include "container/launcher/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -150,18 +148,24 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, st
                  "name");
 }
 
-Task<> ClaimPools::take_back(std::string name, SandboxApi api, std::string creation) {
+Task<Result<>> ClaimPools::take_back(std::string name, SandboxApi api, std::string creation) {
   kube::Client& client = cluster_->client();
   auto pool = co_await client.get(at(kube::kSandboxWarmPools, api), cluster_->namespace_name(), name);
+  if (!pool && !pool.error().not_found()) co_return std::unexpected{std::move(pool.error().error)};
   if (pool && is_marked(*pool, creation)) {
-    (void)co_await remove(std::move(name));
-    co_return;
+    auto removed = co_await remove(std::move(name));
+    if (!removed) co_return std::unexpected{std::move(removed.error())};
+    co_return Result<>{};
   }
   // Its template comes first, and may be all there is.
   auto alone = co_await client.get(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name);
-  if (!alone || !is_marked(*alone, creation)) co_return;
+  if (!alone && !alone.error().not_found()) co_return std::unexpected{std::move(alone.error().error)};
+  if (!alone || !is_marked(*alone, creation)) co_return Result<>{};
   kube::RemoveOptions options{.uid = alone->uid()};
-  (void)co_await client.remove(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name, std::move(options));
+  auto removed =
+      co_await client.remove(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name, std::move(options));
+  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+  co_return Result<>{};
 }
 
 Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime deadline, Progress progress) {
@@ -202,25 +206,16 @@ Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) 
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};
   const std::string creation = new_id("c");
-  Result<PoolStatus> full = std::unexpected{Error{}};
-  std::exception_ptr cancelled;
-  try {
-    auto made = co_await make(&wanted, *version, creation);
-    if (made) {
-      full = co_await wait_until_full(std::move(*made), deadline, std::move(progress));
-    } else {
-      full = std::unexpected{std::move(made.error())};
-    }
-  } catch (...) {
-    cancelled = std::current_exception();
-  }
-  if (full && !cancelled) co_return full;
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  co_await take_back(wanted.name, *version, creation);
-  if (!cancelled) co_return full;
-  co_await kube::pause(kLateArrival);
-  co_await take_back(wanted.name, *version, creation);
-  std::rethrow_exception(cancelled);
+  const std::string name = wanted.name;
+  auto work = make_and_fill(std::move(wanted), *version, creation, deadline, std::move(progress));
+  co_return co_await undo_unless(std::move(work), [&] { return take_back(name, *version, creation); }, kLateArrival);
+}
+
+Task<Result<PoolStatus>> ClaimPools::make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
+                                                   SteadyTime deadline, Progress progress) {
+  auto made = co_await make(&wanted, api, std::move(creation));
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  co_return co_await wait_until_full(std::move(*made), deadline, std::move(progress));
 }
 
 Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std::chrono::milliseconds wait,

@@ -33,12 +33,14 @@ class ClaimPools final : public Pools {
   [[nodiscard]] Task<Result<std::string>> pool_of_template(std::string template_name);
 
  private:
+  [[nodiscard]] Task<Result<PoolStatus>> make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
+                                                       SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<PoolStatus>> wait_until_full(kube::Object pool, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<kube::Object>> plan_template(const PoolSpec* wanted, SandboxApi api);
   /// The pool, after its template if it shall have one of its own. Both are marked with `creation`.
   [[nodiscard]] Task<Result<kube::Object>> make(const PoolSpec* wanted, SandboxApi api, std::string creation);
   /// Removes what `creation` has made of them.
-  [[nodiscard]] Task<> take_back(std::string name, SandboxApi api, std::string creation);
+  [[nodiscard]] Task<Result<>> take_back(std::string name, SandboxApi api, std::string creation);
   [[nodiscard]] Task<Result<std::map<std::string, unsigned>>> count_claims();
 
   Cluster* cluster_;

@@ -11,8 +11,6 @@
 namespace skiff::container {
 namespace {
 
-constexpr kube::Resource kGateways{"gateway.networking.k8s.io", "v1", "gateways", "Gateway"};
-
 std::optional<kube::Url> listener(const kube::Object& gateway, std::string_view protocol) {
   const nlohmann::json* listeners = gateway.find({"spec", "listeners"});
   if (listeners == nullptr || !listeners->is_array()) return std::nullopt;
@@ -49,7 +47,7 @@ Task<Result<std::string>> find_gateway(kube::Client* client, std::string name, s
     namespace_name = name.substr(0, slash);
     name.erase(0, slash + 1);
   }
-  auto found = co_await client->get(kGateways, std::move(namespace_name), std::move(name));
+  auto found = co_await client->get(kube::kGateways, std::move(namespace_name), std::move(name));
   if (!found) co_return std::unexpected{std::move(found.error().error)};
   co_return gateway_url(*found);
 }

@@ -163,14 +163,18 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
 /// Nothing when the pool has none that is ready.
 Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pools, PodRecord record, Object config_map,
                                                 ManifestContext context) {
-  auto taken = co_await pools->take(record.spec, config_map);
+  // What it is told is for those whom it may reach: the policy is there before it knows anything.
+  auto limit = [&](std::string id) {
+    ManifestContext its = context;
+    its.sandbox_id = std::move(id);
+    return apply_network(cluster, record.spec, std::move(its), &config_map);
+  };
+  auto taken = co_await pools->take(record.spec, config_map, std::move(limit));
   if (!taken) co_return std::unexpected{std::move(taken.error())};
   if (!*taken) co_return std::nullopt;
   // It has had its id and its name since it waited.
   record.id = context.sandbox_id = (*taken)->id;
   record.pod = (*taken)->pod.name();
-  auto limited = co_await apply_network(cluster, record.spec, context, &config_map);
-  if (!limited) co_return std::unexpected{std::move(limited.error())};
   auto surrounded = co_await make_surroundings(cluster, &record, &config_map, &context);
   if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
   KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move((*taken)->pod)};

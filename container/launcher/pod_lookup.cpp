@@ -21,6 +21,12 @@ bool is_part_of(const Object& object, std::string_view component, std::string_vi
          labels::get(object, labels::kName) == name;
 }
 
+Sandbox describe_with(const PodRecord& record, const Object& config_map, const std::optional<Object>& pod) {
+  if (!pod) return describe(record, config_map, nullptr);
+  const Sandbox alone = describe_pod(*pod);
+  return describe(record, config_map, &alone);
+}
+
 /// The record, and then its Pod.
 Task<Result<KnownPod>> look(Cluster* cluster, std::string name) {
   const std::string object_name = cluster->object_name(name);
@@ -66,7 +72,7 @@ Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
 Sandbox describe_known(const KnownPod& known) {
   if (known.damage) return describe_damaged(*known.config_map, *known.damage);
   if (!known.record) return describe_pod(*known.pod);
-  return describe(*known.record, *known.config_map, known.pod ? &*known.pod : nullptr);
+  return describe_with(*known.record, *known.config_map, known.pod);
 }
 
 Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data) {
@@ -114,36 +120,49 @@ Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter)
   kube::Client& client = cluster->client();
   const std::string& here = cluster->namespace_name();
   // Pods first: whatever is stopped, started or made meanwhile, no record is seen without the Pod that it had before.
-  auto pods = co_await client.list(kube::kPods, here, {.label_selector = labels::selector("sandbox", filter)});
-  if (!pods) co_return std::unexpected{std::move(pods.error().error)};
-  auto config_maps =
-      co_await client.list(kube::kConfigMaps, here, {.label_selector = labels::selector("record", filter)});
-  if (!config_maps) co_return std::unexpected{std::move(config_maps.error().error)};
-  std::map<std::string, const Object*> by_pod;
-  std::map<std::string, Sandbox> found;
-  for (const Object& pod : pods->items) {
-    by_pod.emplace(pod.name(), &pod);
-    Sandbox alone = describe_pod(pod);
-    found.insert_or_assign(alone.name, std::move(alone));
-  }
-  for (const Object& config_map : config_maps->items) {
-    auto record = read_record(config_map);
-    Sandbox sandbox;
-    if (!record) {
-      sandbox = describe_damaged(config_map, record.error());
-    } else if (record->namespace_name == here || record->stopped) {
-      const auto pod = by_pod.find(record->pod);
-      sandbox = describe(*record, config_map, pod == by_pod.end() ? nullptr : pod->second);
-    } else {
-      auto pod = co_await client.get(kube::kPods, record->namespace_name, record->pod);
-      const bool is_unknown = !pod && !pod.error().not_found();
-      sandbox = is_unknown ? describe_unseen(*record, config_map, pod.error().error)
-                           : describe(*record, config_map, pod ? &*pod : nullptr);
+  std::map<std::string, Sandbox> pods;
+  const auto note_pods = [&pods](const std::vector<Object>& items, bool is_first) {
+    if (is_first) pods.clear();
+    for (const Object& pod : items) pods.insert_or_assign(pod.name(), describe_pod(pod));
+  };
+  auto seen =
+      co_await client.each_page(kube::kPods, here, {.label_selector = labels::selector("sandbox", filter)}, note_pods);
+  if (!seen) co_return std::unexpected{std::move(seen.error().error)};
+  std::map<std::string, Sandbox> recorded;
+  std::vector<KnownPod> elsewhere;
+  const auto note_records = [&](std::vector<Object> items, bool is_first) {
+    if (is_first) {
+      recorded.clear();
+      elsewhere.clear();
     }
-    found.insert_or_assign(sandbox.name, std::move(sandbox));
+    for (Object& config_map : items) {
+      auto record = read_record(config_map);
+      if (!record) {
+        recorded.insert_or_assign(labels::get(config_map, labels::kName), describe_damaged(config_map, record.error()));
+      } else if (record->namespace_name == here || record->stopped) {
+        const auto pod = pods.find(record->pod);
+        Sandbox sandbox = describe(*record, config_map, pod == pods.end() ? nullptr : &pod->second);
+        recorded.insert_or_assign(record->spec.name, std::move(sandbox));
+      } else {
+        elsewhere.push_back({.config_map = std::move(config_map), .record = std::move(*record)});
+      }
+    }
+  };
+  seen = co_await client.each_page(kube::kConfigMaps, here, {.label_selector = labels::selector("record", filter)},
+                                   note_records);
+  if (!seen) co_return std::unexpected{std::move(seen.error().error)};
+  for (KnownPod& known : elsewhere) {
+    auto pod = co_await client.get(kube::kPods, known.record->namespace_name, known.record->pod);
+    const bool is_unknown = !pod && !pod.error().not_found();
+    if (pod) known.pod = std::move(*pod);
+    Sandbox sandbox = is_unknown ? describe_unseen(*known.record, *known.config_map, pod.error().error)
+                                 : describe_with(*known.record, *known.config_map, known.pod);
+    recorded.insert_or_assign(known.record->spec.name, std::move(sandbox));
   }
+  // One with a record is described by it.
+  for (auto& [pod, sandbox] : pods) recorded.emplace(sandbox.name, std::move(sandbox));
   SandboxPage page;
-  for (auto& [name, sandbox] : found) {
+  for (auto& [name, sandbox] : recorded) {
     if (name <= filter.cursor || (filter.state && sandbox.state != *filter.state)) continue;
     if (page.items.size() == filter.limit) {
       page.next = page.items.back().name;

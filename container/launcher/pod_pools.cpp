@@ -11,13 +11,13 @@
 #include "base/id.hpp"
 #include "base/task_group.hpp"
 #include "base/within.hpp"
-#include "container/kube/backoff.hpp"
 #include "container/kube/watch.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/in_parallel.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_wait.hpp"
+#include "container/launcher/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -214,10 +214,14 @@ Task<Result<>> PodPools::make_record(const PoolSpec* wanted, std::string creatio
                  "name");
 }
 
-Task<> PodPools::take_back(std::string name, std::string creation) {
+Task<Result<>> PodPools::take_back(std::string name, std::string creation) {
   auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(),
                                                 pool_record_name(cluster_->options().name_prefix, name));
-  if (record && is_marked(*record, creation)) (void)co_await remove(std::move(name));
+  if (!record && !record.error().not_found()) co_return std::unexpected{std::move(record.error().error)};
+  if (!record || !is_marked(*record, creation)) co_return Result<>{};
+  auto removed = co_await remove(std::move(name));
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  co_return Result<>{};
 }
 
 Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
@@ -227,25 +231,16 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   if (auto made = co_await make_policy(&wanted); !made) co_return std::unexpected{std::move(made.error())};
   const std::string creation = new_id("c");
-  Result<PoolStatus> full = std::unexpected{Error{}};
-  std::exception_ptr cancelled;
-  try {
-    auto made = co_await make_record(&wanted, creation);
-    if (made) {
-      full = co_await fill_and_wait(wanted.name, deadline, std::move(progress));
-    } else {
-      full = std::unexpected{std::move(made.error())};
-    }
-  } catch (...) {
-    cancelled = std::current_exception();
-  }
-  if (full && !cancelled) co_return full;
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  co_await take_back(wanted.name, creation);
-  if (!cancelled) co_return full;
-  co_await kube::pause(kLateArrival);
-  co_await take_back(wanted.name, creation);
-  std::rethrow_exception(cancelled);
+  const std::string name = wanted.name;
+  auto work = make_and_fill(std::move(wanted), creation, deadline, std::move(progress));
+  co_return co_await undo_unless(std::move(work), [&] { return take_back(name, creation); }, kLateArrival);
+}
+
+Task<Result<PoolStatus>> PodPools::make_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
+                                                 Progress progress) {
+  auto made = co_await make_record(&wanted, std::move(creation));
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  co_return co_await fill_and_wait(std::move(wanted.name), deadline, std::move(progress));
 }
 
 Task<Result<Object>> PodPools::template_of(PoolSpec) {
@@ -380,12 +375,14 @@ Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
   co_return Result<>{};
 }
 
-Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Object record) {
+Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Object record, Limit limit) {
   Error last;
   for (int tries = 0; tries < kMostDeadAgents; ++tries) {
     auto pod = co_await claim(spec, record);
     if (!pod) co_return std::unexpected{std::move(pod.error())};
     if (!*pod) co_return std::nullopt;
+    const std::string id = labels::get(**pod, labels::kSandbox);
+    Result<> limited;
     Result<> bound = std::unexpected{Error{}};
     std::exception_ptr cancelled;
     TaskGroup refill{co_await boost::asio::this_coro::executor};
@@ -394,7 +391,8 @@ Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Objec
       (void)co_await self->fill(std::move(pool));
     }(this, spec.pod.pool));
     try {
-      bound = co_await bind(**pod, spec);
+      limited = co_await limit(id);
+      if (limited) bound = co_await bind(**pod, spec);
     } catch (...) {
       cancelled = std::current_exception();
     }
@@ -403,13 +401,11 @@ Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Objec
     if (!cancelled) {
       co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
     }
-    if (bound && !cancelled) {
-      std::string id = labels::get(**pod, labels::kSandbox);
-      co_return TakenSandbox{.pod = std::move(**pod), .id = std::move(id)};
-    }
+    if (bound && !cancelled) co_return TakenSandbox{.pod = std::move(**pod), .id = id};
     kube::RemoveOptions options{.grace_seconds = 0, .uid = (*pod)->uid()};
     (void)co_await cluster_->client().remove(kube::kPods, (*pod)->namespace_name(), (*pod)->name(), std::move(options));
     if (cancelled) std::rethrow_exception(cancelled);
+    if (!limited) co_return std::unexpected{std::move(limited.error())};
     if (is_ones_own_fault(bound.error())) co_return std::unexpected{std::move(bound.error())};
     last = std::move(bound.error());
   }

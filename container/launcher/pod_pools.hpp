@@ -35,10 +35,13 @@ class PodPools final : public Pools {
   /// The spec with what the pool has decided, as a Pod of its own would need it. `invalid_field` when it asks for
   /// another Pod than the pool makes.
   [[nodiscard]] Task<Result<SandboxSpec>> complete(SandboxSpec spec);
-  /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, binds it to `spec` and makes the pool full again,
-  /// without waiting for that. From now on `record` owns the Pod. Nothing when none is ready: make a cold one, and say
-  /// so. `not_found` when there is no such pool. A failed or cancelled call leaves no Pod.
-  [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, kube::Object record);
+  /// Limits what the sandbox of that id can reach.
+  using Limit = std::function<Task<Result<>>(std::string id)>;
+
+  /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, limits it, binds it to `spec` and makes the pool
+  /// full again, without waiting for that. From now on `record` owns the Pod. Nothing when none is ready: make a cold
+  /// one, and say so. `not_found` when there is no such pool. A failed or cancelled call leaves no Pod.
+  [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, kube::Object record, Limit limit);
 
   /// The first half of `take`: the Pod with its new names and owner, which its agent doesn't know of. Without a record
   /// nobody owns it, and the caller must remove it.
@@ -58,12 +61,14 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<>> add_member(const View* view, ManifestContext context, unsigned number);
   [[nodiscard]] Task<Result<>> remove_member(kube::Object pod);
   [[nodiscard]] Task<Result<>> make_policy(const PoolSpec* pool);
+  [[nodiscard]] Task<Result<PoolStatus>> make_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
+                                                       Progress progress);
   [[nodiscard]] Task<Result<PoolStatus>> fill_and_wait(std::string name, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
   [[nodiscard]] Task<Result<>> make_record(const PoolSpec* wanted, std::string creation);
   /// Removes the pool if it is that of `creation`.
-  [[nodiscard]] Task<> take_back(std::string name, std::string creation);
+  [[nodiscard]] Task<Result<>> take_back(std::string name, std::string creation);
 
   Cluster* cluster_;
   Reach* reach_;

@@ -1,5 +1,6 @@
 #include "container/launcher/pod_record.hpp"
 
+#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -35,11 +36,11 @@ StateNow state_of(const kube::Object& pod) {
   return {SandboxState::creating, std::move(how)};
 }
 
-void put_pod_details(Sandbox& sandbox, const kube::Object& pod) {
-  sandbox.details["namespace"] = pod.namespace_name();
-  sandbox.details["pod"] = pod.name();
-  if (auto node = pod.text({"spec", "nodeName"}); !node.empty()) sandbox.details["node"] = std::move(node);
-  if (auto ip = kube::pod_ip(pod); !ip.empty()) sandbox.details["pod_ip"] = std::move(ip);
+std::map<std::string, std::string> details_of(const kube::Object& pod) {
+  std::map<std::string, std::string> details{{"namespace", pod.namespace_name()}, {"pod", pod.name()}};
+  if (auto node = pod.text({"spec", "nodeName"}); !node.empty()) details["node"] = std::move(node);
+  if (auto ip = kube::pod_ip(pod); !ip.empty()) details["pod_ip"] = std::move(ip);
+  return details;
 }
 
 std::string image_of(const kube::Object& pod) {
@@ -90,7 +91,29 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   return record;
 }
 
-Sandbox describe(const PodRecord& record, const kube::Object& config_map, const kube::Object* pod) {
+Sandbox describe_pod(const kube::Object& pod) {
+  StateNow now = state_of(pod);
+  Sandbox sandbox{.name = labels::get(pod, labels::kName),
+                  .id = pod.label(labels::kSandbox),
+                  .driver = "pod",
+                  .state = now.state,
+                  .reason = std::move(now.reason),
+                  .owner = labels::get(pod, labels::kOwner),
+                  .image = image_of(pod),
+                  .labels = labels::user_labels(pod),
+                  .created_at = pod.text({"metadata", "creationTimestamp"}),
+                  .expires_at = {},
+                  .address = {},
+                  .details = details_of(pod)};
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) return sandbox;
+  if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
+  if (sandbox.state == SandboxState::running) {
+    sandbox.address = "http://" + kube::pod_ip(pod) + ":" + std::to_string(kAgentPort);
+  }
+  return sandbox;
+}
+
+Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod) {
   Sandbox sandbox{.name = record.spec.name,
                   .id = record.id,
                   .driver = "pod",
@@ -116,41 +139,16 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
     sandbox.expires_at.reset();
     return sandbox;
   }
-  StateNow now = state_of(*pod);
-  sandbox.state = now.state;
-  sandbox.reason = std::move(now.reason);
-  put_pod_details(sandbox, *pod);
+  sandbox.state = pod->state;
+  sandbox.reason = pod->reason;
+  sandbox.details = pod->details;
   if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) sandbox.expires_at.reset();
   if (sandbox.state != SandboxState::running) return sandbox;
-  if (record.spec.pod.service == ServiceKind::none) {
-    sandbox.address = "http://" + kube::pod_ip(*pod) + ":" + std::to_string(kAgentPort);
-  } else {
+  sandbox.address = pod->address;
+  if (record.spec.pod.service != ServiceKind::none) {
     const std::string service = service_name(config_map.name());
     sandbox.details["service"] = service;
     sandbox.address = "http://" + service + "." + record.namespace_name + ":" + std::to_string(kAgentPort);
-  }
-  return sandbox;
-}
-
-Sandbox describe_pod(const kube::Object& pod) {
-  StateNow now = state_of(pod);
-  Sandbox sandbox{.name = labels::get(pod, labels::kName),
-                  .id = pod.label(labels::kSandbox),
-                  .driver = "pod",
-                  .state = now.state,
-                  .reason = std::move(now.reason),
-                  .owner = labels::get(pod, labels::kOwner),
-                  .image = image_of(pod),
-                  .labels = labels::user_labels(pod),
-                  .created_at = pod.text({"metadata", "creationTimestamp"}),
-                  .expires_at = {},
-                  .address = {},
-                  .details = {}};
-  put_pod_details(sandbox, pod);
-  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) return sandbox;
-  if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
-  if (sandbox.state == SandboxState::running) {
-    sandbox.address = "http://" + kube::pod_ip(pod) + ":" + std::to_string(kAgentPort);
   }
   return sandbox;
 }

@@ -28,9 +28,10 @@ struct PodRecord {
 /// `invalid_field` when somebody else wrote into it.
 [[nodiscard]] Result<PodRecord> read_record(const kube::Object& config_map);
 
-/// The sandbox that a record and its Pod (if there is one), or a Pod without a record, are.
-[[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const kube::Object* pod);
+/// The sandbox that a Pod without a record is.
 [[nodiscard]] Sandbox describe_pod(const kube::Object& pod);
+/// The one that a record is, together with what its Pod alone would be; null: there is no Pod.
+[[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod);
 /// One whose Pod can't be looked at, and why: it is what its record knows last.
 [[nodiscard]] Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map, const Error& why);
 /// One whose record can't be read, and why.

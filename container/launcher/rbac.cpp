@@ -82,7 +82,7 @@ const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch de
                         {kExtensions, "sandboxtemplates", "get"},
                         {kExtensions, "sandboxwarmpools", "get list"},
                         {kAgents, "sandboxes", "create get list watch delete"},
-                        {kNetworking, "networkpolicies", "create patch"},
+                        {kNetworking, "networkpolicies", "create get list watch patch delete"},
                         {kCore, "pods", "get list watch"}};
 /// Asked by a dry run.
 const Rights kClaimTrial{{kExtensions, "sandboxclaims", "create"},
@@ -98,6 +98,7 @@ const Rights kClaimChange{{kExtensions, "sandboxclaims", "get patch"},
                           {kCore, "pods", "get list watch"}};
 const Rights kClaimRemove{{kExtensions, "sandboxclaims", "get list watch delete"},
                           {kAgents, "sandboxes", "get list watch delete"},
+                          {kNetworking, "networkpolicies", "get list watch delete"},
                           {kCore, "pods", "get list watch"}};
 const Rights kClaimPool{{kExtensions, "sandboxtemplates", "create get list watch patch delete"},
                         {kExtensions, "sandboxwarmpools", "create get list watch patch delete"},
@@ -211,6 +212,10 @@ Result<std::vector<ApiRule>> rules_of(const RightsOf& wanted) {
     for (const Rights* rights : wanted.driver == ClusterDriver::pod ? row.pod : row.claim)
       add(merged, *rights, wanted.name_prefix);
     if (wanted.namespace_per_sandbox && row.makes_namespaces) add(merged, kNamespaces, {});
+    const bool reaches = std::ranges::count(row.pod, &kReach) > 0;
+    if (reaches && !wanted.gateway.empty()) {
+      merged[{std::string{kube::kGateways.group}, std::string{kube::kGateways.plural}, wanted.gateway}].insert("get");
+    }
   }
   std::vector<ApiRule> rules;
   for (auto& [object, verbs] : merged) {

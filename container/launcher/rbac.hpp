@@ -32,6 +32,7 @@ struct RightsOf {
   std::vector<std::string> commands = {};  ///< first words of command lines: `run`, `files`; empty: all
   ClusterDriver driver = ClusterDriver::pod;
   bool namespace_per_sandbox = false;
+  std::string gateway = {};            ///< the Gateway by which agents are reached; empty: none
   std::string name_prefix = "skiff-";  ///< of objects that are known by name
 };
 

@@ -1,6 +1,9 @@
 #include "container/launcher/traced_driver.hpp"
 
+#include <optional>
 #include <utility>
+
+#include "container/launcher/pools.hpp"
 
 namespace skiff::container {
 namespace {
@@ -13,17 +16,67 @@ Task<Result<T>> spanning(Span span, Task<Result<T>> work) {
 }
 
 /// With events while it goes on. The caller may keep the progress function, and with it the span, for longer.
-Task<Result<Sandbox>> spanning(std::shared_ptr<Span> span, Task<Result<Sandbox>> work) {
+template <class T>
+Task<Result<T>> spanning(std::shared_ptr<Span> span, Task<Result<T>> work) {
   auto made = co_await std::move(work);
   span->note(made);
   span->end();
   co_return made;
 }
 
+Progress noting(std::shared_ptr<Span> span, Progress progress) {
+  return [span = std::move(span), progress = std::move(progress)](Phase phase, std::string_view detail) {
+    Attributes attributes;
+    if (!detail.empty()) attributes.emplace_back("skiff.detail", std::string{detail});
+    span->event(std::string{phase_word(phase)}, std::move(attributes));
+    progress(phase, detail);
+  };
+}
+
+class TracedPools final : public Pools {
+ public:
+  TracedPools(Pools* pools, TraceParent parent) : pools_{pools}, parent_{std::move(parent)} {}
+
+  Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override {
+    auto span = std::make_shared<Span>(begin("create pool", wanted.name));
+    auto work = pools_->create(std::move(wanted), noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+  Task<Result<PoolStatus>> scale(std::string name, unsigned size, std::chrono::milliseconds wait,
+                                 Progress progress) override {
+    auto span = std::make_shared<Span>(begin("scale pool", name));
+    auto work = pools_->scale(std::move(name), size, wait, noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+  Task<Result<bool>> remove(std::string name) override {
+    Span span = begin("remove pool", name);
+    return spanning(std::move(span), pools_->remove(std::move(name)));
+  }
+  Task<Result<kube::Object>> template_of(PoolSpec wanted) override {
+    Span span = begin("plan pool", wanted.name);
+    return spanning(std::move(span), pools_->template_of(std::move(wanted)));
+  }
+
+  Task<Result<PoolStatus>> status(std::string name) override { return pools_->status(std::move(name)); }
+  Task<Result<std::vector<PoolStatus>>> list() override { return pools_->list(); }
+
+ private:
+  [[nodiscard]] Span begin(std::string what, const std::string& pool) const {
+    Span span = parent_.begin(std::move(what));
+    span.set("skiff.pool.name", pool);
+    return span;
+  }
+
+  Pools* pools_;
+  TraceParent parent_;
+};
+
 class TracedDriver final : public Driver {
  public:
   TracedDriver(std::unique_ptr<Driver> driver, TraceParent parent)
-      : driver_{std::move(driver)}, parent_{std::move(parent)} {}
+      : driver_{std::move(driver)}, parent_{std::move(parent)} {
+    if (Pools* pools = driver_->pools(); pools != nullptr) pools_.emplace(pools, parent_);
+  }
 
   [[nodiscard]] std::string_view name() const noexcept override { return driver_->name(); }
   [[nodiscard]] std::string_view notice() const noexcept override { return driver_->notice(); }
@@ -79,7 +132,7 @@ class TracedDriver final : public Driver {
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
     return driver_->dial(std::move(name), port);
   }
-  [[nodiscard]] Pools* pools() noexcept override { return driver_->pools(); }
+  [[nodiscard]] Pools* pools() noexcept override { return pools_ ? &*pools_ : nullptr; }
   Task<std::vector<Check>> examine() override { return driver_->examine(); }
   Task<> close() override { return driver_->close(); }
 
@@ -91,17 +144,9 @@ class TracedDriver final : public Driver {
     return span;
   }
 
-  static Progress noting(std::shared_ptr<Span> span, Progress progress) {
-    return [span = std::move(span), progress = std::move(progress)](Phase phase, std::string_view detail) {
-      Attributes attributes;
-      if (!detail.empty()) attributes.emplace_back("skiff.detail", std::string{detail});
-      span->event(std::string{phase_word(phase)}, std::move(attributes));
-      progress(phase, detail);
-    };
-  }
-
   std::unique_ptr<Driver> driver_;
   TraceParent parent_;
+  std::optional<TracedPools> pools_;
 };
 
 }  // namespace

@@ -2,15 +2,13 @@
 
 import os
 import pathlib
-import signal
 import tempfile
 
 import pytest
 
+import watchdogs
 from agent import Agent, binary
 from stateful import SHELLS, Shell, shell_paths
-
-TEST_SECONDS = 180
 
 
 def pytest_configure(config):
@@ -27,16 +25,8 @@ def tmp_path():
 
 @pytest.fixture(autouse=True)
 def watchdog():
-    """No test hangs: whatever it waits for, it fails after three minutes."""
-
-    def too_long(_signal, _frame):
-        raise TimeoutError(f"the test took more than {TEST_SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(TEST_SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    with watchdogs.at_most(seconds=180):
+        yield
 
 
 @pytest.fixture

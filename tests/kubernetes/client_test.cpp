@@ -1,6 +1,7 @@
 // The client against a real API server.
 #include "container/kube/client.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -248,6 +249,15 @@ CO_TEST(KubeClient, ListsManyByPagesOverFewConnections) {
   EXPECT_EQ(names.size(), kMany / 2);
   EXPECT_EQ(even->items.front().text({"kind"}), "ConfigMap");
   EXPECT_FALSE(even->resource_version.empty());
+
+  std::vector<std::size_t> pages;
+  auto note = [&pages](std::vector<Object> items, bool is_first) {
+    EXPECT_EQ(is_first, pages.empty());
+    pages.push_back(items.size());
+  };
+  auto version = co_await client.each_page(kConfigMaps, ns, {.label_selector = "kind=even", .page = 7}, note);
+  CO_ASSERT_TRUE(version.has_value()) << version.error().error.message;
+  EXPECT_THAT(pages, testing::ElementsAre(7, 7, 7, 7, 2));
 
   auto first = co_await client.list_page(kConfigMaps, ns, {.label_selector = "kind=odd", .page = 7});
   CO_ASSERT_TRUE(first.has_value());

@@ -89,14 +89,20 @@ CO_TEST(ClusterChecks, ListWhatIsNotAllowedAndTheRoleThatTheyAdviseHelps) {
   const std::string place = co_await make_namespace(&admin);
   const std::string user = fresh_name("user");
   Client client = kube::test::connect_as_user(executor, user);
-  auto checks = co_await examine_cluster(&client, about(place));
+  ClusterQuestions questions = about(place);
+  questions.trial = small_pod(place);
+  auto checks = co_await examine_cluster(&client, std::move(questions));
   const Check missing = find(checks, "permissions");
   EXPECT_FALSE(missing.passed);
   EXPECT_TRUE(has(missing.detail, "not allowed in namespace " + place)) << missing.detail;
   EXPECT_TRUE(has(missing.detail, "create pods,")) << missing.detail;
   EXPECT_TRUE(has(missing.detail, "get secrets skiff-signing-key")) << missing.detail;
   EXPECT_TRUE(has(missing.remedy, "`skiff rbac | kubectl apply -n " + place + " -f -`")) << missing.remedy;
-  EXPECT_FALSE(find(checks, "way to agents").passed);
+  const std::string role = "`skiff rbac | kubectl apply -n " + place + " -f -`";
+  EXPECT_TRUE(has(find(checks, "admission").remedy, role)) << find(checks, "admission").remedy;
+  const Check way = find(checks, "way to agents");
+  EXPECT_FALSE(way.passed);
+  EXPECT_TRUE(has(way.remedy, role) && has(way.remedy, "--url")) << way.remedy;
   EXPECT_TRUE(has(find(checks, "quota").detail, "not known"));
   EXPECT_TRUE(has(find(checks, "namespace " + place).detail, "not known"));
 
@@ -104,6 +110,52 @@ CO_TEST(ClusterChecks, ListWhatIsNotAllowedAndTheRoleThatTheyAdviseHelps) {
   co_await kube::test::grant(&admin, all, place, user);
   checks = co_await examine_cluster(&client, about(place));
   for (const Check& check : checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.detail;
+}
+
+/// Waits until it may ask what it is allowed to do, or until it may not.
+Task<> await_questions(Client* client, bool may_ask) {
+  for (;;) {
+    auto allowed = co_await client->allowed({.verb = "get", .resource = "pods", .namespace_name = "default"});
+    if (allowed.has_value() == may_ask) co_return;
+    co_await kube::pause(std::chrono::milliseconds{10});
+  }
+}
+
+CO_TEST(ClusterChecks, SayWhoHelpsSomebodyWhoMayNotEvenAsk) {
+  constexpr kube::Resource kBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding",
+                                     false};
+  Client admin = connect_as(executor, "admin");
+  Client client = kube::test::connect_as_user(executor, fresh_name("user"));
+  auto usual = co_await admin.get(kBindings, {}, "system:basic-user");
+  CO_ASSERT_TRUE(usual) << usual.error().error.message;
+  auto removed = co_await admin.remove(kBindings, {}, usual->name());
+  CO_ASSERT_TRUE(removed) << removed.error().error.message;
+  co_await await_questions(&client, false);
+  const auto checks = co_await examine_cluster(&client, about("default"));
+  usual->json["metadata"].erase("resourceVersion");
+  usual->json["metadata"].erase("uid");
+  auto again = co_await admin.create(kBindings, std::move(*usual));
+  CO_ASSERT_TRUE(again) << again.error().error.message;
+  co_await await_questions(&client, true);
+  const Check unknown = find(checks, "permissions");
+  EXPECT_FALSE(unknown.passed);
+  EXPECT_TRUE(has(unknown.remedy, "selfsubjectaccessreviews")) << unknown.remedy;
+}
+
+CO_TEST(ClusterChecks, LeaveToTheMessageWhatOnlyThatClusterKnows) {
+  Client admin = connect_as(executor, "admin");
+  const std::string place = co_await make_namespace(&admin);
+  Object range = Object::make({"", "v1", "limitranges", "LimitRange"}, place, "tiny");
+  range.json["spec"]["limits"] = json::array({{{"type", "Container"}, {"max", {{"memory", "1Mi"}}}}});
+  auto made = co_await admin.create({"", "v1", "limitranges", "LimitRange"}, std::move(range));
+  CO_ASSERT_TRUE(made) << made.error().error.message;
+  ClusterQuestions questions = about(place);
+  questions.trial = small_pod(place);
+  questions.trial->json["spec"]["containers"][0]["resources"]["limits"]["memory"] = "1Gi";
+  const auto checks = co_await examine_cluster(&admin, std::move(questions));
+  const Check refused = find(checks, "admission");
+  EXPECT_TRUE(has(refused.detail, "maximum memory usage per Container is 1Mi")) << refused.detail;
+  EXPECT_EQ(refused.remedy, "change what the message names");
 }
 
 CO_TEST(ClusterChecks, GoByTheProxyWherePortForwardIsNotAllowed) {
@@ -138,6 +190,7 @@ CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
   check = find(checks, "namespace " + going);
   EXPECT_FALSE(check.passed);
   EXPECT_TRUE(has(check.detail, "being deleted")) << check.detail;
+  EXPECT_TRUE(has(check.remedy, "make it again")) << check.remedy;
   json release{{"metadata", {{"finalizers", nullptr}}}};
   auto freed = co_await admin.patch(kube::kConfigMaps, going, "holder", kube::PatchKind::merge, std::move(release));
   EXPECT_TRUE(freed) << freed.error().error.message;
@@ -182,15 +235,14 @@ constexpr kube::Resource kDefinitions{"apiextensions.k8s.io", "v1", "customresou
                                       "CustomResourceDefinition", false};
 constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
 
-/// SandboxClaims as an old agent-sandbox has them, as far as skiff looks at their definition.
-Object old_claims() {
-  const kube::Resource& claims = kube::kSandboxClaims;
-  Object object = Object::make(kDefinitions, {}, claims.name());
-  json version{{"name", "v1alpha1"}, {"served", true}, {"storage", true}};
+/// A kind of agent-sandbox, as far as skiff looks at its definition.
+Object definition(const kube::Resource& kind) {
+  Object object = Object::make(kDefinitions, {}, kind.name());
+  json version{{"name", kind.version}, {"served", true}, {"storage", true}};
   version["schema"]["openAPIV3Schema"] = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
-  object.json["spec"] = {{"group", claims.group},
+  object.json["spec"] = {{"group", kind.group},
                          {"scope", "Namespaced"},
-                         {"names", {{"plural", claims.plural}, {"singular", "sandboxclaim"}, {"kind", claims.kind}}},
+                         {"names", {{"plural", kind.plural}, {"kind", kind.kind}}},
                          {"versions", json::array({std::move(version)})}};
   // Groups below k8s.io are protected (KEP 1111).
   object.json["metadata"]["annotations"]["api-approved.kubernetes.io"] = "unapproved, a test";
@@ -207,6 +259,18 @@ Object idle_controller() {
   return object;
 }
 
+/// Until it is served.
+Task<> define(Client* admin, kube::Resource kind) {
+  auto defined = co_await admin->create(kDefinitions, definition(kind));
+  CO_ASSERT_TRUE(defined) << defined.error().error.message;
+  for (bool served = false; !served;) {
+    auto known = co_await admin->serves(kind);
+    CO_ASSERT_TRUE(known) << known.error().error.message;
+    served = *known;
+    co_await kube::pause(std::chrono::milliseconds{10});
+  }
+}
+
 CO_TEST(ClusterChecks, LookForAgentSandboxAndItsController) {
   Client admin = connect_as(executor, "admin");
   ClusterQuestions questions = about("default");
@@ -217,14 +281,10 @@ CO_TEST(ClusterChecks, LookForAgentSandboxAndItsController) {
   EXPECT_FALSE(find(checks, "agent-sandbox").passed);
   EXPECT_TRUE(has(find(checks, "agent-sandbox").remedy, "--driver pod"));
 
-  auto defined = co_await admin.create(kDefinitions, old_claims());
-  CO_ASSERT_TRUE(defined) << defined.error().error.message;
-  for (bool served = false; !served;) {
-    auto known = co_await admin.serves(kube::kSandboxClaims.at("v1alpha1"));
-    CO_ASSERT_TRUE(known) << known.error().error.message;
-    served = *known;
-    co_await kube::pause(std::chrono::milliseconds{10});
-  }
+  co_await define(&admin, kube::kSandboxes);
+  checks = co_await examine_cluster(&admin, questions);
+  EXPECT_TRUE(has(find(checks, "agent-sandbox").remedy, "extensions.yaml")) << find(checks, "agent-sandbox").detail;
+  co_await define(&admin, kube::kSandboxClaims.at("v1alpha1"));
   Object system = Object::make(kube::kNamespaces, {}, "agent-sandbox-system");
   auto made = co_await admin.create(kube::kNamespaces, std::move(system));
   CO_ASSERT_TRUE(made) << made.error().error.message;
@@ -238,8 +298,9 @@ CO_TEST(ClusterChecks, LookForAgentSandboxAndItsController) {
   EXPECT_EQ(controller.detail, "registry.test/controller:v0.2.1, of which no replica is available");
   EXPECT_TRUE(has(controller.remedy, "describe deployment agent-sandbox-controller")) << controller.remedy;
 
-  for (const auto& [resource, name] : {std::pair{kDefinitions, kube::kSandboxClaims.name()},
-                                       std::pair{kube::kNamespaces, std::string{"agent-sandbox-system"}}}) {
+  for (const auto& [resource, name] :
+       {std::pair{kDefinitions, kube::kSandboxClaims.name()}, std::pair{kDefinitions, kube::kSandboxes.name()},
+        std::pair{kube::kNamespaces, std::string{"agent-sandbox-system"}}}) {
     auto removed = co_await admin.remove(resource, {}, name);
     EXPECT_TRUE(removed) << removed.error().error.message;
   }

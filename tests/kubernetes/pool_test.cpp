@@ -278,6 +278,33 @@ Task<> fail_early_and_leave_nothing(Executor executor) {
   EXPECT_FALSE(status.has_value());
 }
 
+Task<> tell_nothing_to_what_can_not_be_limited(Executor executor) {
+  kube::Client admin = kube::test::connect_as(executor, "admin");
+  const std::string ns = co_await namespace_for_pods(&admin);
+  Launcher skiff{executor, ns};
+  Kubelet kubelet{executor, &admin, ns};
+  auto status = co_await skiff.pools.create(pool(1), kQuiet);
+  CO_ASSERT_TRUE(status.has_value()) << status.error().message;
+  Object record = kube::test::config_map(ns, "skiff-box", "a");
+  auto made = co_await admin.create(kube::kConfigMaps, std::move(record));
+  CO_ASSERT_TRUE(made.has_value());
+  const std::vector<Object> waiting = co_await pods_of(&admin, ns);
+  CO_ASSERT_TRUE(waiting.size() == 1);
+  std::vector<std::string> limited;
+  // There is no agent: had it been asked, that would be the error.
+  auto refuse = [&limited](std::string id) -> Task<Result<>> {
+    limited.push_back(std::move(id));
+    co_return fail(Errc::permission_denied, "no policies");
+  };
+  auto taken = co_await skiff.pools.take(sandbox("box"), *made, refuse);
+  CO_ASSERT_TRUE(!taken.has_value());
+  EXPECT_EQ(taken.error().message, "no policies");
+  EXPECT_THAT(limited, testing::ElementsAre(labels::get(waiting.front(), labels::kSandbox)));
+  auto gone = co_await admin.get(kube::kPods, ns, waiting.front().name());
+  EXPECT_TRUE(!gone || gone->is_being_deleted() || gone->uid() != waiting.front().uid());
+  co_await kubelet.stop();
+}
+
 constexpr std::chrono::seconds kLimit{60};
 
 TEST(PodPools, AreFilledScaledTakenFromAndRemoved) {
@@ -290,6 +317,10 @@ TEST(PodPools, GiveEachPodToOneClientOnly) {
 
 TEST(PodPools, AreNeitherTooFullNorTooEmptyWhoeverFillsThemAtOnce) {
   skiff::test::run_on_reactor(fill_from_everywhere, kLimit);
+}
+
+TEST(PodPools, TellNothingToASandboxThatCanNotBeLimited) {
+  skiff::test::run_on_reactor(tell_nothing_to_what_can_not_be_limited, kLimit);
 }
 
 TEST(PodPools, SayWhyTheyCanNotBeFilledAndAreGoneThen) {

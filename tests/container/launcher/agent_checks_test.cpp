@@ -14,7 +14,7 @@ using kube::test::answer;
 using kube::test::CannedServer;
 
 /// Knows running sandboxes, all of which lead to one canned agent: the real one has no other version than ours.
-class OneAgent final : public Driver {
+class OneAgent : public Driver {
  public:
   OneAgent(Executor executor, const CannedServer& server, std::vector<std::string> names)
       : executor_{executor}, port_{server.access().server.port}, names_{std::move(names)} {}
@@ -61,6 +61,23 @@ class OneAgent final : public Driver {
   std::uint16_t port_;
   std::vector<std::string> names_;
 };
+
+/// Can't even say which there are.
+class Unlisted final : public OneAgent {
+ public:
+  using OneAgent::OneAgent;
+  Task<Result<SandboxPage>> list(SandboxFilter) override { co_return fail(Errc::permission_denied, "not you"); }
+};
+
+CO_TEST(AgentChecks, LeaveToPsWhatIsWrongWithTheList) {
+  CannedServer server{executor, {}};
+  Unlisted driver{executor, server, {}};
+  const Check check = co_await examine_agents(&driver, "me");
+  EXPECT_FALSE(check.passed);
+  EXPECT_EQ(check.detail, "not you");
+  EXPECT_EQ(check.remedy, "see what `skiff ps` says");
+  co_await server.stop();
+}
 
 CO_TEST(AgentChecks, PassWhenAllAreOfThisVersion) {
   const std::string ours = answer("200 OK", R"({"name":"skiffd","version":")" SKIFF_VERSION "\"}");

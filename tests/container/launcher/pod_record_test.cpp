@@ -76,7 +76,7 @@ TEST(PodRecord, StatesFollowFromRecordAndPod) {
   EXPECT_EQ(describe(record, young, nullptr).state, SandboxState::creating);
   EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::failed);
 
-  const kube::Object pod = running_pod();
+  const Sandbox pod = describe_pod(running_pod());
   const Sandbox running = describe(record, old, &pod);
   EXPECT_EQ(running.state, SandboxState::running);
   EXPECT_EQ(running.expires_at, record.expires_at);
@@ -85,9 +85,11 @@ TEST(PodRecord, StatesFollowFromRecordAndPod) {
 
   kube::Object over = running_pod();
   over.json["status"] = {{"phase", "Succeeded"}};
-  EXPECT_EQ(describe(record, old, &over).state, SandboxState::ended);
+  Sandbox alone = describe_pod(over);
+  EXPECT_EQ(describe(record, old, &alone).state, SandboxState::ended);
   over.json["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "disk"}};
-  EXPECT_EQ(describe(record, old, &over).reason, "Evicted: disk");
+  alone = describe_pod(over);
+  EXPECT_EQ(describe(record, old, &alone).reason, "Evicted: disk");
 
   record.stopped = true;
   EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::stopped);

@@ -50,6 +50,18 @@ TEST(Rbac, AllCommandsNeedWhatEachOfThemNeeds) {
   }
 }
 
+TEST(Rbac, LetsThoseWhoReachAgentsReadTheGatewayThatIsNamed) {
+  const auto named = [](std::string command) {
+    auto needed = rules_of({.commands = {std::move(command)}, .gateway = "front"}).value();
+    std::erase_if(needed, [](const ApiRule& rule) { return rule.resource != "gateways"; });
+    return needed;
+  };
+  const ApiRule only{.group = "gateway.networking.k8s.io", .resource = "gateways", .name = "front", .verbs = {"get"}};
+  EXPECT_EQ(named("exec"), std::vector{only});
+  EXPECT_TRUE(named("ps").empty());
+  EXPECT_FALSE(allows(rules({}), "gateways", "get"));
+}
+
 TEST(Rbac, GivesTheKeyAndNoOtherSecret) {
   for (const ApiRule& rule : rules({})) {
     if (rule.resource != "secrets") continue;

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import os
 import pathlib
-import signal
 import sys
 import tempfile
 
@@ -12,10 +11,10 @@ import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "integration"))
 
-from cluster import Namespace, running  # noqa: E402  which need the folder above
+import watchdogs  # noqa: E402  which need the folder above
+from cluster import Namespace, running  # noqa: E402
 from skiff import Skiff  # noqa: E402
 
-TEST_SECONDS = 240
 numbers = itertools.count(1)
 
 
@@ -34,16 +33,8 @@ def tmp_path():
 
 @pytest.fixture(autouse=True)
 def watchdog(cluster):
-    """No test hangs: whatever it waits for, it fails after four minutes."""
-
-    def too_long(_signal, _frame):
-        raise TimeoutError(f"the test took more than {TEST_SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(TEST_SECONDS)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    with watchdogs.at_most(seconds=240):
+        yield
 
 
 @pytest.fixture(scope="session")

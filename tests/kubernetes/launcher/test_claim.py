@@ -139,7 +139,7 @@ def test_a_bare_sandbox_is_reached_by_those_alone_whom_it_allows(skiff):
         (pod,) = skiff.objects("pods").values()
         assert policy["spec"]["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
         skiff("rm", "box")
-    assert until(lambda: skiff.objects("networkpolicies") == {}, seconds=60)
+        assert skiff.objects("networkpolicies") == {}
 
 
 def test_what_a_template_can_not_give_is_refused(skiff, pool):
@@ -282,6 +282,16 @@ def interrupt(process):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err.decode()[-2000:]
+
+
+def test_a_start_waits_for_one_that_somebody_else_has_begun(skiff):
+    process = skiff.start("up", "box", "--image", BUSYBOX, "--env", "LEVEL=own")
+    skiff.namespace.wait("pod/skiff-box", "create")
+    pod = skiff.pod()["metadata"]["uid"]
+    process.kill()
+    process.communicate()
+    assert skiff("start", "box")[0].startswith("box is up")
+    assert skiff.run("echo $LEVEL") == "own\n" and skiff.pod()["metadata"]["uid"] == pod
 
 
 def test_an_interrupt_of_a_start_leaves_it_stopped(skiff):

@@ -346,3 +346,13 @@ def test_what_a_cluster_is_only_asked_for_is_in_the_trace_too(skiff):
     with collectors.collector() as collector:
         skiff("manifest", "box", env={"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url})
         assert collector.span("plan sandbox")["parentSpanId"] == collector.span("skiff manifest")["spanId"]
+
+
+def test_so_are_pools(skiff):
+    with collectors.collector() as collector:
+        told = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
+        skiff("pool", "create", "warm", "-q", "--size", "0", env=told)
+        made = collector.span("create pool")
+        assert collectors.values(made)["skiff.pool.name"] == "warm" and made["events"][-1]["name"] == "ready"
+        skiff("pool", "rm", "warm", env=told)
+        assert collector.span("remove pool")["parentSpanId"] == collector.span("skiff pool rm")["spanId"]
