@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import random
+import shutil
 import signal
 import socket
 import stat
@@ -30,7 +31,7 @@ def test_a_sandbox_is_made_used_and_removed(skiff):
     assert out.startswith("box is up at http://127.0.0.1:")
     assert "no isolation" in err and "box: ready" in err
     assert skiff("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 7", status=7) == ("out\n", "err\n")
-    assert skiff("rm", "box")[0] == "box\n"
+    assert skiff("rm", "box", "box")[0] == "box\n"
     assert skiff.names() == [] and not skiff.processes()
     assert skiff("rm", "box") == ("", "")  # one that is not there counts as removed
 
@@ -450,6 +451,32 @@ def test_the_doctor_and_the_version_tell(skiff):
     assert skiff("version")[0].startswith("skiff ")
     skiff.up()
     assert "skiffd " in skiff("version", "box")[0]
+
+
+def remedies(skiff, **options):
+    out, _ = skiff("doctor", "-o", "json", status=125, **options)
+    return {check["what"]: check["remedy"] for check in json.loads(out)["items"] if not check["passed"]}
+
+
+def test_the_doctors_advice_helps_where_there_is_no_skiffd(skiff, tmp_path):
+    beside = tmp_path / "skiff"
+    shutil.copy(skiff.program, beside)
+    skiff.command[-1] = str(beside)
+    alone = {"PATH": str(tmp_path)}
+    advice = remedies(skiff, env=alone)
+    assert list(advice) == ["skiffd"] and "install it beside skiff" in advice["skiffd"]
+    shutil.copy(os.environ["SKIFFD"], tmp_path / "skiffd")
+    assert skiff.json("doctor", env=alone)["passed"]
+
+
+def test_the_doctors_advice_helps_where_the_key_is_damaged(skiff):
+    skiff("doctor")
+    (key,) = skiff.state.rglob("signing-key.pem")
+    key.write_text("no key")
+    advice = remedies(skiff)
+    assert list(advice) == ["signing key"] and "remove it" in advice["signing key"]
+    key.unlink()
+    assert skiff.json("doctor")["passed"]
 
 
 def test_a_mistake_is_told_with_what_to_do(skiff):
