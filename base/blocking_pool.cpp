@@ -3,10 +3,13 @@
 #include <pthread.h>
 
 #include <csignal>
+#include <system_error>
 
 namespace skiff {
 
-BlockingPool::BlockingPool(std::string_view name, std::size_t threads) : name_{name}, most_{threads} {}
+BlockingPool::BlockingPool(std::string_view name, std::size_t threads) : name_{name}, most_{threads} {
+  threads_.emplace_back([this] { serve(); });
+}
 
 BlockingPool::~BlockingPool() {
   {
@@ -21,7 +24,13 @@ void BlockingPool::post(std::move_only_function<void()> job) {
   {
     const std::lock_guard lock{mutex_};
     jobs_.push_back(std::move(job));
-    if (jobs_.size() > idle_ && threads_.size() < most_) threads_.emplace_back([this] { serve(); });
+    if (jobs_.size() > idle_ && threads_.size() < most_) {
+      try {
+        threads_.emplace_back([this] { serve(); });
+      } catch (const std::system_error&) {
+        // EAGAIN, pthread_create(3). Those threads that there are do the work.
+      }
+    }
   }
   ready_.notify_one();
 }

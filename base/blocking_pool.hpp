@@ -21,11 +21,13 @@
 
 namespace skiff {
 
-/// A few threads for calls that may block (process creation, disk). A thread starts when the first job needs it and
-/// then stays until the pool is destroyed, which runs every job that was posted and joins.
+/// A few threads for calls that may block (process creation, disk). One is there from the beginning, as there may be
+/// none to have later: a command can take all processes that there may be. The others start when a job needs them. They
+/// stay until the pool is destroyed, which runs every job that was posted and joins.
 class BlockingPool {
  public:
-  /// `threads` in 1..64. `name` shows in ps(1) and must be a literal of at most 15 characters.
+  /// `threads` in 1..64. `name` shows in ps(1) and must be a literal of at most 15 characters. Throws std::system_error
+  /// when the system has no thread to give (pthread_create(3)).
   BlockingPool(std::string_view name, std::size_t threads);
   ~BlockingPool();
   BlockingPool(const BlockingPool&) = delete;

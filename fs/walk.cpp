@@ -18,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -329,7 +330,7 @@ class Walk {
     std::ranges::move(items, std::back_inserter(queue_));
     if (started_ < options_.threads && (queue_.size() > 1 || !queue_.back().visited)) {
       const unsigned number = started_++;
-      threads_.emplace_back([this, number] {
+      auto work = [this, number] {
         // Signals belong to the reactor.
         sigset_t all;
         sigfillset(&all);
@@ -337,7 +338,12 @@ class Walk {
         Worker worker;
         worker.number = number;
         serve(worker);
-      });
+      };
+      try {
+        threads_.emplace_back(std::move(work));
+      } catch (const std::system_error&) {
+        // There are no more to be had (EAGAIN, pthread_create(3)): those that there are do it all.
+      }
     }
     ready_.notify_all();
   }

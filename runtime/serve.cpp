@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <system_error>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -225,18 +227,25 @@ int serve(Settings settings, const InheritedLimits& inherited) {
     tls = std::move(*context);
   }
 
-  std::unique_ptr<AuditLog> audit;
-  if (!settings.audit_log.empty()) {
-    auto opened = AuditLog::open(settings.audit_log);
-    if (!opened) return failed(opened.error(), kWrongSettings);
-    audit = std::move(*opened);
-  }
-
   Signals signals;
   asio::io_context io;
   const Executor executor = io.get_executor();
-  Agent agent{executor, std::move(settings), std::move(*who), std::move(*browsers), inherited};
-  agent.audit = std::move(audit);
+  std::optional<Agent> made;
+  try {
+    std::unique_ptr<AuditLog> audit;
+    if (!settings.audit_log.empty()) {
+      auto opened = AuditLog::open(settings.audit_log);
+      if (!opened) return failed(opened.error(), kWrongSettings);
+      audit = std::move(*opened);
+    }
+    made.emplace(executor, std::move(settings), std::move(*who), std::move(*browsers), inherited);
+    made->audit = std::move(audit);
+  } catch (const std::system_error& error) {
+    // A pool's first thread: EAGAIN, pthread_create(3).
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    return failed({.message = "no thread can be started, as processes are limited here: " + error.code().message()}, 1);
+  }
+  Agent& agent = *made;
   protocol::HttpServer server{executor,
                               {.limits = {.header_bytes = agent.settings.max_header_bytes,
                                           .target_bytes = agent.settings.max_target_bytes,

@@ -35,7 +35,7 @@ Workload::Workload(sessions::Supervisor& supervisor, std::vector<std::string> ar
 Task<Result<>> Workload::start() {
   sessions::SpawnRequest request;
   request.argv = argv_;
-  request.env = sessions::as_strings(sessions::inheritable_environment({}));
+  request.env = sessions::Environment{sessions::inheritable_environment({})}.block();
   request.in = duplicate(STDIN_FILENO);
   request.out = duplicate(STDOUT_FILENO);
   request.err = duplicate(STDERR_FILENO);

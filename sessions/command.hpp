@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/event.hpp"
 #include "sessions/command_spec.hpp"
+#include "sessions/environment.hpp"
 #include "sessions/exit_status.hpp"
 #include "sessions/output_log.hpp"
 #include "sessions/output_pump.hpp"
@@ -26,7 +27,7 @@ namespace skiff::sessions {
 /// Everything the kernel needs to start a command, made by its session from the request.
 struct Launch {
   std::vector<std::string> argv;
-  std::vector<std::string> env;
+  EnvironmentBlock env;
   std::string cwd;
   std::map<int, std::string> files;  ///< what the child reads from memfds, by its descriptor (7, 8)
   std::shared_ptr<ShellRun> shell;   ///< the command's part in its session's state; null: none

@@ -251,13 +251,18 @@ long descriptor_table_size() {
 
 }  // namespace
 
-LaunchPad::LaunchPad() {
+std::uint64_t signals_not_default() {
+  std::uint64_t found = 0;
   for (int signal = 1; signal <= kSignals; ++signal) {
     KernelSigaction now{};
     if (call(SYS_rt_sigaction, signal, 0, as_long(&now), 8) == 0 && now.handler != nullptr) {
-      not_default_ |= std::uint64_t{1} << static_cast<unsigned>(signal - 1);
+      found |= std::uint64_t{1} << static_cast<unsigned>(signal - 1);
     }
   }
+  return found;
+}
+
+LaunchPad::LaunchPad(std::uint64_t not_default) : not_default_{not_default} {
   void* memory = ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (memory == MAP_FAILED) return;
   stack_ = memory;

@@ -57,7 +57,7 @@ struct LaunchPlan {
   const char* cwd = nullptr;                ///< null: stay
   const char* const* candidates = nullptr;  ///< paths to try as execvp(3) does, ended by null
   char* const* argv = nullptr;
-  char* const* envp = nullptr;
+  const char* const* envp = nullptr;
   char** shell_argv = nullptr;  ///< {"/bin/sh", to be filled in, argv[1], ...} for a file without a format (ENOEXEC)
 };
 
@@ -67,11 +67,15 @@ struct Launched {
   LaunchStage stage = LaunchStage::exec;
 };
 
+/// The signals that this process ignores or handles: bit N-1 is signal N. 64 system calls.
+[[nodiscard]] std::uint64_t signals_not_default();
+
 /// What one spawning thread needs at a time: a stack for the child, and a few descriptor numbers low enough that the
 /// child can take over only those instead of a copy of the agent's whole table.
 class LaunchPad {
  public:
-  LaunchPad();
+  /// `not_default`: the agent changes none of its signals later.
+  explicit LaunchPad(std::uint64_t not_default = signals_not_default());
   ~LaunchPad();
   LaunchPad(const LaunchPad&) = delete;
   LaunchPad& operator=(const LaunchPad&) = delete;
@@ -81,8 +85,7 @@ class LaunchPad {
 
  private:
   void* stack_ = nullptr;  ///< null: no memory for it
-  std::uint64_t not_default_ =
-      0;  ///< signals that the agent ignored or handled when this was made; it changes none later
+  std::uint64_t not_default_;
   UniqueFd null_;
   std::array<UniqueFd, 3 + kMostExtraDescriptors> slots_;
   unsigned beyond_ = 0;  ///< the number above the highest slot; 0: no slots

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -96,7 +97,7 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
   launch.argv = script.argv();
   if (script.is_long()) launch.files[ShellScript::kCommandFd] = script.command_file();
   if (before) launch.files[ShellScript::kSnapshotFd] = before->script(own, ShellScript::kSnapshotFd);
-  environment[ShellScript::kVariable] = script.text();
+  environment.keep(ShellScript::kVariable, script.text());
   launch.shell = std::make_shared<ShellRun>(shell_state_, std::move(own), cwd(), spec.saves_state);
 }
 
@@ -123,7 +124,7 @@ Names Session::take_over_state(const CommandSpec& spec, Environment& environment
 
 Result<Launch> Session::prepare(const CommandSpec& spec) const {
   Launch launch;
-  const std::string shell = spec_->shell.value_or(ground_.shell);
+  const std::string& shell = spec_->shell ? *spec_->shell : ground_.shell;
   if (spec.line) {
     if (has_nul(*spec.line)) return fail(Errc::invalid_field, "command holds a NUL byte", "/command");
   } else {
@@ -134,42 +135,44 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
     launch.argv = spec.argv;
   }
 
-  std::optional<std::string> user = spec.user ? spec.user : spec_->user;
-  Credentials credentials = supervisor_.current_user.get();
+  const std::optional<std::string>& user = spec.user ? spec.user : spec_->user;
+  std::optional<Credentials> other_user;
+  std::reference_wrapper<const Credentials> credentials = supervisor_.current_user.get();
   if (user) {
     auto found = look_up_user(*user);
     if (!found) {
       found.error().field = "/user";
       return std::unexpected{found.error()};
     }
-    if (found->uid != credentials.uid || found->gid != credentials.gid) {
+    if (found->uid != credentials.get().uid || found->gid != credentials.get().gid) {
       if (!ground_.may_switch_user || ::geteuid() != 0) {
         return fail(Errc::cannot_switch_user, "the agent may not run commands as user \"" + *user + "\"", "/user");
       }
       launch.user = *found;
     }
-    credentials = *found;
+    other_user = std::move(*found);
+    credentials = *other_user;
   }
 
   Environment environment;
   if (spec_->env_inherit) {
-    environment = ground_.inherited;
-    apply(environment, ground_.env);
-    apply(environment, ground_.secret_env);
+    environment = Environment{ground_.inherited};
+    environment.apply(ground_.env);
+    environment.apply(ground_.secret_env);
   }
   for (const auto& name : spec_->env_unset) environment.erase(name);
-  apply(environment, spec_->env);
-  apply(environment, spec_->secret_env);
+  environment.apply(spec_->env);
+  environment.apply(spec_->secret_env);
   Names own;
   if (shell_state_) own = take_over_state(spec, environment);
-  apply(environment, spec.env);
-  apply(environment, spec.secret_env);
-  if (!spec.traceparent.empty()) environment["TRACEPARENT"] = spec.traceparent;
-  complete(environment, credentials, launch.user.has_value(), shell, spec.terminal.has_value());
+  environment.apply(spec.env);
+  environment.apply(spec.secret_env);
+  if (!spec.traceparent.empty()) environment.set("TRACEPARENT", spec.traceparent);
+  environment.complete(credentials, launch.user.has_value(), shell, spec.terminal.has_value());
   if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
   launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
   if (spec.line) prepare_line(spec, shell, std::move(own), launch, environment);
-  launch.env = as_strings(environment);
+  launch.env = environment.block();
   launch.rules = rules_;
   launch.line = spec.line.has_value();
   return launch;

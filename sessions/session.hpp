@@ -74,9 +74,9 @@ class Session : public std::enable_shared_from_this<Session> {
  public:
   /// What the agent gives to every session.
   struct Ground {
-    std::string root;       ///< absolute
-    std::string shell;      ///< absolute path of the default shell
-    Environment inherited;  ///< what commands get of the agent's environment
+    std::string root;     ///< absolute
+    std::string shell;    ///< absolute path of the default shell
+    Variables inherited;  ///< what commands get of the agent's environment
     bool may_switch_user = true;
     EnvironmentChange env = {};         ///< on top of the agent's own environment
     SecretEnvironment secret_env = {};  ///< the same

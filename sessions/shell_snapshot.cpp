@@ -249,8 +249,7 @@ void ShellSnapshot::append_posix(std::string& text, const Names& names) const {
 }
 
 void ShellSnapshot::restrict(Environment& environment, const Names& names) const {
-  std::erase_if(environment, [&](const auto& entry) {
-    const std::string& name = entry.first;
+  environment.erase_if([&](std::string_view name) {
     if (name.starts_with("BASH_FUNC_")) return knows_functions_;
     const bool known = is_name(name) && !never_kept(dialect_, name) && !untouched_.contains(name);
     return known && !names.contains(name) && !exports(name);
@@ -266,7 +265,7 @@ void ShellSnapshot::apply_exported(Environment& environment) const {
   for (const auto& [name, variable] : variables_) {
     if (!variable.exported || variable.value == std::string::npos) continue;
     if (auto value = unquote_word(std::string_view{variable.line}.substr(variable.value))) {
-      environment[name] = std::move(*value);
+      environment.keep(name, std::move(*value));
     }
   }
 }

@@ -25,9 +25,11 @@ std::vector<std::string> candidates_of(const SpawnRequest& request) {
   if (name.empty()) return {};
   if (name.find('/') != std::string::npos) return {name};
   std::string_view path = kDefaultPath;
-  for (const std::string& variable : request.env) {
-    if (variable.starts_with("PATH=")) path = std::string_view{variable}.substr(5);
-  }
+  (void)request.env.any_of([&path](std::string_view variable) {
+    const bool found = variable.starts_with("PATH=");
+    if (found) path = variable.substr(5);
+    return found;
+  });
   std::vector<std::string> found;
   for (;;) {
     const std::size_t end = std::min(path.find(':'), path.size());
@@ -148,7 +150,7 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
   for (const std::string& path : paths) candidates.push_back(path.c_str());
   candidates.push_back(nullptr);
   const std::vector<char*> argv = pointers_to(request.argv);
-  const std::vector<char*> envp = pointers_to(request.env);
+  const std::vector<const char*> envp = request.env.pointers();
   static char shell[] = "/bin/sh";
   std::vector<char*> shell_argv{shell, nullptr};
   shell_argv.insert(shell_argv.end(), argv.begin() + 1, argv.end());
@@ -193,7 +195,8 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
 /// One launch pad a thread, the reactor's included, made at start while low descriptor numbers are free.
 struct Spawner::Pads {
   explicit Pads(std::size_t count) {
-    for (std::size_t i = 0; i <= count; ++i) free.push_back(std::make_unique<LaunchPad>());
+    const std::uint64_t not_default = signals_not_default();
+    for (std::size_t i = 0; i <= count; ++i) free.push_back(std::make_unique<LaunchPad>(not_default));
   }
   std::unique_ptr<LaunchPad> take() {
     const std::lock_guard lock{mutex};

@@ -14,6 +14,7 @@
 #include "base/blocking_pool.hpp"
 #include "base/task.hpp"
 #include "base/unique_fd.hpp"
+#include "sessions/environment.hpp"
 #include "sessions/exit_status.hpp"
 #include "sessions/isolation.hpp"
 #include "sessions/quick_starts.hpp"
@@ -29,8 +30,8 @@ using AnnouncedSpawn = std::shared_ptr<std::atomic<pid_t>>;
 /// One process to start, with everything that must be so before its first instruction.
 struct SpawnRequest {
   std::vector<std::string> argv;  ///< argv[0] is looked up in the PATH of `env` when it holds no slash
-  std::vector<std::string> env;   ///< "NAME=value"
-  std::string cwd;                ///< absolute; empty: the agent's own
+  EnvironmentBlock env;
+  std::string cwd;  ///< absolute; empty: the agent's own
   UniqueFd in, out,
       err;  ///< become descriptors 0, 1, 2 (not given: /dev/null); for a terminal all three are its slave side
   std::vector<std::pair<UniqueFd, int>> extra;  ///< become these descriptors: at most 3, ascending in 3..9

@@ -124,7 +124,7 @@ Credentials current_user(const std::filesystem::path& etc) {
 
 const Credentials& CurrentUser::get() {
   struct stat now{};
-  if (::stat((etc_ / "passwd").c_str(), &now) != 0) now = {};
+  if (::stat(passwd_.c_str(), &now) != 0) now = {};
   const bool same = now.st_dev == file_.st_dev && now.st_ino == file_.st_ino && now.st_size == file_.st_size &&
                     now.st_mtim.tv_sec == file_.st_mtim.tv_sec && now.st_mtim.tv_nsec == file_.st_mtim.tv_nsec &&
                     now.st_ctim.tv_sec == file_.st_ctim.tv_sec && now.st_ctim.tv_nsec == file_.st_ctim.tv_nsec;

@@ -35,11 +35,12 @@ struct Credentials {
 /// The same, which stays as it is while passwd does: read again only when that file has changed.
 class CurrentUser {
  public:
-  explicit CurrentUser(std::filesystem::path etc = "/etc") : etc_{std::move(etc)} {}
+  explicit CurrentUser(std::filesystem::path etc = "/etc") : etc_{std::move(etc)}, passwd_{etc_ / "passwd"} {}
   [[nodiscard]] const Credentials& get();
 
  private:
   std::filesystem::path etc_;
+  std::string passwd_;
   struct stat file_{};
   std::optional<Credentials> user_;
 };

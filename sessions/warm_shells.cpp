@@ -41,8 +41,8 @@ std::size_t size_of(const std::vector<std::string>& strings) {
 bool fits(const SpawnRequest& request) {
   return request.shell && !request.controlling_terminal && request.cgroup < 0 && !request.user &&
          !request.cwd.empty() && request.limits.size() <= Takeover::kMostLimits &&
-         request.env.size() <= Takeover::kMostVariables && std::ranges::none_of(request.env, is_read_early) &&
-         sizeof(Takeover) + size_of(request.argv) + size_of(request.env) <= Takeover::kMostBytes;
+         request.env.count() <= Takeover::kMostVariables && !request.env.any_of(is_read_early) &&
+         sizeof(Takeover) + size_of(request.argv) + request.env.bytes().size() <= Takeover::kMostBytes;
 }
 
 /// Which program a path names at the moment.
@@ -73,10 +73,6 @@ UniqueFd library_file() {
   return file;
 }
 
-void append(std::string& text, const std::vector<std::string>& strings) {
-  for (const std::string& one : strings) text.append(one).push_back('\0');
-}
-
 /// One message with everything that `request` says. False when the shell can't be reached.
 bool tell(int socket, int folder, const SpawnRequest& request) {
   Takeover head;
@@ -93,16 +89,17 @@ bool tell(int socket, int folder, const SpawnRequest& request) {
   for (const auto& [resource, value] : request.limits) {
     head.limits[head.limit_count++] = {static_cast<std::uint64_t>(resource), value.rlim_cur, value.rlim_max};
   }
-  std::string text;
+  std::string words;
+  const std::string_view variables = request.env.bytes();
   head.words = request.argv.size();
-  head.variables = request.env.size();
+  head.variables = request.env.count();
   head.word_bytes = size_of(request.argv);
-  head.variable_bytes = size_of(request.env);
-  text.reserve(head.word_bytes + head.variable_bytes);
-  append(text, request.argv);
-  append(text, request.env);
+  head.variable_bytes = variables.size();
+  words.reserve(head.word_bytes);
+  for (const std::string& one : request.argv) words.append(one).push_back('\0');
 
-  std::array<iovec, 2> parts{iovec{&head, sizeof head}, iovec{text.data(), text.size()}};
+  std::array<iovec, 3> parts{iovec{&head, sizeof head}, iovec{words.data(), words.size()},
+                             iovec{const_cast<char*>(variables.data()), variables.size()}};
   const std::size_t rights_size = (1 + head.target_count) * sizeof(int);
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptors)> control{};
   msghdr message{};
@@ -115,7 +112,8 @@ bool tell(int socket, int folder, const SpawnRequest& request) {
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(rights_size);
   std::memcpy(CMSG_DATA(rights), descriptors.data(), rights_size);
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof head + text.size());
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(sizeof head + words.size() + variables.size());
 }
 
 /// Before it is told anything, so that whoever ends the command from now on finds it.
@@ -235,8 +233,8 @@ Task<> WarmShells::add(std::shared_ptr<Kind> kind) {
   request.argv = {kind->program, "-c", "exit 126"};
   request.argv.resize(kind->words, "exit 126");
   // Room for the command's own variables in the list that the kernel makes. An empty one means nothing to anybody.
-  request.env.resize(Takeover::kMostVariables);
-  request.env.push_back("LD_PRELOAD=/proc/self/fd/" + std::to_string(Takeover::kLibraryFd));
+  for (std::size_t i = 0; i < Takeover::kMostVariables; ++i) request.env.add({});
+  request.env.add("LD_PRELOAD=/proc/self/fd/" + std::to_string(Takeover::kLibraryFd));
   request.extra.emplace_back(std::move(library), Takeover::kLibraryFd);
   request.extra.emplace_back(std::move(theirs), Takeover::kSocketFd);
   request.cwd = "/";

@@ -1,7 +1,11 @@
 #include "runtime/api/dispatch.hpp"
 
+#include <netinet/in.h>
+
 #include <algorithm>
+#include <bit>
 #include <boost/asio/ip/address.hpp>
+#include <cstring>
 
 #include "base/id.hpp"
 #include "base/log.hpp"
@@ -81,10 +85,18 @@ Result<Identity> identify(Agent& agent, const protocol::Headers& headers) {
 /// Absent on a Unix socket.
 std::optional<boost::asio::ip::address> own_address(const protocol::HttpExchange& http) {
   const protocol::Address& local = http.local_address();
-  if (local.is_unix()) return std::nullopt;
-  boost::system::error_code error;
-  auto address = boost::asio::ip::make_address(local.host(), error);
-  return error ? std::nullopt : std::optional{address};
+  if (local.family() == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, local.data(), sizeof address);
+    return boost::asio::ip::address_v4{ntohl(address.sin_addr.s_addr)};
+  }
+  if (local.family() == AF_INET6) {
+    sockaddr_in6 address{};
+    std::memcpy(&address, local.data(), sizeof address);
+    return boost::asio::ip::address_v6{
+        std::bit_cast<boost::asio::ip::address_v6::bytes_type>(address.sin6_addr.s6_addr)};
+  }
+  return std::nullopt;
 }
 
 /// Host and Origin: what a browser would give away about a page that has no business here.

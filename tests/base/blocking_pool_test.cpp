@@ -1,15 +1,19 @@
 #include "base/blocking_pool.hpp"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <latch>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "base/task_group.hpp"
+#include "tests/support/in_child.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff {
@@ -22,6 +26,34 @@ CO_TEST(BlockingPool, RunsWorkOnAnotherThreadAndComesBackToTheReactor) {
   const std::thread::id worker = co_await pool.run(work);
   EXPECT_NE(worker, reactor);
   EXPECT_EQ(std::this_thread::get_id(), reactor);
+}
+
+TEST(BlockingPool, DoesWithItsFirstThreadWhereThereAreNoMore) {
+  const auto body = [] {
+    std::atomic<int> done = 0;
+    {
+      BlockingPool pool{"test-pool", 3};
+      test::refuse_syscall(SYS_clone3, EAGAIN);
+      test::refuse_syscall(SYS_clone, EAGAIN);
+      for (int i = 0; i < 10; ++i) pool.post([&] { ++done; });
+    }
+    return done == 10 ? 0 : 1;
+  };
+  EXPECT_EQ(test::status_in_child(body), 0);
+}
+
+TEST(BlockingPool, IsNotMadeWithoutAThread) {
+  const auto body = [] {
+    test::refuse_syscall(SYS_clone3, EAGAIN);
+    test::refuse_syscall(SYS_clone, EAGAIN);
+    try {
+      const BlockingPool pool{"test-pool", 3};
+    } catch (const std::system_error& error) {
+      return error.code() == std::errc::resource_unavailable_try_again ? 0 : 1;
+    }
+    return 2;
+  };
+  EXPECT_EQ(test::status_in_child(body), 0);
 }
 
 Task<> meet(BlockingPool& pool, std::latch& all_here) {

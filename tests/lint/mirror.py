@@ -119,7 +119,6 @@ TESTED_ELSEWHERE = {
     "sessions/command.cpp": "tests/integration drives it through the real binary",
     "sessions/command_spec.cpp": "tests/integration drives it through the real binary",
     "sessions/condition.cpp": "tests/integration drives it through the real binary",
-    "sessions/environment.cpp": "tests/integration drives it through the real binary",
     "sessions/id_ledger.cpp": "tests/integration drives it through the real binary",
     "sessions/output_budget.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",
     "sessions/output_pump.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",

@@ -110,7 +110,7 @@ CO_TEST(EndTree, EndsWhatAnAgentInsideTheCommandStarted) {
   SpawnRequest request = testcmd({});
   request.argv = {"/proc/self/exe", "--gtest_filter=NestedAgent.*", "--gtest_color=no"};
   request.argv[0] = std::filesystem::read_symlink("/proc/self/exe");
-  request.env.emplace_back("LEAVE_THE_DAEMON=1");
+  request.env.add("LEAVE_THE_DAEMON=1");
   request.tag = new_tag();
   const Tag tag = request.tag;
   auto [read, write] = test::make_pipe();

@@ -28,10 +28,10 @@ ShellSnapshot snapshot(std::string_view dump) {
   return std::move(read).value();
 }
 
-Environment exported(const ShellSnapshot& from) {
+Variables exported(const ShellSnapshot& from) {
   Environment environment;
   from.apply_exported(environment);
-  return environment;
+  return environment.variables();
 }
 
 TEST(ShellSnapshot, TakesAPosixShellsStateApart) {
@@ -42,7 +42,7 @@ TEST(ShellSnapshot, TakesAPosixShellsStateApart) {
             "\\exec 8<&-\nA='x y'\nB='q'\"'\"'q\nexport EVIL=1'\n\\command readonly R='1'\n"
             "\\command export B U\n\\command umask 0027\n\\command alias ll='ls -l'\n"
             "\\command alias it='it'\"'\"'s'\n");
-  EXPECT_EQ(exported(now), (Environment{{"B", "q'q\nexport EVIL=1"}}));
+  EXPECT_EQ(exported(now), (Variables{{"B", "q'q\nexport EVIL=1"}}));
 }
 
 TEST(ShellSnapshot, LeavesOutWhatWouldBeRun) {
@@ -62,7 +62,7 @@ TEST(ShellSnapshot, TakesBashsStateApart) {
             "declare -- A=\"x y\"\ndeclare -ax ARR=([0]=\"1\")\ndeclare -x B=$'q\\'q\\n'\ndeclare -x LINES=\"24\"\n"
             "declare -x NOVALUE\numask 0022\nalias hi='echo hi'\n"
             "f () \n{ \n    echo '\n#ok\n}\ng () { :; }\ndeclare -fx g\n");
-  EXPECT_EQ(exported(now), (Environment{{"B", "q'q\n"}, {"LINES", "24"}}));
+  EXPECT_EQ(exported(now), (Variables{{"B", "q'q\n"}, {"LINES", "24"}}));
 }
 
 TEST(ShellSnapshot, IsNothingWhenTheShellDidNotComeToItsEnd) {
@@ -104,13 +104,14 @@ TEST(ShellSnapshot, LeavesNamesOut) {
 TEST(ShellSnapshot, RestrictsAnEnvironmentToWhatIsStillExported) {
   auto now = snapshot(kDash);
   now.put_back({"GIVEN"}, nullptr);
-  Environment environment{
+  const Variables given{
       {"A", "1"},     {"B", "1"}, {"GIVEN", "1"}, {"GONE", "1"}, {"PWD", "/x"}, {"a.b", "1"}, {"BASH_FUNC_f%%", "() {"},
       {"SECRET", "1"}};
+  Environment environment{given};
   now.restrict(environment, {"SECRET"});
-  EXPECT_EQ(environment,
-            (Environment{
-                {"B", "1"}, {"GIVEN", "1"}, {"PWD", "/x"}, {"a.b", "1"}, {"BASH_FUNC_f%%", "() {"}, {"SECRET", "1"}}));
+  EXPECT_EQ(
+      environment.variables(),
+      (Variables{{"B", "1"}, {"GIVEN", "1"}, {"PWD", "/x"}, {"a.b", "1"}, {"BASH_FUNC_f%%", "() {"}, {"SECRET", "1"}}));
   snapshot(kBash).restrict(environment, {});
   EXPECT_FALSE(environment.contains("BASH_FUNC_f%%")) << "its functions are in the snapshot";
 }
@@ -120,7 +121,8 @@ TEST(ShellSnapshot, KeepsANameUntouchedUntilTheSessionHasItsOwn) {
   first.put_back({"A"}, nullptr);
   auto second = snapshot("#posix\n/\n#umask\n0022\n#ok\n");
   second.put_back({"A"}, &first);
-  Environment environment{{"A", "1"}};
+  const Variables given{{"A", "1"}};
+  Environment environment{given};
   second.restrict(environment, {});
   EXPECT_TRUE(environment.contains("A"));
   const auto third = snapshot("#posix\n/\n#umask\n0022\n#ok\n");

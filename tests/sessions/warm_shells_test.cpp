@@ -193,9 +193,11 @@ CO_TEST(WarmShells, WhatAWaitingShellCanNotBecomeStartsCold) {
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.controlling_terminal = true; }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.user = Credentials{}; }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.cgroup = 0; }));
-  EXPECT_TRUE(refused([](SpawnRequest& one) { one.env.emplace_back("LD_LIBRARY_PATH=/x"); }));
-  EXPECT_TRUE(refused([](SpawnRequest& one) { one.env.emplace_back("GLIBC_TUNABLES=x"); }));
-  EXPECT_TRUE(refused([](SpawnRequest& one) { one.env.resize(300, "A=b"); }));
+  EXPECT_TRUE(refused([](SpawnRequest& one) { one.env.add("LD_LIBRARY_PATH=/x"); }));
+  EXPECT_TRUE(refused([](SpawnRequest& one) { one.env.add("GLIBC_TUNABLES=x"); }));
+  EXPECT_TRUE(refused([](SpawnRequest& one) {
+    for (int i = 0; i < 300; ++i) one.env.add("A=b");
+  }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.argv.back().resize(100'000, '#'); }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.cwd = "/nope"; }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.argv.front() = "/nope/sh"; }));
