@@ -9,12 +9,13 @@ from typing import Callable
 
 from .files import ROUTE
 from .memory import Client
-from .processes import Failed, Folder, Server
+from .processes import Failed, Folder, Server, run_tool
 from .readers import SPARE
 from .svg import Line, Plot, svg
 
 COUNTS = (1, 10, 100, 1000)
 STEEPEST = 1.15  # of log(cost) over log(count) between the two largest: 1 is linear, the rest is for the noise
+READ_BYTES = 1 << 20
 COMMANDS = "/v1/sessions/default/commands"
 
 
@@ -66,13 +67,12 @@ def live_commands(folder: Folder, count: int) -> dict:
 
 def readers(folder: Folder, count: int) -> dict:
     """All of them read one megabyte of one command."""
-    size = 1 << 20
-    script = f"read line; exec {folder.program('writer')} bytes {size} timed"
+    script = f"read line; exec {folder.program('writer')} bytes {READ_BYTES} timed"
     body = json.dumps({"argv": ["/bin/sh", "-c", script], "mode": "background", "stdin_open": True,
-                       "output": {"keep_bytes": 2 * size}}, separators=(",", ":"))
+                       "output": {"keep_bytes": 2 * READ_BYTES}}, separators=(",", ":"))
     with Measured(folder, "--max-connections", str(count + SPARE)) as one:
         one.client.send("POST", COMMANDS, {"argv": [folder.program("tiny")]}, 200)
-        return one.cost(lambda: one.server.load("readers", form="octet", clients=count, pattern="bytes", bytes=size,
+        return one.cost(lambda: one.server.load("readers", form="octet", clients=count, pattern="bytes", bytes=READ_BYTES,
                                                 pid=one.server.process.pid, body=body))
 
 
@@ -119,25 +119,38 @@ SWEEPS: dict[str, tuple[str, str, Callable[[Folder, int], dict]]] = {
 }
 
 
+# What the bare system calls cost for the same work, where their cost for each grows with how many there are.
+BARE: dict[str, Callable[[Folder, int], dict]] = {
+    "readers": lambda folder, count: run_tool(folder, "bare_readers", "--clients", count, "--bytes", READ_BYTES),
+}
+
+
 def slope(costs: dict[int, float]) -> float | None:
     """Of the last decade, in logarithms; None when there was next to nothing to measure."""
     before, after = costs[COUNTS[-2]], costs[COUNTS[-1]]
     return math.log10(after / before) if before > 0 and after > 0 else None
 
 
+def judge(steep: float | None, bare: float | None) -> bool:
+    """Nothing grows faster than linear, or than the system calls that it is made of."""
+    return steep is not None and steep <= STEEPEST + max(0, (bare or 1) - 1)
+
+
 def measure(folder: Folder, rounds: int, say: Callable[[str], None]) -> list[dict]:
     found = []
     for name, (title, unit, sweep) in SWEEPS.items():
         say(f"growth: {name}")
+        bare = BARE.get(name)
         samples = {count: [] for count in COUNTS}
         for _ in range(rounds):
             for count in COUNTS:
-                samples[count].append(sweep(folder, count))
-        medians = {figure: {count: statistics.median(one[figure] for one in samples[count]) for count in COUNTS}
-                   for figure in ("cpu_us", "rss_kib")}
-        steep = slope(medians["cpu_us"])
-        found.append({"name": name, "title": title, "unit": unit, **medians, "slope": steep,
-                      "met": steep is not None and steep <= STEEPEST})
+                yardstick = {"bare_us": bare(folder, count)["cpu_us"]} if bare else {}
+                samples[count].append(sweep(folder, count) | yardstick)
+        one = {figure: {count: statistics.median(sample[figure] for sample in samples[count]) for count in COUNTS}
+               for figure in samples[COUNTS[0]][0]}
+        steep, bare_steep = slope(one["cpu_us"]), slope(one["bare_us"]) if bare else None
+        found.append(one | {"name": name, "title": title, "unit": unit, "slope": steep, "bare_slope": bare_steep,
+                            "met": judge(steep, bare_steep)})
     if not found:
         raise Failed("no sweep")
     return found
@@ -146,17 +159,21 @@ def measure(folder: Folder, rounds: int, say: Callable[[str], None]) -> list[dic
 def write(found: list[dict], folder: Path, page: Path, where: str):
     """The plots, and the page that shows them."""
     folder.mkdir(parents=True, exist_ok=True)
+    last = COUNTS[-1]
     lines = ["# How cost grows", "",
              "Made by `bench/run --growth`: the agent's own processor time and memory for 1, 10, 100 and 1,000 of everything, on", where + ".",
              "The slope is that of the last decade in logarithms: 1 is linear. Dashed: linear from the largest.", "",
-             "| what | time each, at 100 | at 1,000 | slope | memory each, at 1,000 |", "|---|---|---|---|---|"]
+             "| what | time each, at 100 | at 1,000 | slope | memory each, at 100 | at 1,000 |", "|---|---|---|---|---|---|"]
     for one in found:
         cpu, rss = one["cpu_us"], one["rss_kib"]
-        last = COUNTS[-1]
-        lines.append(f"| {one['title']} | {cpu[100] / 100:.1f} us | {cpu[last] / last:.1f} us | {one['slope']:.2f} | {rss[last] / last:.2f} KiB |")
-        plot = Plot(one["title"], one["unit"], "us of the agent's processor time",
-                    [Line("time", [(count, cpu[count]) for count in COUNTS]),
-                     Line("linear", [(count, cpu[last] * count / last) for count in COUNTS], dashed=True)])
+        lines.append(f"| {one['title']} | {cpu[100] / 100:.1f} us | {cpu[last] / last:.1f} us | {one['slope']:.2f} | "
+                     f"{rss[100] / 100:.2f} KiB | {rss[last] / last:.2f} KiB |")
+        curves = [Line("skiffd", list(cpu.items()))]
+        if bare := one.get("bare_us"):
+            lines.append(f"| the same by bare system calls | {bare[100] / 100:.1f} us | {bare[last] / last:.1f} us | {one['bare_slope']:.2f} | | |")
+            curves.append(Line("system calls", list(bare.items())))
+        curves.append(Line("linear", [(count, cpu[last] * count / last) for count in COUNTS], dashed=True))
+        plot = Plot(one["title"], one["unit"], "us of the agent's processor time", curves)
         (folder / f"{one['name']}.svg").write_text(svg(plot))
     lines += [""] + [f"![{one['title']}]({folder.name}/{one['name']}.svg)" for one in found]
     page.write_text("\n".join(lines) + "\n")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from . import memory
+from . import compiling, memory
 from .files import WRITERS, Files
 from .processes import Failed, Folder, Server, run_tool
 from .readers import readers
@@ -278,6 +278,7 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         calls[f"{kind}.calls.upload"] = at(bench.syscalls, kind, part.upload, "bytes", MEGABYTE)
 
     groups["size"] = {"skiff.size": bench.size}
+    groups["build"] = {"build.clean": compiling.clean}
     groups["cluster"] = {
         "skiff.up": bench.sandboxes.up,
         "kubectl.ready": bench.sandboxes.ready,

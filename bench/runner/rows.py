@@ -158,6 +158,9 @@ def all_rows() -> list[Row]:
                           (f"bare.calls.{name}", "each"), "bare server"))
     rows += [
         figure("size", "size of skiffd", "MB", ("skiff.size", "mb"), 6),
+        figure("build", "clean build of skiffd, without a cache", "s", ("build.clean", "daemon_s"), 240),
+        figure("build", "and of skiff beside it", "s", ("build.clean", "launcher_s")),
+        figure("build", "one file of skiffd compiled again, and linked", "s", ("build.clean", "again_s"), 10),
         ratio("cluster", "1,000 sandboxes made and ready, by one process", "/s", ("skiff.sandboxes", "create_rate"),
               ("bare.sandboxes", "create_rate"), "the same writes", least=0.9),
         ratio("cluster", "the same removed, and each seen to be gone", "/s", ("skiff.sandboxes", "remove_rate"),
