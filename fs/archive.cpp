@@ -10,18 +10,15 @@
 #include <utility>
 
 #include "fs/descend.hpp"
+#include "fs/path.hpp"
 #include "fs/tar.hpp"
 #include "fs/walk.hpp"
 
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{256} << 10U;
+constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
 constexpr std::size_t kMostHardLinks = 65'536;  // names remembered; further ones become files of their own
-
-std::string quoted(std::string_view path) {
-  return "\"" + std::string{path} + "\"";
-}
 
 class Archive {
  public:
@@ -167,7 +164,7 @@ class Archive {
   TarWriter tar_;
   ArchiveSummary summary_;
   std::map<std::pair<dev_t, ino_t>, std::string> first_names_;
-  std::vector<char> block_ = std::vector<char>(kBlock);
+  std::vector<char> block_ = std::vector<char>(kFileBlock);
 };
 
 }  // namespace

@@ -20,7 +20,7 @@
 namespace skiff::fs {
 namespace {
 
-using Kind = Operation::Kind;
+using OperationKind = Operation::Kind;
 
 /// An operation of a batch, from its checks to its end.
 struct Prepared {
@@ -97,14 +97,14 @@ class Batch {
 
   Result<> locate(Prepared& one, std::vector<NameKey>& keys) const {
     const Operation& operation = *one.operation;
-    const bool writes = operation.kind == Kind::write;
-    const bool follows = writes || operation.kind == Kind::edit;
+    const bool writes = operation.kind == OperationKind::write;
+    const bool follows = writes || operation.kind == OperationKind::edit;
     auto place =
         tree_.locate(operation.path, follows ? Links::follow : Links::keep, writes ? Parents::make : Parents::require);
     if (!place) return std::unexpected{std::move(place.error())};
     one.place = std::move(*place);
     if (auto added = add_key(one.place, operation.path, keys); !added) return added;
-    if (operation.kind != Kind::move) return {};
+    if (operation.kind != OperationKind::move) return {};
     auto to = tree_.locate(operation.to, Links::keep, Parents::make);
     if (!to) return std::unexpected{std::move(to.error())};
     one.to = std::move(*to);
@@ -124,15 +124,15 @@ class Batch {
   Result<> stage(Prepared& one) const {
     const Operation& operation = *one.operation;
     switch (operation.kind) {
-      case Kind::write:
+      case OperationKind::write:
         return stage_file(one, [&](std::string& text) -> Result<> {
           text = operation.content;
           return {};
         });
-      case Kind::edit:
+      case OperationKind::edit:
         return stage_file(one, [&](std::string& text) { return make_edits(one, text); });
-      case Kind::remove:
-      case Kind::move:
+      case OperationKind::remove:
+      case OperationKind::move:
         return check(one);
     }
     return {};
@@ -173,7 +173,7 @@ class Batch {
     if (!*found) return fail(Errc::path_not_found, "there is no " + quoted(operation.path));
     one.found = std::move(*found);
     const bool folder = one.found->type == EntryType::folder;
-    if (operation.kind == Kind::remove) {
+    if (operation.kind == OperationKind::remove) {
       if (!folder || operation.contents == Contents::remove) return {};
       return check_empty(one, one.place.name);
     }
@@ -198,12 +198,12 @@ class Batch {
 
   Result<> apply(Prepared& one) {
     switch (one.operation->kind) {
-      case Kind::write:
-      case Kind::edit:
+      case OperationKind::write:
+      case OperationKind::edit:
         return one.found ? put_over(one) : put_new(one);
-      case Kind::remove:
+      case OperationKind::remove:
         return take_away(one);
-      case Kind::move:
+      case OperationKind::move:
         return move_on(one);
     }
     return {};
@@ -282,7 +282,7 @@ class Batch {
   }
 
   static void describe(Prepared& one) {
-    if (one.operation->kind == Kind::remove || one.outcome.written) return;
+    if (one.operation->kind == OperationKind::remove || one.outcome.written) return;
     if (one.staged) {
       one.outcome.written = describe_fd(one.staged->fd(), !one.found);
       return;
@@ -303,21 +303,21 @@ Result<Outcome> run_one(const Tree& tree, const Operation& operation) {
     return Outcome{.written = std::move(*result)};
   };
   switch (operation.kind) {
-    case Kind::write:
+    case OperationKind::write:
       return outcome(write_file(tree, operation.path, operation.content,
                                 {.conditions = operation.conditions, .attributes = {.mode = operation.mode}}));
-    case Kind::edit: {
+    case OperationKind::edit: {
       auto edited = edit(tree, operation.path, operation.edits, {.conditions = operation.conditions});
       if (!edited) return std::unexpected{std::move(edited.error())};
       return Outcome{
           .written = std::move(edited->written), .diff = std::move(edited->diff), .diff_cut = edited->diff_cut};
     }
-    case Kind::remove:
+    case OperationKind::remove:
       if (auto removed = remove(tree, operation.path, operation.contents, operation.conditions); !removed) {
         return std::unexpected{std::move(removed.error())};
       }
       return Outcome{};
-    case Kind::move:
+    case OperationKind::move:
       return outcome(move(tree, operation.path, operation.to,
                           {.existing = operation.existing, .conditions = operation.conditions}));
   }

@@ -13,7 +13,7 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{128} << 10U;
+constexpr std::size_t kCompressedBlock = std::size_t{128} << 10U;
 constexpr int kGzipLevel = 6;
 constexpr int kGzipWindow = 15 + 16;  // the largest, with a gzip header
 constexpr int kZstdLevel = 3;
@@ -52,7 +52,7 @@ Bytef* bytes_of(const char* text) {
 struct Compressor::State {
   Compression kind;
   ByteSink sink;
-  std::vector<char> out = std::vector<char>(kBlock);
+  std::vector<char> out = std::vector<char>(kCompressedBlock);
   std::unique_ptr<z_stream, EndDeflate> gzip = {};
   std::unique_ptr<ZSTD_CCtx, FreeZstd> zstd = {};
 
@@ -120,7 +120,7 @@ Compressor& Compressor::operator=(Compressor&&) noexcept = default;
 Result<> Compressor::write(std::string_view bytes) {
   // zlib counts in 32 bits, and the sink wants no endless blocks.
   while (!bytes.empty()) {
-    const std::string_view part = bytes.substr(0, kBlock);
+    const std::string_view part = bytes.substr(0, kCompressedBlock);
     bytes.remove_prefix(part.size());
     if (auto written = state_->write(part, false); !written) return written;
   }
@@ -137,7 +137,7 @@ struct Decompressor::State {
   bool known = false;   ///< the kind
   bool within = false;  ///< a stream: the end of the input would cut it
   bool ended = false;   ///< the input
-  std::vector<char> in = std::vector<char>(kBlock);
+  std::vector<char> in = std::vector<char>(kCompressedBlock);
   std::size_t from = 0, to = 0;  // what of `in` is not used yet
   std::unique_ptr<z_stream, EndInflate> gzip = {};
   std::unique_ptr<ZSTD_DCtx, FreeZstd> zstd = {};
@@ -187,7 +187,7 @@ struct Decompressor::State {
     gzip->next_in = bytes_of(in.data() + from);
     gzip->avail_in = static_cast<uInt>(to - from);
     gzip->next_out = bytes_of(into.data());
-    gzip->avail_out = static_cast<uInt>(std::min<std::size_t>(into.size(), kBlock * 8));
+    gzip->avail_out = static_cast<uInt>(std::min<std::size_t>(into.size(), kCompressedBlock * 8));
     const uInt room = gzip->avail_out;
     const int status = ::inflate(gzip.get(), Z_NO_FLUSH);
     from = to - gzip->avail_in;

@@ -22,8 +22,8 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kMostDepth = 128;  // four descriptors each
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kMostCopyDepth = 128;  // four descriptors each
+constexpr std::size_t kCopyBlock = 256 * 1024;
 
 std::unexpected<Error> failed(const std::string& name) {
   return std::unexpected{system_error(errno, "copy " + quoted(name))};
@@ -72,7 +72,7 @@ class Copy {
     if (top_ && same_object(*top_, status)) {
       return fail(Errc::invalid_field, "copy " + quoted(name) + ": a folder can't be copied into itself", "to");
     }
-    if (depth_ == kMostDepth) return fail(Errc::name_too_long, "copy " + quoted(name) + ": folders lie too deep");
+    if (depth_ == kMostCopyDepth) return fail(Errc::name_too_long, "copy " + quoted(name) + ": folders lie too deep");
     // Ours alone until it is complete.
     if (::mkdirat(to_folder, to.c_str(), 0700) != 0) return failed(to);
     const UniqueFd made{::openat(to_folder, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
@@ -130,9 +130,9 @@ Result<> copy_range(int from, int to, off_t& at, off_t end) {
     if (size <= 0) break;
     at += size;
   }
-  const auto buffer = at < end ? std::make_unique_for_overwrite<char[]>(kBlock) : nullptr;
+  const auto buffer = at < end ? std::make_unique_for_overwrite<char[]>(kCopyBlock) : nullptr;
   while (at < end) {
-    const auto wanted = static_cast<std::size_t>(std::min<off_t>(end - at, kBlock));
+    const auto wanted = static_cast<std::size_t>(std::min<off_t>(end - at, kCopyBlock));
     auto got = read_at(from, static_cast<std::uint64_t>(at), {buffer.get(), wanted});
     if (!got) return std::unexpected{std::move(got.error())};
     if (*got == 0) return {};

@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t kLongestName = 255;
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
+}  // namespace
+
 bool is_link(int folder, const std::string& name) {
   struct stat info{};
   return ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
 }
-
-}  // namespace
 
 Result<UniqueFd> descend(int folder, std::string_view path) {
   UniqueFd at{::openat(folder, ".", kFolderFlags)};

@@ -12,6 +12,8 @@ namespace skiff::fs {
 /// relative, "" and "." stand for `folder` itself, `..` is refused (`path_escapes_root`, as is a link).
 [[nodiscard]] Result<UniqueFd> descend(int folder, std::string_view path);
 
+[[nodiscard]] bool is_link(int folder, const std::string& name);
+
 /// A path relative to a folder, cut into the folder that holds it and its name. `name` is empty for "" and ".".
 struct FolderAndName {
   std::string_view folder;

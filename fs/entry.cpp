@@ -18,8 +18,8 @@ namespace skiff::fs {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{20};  // twice the coarsest kernel's
-constexpr std::size_t kBlock = 256 * 1024;
-constexpr int kMostTries = 3;
+constexpr std::size_t kHashBlock = 256 * 1024;
+constexpr int kMostHashTries = 3;
 
 FileTime time_of(const struct statx_timestamp& stamp) {
   constexpr std::int64_t kMostSeconds = 9'223'372'035;  // so that no sum overflows
@@ -145,7 +145,7 @@ bool time_tag_is_final(const Entry& entry) {
 
 std::optional<std::string> entity_tag(int fd, const Entry& entry, std::uint64_t most_hashed) {
   Entry seen = entry;
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMostHashTries; ++i) {
     if (time_tag_is_final(seen)) return time_tag(seen);
     if (seen.size > most_hashed) return std::nullopt;
     auto digest = hash_object(fd);
@@ -160,9 +160,9 @@ std::optional<std::string> entity_tag(int fd, const Entry& entry, std::uint64_t 
 
 Result<Sha256::Digest> hash_file(int fd) {
   Sha256 sha;
-  const auto buffer = std::make_unique_for_overwrite<char[]>(kBlock);
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kHashBlock);
   for (off_t offset = 0;;) {
-    const ssize_t size = ::pread(fd, buffer.get(), kBlock, offset);
+    const ssize_t size = ::pread(fd, buffer.get(), kHashBlock, offset);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return std::unexpected{system_error(errno, "read a file to hash it")};
     if (size == 0) return sha.digest();

@@ -18,16 +18,13 @@
 
 #include "fs/descend.hpp"
 #include "fs/extract_check.hpp"
+#include "fs/path.hpp"
 #include "fs/tar.hpp"
 
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{256} << 10U;
-
-std::string quoted(std::string_view path) {
-  return "\"" + std::string{path} + "\"";
-}
+constexpr std::size_t kExtractBlock = std::size_t{256} << 10U;
 
 std::unexpected<Error> stopped() {
   return fail(Errc::cancelled, "the archive is wanted no more");
@@ -274,7 +271,7 @@ class Extraction {
   const ExtractOptions& options_;
   const std::stop_token& stop_;
   UniqueFd spool_;
-  std::vector<char> block_ = std::vector<char>(kBlock);
+  std::vector<char> block_ = std::vector<char>(kExtractBlock);
   UniqueFd parent_;
   std::string parent_path_;
   std::vector<Folder> folders_;

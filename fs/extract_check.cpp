@@ -10,13 +10,10 @@
 #include <utility>
 
 #include "fs/descend.hpp"
+#include "fs/path.hpp"
 
 namespace skiff::fs {
 namespace {
-
-std::string quoted(std::string_view path) {
-  return "\"" + std::string{path} + "\"";
-}
 
 std::uint64_t hash_of(std::string_view path) {
   return std::hash<std::string_view>{}(path);

@@ -9,8 +9,8 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // matches handed over at once
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::size_t kMatchesAtOnce = 512;
+constexpr std::chrono::milliseconds kPathPatience{50};
 
 /// Spells out what braces stand for: `a{b,c{d,e}}` is ab, acd, ace.
 class Braces {
@@ -139,7 +139,7 @@ GlobSummary find_matches(const UniqueFd& folder, const Glob& glob, const GlobOpt
       mine.matches.push_back({std::string{entry.path}, entry.kind});
     }
     // Few matches in a big tree are told soon; looking at the clock for each name would cost more than the rest.
-    if (!mine.matches.empty() && (mine.matches.size() >= kBlock || Clock::now() - mine.since > kPatience) &&
+    if (!mine.matches.empty() && (mine.matches.size() >= kMatchesAtOnce || Clock::now() - mine.since > kPathPatience) &&
         !hand_over(mine.matches)) {
       return WalkStep::stop;
     }

@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBlockBytes = std::size_t{64} << 10U;  // of matches, handed over at once
 constexpr std::size_t kBlockMatches = 256;
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::milliseconds kLinePatience{50};
 
 std::size_t bytes_of(const LineMatch& line) {
   std::size_t size = line.text.size();
@@ -42,7 +42,8 @@ class Grep {
 
   WalkStep visit(const WalkEntry& entry) {
     Worker& worker = workers_[entry.thread];
-    if (!worker.found.empty() && Clock::now() - worker.since > kPatience && !hand_over(worker)) return WalkStep::stop;
+    if (!worker.found.empty() && Clock::now() - worker.since > kLinePatience && !hand_over(worker))
+      return WalkStep::stop;
     if (entry.kind == WalkEntry::Kind::folder) {
       return options_.only && !options_.only->may_match_beneath(entry.path) ? WalkStep::leave_out : WalkStep::go_on;
     }

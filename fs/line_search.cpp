@@ -11,7 +11,7 @@ namespace skiff::fs {
 namespace {
 
 // The size in which a zero byte decides about what comes before it, too: as ripgrep does it.
-constexpr std::size_t kBlock = std::size_t{64} << 10U;
+constexpr std::size_t kSearchBlock = std::size_t{64} << 10U;
 constexpr std::size_t kLargest = std::size_t{1} << 20U;
 constexpr std::size_t kOverlap = 4096;
 constexpr unsigned kMostContext = 100;
@@ -19,7 +19,7 @@ constexpr unsigned kMostContext = 100;
 }  // namespace
 
 LineSearch::LineSearch(const LineMatcher& matcher, const SearchLimits& limits)
-    : matcher_{matcher}, limits_{limits}, buffer_(kBlock) {
+    : matcher_{matcher}, limits_{limits}, buffer_(kSearchBlock) {
   limits_.before = std::min(limits.before, kMostContext);
   limits_.after = std::min(limits.after, kMostContext);
   limits_.longest_line = std::max<std::size_t>(limits.longest_line, 1);

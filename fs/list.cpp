@@ -13,7 +13,7 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kMostDepth = 256;         // one descriptor each
+constexpr std::size_t kMostListDepth = 256;     // one descriptor each
 constexpr std::size_t kMostVisited = 500'000;   // names looked at for one page
 constexpr std::size_t kLeastBatch = 256;        // names sorted at once
 constexpr std::uint64_t kMostHashed = 1 << 20;  // of one fresh file
@@ -141,7 +141,7 @@ class Listing {
     if (candidate.wanted) add(level.reader.fd(), candidate.name, path, std::move(*entry));
     if (!resumed) page_.next_cursor = path;
     if (!folder) return false;
-    if (levels_.size() == kMostDepth) {
+    if (levels_.size() == kMostListDepth) {
       page_.too_deep = true;
       return false;
     }

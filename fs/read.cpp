@@ -14,7 +14,7 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::size_t kBlock = 256 * 1024;
+constexpr std::size_t kReadBlock = 256 * 1024;
 
 std::optional<std::uint64_t> line_number(std::string_view text) {
   std::uint64_t number = 0;
@@ -67,12 +67,12 @@ Result<LineRange> parse_lines(std::string_view text) {
 }
 
 Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size) {
-  const auto buffer = std::make_unique_for_overwrite<char[]>(kBlock);
+  const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBlock);
   ByteRange range{.from = lines.first <= 1 ? 0 : size, .to = size};
   if (lines.first <= 1 && lines.last == 0) return range;
   std::uint64_t line = 1;  // the line that the next byte belongs to
   for (std::uint64_t offset = 0; offset < size;) {
-    const std::size_t wanted = std::min<std::uint64_t>(kBlock, size - offset);
+    const std::size_t wanted = std::min<std::uint64_t>(kReadBlock, size - offset);
     auto got = read_at(fd, offset, {buffer.get(), wanted});
     if (!got) return std::unexpected{std::move(got.error())};
     const char* at = buffer.get();

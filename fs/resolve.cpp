@@ -22,9 +22,9 @@ constexpr int kMostLinks = 40;      // as the kernel's MAXSYMLINKS
 constexpr int kMostSteps = 16'384;  // opens for one path, those of ".." included: no honest path comes near
 constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
-class Walk {
+class Resolver {
  public:
-  Walk(std::span<const RootFolder> roots, ResolveOptions options, std::string_view path)
+  Resolver(std::span<const RootFolder> roots, ResolveOptions options, std::string_view path)
       : roots_{roots}, options_{options}, path_{path} {}
 
   Result<Resolved> run(std::size_t root, std::span<const std::string_view> names, bool folder) {
@@ -209,7 +209,7 @@ Result<Start> find_start(std::span<const RootFolder> roots, std::span<const std:
 
 Result<Resolved> resolve(std::span<const RootFolder> roots, std::size_t root, std::span<const std::string_view> names,
                          bool folder, ResolveOptions options, std::string_view path) {
-  return Walk{roots, options, path}.run(root, names, folder);
+  return Resolver{roots, options, path}.run(root, names, folder);
 }
 
 std::unexpected<Error> refuse_write(std::string_view path) {

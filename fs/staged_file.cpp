@@ -15,7 +15,7 @@
 namespace skiff::fs {
 namespace {
 
-constexpr int kMostTries = 8;  // for a name of 64 random bits, which is never taken
+constexpr int kMostNameTries = 8;  // for a name of 64 random bits, which is never taken
 
 bool lacks_nameless_files(int error) {
   return error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL || error == ENOSYS;
@@ -67,7 +67,7 @@ Result<StagedFile> StagedFile::make(int folder, mode_t mode, Naming naming) {
     if (nameless) return StagedFile{folder, std::move(nameless), {}};
     error = errno;
   }
-  for (int i = 0; i < kMostTries && lacks_nameless_files(error); ++i) {
+  for (int i = 0; i < kMostNameTries && lacks_nameless_files(error); ++i) {
     std::string name = temporary_name();
     UniqueFd named{::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode)};
     if (named) return StagedFile{folder, std::move(named), std::move(name)};
@@ -91,7 +91,7 @@ Result<std::string> StagedFile::name_it() {
     const int error = link(name);
     if (error == 0) {
       name_ = std::move(name);
-    } else if (error != EEXIST || i == kMostTries) {
+    } else if (error != EEXIST || i == kMostNameTries) {
       return std::unexpected{system_error(error, "name a temporary file")};
     }
   }

@@ -11,20 +11,21 @@
 #include <utility>
 
 #include "base/kernel_features.hpp"
+#include "fs/descend.hpp"
 #include "fs/descriptor.hpp"
 
 namespace skiff::fs {
 namespace {
 
 /// openat2(2) gives EAGAIN when a rename anywhere on the system fell into its check of a "..".
-constexpr int kMostTries = 64;
+constexpr int kMostOpenTries = 64;
 
 /// The descriptor, or the errno.
 std::expected<UniqueFd, int> open_beneath(const RootFolder& root, const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_NO_MAGICLINKS | (root.system ? 0U : unsigned{RESOLVE_BENEATH});
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMostOpenTries; ++i) {
     UniqueFd fd{static_cast<int>(::syscall(SYS_openat2, root.fd.get(), path, &how, sizeof how))};
     if (fd) return fd;
     if (errno != EAGAIN && errno != EINTR) break;
@@ -67,11 +68,6 @@ Result<RootFolder> open_root(const Root& root) {
 
 bool within(const RootFolder& inner, const RootFolder& outer) {
   return inner.real.size() >= outer.real.size() && std::equal(outer.real.begin(), outer.real.end(), inner.real.begin());
-}
-
-bool is_link(int folder, const std::string& name) {
-  char byte = 0;
-  return ::readlinkat(folder, name.c_str(), &byte, 1) >= 0;
 }
 
 }  // namespace

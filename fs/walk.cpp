@@ -31,9 +31,9 @@ namespace {
 
 using Kind = WalkEntry::Kind;
 
-constexpr std::size_t kBlock = std::size_t{64} << 10U;
+constexpr std::size_t kFolderBlock = std::size_t{64} << 10U;
 constexpr int kMostOpen = 128;
-constexpr unsigned kMostDepth = 4096;
+constexpr unsigned kMostWalkDepth = 4096;
 constexpr std::size_t kWorthSharing = 32;  // names: fewer are visited before another thread has woken up
 constexpr unsigned kMostThreads = 4;
 
@@ -151,7 +151,7 @@ class Walk {
   struct Worker {
     unsigned number = 0;
     std::string path;
-    std::vector<char> block = std::vector<char>(kBlock);
+    std::vector<char> block = std::vector<char>(kFolderBlock);
   };
 
   bool stopping() const { return stopped_.load(std::memory_order_relaxed) || stop_.stop_requested(); }
@@ -204,7 +204,7 @@ class Walk {
   }
 
   void enter(const Folder& parent, const char* name, Worker& worker) {
-    if (parent.depth >= kMostDepth) {
+    if (parent.depth >= kMostWalkDepth) {
       ++unreadable_;
       return;
     }

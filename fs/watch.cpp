@@ -17,7 +17,7 @@ namespace {
 
 using Type = WatchEvent::Type;
 
-constexpr std::size_t kBlock = std::size_t{64} << 10U;
+constexpr std::size_t kEventBlock = std::size_t{64} << 10U;
 constexpr int kMostBlocks = 64;  // a drain: then others have their turn
 
 }  // namespace
@@ -177,7 +177,7 @@ struct Watch::State {
   int above = WatchFolders::kNone;                 // the watch on the folder that holds this one
   bool overflowed = false;
   bool gone = false;
-  std::vector<char> block = std::vector<char>(kBlock);
+  std::vector<char> block = std::vector<char>(kEventBlock);
 };
 
 Watch::Watch(std::unique_ptr<State> state) noexcept : state_{std::move(state)} {}

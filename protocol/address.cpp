@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
 
-std::unexpected<Error> bad(std::string_view text, std::string_view why) {
+std::unexpected<Error> bad_address(std::string_view text, std::string_view why) {
   return fail(Errc::invalid_field, "address \"" + std::string{text} + "\": " + std::string{why});
 }
 
@@ -53,35 +53,36 @@ Result<Address> Address::ip(std::string_view host, std::uint16_t port) {
     address.length_ = sizeof(sockaddr_in6);
     return address;
   }
-  return bad(host, "not an IPv4 or IPv6 address (names are not resolved)");
+  return bad_address(host, "not an IPv4 or IPv6 address (names are not resolved)");
 }
 
 Result<Address> Address::parse(std::string_view text) {
   // An embedded NUL would end the text early for the C functions below.
-  if (text.find('\0') != std::string_view::npos) return bad("", "holds a NUL byte");
+  if (text.find('\0') != std::string_view::npos) return bad_address("", "holds a NUL byte");
   if (text.starts_with(kUnixPrefix)) {
     const std::string_view path = text.substr(kUnixPrefix.size());
     Address address;
     auto& local = reinterpret_cast<sockaddr_un&>(address.storage_);
-    if (path.empty()) return bad(text, "the path of the Unix socket is missing");
-    if (path.size() >= sizeof(local.sun_path)) return bad(text, "a Unix socket's path has at most 107 bytes");
+    if (path.empty()) return bad_address(text, "the path of the Unix socket is missing");
+    if (path.size() >= sizeof(local.sun_path)) return bad_address(text, "a Unix socket's path has at most 107 bytes");
     local.sun_family = AF_UNIX;
     std::memcpy(local.sun_path, path.data(), path.size());
     address.length_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
     return address;
   }
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos) return bad(text, "the port is missing (ADDRESS:PORT, [IPV6]:PORT or unix:PATH)");
+  if (colon == std::string_view::npos)
+    return bad_address(text, "the port is missing (ADDRESS:PORT, [IPV6]:PORT or unix:PATH)");
   const std::string_view host = text.substr(0, colon);
   const auto port = parse_port(text.substr(colon + 1));
-  if (!port) return bad(text, "the port must be a number from 0 to 65535");
+  if (!port) return bad_address(text, "the port must be a number from 0 to 65535");
   const bool bracketed = host.starts_with('[') && host.ends_with(']');
   if (!bracketed && host.find(':') != std::string_view::npos)
-    return bad(text, "an IPv6 address needs brackets: [::1]:7070");
+    return bad_address(text, "an IPv6 address needs brackets: [::1]:7070");
   if (bracketed && host.find(':') == std::string_view::npos)
-    return bad(text, "only an IPv6 address stands in brackets");
+    return bad_address(text, "only an IPv6 address stands in brackets");
   auto address = ip(host, *port);
-  if (!address) return bad(text, "not an IPv4 or IPv6 address (names are not resolved)");
+  if (!address) return bad_address(text, "not an IPv4 or IPv6 address (names are not resolved)");
   return address;
 }
 

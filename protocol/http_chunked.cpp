@@ -2,20 +2,14 @@
 
 #include <utility>
 
+#include "base/hex.hpp"
 #include "protocol/http_parser.hpp"
 
 namespace skiff::protocol {
 namespace {
 
-std::unexpected<Error> bad(std::string_view why) {
+std::unexpected<Error> bad_chunk(std::string_view why) {
   return fail(Errc::invalid_request, "the chunked body is broken: " + std::string{why});
-}
-
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 bool is_control(char c) noexcept {
@@ -45,17 +39,17 @@ Result<> ChunkedDecoder::step(char c) {
     case State::size: {
       if (const int digit = hex_value(c); digit >= 0) {
         // 15 digits are an exabyte; sixteen could overflow.
-        if (++digits_ > 15) return bad("a chunk's size has more than 15 digits");
+        if (++digits_ > 15) return bad_chunk("a chunk's size has more than 15 digits");
         left_ = left_ * 16 + static_cast<std::uint64_t>(digit);
         state_ = State::size;
         return {};
       }
-      if (state_ == State::size_first) return bad("a chunk does not begin with its size in hexadecimal digits");
+      if (state_ == State::size_first) return bad_chunk("a chunk does not begin with its size in hexadecimal digits");
       if (c == '\r') {
         state_ = State::size_line_feed;
         return {};
       }
-      if (c != ';') return bad("a chunk's size is followed by something else than CRLF or an extension");
+      if (c != ';') return bad_chunk("a chunk's size is followed by something else than CRLF or an extension");
       extension_bytes_ = 0;
       state_ = State::extension;
       return {};
@@ -65,19 +59,19 @@ Result<> ChunkedDecoder::step(char c) {
         state_ = State::size_line_feed;
         return {};
       }
-      if (is_control(c)) return bad("a chunk extension holds a control character");
-      if (++extension_bytes_ > kMostExtensionBytes) return bad("a chunk extension is longer than 256 bytes");
+      if (is_control(c)) return bad_chunk("a chunk extension holds a control character");
+      if (++extension_bytes_ > kMostExtensionBytes) return bad_chunk("a chunk extension is longer than 256 bytes");
       return {};
     case State::size_line_feed:
-      if (c != '\n') return bad("a carriage return without a line feed");
+      if (c != '\n') return bad_chunk("a carriage return without a line feed");
       state_ = left_ == 0 ? State::trailer : State::payload;
       return {};
     case State::payload_return:
-      if (c != '\r') return bad("a chunk is longer than its size");
+      if (c != '\r') return bad_chunk("a chunk is longer than its size");
       state_ = State::payload_line_feed;
       return {};
     case State::payload_line_feed:
-      if (c != '\n') return bad("a carriage return without a line feed");
+      if (c != '\n') return bad_chunk("a carriage return without a line feed");
       digits_ = 0;
       state_ = State::size_first;
       return {};
@@ -86,12 +80,12 @@ Result<> ChunkedDecoder::step(char c) {
         state_ = State::trailer_line_feed;
         return {};
       }
-      if (is_control(c)) return bad("a trailer holds a control character");
-      if (++trailer_bytes_ > kMostTrailerBytes) return bad("the trailers are longer than 8 KiB");
+      if (is_control(c)) return bad_chunk("a trailer holds a control character");
+      if (++trailer_bytes_ > kMostTrailerBytes) return bad_chunk("the trailers are longer than 8 KiB");
       line_ += c;
       return {};
     case State::trailer_line_feed:
-      if (c != '\n') return bad("a carriage return without a line feed");
+      if (c != '\n') return bad_chunk("a carriage return without a line feed");
       return end_trailer_line();
     case State::payload:
     case State::done:
@@ -107,7 +101,8 @@ Result<> ChunkedDecoder::end_trailer_line() {
   }
   const std::size_t colon = line_.find(':');
   const std::string_view line{line_};
-  if (colon == std::string::npos || !is_token(line.substr(0, colon))) return bad("a trailer is not \"name: value\"");
+  if (colon == std::string::npos || !is_token(line.substr(0, colon)))
+    return bad_chunk("a trailer is not \"name: value\"");
   std::string_view value = line.substr(colon + 1);
   while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
   while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);

@@ -24,12 +24,6 @@ Error misuse(std::string_view what) {
   return {Errc::internal, "a handler misused the exchange: " + std::string{what}};
 }
 
-std::size_t total(std::span<const std::string_view> parts) noexcept {
-  std::size_t sum = 0;
-  for (const std::string_view part : parts) sum += part.size();
-  return sum;
-}
-
 bool never_has_a_body(unsigned status) noexcept {
   return status / 100 == 1 || status == 204 || status == 304;
 }
@@ -157,7 +151,7 @@ Task<Result<>> HttpExchange::respond(HttpResponse response) {
   const std::array<std::string_view, 2> parts{head_, bodiless_ ? std::string_view{} : std::string_view{response.body}};
   phase_ = Phase::done;
   body_bytes_sent_ = parts[1].size();
-  const std::size_t all = total(parts);
+  const std::size_t all = total_size(parts);
   // Mostly the socket takes all of it, and then nothing has to wait.
   auto sent = connection_.stream_.try_write(parts);
   if (sent && *sent == all) co_return Result<>{};
@@ -190,7 +184,7 @@ Task<Result<>> HttpExchange::send_head() {
 
 Task<Result<>> HttpExchange::write(std::span<const std::string_view> parts) {
   if (phase_ != Phase::body) co_return std::unexpected{misuse("a write outside of a streamed response")};
-  const std::size_t size = total(parts);
+  const std::size_t size = total_size(parts);
   if (size == 0) co_return Result<>{};
   if (bodiless_) {
     if (head_.empty()) co_return Result<>{};

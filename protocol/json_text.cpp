@@ -10,6 +10,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "protocol/utf8.hpp"
+
 namespace skiff::protocol {
 namespace {
 
@@ -178,6 +180,25 @@ void append_json_integer(std::string& out, std::int64_t value) {
 }
 void append_json_integer(std::string& out, std::uint64_t value) {
   append_integer(out, value);
+}
+
+void append_json_text(std::string& out, std::string_view key, std::string_view text) {
+  append_json_key(out, key);
+  if (is_valid_utf8(text)) {
+    append_json_string(out, text);
+  } else {
+    append_json_string(out, to_valid_utf8(text));
+  }
+}
+
+void append_json_number(std::string& out, std::string_view key, std::uint64_t value) {
+  append_json_key(out, key);
+  append_json_integer(out, value);
+}
+
+void append_json_flag(std::string& out, std::string_view key, bool value) {
+  append_json_key(out, key);
+  out += value ? "true" : "false";
 }
 
 }  // namespace skiff::protocol

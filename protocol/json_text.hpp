@@ -21,4 +21,9 @@ void append_json_key(std::string& out, std::string_view key);
 void append_json_integer(std::string& out, std::int64_t value);
 void append_json_integer(std::string& out, std::uint64_t value);
 
+/// A whole member, key and value. The text may come from anywhere: what is not UTF-8 becomes U+FFFD.
+void append_json_text(std::string& out, std::string_view key, std::string_view text);
+void append_json_number(std::string& out, std::string_view key, std::uint64_t value);
+void append_json_flag(std::string& out, std::string_view key, bool value);
+
 }  // namespace skiff::protocol

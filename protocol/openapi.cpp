@@ -13,13 +13,13 @@ namespace skiff::protocol {
 namespace {
 
 // Ordered, so that the document reads in the order it was declared in, and is the same each time.
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::string_view kRef = "#/components/schemas/";
 
-Json parsed(std::string_view schema) {
-  Json value = Json::parse(schema, nullptr, false);
-  return value.is_discarded() ? Json::object() : value;
+OrderedJson parsed(std::string_view schema) {
+  OrderedJson value = OrderedJson::parse(schema, nullptr, false);
+  return value.is_discarded() ? OrderedJson::object() : value;
 }
 
 class Document {
@@ -28,7 +28,7 @@ class Document {
     document_["openapi"] = "3.1.0";
     document_["info"] = {{"title", info.title}, {"version", info.version}};
     if (!info.description.empty()) document_["info"]["description"] = info.description;
-    document_["paths"] = Json::object();
+    document_["paths"] = OrderedJson::object();
     schemas_["Problem"] = problem_schema();
   }
 
@@ -38,23 +38,24 @@ class Document {
     std::string method = operation.method;
     std::ranges::transform(method, method.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
 
-    Json entry;
+    OrderedJson entry;
     entry["operationId"] = operation.operation_id;
     if (!operation.summary.empty()) entry["summary"] = operation.summary;
     if (!operation.description.empty()) entry["description"] = operation.description;
     if (!operation.tag.empty()) {
-      entry["tags"] = Json::array({operation.tag});
+      entry["tags"] = OrderedJson::array({operation.tag});
       tags_.insert(operation.tag);
     }
-    if (Json list = parameters(operation, path); !list.empty()) entry["parameters"] = std::move(list);
+    if (OrderedJson list = parameters(operation, path); !list.empty()) entry["parameters"] = std::move(list);
     if (!operation.request.empty()) {
       entry["requestBody"] = {{"required", operation.request_required}, {"content", content(operation.request)}};
     }
     entry["responses"] = responses(operation);
     if (operation.scope.empty()) {
-      entry["security"] = Json::array();
+      entry["security"] = OrderedJson::array();
     } else {
-      entry["security"] = {{{"bearer", Json::array({operation.scope})}}, {{"token", Json::array({operation.scope})}}};
+      entry["security"] = {{{"bearer", OrderedJson::array({operation.scope})}},
+                           {{"token", OrderedJson::array({operation.scope})}}};
     }
     document_["paths"][path][method] = std::move(entry);
   }
@@ -65,7 +66,7 @@ class Document {
     if (!tags_.empty()) {
       for (const std::string& tag : tags_) document_["tags"].push_back({{"name", tag}});
     }
-    Json schemas = Json::object();
+    OrderedJson schemas = OrderedJson::object();
     for (auto& [name, schema] : schemas_) schemas[name] = std::move(schema);
     document_["components"]["schemas"] = std::move(schemas);
     document_["components"]["responses"]["Problem"] = {
@@ -74,16 +75,16 @@ class Document {
     document_["components"]["securitySchemes"] = {
         {"bearer", {{"type", "http"}, {"scheme", "bearer"}}},
         {"token", {{"type", "apiKey"}, {"in", "header"}, {"name", "X-Skiff-Token"}}}};
-    return document_.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return document_.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   }
 
  private:
-  static Json problem_schema() {
-    Json codes = Json::array();
+  static OrderedJson problem_schema() {
+    OrderedJson codes = OrderedJson::array();
     for (std::size_t i = 0; i < error_code_count(); ++i) codes.push_back(name(static_cast<Errc>(i)));
-    const auto text = [](std::string_view help) { return Json{{"type", "string"}, {"description", help}}; };
-    Json schema{{"type", "object"}};
-    Json& members = schema["properties"];
+    const auto text = [](std::string_view help) { return OrderedJson{{"type", "string"}, {"description", help}}; };
+    OrderedJson schema{{"type", "object"}};
+    OrderedJson& members = schema["properties"];
     members["type"] = text("A URN of the code");
     members["title"] = text("The same sentence for every problem of this code");
     members["status"] = {{"type", "integer"}};
@@ -95,36 +96,36 @@ class Document {
     return schema;
   }
 
-  Json schema(const SchemaRef& ref) {
-    if (ref.name.empty()) return ref.json.empty() ? Json::object() : parsed(ref.json);
+  OrderedJson schema(const SchemaRef& ref) {
+    if (ref.name.empty()) return ref.json.empty() ? OrderedJson::object() : parsed(ref.json);
     if (!ref.json.empty()) schemas_.try_emplace(ref.name, parsed(ref.json));
     return {{"$ref", std::string{kRef} + ref.name}};
   }
 
-  Json content(const std::vector<ApiBody>& bodies) {
-    Json out = Json::object();
+  OrderedJson content(const std::vector<ApiBody>& bodies) {
+    OrderedJson out = OrderedJson::object();
     for (const ApiBody& body : bodies) {
-      Json media = Json::object();
+      OrderedJson media = OrderedJson::object();
       if (!body.schema.name.empty() || !body.schema.json.empty()) media["schema"] = schema(body.schema);
       out[body.content_type] = std::move(media);
     }
     return out;
   }
 
-  static Json parameters(const ApiOperation& operation, std::string_view path) {
-    Json out = Json::array();
+  static OrderedJson parameters(const ApiOperation& operation, std::string_view path) {
+    OrderedJson out = OrderedJson::array();
     std::set<std::string, std::less<>> declared;
     for (const ApiParameter& parameter : operation.parameters) {
       const bool in_path = parameter.in == ApiParameter::In::path;
       if (in_path) declared.insert(parameter.name);
-      Json entry{{"name", parameter.name},
-                 {"in", in_path                                   ? "path"
-                        : parameter.in == ApiParameter::In::query ? "query"
-                                                                  : "header"}};
+      OrderedJson entry{{"name", parameter.name},
+                        {"in", in_path                                   ? "path"
+                               : parameter.in == ApiParameter::In::query ? "query"
+                                                                         : "header"}};
       if (!parameter.help.empty()) entry["description"] = parameter.help;
       if (in_path || parameter.required) entry["required"] = true;
-      Json one = parsed(parameter.schema);
-      entry["schema"] = parameter.repeated ? Json{{"type", "array"}, {"items", std::move(one)}} : std::move(one);
+      OrderedJson one = parsed(parameter.schema);
+      entry["schema"] = parameter.repeated ? OrderedJson{{"type", "array"}, {"items", std::move(one)}} : std::move(one);
       out.push_back(std::move(entry));
     }
     for (std::size_t at = path.find('{'); at != std::string_view::npos; at = path.find('{', at + 1)) {
@@ -135,32 +136,32 @@ class Document {
     return out;
   }
 
-  Json responses(const ApiOperation& operation) {
-    Json out = Json::object();
+  OrderedJson responses(const ApiOperation& operation) {
+    OrderedJson out = OrderedJson::object();
     if (operation.websocket) out["101"] = {{"description", "The connection is a WebSocket now"}};
     for (const ApiResponse& response : operation.responses) {
-      Json entry{{"description", response.description}};
+      OrderedJson entry{{"description", response.description}};
       for (const ApiHeader& header : response.headers) {
         entry["headers"][header.name] = {{"description", header.help}, {"schema", {{"type", "string"}}}};
       }
       if (!response.bodies.empty()) entry["content"] = content(response.bodies);
       out[std::to_string(response.status)] = std::move(entry);
     }
-    const Json problem{{"$ref", "#/components/responses/Problem"}};
+    const OrderedJson problem{{"$ref", "#/components/responses/Problem"}};
     if (!operation.scope.empty()) {
-      out.emplace("401", Json(problem));
-      out.emplace("403", Json(problem));
+      out.emplace("401", OrderedJson(problem));
+      out.emplace("403", OrderedJson(problem));
     }
-    if (operation.websocket) out.emplace("426", Json(problem));
+    if (operation.websocket) out.emplace("426", OrderedJson(problem));
     auto statuses = operation.problems;
     std::ranges::sort(statuses);
-    for (const unsigned status : statuses) out.emplace(std::to_string(status), Json(problem));
+    for (const unsigned status : statuses) out.emplace(std::to_string(status), OrderedJson(problem));
     out["default"] = problem;
     return out;
   }
 
-  Json document_;
-  std::map<std::string, Json> schemas_;
+  OrderedJson document_;
+  std::map<std::string, OrderedJson> schemas_;
   std::set<std::string> tags_;
 };
 

@@ -156,15 +156,6 @@ Entry entry(Errc code) noexcept {
   return {500, "An internal error"};
 }
 
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  append_json_key(out, key);
-  if (is_valid_utf8(text)) {
-    append_json_string(out, text);
-  } else {
-    append_json_string(out, to_valid_utf8(text));
-  }
-}
-
 }  // namespace
 
 unsigned http_status(Errc code) noexcept {
@@ -179,17 +170,17 @@ std::string problem_json(const Error& error, std::string_view instance, std::spa
   const Entry known = entry(error.code);
   const std::string_view code = name(error.code);
   std::string out{'{'};
-  append_text(out, "type", "urn:skiff:problem:" + std::string{code});
-  append_text(out, "title", known.title);
+  append_json_text(out, "type", "urn:skiff:problem:" + std::string{code});
+  append_json_text(out, "title", known.title);
   append_json_key(out, "status");
   append_json_integer(out, std::uint64_t{known.status});
-  append_text(out, "detail", error.message);
-  if (!instance.empty()) append_text(out, "instance", instance);
-  append_text(out, "code", code);
-  if (!error.field.empty()) append_text(out, "field", error.field);
+  append_json_text(out, "detail", error.message);
+  if (!instance.empty()) append_json_text(out, "instance", instance);
+  append_json_text(out, "code", code);
+  if (!error.field.empty()) append_json_text(out, "field", error.field);
   for (const ProblemMember& member : extra) {
     if (const auto* text = std::get_if<std::string_view>(&member.value)) {
-      append_text(out, member.name, *text);
+      append_json_text(out, member.name, *text);
       continue;
     }
     append_json_key(out, member.name);

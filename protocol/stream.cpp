@@ -53,12 +53,6 @@ class Limit {
   Deadline* deadline_;
 };
 
-std::size_t total(std::span<const std::string_view> parts) noexcept {
-  std::size_t sum = 0;
-  for (const std::string_view part : parts) sum += part.size();
-  return sum;
-}
-
 }  // namespace
 
 /// Shared by the `Stream` and the calls under way, so that either may go first.
@@ -203,7 +197,7 @@ Task<Result<std::size_t>> Stream::State::read_some(std::shared_ptr<State> self, 
 
 Task<Result<>> Stream::State::write_all(std::shared_ptr<State> self, std::span<const std::string_view> parts,
                                         milliseconds stall_limit) {
-  const std::size_t all = total(parts);
+  const std::size_t all = total_size(parts);
   std::size_t sent = 0;
   while (sent < all) {
     IoStep step = self->write(parts, sent);
@@ -285,7 +279,7 @@ std::optional<Result<std::size_t>> Stream::try_read(std::span<char> into) {
 }
 
 Result<std::size_t> Stream::try_write(std::span<const std::string_view> parts) {
-  const std::size_t all = total(parts);
+  const std::size_t all = total_size(parts);
   std::size_t sent = 0;
   while (sent < all) {
     IoStep step = state_->write(parts, sent);

@@ -19,6 +19,13 @@ class TlsSession;
 /// No limit on a wait.
 inline constexpr std::chrono::milliseconds kForever = std::chrono::milliseconds::max();
 
+/// How many bytes the parts of a message have together.
+[[nodiscard]] inline std::size_t total_size(std::span<const std::string_view> parts) noexcept {
+  std::size_t sum = 0;
+  for (const std::string_view part : parts) sum += part.size();
+  return sum;
+}
+
 /// One connected byte stream (TCP or Unix socket, plain or TLS) over a non-blocking descriptor that it owns. Each call
 /// tries the system call first and waits only on EAGAIN, so a ready stream never suspends. One read and one write may
 /// be under way at the same time. Move-only; moving or destroying it while a call is under way is safe: the call ends

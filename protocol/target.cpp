@@ -3,19 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hex.hpp"
 #include "protocol/http_message.hpp"
 
 namespace skiff::protocol {
 namespace {
 
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-std::unexpected<Error> bad(std::string why) {
+std::unexpected<Error> bad_target(std::string why) {
   return fail(Errc::invalid_request, "the request's target " + std::move(why));
 }
 
@@ -62,8 +56,8 @@ Result<std::string> percent_decode(std::string_view text, Plus plus) {
     } else {
       const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
       const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
-      if (high < 0 || low < 0) return bad("holds a % that is not followed by two hexadecimal digits");
-      if (high == 0 && low == 0) return bad("holds %00: a NUL byte");
+      if (high < 0 || low < 0) return bad_target("holds a % that is not followed by two hexadecimal digits");
+      if (high == 0 && low == 0) return bad_target("holds %00: a NUL byte");
       decoded += static_cast<char>(high * 16 + low);
       i += 2;
     }
@@ -98,19 +92,19 @@ Result<Target> Target::parse(std::string_view text) {
   }
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte <= ' ' || byte == 0x7f) return bad("holds a space or a control character");
-    if (c == '#') return bad("holds a fragment");
+    if (byte <= ' ' || byte == 0x7f) return bad_target("holds a space or a control character");
+    if (c == '#') return bad_target("holds a fragment");
   }
   if (const std::size_t scheme = scheme_size(text); scheme > 0) {
     const std::size_t end = std::min(text.find_first_of("/?", scheme), text.size());
     target.authority = text.substr(scheme, end - scheme);
-    if (target.authority.empty()) return bad("is an absolute URL without a host");
-    if (target.authority.find('@') != std::string::npos) return bad("holds user information");
+    if (target.authority.empty()) return bad_target("is an absolute URL without a host");
+    if (target.authority.find('@') != std::string::npos) return bad_target("holds user information");
     text.remove_prefix(end);
     // RFC 9112, 3.2.2: an absolute URL may have an empty path, which means "/".
     if (text.empty() || text.front() == '?') target.path = "/";
   } else if (!text.starts_with('/')) {
-    return bad("is neither a path nor an http URL");
+    return bad_target("is neither a path nor an http URL");
   }
 
   const std::size_t question = text.find('?');

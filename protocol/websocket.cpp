@@ -21,10 +21,6 @@ std::span<char> scratch() {
   return {bytes.get(), kScratch};
 }
 
-milliseconds until(SteadyTime time) {
-  return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(time - steady_clock::now()));
-}
-
 /// So that adding one to a clock can't overflow.
 WebSocket::Options bounded(WebSocket::Options options) {
   constexpr milliseconds longest = std::chrono::hours{24 * 365};

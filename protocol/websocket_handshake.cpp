@@ -7,6 +7,7 @@
 #include "base/id.hpp"
 #include "base/sha.hpp"
 #include "protocol/base64.hpp"
+#include "protocol/http_parser.hpp"
 
 namespace skiff::protocol {
 namespace {
@@ -39,13 +40,6 @@ bool lists_word(std::string_view list, std::string_view word) {
   bool found = false;
   for_each_entry(list, [&](std::string_view entry) { found = found || same_word(entry, word); });
   return found;
-}
-
-bool is_token(std::string_view text) noexcept {
-  return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
-  });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <list>
 #include <memory>
 #include <optional>
@@ -14,6 +16,12 @@
 
 /// The inside of a WebSocket; websocket.cpp reads, websocket_write.cpp writes. Include websocket.hpp instead.
 namespace skiff::protocol {
+
+/// How long it is until then, never less than nothing.
+inline std::chrono::milliseconds until(SteadyTime time) {
+  using std::chrono::milliseconds;
+  return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(time - std::chrono::steady_clock::now()));
+}
 
 struct WebSocket::State {
   State(Stream stream_in, std::string received, Options options_in);

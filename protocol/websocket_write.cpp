@@ -19,22 +19,12 @@ namespace {
 
 constexpr std::size_t kTlsRecord = 16 * 1024;
 
-milliseconds until(SteadyTime time) {
-  return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(time - steady_clock::now()));
-}
-
 /// Takes `count` bytes off the front of `parts`.
 void advance(std::vector<std::string_view>& parts, std::size_t count) {
   std::size_t gone = 0;
   while (gone < parts.size() && count >= parts[gone].size()) count -= parts[gone++].size();
   parts.erase(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(gone));
   if (!parts.empty()) parts.front().remove_prefix(count);
-}
-
-std::size_t total(std::span<const std::string_view> parts) {
-  std::size_t sum = 0;
-  for (const std::string_view part : parts) sum += part.size();
-  return sum;
 }
 
 /// Empties `text` and gives its memory back, which assigning an empty string would not.
@@ -47,7 +37,7 @@ std::string frame(Opcode opcode, std::span<const std::string_view> parts, Side s
   std::array<char, kMaxFrameHeader> header;
   std::optional<MaskKey> mask;
   if (side == Side::client) random_bytes(std::as_writable_bytes(std::span{mask.emplace()}));
-  const std::size_t payload = total(parts);
+  const std::size_t payload = total_size(parts);
   const std::size_t size = write_frame_header(header, opcode, payload, mask);
   std::string out;
   out.reserve(size + payload);
@@ -160,7 +150,7 @@ Task<WebSocket::State::Sent> WebSocket::State::write_by(std::vector<std::string_
 /// Finishes a message that the socket did not take at once. A peer that is too slow for the deadline gets the time of
 /// one more step to take the rest, so that a close frame with the reason can follow it.
 Task<Result<>> WebSocket::State::finish(State* self, std::vector<std::string_view> parts, bool begun) {
-  const std::size_t message = begun ? 0 : total(parts) - self->control_out.size();
+  const std::size_t message = begun ? 0 : total_size(parts) - self->control_out.size();
   const SteadyTime deadline = steady_clock::now() + self->options.write_deadline;
   Sent sent = co_await self->write_by(parts, deadline);
   if (sent == Sent::all) {
@@ -176,7 +166,7 @@ Task<Result<>> WebSocket::State::finish(State* self, std::vector<std::string_vie
   self->stream.cancel();  // the reader sees the new state
   // A message of which nothing has left need not hold the close frame up (what TLS has once been offered must be
   // repeated).
-  if (const std::size_t left = total(parts); !begun && left >= message && !self->stream.is_tls()) {
+  if (const std::size_t left = total_size(parts); !begun && left >= message && !self->stream.is_tls()) {
     parts.clear();
     if (left > message)
       parts.push_back(std::string_view{self->control_out}.substr(self->control_out.size() - (left - message)));
@@ -205,7 +195,7 @@ Task<Result<>> WebSocket::State::write_frame(std::span<const std::string_view> p
     const auto taken = stream.try_write(parts);
     if (!taken) co_return failed(Errc::io_error, taken.error().message);
     sent = *taken;
-    if (sent == total(parts)) co_return Result<>{};
+    if (sent == total_size(parts)) co_return Result<>{};
   }
   rest.insert(rest.end(), parts.begin(), parts.end());
   advance(rest, sent);
@@ -216,7 +206,7 @@ Task<Result<>> WebSocket::State::write_frame(std::span<const std::string_view> p
 Task<Result<>> WebSocket::State::send_message(Opcode opcode, std::span<const std::string_view> parts) {
   if (closed) co_return over();
   const Turn mine = co_await turn(false);
-  const std::size_t size = total(parts);
+  const std::size_t size = total_size(parts);
   if (options.side == Side::client || (stream.is_tls() && size < kTlsRecord)) {
     const std::string bytes = frame(opcode, parts, options.side);
     const std::string_view whole{bytes};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/hex.hpp"
 #include "base/id.hpp"
 #include "base/small_file.hpp"
 #include "protocol/base64.hpp"
@@ -13,13 +14,6 @@ namespace {
 
 constexpr std::size_t kLongestTokenFile = 1024 * 1024;
 constexpr std::size_t kLongestToken = 8192;
-
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 std::string_view next_field(std::string_view& line) noexcept {
   constexpr std::string_view kBlank = " \t";

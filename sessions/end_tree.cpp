@@ -27,7 +27,7 @@ using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
 
 /// Processes watched at a time: their ends are awaited together, and a descriptor each is taken for it.
 constexpr std::size_t kWatched = 32;
-constexpr milliseconds kFirstLook{10};
+constexpr milliseconds kFirstTreeLook{10};
 constexpr milliseconds kLastLook{100};
 
 /// Ends when the process has ended, or at `deadline`.
@@ -86,7 +86,7 @@ class Watch {
  private:
   Tag tag_;
   SteadyTime deadline_;
-  milliseconds next_look_ = kFirstLook;
+  milliseconds next_look_ = kFirstTreeLook;
 };
 
 }  // namespace

@@ -28,7 +28,7 @@ struct CloseFolder {
 };
 
 template <class Number>
-std::optional<Number> parsed(std::string_view text) {
+std::optional<Number> number_of(std::string_view text) {
   Number value{};
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec != std::errc{} || result.ptr != text.data() + text.size()) return std::nullopt;
@@ -41,7 +41,7 @@ void each_number(const char* path, Visit visit) {
   const std::unique_ptr<DIR, CloseFolder> folder{::opendir(path)};
   if (!folder) return;
   while (const dirent* entry = ::readdir(folder.get())) {
-    if (const auto number = parsed<int>(entry->d_name)) visit(*number);
+    if (const auto number = number_of<int>(entry->d_name)) visit(*number);
   }
 }
 
@@ -78,14 +78,14 @@ std::optional<ProcessInfo> read_stat(pid_t pid) {
   info.name = text.substr(open + 1, close - open - 1);
   info.state = field(3).empty() ? '?' : field(3).front();
   // A first thread that ended before the others looks like a zombie, but the process lives.
-  const int threads = parsed<int>(field(20)).value_or(0);
+  const int threads = number_of<int>(field(20)).value_or(0);
   if ((info.state == 'Z' && threads <= 1) || info.state == 'X') return std::nullopt;
-  info.parent = parsed<pid_t>(field(4)).value_or(0);
-  info.group = parsed<pid_t>(field(5)).value_or(0);
-  info.session = parsed<pid_t>(field(6)).value_or(0);
-  info.start_ticks = parsed<std::uint64_t>(field(22)).value_or(0);
+  info.parent = number_of<pid_t>(field(4)).value_or(0);
+  info.group = number_of<pid_t>(field(5)).value_or(0);
+  info.session = number_of<pid_t>(field(6)).value_or(0);
+  info.start_ticks = number_of<std::uint64_t>(field(22)).value_or(0);
   static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  info.rss_bytes = parsed<std::uint64_t>(field(24)).value_or(0) * page;
+  info.rss_bytes = number_of<std::uint64_t>(field(24)).value_or(0) * page;
   return info;
 }
 

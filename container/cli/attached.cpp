@@ -24,7 +24,7 @@
 namespace skiff::container {
 namespace {
 
-constexpr std::size_t kReadSize = std::size_t{64} << 10U;
+constexpr std::size_t kInputBlock = std::size_t{64} << 10U;
 constexpr int kInterruptsToLeave = 3;
 /// For a command that takes no notice of SIGPIPE.
 constexpr std::chrono::milliseconds kPipeGrace{2'000};
@@ -158,7 +158,7 @@ class Attached {
       if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return {};
       if (waiting[1].revents != 0) return {};
       if (waiting[0].revents == 0) continue;
-      std::string bytes(kReadSize, '\0');
+      std::string bytes(kInputBlock, '\0');
       const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);

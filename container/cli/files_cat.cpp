@@ -8,14 +8,14 @@
 namespace skiff::container {
 namespace {
 
-constexpr std::size_t kReadSize = std::size_t{256} << 10U;
+constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
 
 class FilesCat final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto agent = co_await context.agent(arguments.words.at(0));
     if (!agent) co_return std::unexpected{std::move(agent.error())};
-    std::string buffer(kReadSize, '\0');
+    std::string buffer(kFileBlock, '\0');
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
       // A slash as %2F, so that even ../x arrives as it is and the agent judges it.
       auto head = co_await (*agent)->open("/v1/files/" + protocol::percent_encode(arguments.words[i]));

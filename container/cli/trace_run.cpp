@@ -13,22 +13,14 @@
 
 #include "base/blocking_pool.hpp"
 #include "container/cli/output.hpp"
+#include "container/kube/proxy.hpp"
 #include "container/kube/resolver.hpp"
 #include "container/launcher/otlp.hpp"
 
 namespace skiff::container {
-namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-}  // namespace
-
 TraceRun::TraceRun(const Command& command, bool quiet) : quiet_{quiet} {
   if (command.group.empty()) return;
-  configuration_ = read_trace_settings(variable);
+  configuration_ = read_trace_settings(kube::process_environment);
   if (!quiet_) {
     for (const std::string& warning : configuration_.warnings) say(warning);
   }

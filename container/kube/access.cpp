@@ -12,7 +12,7 @@
 namespace skiff::kube {
 namespace {
 
-constexpr std::size_t kMostBytes = 1024 * 1024;
+constexpr std::size_t kMostCredentialBytes = 1024 * 1024;
 
 /// "a, b, c" for a message.
 template <class Map>
@@ -34,7 +34,7 @@ const Map::mapped_type* find(const Map& map, const std::string& name) {
 
 Result<std::string> load(const PemSource& source, std::string_view what) {
   if (source.file.empty()) return source.text;
-  auto text = read_small_file(source.file, kMostBytes);
+  auto text = read_small_file(source.file, kMostCredentialBytes);
   if (!text) return fail(text.error().code, std::string{what} + ": " + text.error().message);
   return text;
 }

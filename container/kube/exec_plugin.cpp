@@ -38,22 +38,22 @@ constexpr std::chrono::minutes kWithPerson{5};
 /// Between two looks at a plugin that has closed its output and not ended: hardly any does.
 constexpr milliseconds kLookAgain{5};
 
-struct WireStatus {
+struct WireCredentials {
   std::string expiration_timestamp;
   std::string token;
   std::string certificate;
   std::string key;
   static constexpr auto fields =
-      std::tuple{field("expirationTimestamp", &WireStatus::expiration_timestamp, "", {.optional = true}),
-                 field("token", &WireStatus::token, "", {.text = protocol::Text::no_nul, .optional = true}),
-                 field("clientCertificateData", &WireStatus::certificate, "", {.optional = true}),
-                 field("clientKeyData", &WireStatus::key, "", {.optional = true})};
+      std::tuple{field("expirationTimestamp", &WireCredentials::expiration_timestamp, "", {.optional = true}),
+                 field("token", &WireCredentials::token, "", {.text = protocol::Text::no_nul, .optional = true}),
+                 field("clientCertificateData", &WireCredentials::certificate, "", {.optional = true}),
+                 field("clientKeyData", &WireCredentials::key, "", {.optional = true})};
 };
 
 struct WireCredential {
   std::string kind;
   std::string api_version;
-  std::optional<WireStatus> status;
+  std::optional<WireCredentials> status;
   static constexpr auto fields =
       std::tuple{field("kind", &WireCredential::kind, ""), field("apiVersion", &WireCredential::api_version, ""),
                  field("status", &WireCredential::status, "")};
@@ -201,7 +201,7 @@ Result<ExecCredential> parse_exec_credential(std::string_view output, const Exec
     return bad("its apiVersion is \"" + wire->api_version + "\", the kubeconfig says \"" + plugin.api_version + "\"");
   }
   if (!wire->status) return bad("it has no status");
-  WireStatus& status = *wire->status;
+  WireCredentials& status = *wire->status;
   if (status.certificate.empty() != status.key.empty()) return bad("a certificate goes with its key");
   if (status.token.empty() && status.certificate.empty()) return bad("it has neither a token nor a certificate");
   ExecCredential credential{.token = std::move(status.token),

@@ -19,7 +19,7 @@ namespace {
 using protocol::field;
 using protocol::Rule;
 
-constexpr std::size_t kMostBytes = 4 * 1024 * 1024;
+constexpr std::size_t kMostConfigBytes = 4 * 1024 * 1024;
 constexpr Rule kOptional{.optional = true};
 /// Everything that ends up in a C string or a header.
 constexpr Rule kText{.text = protocol::Text::no_nul, .optional = true};
@@ -275,7 +275,7 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin, c
 Result<Kubeconfig> load_kubeconfig(std::span<const std::string> paths, bool may_be_missing) {
   Kubeconfig merged;
   for (const std::string& path : paths) {
-    auto text = read_small_file(path, kMostBytes);
+    auto text = read_small_file(path, kMostConfigBytes);
     if (!text) {
       if (may_be_missing && text.error().code == Errc::path_not_found) continue;
       return fail(text.error().code, "kubeconfig: " + text.error().message);

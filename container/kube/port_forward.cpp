@@ -22,9 +22,9 @@ using protocol::WebSocket;
 constexpr std::string_view kSubprotocol = "v4.channel.k8s.io";
 constexpr char kData = 0;
 constexpr char kErrors = 1;
-constexpr std::size_t kPiece = 64 * 1024;
+constexpr std::size_t kForwardPiece = 64 * 1024;
 constexpr std::chrono::seconds kFirstMessages{30};
-constexpr std::chrono::hours kPatience{24};
+constexpr std::chrono::hours kForwardPatience{24};
 /// The other side sends messages of 32 KiB at most.
 constexpr std::size_t kLongestMessage = 1024 * 1024;
 
@@ -43,7 +43,7 @@ Result<Pair> make_pair(Executor executor, const std::string& peer) {
 
 /// From the local end to the pod, until the local end is closed.
 Task<> pump_up(WebSocket* socket, Stream* local) {
-  std::vector<char> piece(kPiece);
+  std::vector<char> piece(kForwardPiece);
   const std::string_view channel{&kData, 1};
   for (;;) {
     auto got = co_await local->read_some(piece);
@@ -120,7 +120,7 @@ Task<Outcome<Stream>> PortForward::open() {
   if (!upgraded) co_return std::unexpected{std::move(upgraded.error())};
   // A pod that does not read for a while holds its sender up, as any TCP connection does.
   WebSocket::Options options{
-      .side = protocol::Side::client, .max_message_bytes = kLongestMessage, .write_deadline = kPatience};
+      .side = protocol::Side::client, .max_message_bytes = kLongestMessage, .write_deadline = kForwardPatience};
   auto socket = std::make_unique<WebSocket>(std::move(upgraded->stream), std::move(upgraded->buffered), options);
   Result<> began;
   {

@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 /// An object has at most 1.5 MiB in etcd and 3 MiB in a request.
 constexpr std::size_t kLongestLine = 8 * 1024 * 1024;
-constexpr std::size_t kPiece = 16 * 1024;
+constexpr std::size_t kWatchPiece = 16 * 1024;
 constexpr protocol::JsonLimits kLineLimits{.max_bytes = kLongestLine, .max_depth = 256};
 /// A bookmark comes about once a minute: a connection without a byte for longer is dead, or not worth waiting for.
 constexpr std::chrono::seconds kSilence{100};
@@ -37,7 +37,7 @@ Watch::Watch(Client* client, WatchOptions options)
       options_{std::move(options)},
       what_{"watch " + options_.resource.name()},
       version_{options_.resource_version},
-      piece_(kPiece),
+      piece_(kWatchPiece),
       backoff_{Backoff::Limits{}} {}
 
 Watch::~Watch() = default;

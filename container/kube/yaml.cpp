@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostBytes = 4 * 1024 * 1024;
+constexpr std::size_t kMostYamlBytes = 4 * 1024 * 1024;
 constexpr int kMostLevels = 64;
 /// Aliases multiply: ten lines of them can stand for a billion values.
 constexpr std::size_t kMostValues = 100'000;
@@ -137,7 +137,7 @@ class Beginnings final : public YAML::EventHandler {
 }  // namespace
 
 Result<Json> parse_yaml(std::string_view text) {
-  if (text.size() > kMostBytes) return fail(Errc::payload_too_large, "YAML of more than 4 MiB");
+  if (text.size() > kMostYamlBytes) return fail(Errc::payload_too_large, "YAML of more than 4 MiB");
   try {
     // Not YAML::LoadAll: of a text such as ", x" it makes documents without end (0.7.0).
     std::istringstream stream{std::string{text}};

@@ -28,7 +28,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 /// Above the grace of a Pod.
-constexpr milliseconds kRemoval{60'000};
 constexpr std::size_t kLargestPage = 500;
 constexpr std::string_view kClaims = "claims:";
 constexpr std::string_view kBare = "sandboxes:";
@@ -63,7 +62,7 @@ Error no_agent(const Object& pod) {
       "Pod " + pod.name() + " is ready, but its template does not run skiffd: `skiff pool create` makes one that does");
 }
 
-bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
+bool has_wanted_state(const Sandbox& sandbox, const SandboxFilter& filter) {
   return !filter.state || sandbox.state == *filter.state;
 }
 
@@ -270,7 +269,7 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
     for (const Object& object : page->items) {
       if (!claims && is_claimed(object)) continue;
       Sandbox sandbox = describe_claim(object);
-      if (matches(sandbox, filter)) found.items.push_back(std::move(sandbox));
+      if (has_wanted_state(sandbox, filter)) found.items.push_back(std::move(sandbox));
     }
     if (!page->continue_token.empty()) found.next = std::string{prefix} + page->continue_token;
   }
@@ -309,7 +308,7 @@ Task<Result<Object>> ClaimDriver::suspend(Object object) {
   }
   auto suspended = co_await patch(**sandbox, std::move(mode));
   if (!suspended) co_return suspended;
-  GoneWait wait{.resource = kube::kPods, .namespace_name = object.namespace_name(), .name = pod, .limit = kRemoval};
+  GoneWait wait{.resource = kube::kPods, .namespace_name = object.namespace_name(), .name = pod, .limit = kRemovalTime};
   auto gone = co_await wait_until_gone(&cluster_->client(), std::move(wait));
   if (!gone) co_return std::unexpected{std::move(gone.error())};
   co_return suspended;
@@ -398,9 +397,9 @@ Task<Result<>> ClaimDriver::remove_found(Object object) {
   if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
   const std::string ns = object.namespace_name();
   const std::array<GoneWait, 3> waits{{
-      {resource_of(object, *api), ns, object.name(), object.uid(), kRemoval},
-      {at(kube::kSandboxes, *api), ns, sandbox_name, {}, kRemoval},
-      {kube::kPods, ns, pod, {}, kRemoval},
+      {resource_of(object, *api), ns, object.name(), object.uid(), kRemovalTime},
+      {at(kube::kSandboxes, *api), ns, sandbox_name, {}, kRemovalTime},
+      {kube::kPods, ns, pod, {}, kRemovalTime},
   }};
   for (const GoneWait& wait : waits) {
     auto gone = co_await wait_until_gone(&client, wait);

@@ -19,8 +19,6 @@ namespace {
 using kube::Object;
 using nlohmann::json;
 
-constexpr std::chrono::milliseconds kRemoval{60'000};
-
 PoolStatus status_of(const Object& pool, unsigned claims) {
   const auto number = [&](Object::Path path) { return static_cast<unsigned>(pool.integer(path).value_or(0)); };
   PoolStatus status{.name = pool.name(), .available = number({"status", "readyReplicas"}), .active = claims};
@@ -289,7 +287,8 @@ Task<Result<bool>> ClaimPools::remove(std::string name) {
   if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
   for (const kube::Resource& resource : {pools, templates}) {
     if (resource.plural == templates.plural && owner.empty()) continue;
-    GoneWait wait{.resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = kRemoval};
+    GoneWait wait{
+        .resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = kRemovalTime};
     auto gone = co_await wait_until_gone(&client, std::move(wait));
     if (!gone) co_return std::unexpected{std::move(gone.error())};
   }

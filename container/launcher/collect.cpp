@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Each removal waits for the end of a Pod, which takes half a minute and more.
-constexpr std::size_t kAtOnce = 16;
+constexpr std::size_t kCollectedAtOnce = 16;
 /// Beside the clocks, for an agent that is busy with its end.
 constexpr std::chrono::minutes kGrace{5};
 
@@ -51,29 +51,29 @@ Task<std::string> reason_to_remove(Driver* driver, Sandbox sandbox, std::optiona
 
 enum class Fate : std::uint8_t { kept, removed, failed, gone };
 
-struct Outcome {
+struct Decision {
   Fate fate = Fate::kept;
   std::string reason = {};
 };
 
 /// `seen` may be old: nothing is removed for a reason that is not true of it now.
-Task<Outcome> decide(Driver* driver, Sandbox seen, Collecting what) {
-  const Outcome kept{Fate::kept, std::string{state_word(seen.state)}};
+Task<Decision> decide(Driver* driver, Sandbox seen, Collecting what) {
+  const Decision kept{Fate::kept, std::string{state_word(seen.state)}};
   std::string reason = co_await reason_to_remove(driver, seen, what.max_idle);
   if (reason.empty()) co_return kept;
   auto now = co_await driver->get(seen.name);
-  if (!now && now.error().code == Errc::sandbox_not_found) co_return Outcome{Fate::gone};
-  if (!now) co_return Outcome{Fate::failed, std::move(now.error().message)};
+  if (!now && now.error().code == Errc::sandbox_not_found) co_return Decision{Fate::gone};
+  if (!now) co_return Decision{Fate::failed, std::move(now.error().message)};
   if (now->id != seen.id) co_return kept;
   reason = co_await reason_to_remove(driver, *now, what.max_idle);
-  if (reason.empty()) co_return Outcome{Fate::kept, std::string{state_word(now->state)}};
-  if (what.dry_run) co_return Outcome{Fate::removed, std::move(reason)};
+  if (reason.empty()) co_return Decision{Fate::kept, std::string{state_word(now->state)}};
+  if (what.dry_run) co_return Decision{Fate::removed, std::move(reason)};
   auto removed = co_await driver->remove_if(seen.name, seen.id);
-  if (!removed) co_return Outcome{Fate::failed, std::move(removed.error().message)};
-  co_return Outcome{*removed ? Fate::removed : Fate::gone, std::move(reason)};
+  if (!removed) co_return Decision{Fate::failed, std::move(removed.error().message)};
+  co_return Decision{*removed ? Fate::removed : Fate::gone, std::move(reason)};
 }
 
-Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Outcome* outcome) {
+Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Decision* outcome) {
   *outcome = co_await decide(driver, std::move(seen), std::move(what));
 }
 
@@ -90,8 +90,8 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   auto page = co_await driver->list(std::move(filter));
   if (!page) co_return std::unexpected{std::move(page.error())};
   const std::vector<Sandbox>& all = page->items;
-  std::vector<Outcome> outcomes(all.size());
-  co_await in_parallel(all.size(), kAtOnce,
+  std::vector<Decision> outcomes(all.size());
+  co_await in_parallel(all.size(), kCollectedAtOnce,
                        [&](std::size_t index) { return collect_one(driver, all[index], what, &outcomes[index]); });
   Collected collected;
   for (std::size_t i = 0; i < all.size(); ++i) {

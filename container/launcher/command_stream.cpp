@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{50};
 constexpr milliseconds kLongestPause{2'000};
 /// How long a connection may be away before its user is told.
-constexpr milliseconds kPatience{30'000};
+constexpr milliseconds kReconnectPatience{30'000};
 constexpr std::uint32_t kChannel = 1;
 
 using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
@@ -33,7 +33,7 @@ class Retries {
   Task<bool> again() {
     const auto now = std::chrono::steady_clock::now();
     if (!since_) since_ = now;
-    if (now - *since_ >= kPatience) co_return false;
+    if (now - *since_ >= kReconnectPatience) co_return false;
     timer_.expires_after(pause_);
     pause_ = std::min(pause_ * 2, kLongestPause);
     co_await timer_.async_wait(use_task);

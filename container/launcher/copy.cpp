@@ -40,18 +40,18 @@ Place split(std::string path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-struct Remote {
+struct RemoteEntry {
   std::string type = {};  ///< "file", "directory", "symlink"; empty when there is nothing
   std::uint64_t size = 0;
 };
 
-Task<Result<Remote>> look_at(AgentClient* agent, std::string path) {
+Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string path) {
   auto answer = co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path));
   if (!answer) co_return std::unexpected{std::move(answer.error())};
   const json item = answer->at("items").at(0);
-  if (!item.contains("error")) co_return Remote{item.value("type", ""), item.value("size", std::uint64_t{0})};
+  if (!item.contains("error")) co_return RemoteEntry{item.value("type", ""), item.value("size", std::uint64_t{0})};
   const auto code = find_code(item["error"].value("code", ""));
-  if (code == Errc::path_not_found) co_return Remote{};
+  if (code == Errc::path_not_found) co_return RemoteEntry{};
   co_return fail(code.value_or(Errc::io_error), item["error"].value("detail", path));
 }
 

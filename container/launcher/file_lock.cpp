@@ -20,7 +20,7 @@ using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
 
 /// The byte of a name: by its FNV-1a hash, cut to what is an offset of a file. Two names on the same byte would wait
 /// for each other.
-struct flock byte_of(std::string_view name) {
+struct flock range_of(std::string_view name) {
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
   struct flock range{};
@@ -37,7 +37,7 @@ struct flock byte_of(std::string_view name) {
 Result<UniqueFd> FileLock::try_lock(const std::filesystem::path& file, std::string_view name) {
   UniqueFd opened{::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
   if (!opened) return std::unexpected{system_error(errno, "open \"" + file.string() + "\"")};
-  struct flock range = byte_of(name);
+  struct flock range = range_of(name);
   while (::fcntl(opened.get(), F_OFD_SETLK, &range) != 0) {
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EACCES) return UniqueFd{};
@@ -64,7 +64,7 @@ Task<Result<FileLock>> FileLock::acquire(std::filesystem::path file, std::string
 
 bool FileLock::is_held(const std::filesystem::path& file, std::string_view name) {
   const UniqueFd opened{::open(file.c_str(), O_RDWR | O_CLOEXEC)};
-  struct flock range = byte_of(name);
+  struct flock range = range_of(name);
   return opened && ::fcntl(opened.get(), F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
 }
 

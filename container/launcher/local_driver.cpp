@@ -29,7 +29,7 @@ constexpr milliseconds kConnectPatience{5'000};
 constexpr std::string_view kLoopback = "127.0.0.1";
 
 /// The end of a lease that begins now, in milliseconds since 1970.
-std::optional<std::int64_t> lease_end(const std::optional<milliseconds>& ttl) {
+std::optional<std::int64_t> lease_end_ms(const std::optional<milliseconds>& ttl) {
   if (!ttl) return std::nullopt;
   return (std::chrono::floor<milliseconds>(wall_now()).time_since_epoch() + *ttl).count();
 }
@@ -165,7 +165,7 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
   }
   record.port = *port;
   record.stopped = false;
-  record.expires_ms = lease_end(record.ttl);
+  record.expires_ms = lease_end_ms(record.ttl);
   auto endpoint = endpoint_of(record, {});
   if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
   AgentClient client{executor, std::move(*endpoint)};
@@ -351,7 +351,7 @@ Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease) {
   }
   if (lease.ttl) record->ttl = lease.ttl;
   if (lease.idle_ttl) record->idle_ttl = lease.idle_ttl;
-  record->expires_ms = lease_end(record->ttl);
+  record->expires_ms = lease_end_ms(record->ttl);
   if (auto saved = records_.save(*record); !saved) co_return std::unexpected{std::move(saved.error())};
   co_return describe(*record);
 }

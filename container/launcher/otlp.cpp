@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestAnswer = std::size_t{64} << 10U;
+constexpr std::size_t kLongestReply = std::size_t{64} << 10U;
 /// Values of opentelemetry.proto.trace.v1.Status.StatusCode.
 constexpr int kStatusError = 2;
 
@@ -109,7 +109,7 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
   for (;;) {
     protocol::HttpClient::Request request{
         .method = "POST", .target = settings.collector.path, .headers = headers, .body = body};
-    auto reply = co_await client.request(std::move(request), kLongestAnswer);
+    auto reply = co_await client.request(std::move(request), kLongestReply);
     if (!reply) co_return std::unexpected{std::move(reply.error())};
     if (reply->head.status / 100 == 2) {
       std::string refused = refused_spans(reply->body);

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 /// Of a lease that begins at the latest after `wait`.
-std::optional<std::string> lease_end(const Lease& lease, milliseconds wait = {}) {
+std::optional<std::string> lease_end_text(const Lease& lease, milliseconds wait = {}) {
   if (!lease.ttl) return std::nullopt;
   return rfc3339(wall_now() + *lease.ttl + wait);
 }
@@ -53,7 +53,7 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
   }
   if (known.record) {
     known.record->was_up = true;
-    known.record->expires_at = lease_end(known.record->spec.lease);
+    known.record->expires_at = lease_end_text(known.record->spec.lease);
     json data{{"was_up", "true"}};
     if (known.record->expires_at) data["expires_at"] = *known.record->expires_at;
     auto changed = co_await change_record(cluster_, &known, std::move(data));
@@ -83,7 +83,7 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    .stopped = false,
                    .expires_at = {}};
   // The lease begins when the agent does; what is for one run is not told so.
-  record.expires_at = lease_end(record.spec.lease, record.spec.wait);
+  record.expires_at = lease_end_text(record.spec.lease, record.spec.wait);
   const bool needs_more =
       record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
   if (is_one_shot && needs_more) {
@@ -261,7 +261,7 @@ Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, milliseconds wait, 
   json data{{"stopped", "false"}, {"was_up", "false"}, {"begun_at", rfc3339(wall_now())}};
   // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
   data["pod"] = known.config_map->name();
-  const auto expires_at = lease_end(known.record->spec.lease, wait);
+  const auto expires_at = lease_end_text(known.record->spec.lease, wait);
   data["expires_at"] = expires_at ? json(*expires_at) : json{};
   auto changed = co_await change_record(cluster_, &known, std::move(data));
   if (!changed) co_return std::unexpected{std::move(changed.error())};
@@ -312,7 +312,7 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
   if (auto renewed = co_await agent.post("/v1/lease", std::move(body)); !renewed) {
     co_return std::unexpected{std::move(renewed.error())};
   }
-  const auto expires_at = lease_end(lease);
+  const auto expires_at = lease_end_text(lease);
   if (!known->record) {
     if (expires_at) {
       const json patch{{"metadata", {{"annotations", {{labels::kExpiresAt, *expires_at}}}}}};

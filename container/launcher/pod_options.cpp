@@ -125,11 +125,11 @@ Result<std::string> parse_cidr(std::string_view text) {
 }
 
 Result<std::vector<std::string>> parse_network(std::string_view text) {
-  constexpr std::string_view kCidrs = "cidr=";
+  constexpr std::string_view kPrefix = "cidr=";
   if (text == "open" || text == "deny" || text == "dns") return std::vector<std::string>{};
   std::vector<std::string> cidrs;
-  if (text.starts_with(kCidrs)) {
-    for (const std::string_view cidr : split(text.substr(kCidrs.size()), ',')) {
+  if (text.starts_with(kPrefix)) {
+    for (const std::string_view cidr : split(text.substr(kPrefix.size()), ',')) {
       if (!is_cidr(cidr)) return refuse("--network", cidr, "a CIDR, as 10.0.0.0/8");
       cidrs.emplace_back(cidr);
     }

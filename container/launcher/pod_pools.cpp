@@ -27,7 +27,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 /// Requests at a time while Pods are made or removed.
-constexpr std::size_t kAtOnce = 16;
+constexpr std::size_t kPodsAtOnce = 16;
 /// Each round is begun by what others have done meanwhile.
 constexpr int kMostRounds = 20;
 /// A client that finds its Pods taken under its hands looks again.
@@ -35,8 +35,7 @@ constexpr int kMostLooks = 3;
 /// Agents that don't answer, one after the other, are no accident.
 constexpr int kMostDeadAgents = 3;
 /// What may pass by itself (a first pull that failed, no room yet) does so within this time, or not.
-constexpr milliseconds kPatience{10'000};
-constexpr milliseconds kRemoval{60'000};
+constexpr milliseconds kTroublePatience{10'000};
 
 std::string waiting_selector(std::string_view pool) {
   return pool_selector(pool) + "," + std::string{labels::kPoolState} + "!=taken";
@@ -120,7 +119,8 @@ Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
     return remove_member(plan.remove[index - plan.create.size()]);
   };
   const auto into = [](Task<Result<>> work, Result<>* result) -> Task<> { *result = co_await std::move(work); };
-  co_await in_parallel(results.size(), kAtOnce, [&](std::size_t index) { return into(step(index), &results[index]); });
+  co_await in_parallel(results.size(), kPodsAtOnce,
+                       [&](std::size_t index) { return into(step(index), &results[index]); });
   for (Result<>& result : results) {
     if (!result) co_return std::move(result);
   }
@@ -161,7 +161,7 @@ Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, Steady
     progress(phase, std::to_string(ready) + " of " + std::to_string(size) + " ready");
     if (!trouble) in_trouble_since.reset();
     if (trouble && !in_trouble_since) in_trouble_since = std::chrono::steady_clock::now();
-    const SteadyTime until = trouble ? std::min(deadline, *in_trouble_since + kPatience) : deadline;
+    const SteadyTime until = trouble ? std::min(deadline, *in_trouble_since + kTroublePatience) : deadline;
     if (trouble && (trouble->is_final || std::chrono::steady_clock::now() >= until)) {
       co_return std::unexpected{bring_up_failure(*trouble->failure, "pool \"" + name + "\": " + trouble->detail)};
     }
@@ -302,7 +302,7 @@ Task<Result<bool>> PodPools::remove(std::string name) {
   if (!removed) co_return std::unexpected{std::move(removed.error().error)};
   kube::WatchOptions waiting{.namespace_name = cluster_->namespace_name(), .label_selector = waiting_selector(name)};
   kube::Watch watch{&cluster_->client(), std::move(waiting)};
-  const SteadyTime deadline = std::chrono::steady_clock::now() + kRemoval;
+  const SteadyTime deadline = std::chrono::steady_clock::now() + kRemovalTime;
   std::map<std::string, bool> left;
   do {
     auto event = co_await within(deadline, watch.next());

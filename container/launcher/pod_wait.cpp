@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 /// How long a state must stay that may pass: a scheduler that looks again when a pod has gone, an autoscaler.
-constexpr milliseconds kPatience{5'000};
+constexpr milliseconds kProbePatience{5'000};
 constexpr std::uint64_t kLogLines = 10;
 constexpr std::uint64_t kLogBytes = 4096;
 
@@ -200,7 +200,7 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
       is_unread = pod.has_value();
     }
     if (!is_unread) {
-      const SteadyTime until = was_passing ? std::min(wait.deadline, failing_since + kPatience) : wait.deadline;
+      const SteadyTime until = was_passing ? std::min(wait.deadline, failing_since + kProbePatience) : wait.deadline;
       auto told = co_await within(until, news->next());
       if (!told) {
         const bool is_late = steady_clock::now() >= wait.deadline;

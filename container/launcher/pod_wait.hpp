@@ -43,6 +43,9 @@ struct PodWait {
                                                           PodWait wait, Progress progress);
 
 /// An object that was deleted.
+/// What an object of a sandbox may take to go once it was deleted.
+inline constexpr std::chrono::milliseconds kRemovalTime{60'000};
+
 struct GoneWait {
   kube::Resource resource;
   std::string namespace_name;

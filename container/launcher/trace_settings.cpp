@@ -24,9 +24,9 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
-class Reader {
+class VariableReader {
  public:
-  Reader(const kube::Environment& environment, std::vector<std::string>* warnings)
+  VariableReader(const kube::Environment& environment, std::vector<std::string>* warnings)
       : environment_{environment}, warnings_{warnings} {}
 
   std::string get(const char* name) const { return std::string{trimmed(environment_(name))}; }
@@ -66,7 +66,7 @@ class Reader {
   std::vector<std::string>* warnings_;
 };
 
-std::optional<kube::Url> collector(const Reader& read) {
+std::optional<kube::Url> collector(const VariableReader& read) {
   constexpr const char* kTraces = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
   constexpr const char* kAll = "OTEL_EXPORTER_OTLP_ENDPOINT";
   const bool is_own = !read.get(kTraces).empty();
@@ -87,7 +87,7 @@ bool is_token(std::string_view text) {
                              [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; });
 }
 
-protocol::Headers headers(const Reader& read) {
+protocol::Headers headers(const VariableReader& read) {
   protocol::Headers all;
   for (const auto& [name, value] : read.pairs(read.exporter("HEADERS"), "OTEL_EXPORTER_OTLP_HEADERS")) {
     const bool is_text = std::ranges::none_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
@@ -100,7 +100,7 @@ protocol::Headers headers(const Reader& read) {
   return all;
 }
 
-milliseconds timeout(const Reader& read) {
+milliseconds timeout(const VariableReader& read) {
   const std::string text = read.exporter("TIMEOUT");
   milliseconds time = TraceSettings{}.timeout;
   if (text.empty()) return time;
@@ -113,7 +113,7 @@ milliseconds timeout(const Reader& read) {
   return milliseconds{std::min(value, kLongestTimeoutMs)};
 }
 
-std::vector<std::pair<std::string, std::string>> resource(const Reader& read) {
+std::vector<std::pair<std::string, std::string>> resource(const VariableReader& read) {
   auto attributes = read.pairs(read.get("OTEL_RESOURCE_ATTRIBUTES"), "OTEL_RESOURCE_ATTRIBUTES");
   const auto is_name = [](const auto& one) { return one.first == "service.name"; };
   if (std::string name = read.get("OTEL_SERVICE_NAME"); !name.empty()) {
@@ -124,7 +124,7 @@ std::vector<std::pair<std::string, std::string>> resource(const Reader& read) {
   return attributes;
 }
 
-TraceSampler sampler(const Reader& read) {
+TraceSampler sampler(const VariableReader& read) {
   constexpr std::array<std::string_view, 3> kRoots{"always_on", "always_off", "traceidratio"};
   constexpr std::string_view kParentBased = "parentbased_";
   TraceSampler sampler;
@@ -156,7 +156,7 @@ TraceSampler sampler(const Reader& read) {
 
 TraceConfiguration read_trace_settings(const kube::Environment& environment) {
   TraceConfiguration configuration;
-  const Reader read{environment, &configuration.warnings};
+  const VariableReader read{environment, &configuration.warnings};
   std::string disabled = read.get("OTEL_SDK_DISABLED");
   std::ranges::transform(disabled, disabled.begin(), [](unsigned char c) { return std::tolower(c); });
   if (disabled == "true") return configuration;

@@ -7,32 +7,23 @@
 namespace skiff::runtime::api {
 namespace {
 
-using protocol::append_json_integer;
 using protocol::append_json_key;
+using protocol::append_json_number;
 using protocol::append_json_string;
+using protocol::append_json_text;
 
 /// A client may call its method anything.
 constexpr std::size_t kLongestMethod = 32;
 
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  append_json_key(out, key);
-  append_json_string(out, protocol::to_valid_utf8(text));
-}
-
 /// Left out when it is empty.
 void append_known(std::string& out, std::string_view key, std::string_view text) {
-  if (!text.empty()) append_text(out, key, text);
-}
-
-void append_number(std::string& out, std::string_view key, std::uint64_t value) {
-  append_json_key(out, key);
-  append_json_integer(out, value);
+  if (!text.empty()) append_json_text(out, key, text);
 }
 
 std::string begin(std::string_view event) {
   std::string line{'{'};
-  append_text(line, "time", rfc3339(wall_now()));
-  append_text(line, "event", event);
+  append_json_text(line, "time", rfc3339(wall_now()));
+  append_json_text(line, "event", event);
   return line;
 }
 
@@ -52,17 +43,18 @@ std::string content_of(const sessions::CommandSpec& spec) {
 void audit_request(const Agent& agent, const AuditedRequest& request) {
   if (!agent.audit) return;
   std::string line = begin("request");
-  append_text(line, "request_id", request.request_id);
+  append_json_text(line, "request_id", request.request_id);
   append_known(line, "who", request.who);
-  append_text(line, "peer", request.peer);
-  append_text(line, "method", request.method.substr(0, kLongestMethod));
-  append_text(line, "route", request.route);
+  append_json_text(line, "peer", request.peer);
+  append_json_text(line, "method", request.method.substr(0, kLongestMethod));
+  append_json_text(line, "route", request.route);
   append_known(line, "session", request.session);
   append_known(line, "command", request.command);
-  append_number(line, "status", request.status);
-  append_number(line, "bytes", request.bytes);
-  append_number(line, "duration_ms",
-                static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(request.duration).count()));
+  append_json_number(line, "status", request.status);
+  append_json_number(line, "bytes", request.bytes);
+  append_json_number(
+      line, "duration_ms",
+      static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(request.duration).count()));
   append_known(line, "traceparent", request.traceparent);
   line += '}';
   agent.audit->write(line);
@@ -73,14 +65,14 @@ void audit_command(const Agent& agent, const Caller& caller, const sessions::Com
   const sessions::CommandSpec& spec = command.spec();
   const std::string content = content_of(spec);
   std::string line = begin("command");
-  append_text(line, "request_id", caller.request_id);
+  append_json_text(line, "request_id", caller.request_id);
   append_known(line, "who", caller.identity.name);
-  append_text(line, "session", command.session());
-  append_text(line, "command", command.id());
+  append_json_text(line, "session", command.session());
+  append_json_text(line, "command", command.id());
   append_known(line, "user", spec.user.value_or(""));
-  append_number(line, "size_bytes", content.size());
-  append_text(line, "sha256", to_hex(Sha256::of(content)));
-  if (agent.settings.audit_commands && spec.line) append_text(line, "command_line", *spec.line);
+  append_json_number(line, "size_bytes", content.size());
+  append_json_text(line, "sha256", to_hex(Sha256::of(content)));
+  if (agent.settings.audit_commands && spec.line) append_json_text(line, "command_line", *spec.line);
   if (agent.settings.audit_commands && !spec.line) {
     append_json_key(line, "argv");
     line += '[';

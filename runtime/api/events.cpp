@@ -11,32 +11,15 @@
 
 namespace skiff::runtime::api {
 
+using protocol::append_json_flag;
 using protocol::append_json_integer;
 using protocol::append_json_key;
+using protocol::append_json_number;
 using protocol::append_json_string;
+using protocol::append_json_text;
 using sessions::LogItem;
 
 namespace {
-
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  append_json_key(out, key);
-  append_json_string(out, text);
-}
-
-void append_number(std::string& out, std::string_view key, std::uint64_t value) {
-  append_json_key(out, key);
-  append_json_integer(out, value);
-}
-
-void append_flag(std::string& out, std::string_view key, bool value) {
-  append_json_key(out, key);
-  out += value ? "true" : "false";
-}
-
-/// Text that may come from anywhere: what is not UTF-8 becomes U+FFFD.
-void append_any_text(std::string& out, std::string_view key, std::string_view text) {
-  append_text(out, key, protocol::to_valid_utf8(text));
-}
 
 std::uint64_t millis(std::chrono::microseconds time) {
   return static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(time).count());
@@ -45,15 +28,15 @@ std::uint64_t millis(std::chrono::microseconds time) {
 void append_usage(std::string& out, const sessions::Usage& usage) {
   append_json_key(out, "usage");
   out += '{';
-  append_number(out, "wall_us", static_cast<std::uint64_t>(usage.wall.count()));
-  append_number(out, "user_us", static_cast<std::uint64_t>(usage.user.count()));
-  append_number(out, "system_us", static_cast<std::uint64_t>(usage.system.count()));
-  append_number(out, "max_rss_bytes", usage.max_rss_bytes);
-  if (usage.peak_bytes) append_number(out, "peak_bytes", *usage.peak_bytes);
-  append_number(out, "voluntary_switches", usage.voluntary_switches);
-  append_number(out, "involuntary_switches", usage.involuntary_switches);
-  append_number(out, "read_bytes", usage.read_blocks * 512);
-  append_number(out, "write_bytes", usage.write_blocks * 512);
+  append_json_number(out, "wall_us", static_cast<std::uint64_t>(usage.wall.count()));
+  append_json_number(out, "user_us", static_cast<std::uint64_t>(usage.user.count()));
+  append_json_number(out, "system_us", static_cast<std::uint64_t>(usage.system.count()));
+  append_json_number(out, "max_rss_bytes", usage.max_rss_bytes);
+  if (usage.peak_bytes) append_json_number(out, "peak_bytes", *usage.peak_bytes);
+  append_json_number(out, "voluntary_switches", usage.voluntary_switches);
+  append_json_number(out, "involuntary_switches", usage.involuntary_switches);
+  append_json_number(out, "read_bytes", usage.read_blocks * 512);
+  append_json_number(out, "write_bytes", usage.write_blocks * 512);
   out += '}';
 }
 
@@ -65,8 +48,8 @@ std::string_view stream_name(sessions::Stream stream) noexcept {
 
 void append_per_stream(std::string& out, std::uint64_t standard, std::uint64_t error) {
   out += '{';
-  append_number(out, "stdout", standard);
-  append_number(out, "stderr", error);
+  append_json_number(out, "stdout", standard);
+  append_json_number(out, "stderr", error);
   out += '}';
 }
 
@@ -83,9 +66,9 @@ void append_exit_members(std::string& out, const sessions::ExitStatus& status) {
   } else {
     out += "null";
   }
-  append_text(out, "cause", name(status.cause));
-  if (status.core_dumped) append_flag(out, "core_dumped", true);
-  append_flag(out, "output_complete", status.output_complete);
+  append_json_text(out, "cause", name(status.cause));
+  if (status.core_dumped) append_json_flag(out, "core_dumped", true);
+  append_json_flag(out, "output_complete", status.output_complete);
   if (!status.background.empty()) {
     append_json_key(out, "background");
     out += '[';
@@ -95,18 +78,18 @@ void append_exit_members(std::string& out, const sessions::ExitStatus& status) {
     }
     out += ']';
   }
-  if (status.state_saved) append_text(out, "state_saved", name(*status.state_saved));
-  if (!status.kill_level.empty()) append_text(out, "kill_level", status.kill_level);
+  if (status.state_saved) append_json_text(out, "state_saved", name(*status.state_saved));
+  if (!status.kill_level.empty()) append_json_text(out, "kill_level", status.kill_level);
   if (status.failure) {
     append_json_key(out, "error");
     out += '{';
-    append_text(out, "stage", status.failure->stage);
-    append_text(out, "errno", errno_name(status.failure->error));
-    append_any_text(out, "message", status.failure->message);
+    append_json_text(out, "stage", status.failure->stage);
+    append_json_text(out, "errno", errno_name(status.failure->error));
+    append_json_text(out, "message", status.failure->message);
     out += '}';
   }
-  append_text(out, "ended_at", rfc3339(status.ended_at));
-  append_number(out, "duration_ms", millis(status.usage.wall));
+  append_json_text(out, "ended_at", rfc3339(status.ended_at));
+  append_json_number(out, "duration_ms", millis(status.usage.wall));
   append_usage(out, status.usage);
 }
 
@@ -118,8 +101,8 @@ void append_limits(std::string& out, const sessions::ResourceLimits& limits) {
     if (!value) return;
     append_json_key(out, name);
     out += '{';
-    append_number(out, "value", *value);
-    append_text(out, "by", by);
+    append_json_number(out, "value", *value);
+    append_json_text(out, "by", by);
     out += '}';
   };
   append("memory_bytes", limits.memory_bytes, "cgroup");
@@ -134,12 +117,12 @@ void append_limits(std::string& out, const sessions::ResourceLimits& limits) {
 void append_command(std::string& out, const sessions::Command& command, bool with_hints) {
   const auto& spec = command.spec();
   out += '{';
-  append_text(out, "id", command.id());
-  append_text(out, "session", command.session());
-  if (command.pid() > 0) append_number(out, "pid", static_cast<std::uint64_t>(command.pid()));
-  append_text(out, "state", name(command.state()));
+  append_json_text(out, "id", command.id());
+  append_json_text(out, "session", command.session());
+  if (command.pid() > 0) append_json_number(out, "pid", static_cast<std::uint64_t>(command.pid()));
+  append_json_text(out, "state", name(command.state()));
   if (spec.line) {
-    append_any_text(out, "command", *spec.line);
+    append_json_text(out, "command", *spec.line);
   } else {
     append_json_key(out, "argv");
     out += '[';
@@ -149,21 +132,21 @@ void append_command(std::string& out, const sessions::Command& command, bool wit
     }
     out += ']';
   }
-  append_text(out, "started_at", rfc3339(command.started_at()));
-  append_flag(out, "tty", spec.terminal.has_value());
+  append_json_text(out, "started_at", rfc3339(command.started_at()));
+  append_json_flag(out, "tty", spec.terminal.has_value());
   append_json_key(out, "stdin");
   out += '{';
-  append_flag(out, "open", command.stdin_open());
-  append_number(out, "offset", command.stdin_offset());
+  append_json_flag(out, "open", command.stdin_open());
+  append_json_number(out, "offset", command.stdin_offset());
   out += '}';
   append_json_key(out, "output");
   out += '{';
-  append_number(out, "first_kept", command.log()->first_kept());
-  append_number(out, "next_offset", command.log()->next_offset());
+  append_json_number(out, "first_kept", command.log()->first_kept());
+  append_json_number(out, "next_offset", command.log()->next_offset());
   append_json_key(out, "bytes");
   append_per_stream(out, command.log()->bytes_of(sessions::Stream::out),
                     command.log()->bytes_of(sessions::Stream::err));
-  append_flag(out, "ended", command.log()->ended());
+  append_json_flag(out, "ended", command.log()->ended());
   out += '}';
   append_limits(out, spec.limits);
   if (const auto& status = command.exit_status()) append_exit_members(out, *status);
@@ -179,7 +162,7 @@ void EventWriter::begin(std::string& out, std::string_view type, std::optional<s
   out += R"({"type":")";
   out += type;
   out += '"';
-  if (channel_) append_number(out, "channel", *channel_);
+  if (channel_) append_json_number(out, "channel", *channel_);
 }
 
 void EventWriter::finish(std::string& out) const {
@@ -189,11 +172,11 @@ void EventWriter::finish(std::string& out) const {
 
 void EventWriter::started(std::string& out, const sessions::Command& command, std::string_view instance) {
   begin(out, "started", 0);
-  append_text(out, "id", command.id());
-  append_text(out, "session", command.session());
-  if (command.pid() > 0) append_number(out, "pid", static_cast<std::uint64_t>(command.pid()));
-  append_text(out, "instance", instance);
-  append_text(out, "started_at", rfc3339(command.started_at()));
+  append_json_text(out, "id", command.id());
+  append_json_text(out, "session", command.session());
+  if (command.pid() > 0) append_json_number(out, "pid", static_cast<std::uint64_t>(command.pid()));
+  append_json_text(out, "instance", instance);
+  append_json_text(out, "started_at", rfc3339(command.started_at()));
   finish(out);
 }
 
@@ -201,11 +184,11 @@ void EventWriter::output(std::string& out, std::uint64_t offset, const LogItem& 
                          std::string_view body) const {
   const std::size_t size = head.size() + body.size();
   begin(out, "output", offset + size);
-  append_number(out, "offset", offset);
-  append_number(out, "next", offset + size);
-  append_text(out, "stream", stream_name(item.stream));
-  append_text(out, "time", rfc3339(item.time));
-  if (item.late) append_flag(out, "late", true);
+  append_json_number(out, "offset", offset);
+  append_json_number(out, "next", offset + size);
+  append_json_text(out, "stream", stream_name(item.stream));
+  append_json_text(out, "time", rfc3339(item.time));
+  if (item.late) append_json_flag(out, "late", true);
   // The character that was begun earlier is at most four bytes: it is valid as a whole or the piece is not text.
   if (protocol::is_valid_utf8(head) && protocol::is_valid_utf8(body)) {
     append_json_key(out, "data");
@@ -266,8 +249,8 @@ void EventWriter::item(std::string& out, const LogItem& item, const sessions::Ou
     case LogItem::Kind::gap:
       release(out);
       begin(out, "gap", item.next);
-      append_number(out, "from", item.offset);
-      append_number(out, "to", item.next);
+      append_json_number(out, "from", item.offset);
+      append_json_number(out, "to", item.next);
       finish(out);
       return;
     case LogItem::Kind::exit:
@@ -285,8 +268,8 @@ void EventWriter::item(std::string& out, const LogItem& item, const sessions::Ou
       if (!totals.out_sha256.empty()) {
         append_json_key(out, "sha256");
         out += '{';
-        append_text(out, "stdout", totals.out_sha256);
-        append_text(out, "stderr", totals.err_sha256);
+        append_json_text(out, "stdout", totals.out_sha256);
+        append_json_text(out, "stderr", totals.err_sha256);
         out += '}';
       }
       finish(out);
@@ -313,9 +296,9 @@ void EventWriter::keepalive(std::string& out) const {
 
 void EventWriter::error(std::string& out, const Error& error) const {
   begin(out, "error", std::nullopt);
-  append_text(out, "code", name(error.code));
-  append_any_text(out, "detail", error.message);
-  if (!error.field.empty()) append_any_text(out, "field", error.field);
+  append_json_text(out, "code", name(error.code));
+  append_json_text(out, "detail", error.message);
+  if (!error.field.empty()) append_json_text(out, "field", error.field);
   finish(out);
 }
 

@@ -16,7 +16,7 @@ namespace skiff::runtime::api {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{256} << 10U;
-constexpr std::size_t kOnTheWay = std::size_t{1} << 20U;
+constexpr std::size_t kArchiveOnTheWay = std::size_t{1} << 20U;
 
 struct Format {
   fs::Compression compression = fs::Compression::none;
@@ -32,7 +32,7 @@ Result<Format> format_of(const Call& call) {
 }
 
 struct Unpacking {
-  Unpacking(Executor executor) : door{executor, kOnTheWay} {}
+  Unpacking(Executor executor) : door{executor, kArchiveOnTheWay} {}
   ToThread door;
   std::stop_source stop;
   std::optional<Result<fs::ExtractSummary>> outcome;

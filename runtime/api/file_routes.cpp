@@ -13,8 +13,6 @@
 namespace skiff::runtime::api {
 namespace {
 
-constexpr std::string_view kNumber = R"({"type":"integer","minimum":0,"maximum":18446744073709551615})";
-constexpr std::string_view kFlag = R"({"type":"boolean"})";
 constexpr std::string_view kFew = R"({"type":"integer","minimum":0,"maximum":100})";
 
 constexpr std::array kReadQuery{
@@ -29,16 +27,16 @@ constexpr std::array kWriteQuery{
                    R"({"type":"string","pattern":"^-?[0-8]?[0-9]{1,9}([.][0-9]{1,9})?$"})"},
     QueryParameter{"sha256", "What the bytes must hash to, in hex",
                    R"({"type":"string","pattern":"^[0-9a-fA-F]{64}$"})"},
-    QueryParameter{"fsync", "Answer when it is on the disk", kFlag},
+    QueryParameter{"fsync", "Answer when it is on the disk", kFlagParameter},
 };
 constexpr std::array kChangeQuery{
-    QueryParameter{"append", "The body is bytes to be added at the end", kFlag},
-    QueryParameter{"offset", "append: where the file must end now; 409 with its size otherwise", kNumber},
+    QueryParameter{"append", "The body is bytes to be added at the end", kFlagParameter},
+    QueryParameter{"offset", "append: where the file must end now; 409 with its size otherwise", kNumberParameter},
 };
-constexpr std::array kDeleteQuery{QueryParameter{"recursive", "A folder with all that is in it", kFlag}};
+constexpr std::array kDeleteQuery{QueryParameter{"recursive", "A folder with all that is in it", kFlagParameter}};
 constexpr std::array kListQuery{
     QueryParameter{"path", "The folder; default: the root"},
-    QueryParameter{"recursive", "Also what is below", kFlag},
+    QueryParameter{"recursive", "Also what is below", kFlagParameter},
     QueryParameter{"pattern", "Only paths that match: a glob, or re: and a regular expression (RE2)"},
     QueryParameter{"limit", "Entries in one answer; default 1000", R"({"type":"integer","minimum":1,"maximum":10000})"},
     QueryParameter{"cursor", "next_cursor of the answer before"},
@@ -48,21 +46,21 @@ constexpr std::array kStatQuery{
 constexpr std::array kGlobQuery{
     QueryParameter{.name = "pattern", .help = "* ? [...] ** {a,b}, anchored at the folder", .required = true},
     QueryParameter{"path", "The folder to look in; default: the root"},
-    QueryParameter{"hidden", "Also names that begin with a dot", kFlag},
-    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlag},
+    QueryParameter{"hidden", "Also names that begin with a dot", kFlagParameter},
+    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlagParameter},
     QueryParameter{"limit", "Matches", R"({"type":"integer","minimum":0,"maximum":1000000})"},
 };
 constexpr std::array kGrepQuery{
     QueryParameter{.name = "pattern", .help = "A regular expression (RE2), or a text", .required = true},
-    QueryParameter{"literal", "The pattern is a text", kFlag},
-    QueryParameter{"ignore_case", "Without regard to case", kFlag},
+    QueryParameter{"literal", "The pattern is a text", kFlagParameter},
+    QueryParameter{"ignore_case", "Without regard to case", kFlagParameter},
     QueryParameter{"path", "The folder or file to look in; default: the root"},
     QueryParameter{"glob", "Only files whose path matches"},
     QueryParameter{"context", "Lines before and after", kFew},
     QueryParameter{"before", "Lines before", kFew},
     QueryParameter{"after", "Lines after", kFew},
-    QueryParameter{"hidden", "Also names that begin with a dot", kFlag},
-    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlag},
+    QueryParameter{"hidden", "Also names that begin with a dot", kFlagParameter},
+    QueryParameter{"ignored", "Also what .gitignore files ignore", kFlagParameter},
     QueryParameter{"limit", "Matches; default 10000", R"({"type":"integer","minimum":0,"maximum":1000000})"},
 };
 constexpr std::string_view kFormats = R"({"type":"string","enum":["tar","tar.gz","tar.zst"]})";
@@ -79,11 +77,11 @@ constexpr std::array kWriteArchiveQuery{
 
 constexpr std::array kWatchQuery{
     QueryParameter{"path", "The folder; default: the root"},
-    QueryParameter{"recursive", "Also what is below", kFlag},
-    QueryParameter{"cursor", "Of the last event that came, as Last-Event-ID", kNumber},
+    QueryParameter{"recursive", "Also what is below", kFlagParameter},
+    QueryParameter{"cursor", "Of the last event that came, as Last-Event-ID", kNumberParameter},
 };
 
-constexpr std::array kRoutes{
+constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files/{path}",
           .operation_id = "readFile",
@@ -255,7 +253,7 @@ constexpr std::array kRoutes{
 }  // namespace
 
 std::span<const Route> file_routes() {
-  return kRoutes;
+  return kFileRoutes;
 }
 
 }  // namespace skiff::runtime::api

@@ -15,8 +15,9 @@
 namespace skiff::runtime::api {
 namespace {
 
-using protocol::append_json_integer;
+using protocol::append_json_flag;
 using protocol::append_json_key;
+using protocol::append_json_number;
 using protocol::append_json_string;
 
 constexpr std::uint64_t kMostMatches = 1'000'000;
@@ -32,16 +33,6 @@ void append_bytes(std::string& out, std::string_view key, std::string_view bytes
   }
   append_json_key(out, std::string{key} + "_base64");
   append_json_string(out, protocol::encode_base64(bytes));
-}
-
-void append_count(std::string& out, std::string_view key, std::uint64_t value) {
-  append_json_key(out, key);
-  append_json_integer(out, value);
-}
-
-void append_flag(std::string& out, std::string_view key, bool value) {
-  append_json_key(out, key);
-  out += value ? "true" : "false";
 }
 
 std::string_view word(fs::WalkEntry::Kind kind) {
@@ -94,12 +85,12 @@ Result<Ground> open_ground(const fs::Tree& tree, const std::string& path, fs::Wa
 void append_match(std::string& out, const fs::GrepMatch& match) {
   out += '{';
   append_bytes(out, "path", match.path);
-  append_count(out, "line_number", match.line.line_number);
-  append_count(out, "column", match.line.column);
+  append_json_number(out, "line_number", match.line.line_number);
+  append_json_number(out, "column", match.line.column);
   append_bytes(out, "text", match.line.text);
   if (match.line.cut) {
-    append_count(out, "text_column", match.line.text_column);
-    append_flag(out, "cut", true);
+    append_json_number(out, "text_column", match.line.text_column);
+    append_json_flag(out, "cut", true);
   }
   const auto lines = [&out](std::string_view key, const std::vector<std::string>& some) {
     if (some.empty()) return;
@@ -190,12 +181,12 @@ Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, 
     summary = fs::grep(ground->folder, ask.matcher, ask.options, stop, give);
   }
   text = R"({"type":"summary")";
-  append_count(text, "files", summary.files);
-  append_count(text, "matches", summary.matches);
-  append_count(text, "searched", summary.searched);
-  append_count(text, "unreadable", summary.unreadable);
-  append_count(text, "too_large", summary.too_large);
-  append_flag(text, "truncated", summary.truncated);
+  append_json_number(text, "files", summary.files);
+  append_json_number(text, "matches", summary.matches);
+  append_json_number(text, "searched", summary.searched);
+  append_json_number(text, "unreadable", summary.unreadable);
+  append_json_number(text, "too_large", summary.too_large);
+  append_json_flag(text, "truncated", summary.truncated);
   text += "}\n";
   sink(text);
   return {};
@@ -225,9 +216,9 @@ Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, 
         return sink(text);
       });
   text = R"({"type":"summary")";
-  append_count(text, "matches", summary.matches);
-  append_count(text, "unreadable", summary.unreadable);
-  append_flag(text, "truncated", summary.truncated);
+  append_json_number(text, "matches", summary.matches);
+  append_json_number(text, "unreadable", summary.unreadable);
+  append_json_flag(text, "truncated", summary.truncated);
   text += "}\n";
   sink(text);
   return {};

@@ -6,7 +6,6 @@
 #include "base/beside.hpp"
 #include "protocol/json_text.hpp"
 #include "protocol/sse.hpp"
-#include "protocol/utf8.hpp"
 #include "protocol/websocket.hpp"
 #include "runtime/api/connect_socket.hpp"
 #include "runtime/api/file_call.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 using protocol::append_json_integer;
 using protocol::append_json_key;
-using protocol::append_json_string;
+using protocol::append_json_text;
 using protocol::WebSocket;
 
 /// Events that go out at once.
@@ -48,16 +47,11 @@ std::string_view word(fs::WatchEvent::Type type) {
   return "overflow";
 }
 
-void append_text(std::string& out, std::string_view key, std::string_view value) {
-  append_json_key(out, key);
-  append_json_string(out, protocol::to_valid_utf8(value));
-}
-
 Message message_of(const fs::WatchEvent& event) {
   Message message{.type = word(event.type), .data = "{", .cursor = event.cursor};
-  append_text(message.data, "type", message.type);
-  append_text(message.data, "path", event.path);
-  if (event.type == fs::WatchEvent::Type::renamed) append_text(message.data, "from", event.from);
+  append_json_text(message.data, "type", message.type);
+  append_json_text(message.data, "path", event.path);
+  if (event.type == fs::WatchEvent::Type::renamed) append_json_text(message.data, "from", event.from);
   append_json_key(message.data, "is_directory");
   message.data += event.is_folder ? "true" : "false";
   append_json_key(message.data, "cursor");
@@ -69,7 +63,7 @@ Message message_of(const fs::WatchEvent& event) {
 /// The first event: what happens from here on is seen, so that a client that has it can begin.
 Message beginning(std::uint64_t cursor) {
   Message message{.type = "watching", .data = "{", .cursor = cursor};
-  append_text(message.data, "type", message.type);
+  append_json_text(message.data, "type", message.type);
   append_json_key(message.data, "cursor");
   append_json_integer(message.data, cursor);
   message.data += '}';

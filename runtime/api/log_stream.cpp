@@ -17,7 +17,7 @@ namespace {
 using sessions::LogItem;
 
 // Half a character waits this long for its other half.
-constexpr std::chrono::milliseconds kHoldBack{100};
+constexpr std::chrono::milliseconds kStreamHoldBack{100};
 
 /// Ends the waits on a log when something other than the log happens.
 struct Interrupts {
@@ -160,7 +160,7 @@ class Sender {
         interrupts_.overdue = false;
         co_return Result<>{};
       }
-      held_.expires_after(kHoldBack);
+      held_.expires_after(kStreamHoldBack);
     }
     interrupts_.quiet = false;
     co_await cursor_.ready();

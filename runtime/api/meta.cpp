@@ -8,24 +8,10 @@
 namespace skiff::runtime::api {
 namespace {
 
-using protocol::append_json_integer;
+using protocol::append_json_flag;
 using protocol::append_json_key;
-using protocol::append_json_string;
-
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  append_json_key(out, key);
-  append_json_string(out, text);
-}
-
-void append_flag(std::string& out, std::string_view key, bool value) {
-  append_json_key(out, key);
-  out += value ? "true" : "false";
-}
-
-void append_number(std::string& out, std::string_view key, std::uint64_t value) {
-  append_json_key(out, key);
-  append_json_integer(out, value);
-}
+using protocol::append_json_number;
+using protocol::append_json_text;
 
 }  // namespace
 
@@ -43,11 +29,11 @@ Task<Result<>> readyz(Call& call) {
 
 Task<Result<>> show_version(Call& call) {
   std::string text{'{'};
-  append_text(text, "name", "skiffd");
-  append_text(text, "version", kVersion);
-  append_text(text, "api", "v1");
-  append_text(text, "instance", call.agent.instance);
-  append_text(text, "sandbox_id", call.agent.settings.sandbox_id);
+  append_json_text(text, "name", "skiffd");
+  append_json_text(text, "version", kVersion);
+  append_json_text(text, "api", "v1");
+  append_json_text(text, "instance", call.agent.instance);
+  append_json_text(text, "sandbox_id", call.agent.settings.sandbox_id);
   append_json_key(text, "labels");
   protocol::append_json(text, call.agent.labels);
   text += '}';
@@ -60,11 +46,11 @@ Task<Result<>> show_capabilities(Call& call) {
   std::string text{'{'};
   append_json_key(text, "kernel");
   text += '{';
-  append_flag(text, "pidfd", kernel.pidfd);
-  append_flag(text, "close_range", kernel.close_range);
-  append_flag(text, "clone3", kernel.clone3);
-  append_flag(text, "openat2", kernel.openat2);
-  append_number(text, "landlock_abi", static_cast<std::uint64_t>(kernel.landlock_abi));
+  append_json_flag(text, "pidfd", kernel.pidfd);
+  append_json_flag(text, "close_range", kernel.close_range);
+  append_json_flag(text, "clone3", kernel.clone3);
+  append_json_flag(text, "openat2", kernel.openat2);
+  append_json_number(text, "landlock_abi", static_cast<std::uint64_t>(kernel.landlock_abi));
   text += '}';
   append_json_key(text, "isolation");
   text += '[';
@@ -77,15 +63,15 @@ Task<Result<>> show_capabilities(Call& call) {
   text += R"({"level":"tree","daemons":true})";
   append_json_key(text, "limits");
   text += '{';
-  append_number(text, "max_commands", settings.max_commands);
-  append_number(text, "max_sessions", settings.max_sessions);
-  append_number(text, "max_connections", settings.max_connections);
-  append_number(text, "max_json_bytes", settings.max_json_bytes);
-  append_number(text, "max_frame_bytes", settings.max_frame_bytes);
-  append_number(text, "keep_bytes", settings.keep_bytes);
-  append_number(text, "max_output_bytes", settings.max_output_bytes);
-  append_number(text, "output_memory", settings.output_memory);
-  append_flag(text, "spool", !settings.data_dir.empty());
+  append_json_number(text, "max_commands", settings.max_commands);
+  append_json_number(text, "max_sessions", settings.max_sessions);
+  append_json_number(text, "max_connections", settings.max_connections);
+  append_json_number(text, "max_json_bytes", settings.max_json_bytes);
+  append_json_number(text, "max_frame_bytes", settings.max_frame_bytes);
+  append_json_number(text, "keep_bytes", settings.keep_bytes);
+  append_json_number(text, "max_output_bytes", settings.max_output_bytes);
+  append_json_number(text, "output_memory", settings.output_memory);
+  append_json_flag(text, "spool", !settings.data_dir.empty());
   text += '}';
   append_json_key(text, "command_limits");
   text += R"(["cpu_time_ms","open_files","file_size_bytes")";

@@ -8,10 +8,10 @@
 namespace skiff::runtime::api {
 namespace {
 
-constexpr std::size_t kOnTheWay = std::size_t{1} << 20U;
+constexpr std::size_t kProducedOnTheWay = std::size_t{1} << 20U;
 
 struct Work {
-  Work(Executor executor, Producer what) : door{executor, kOnTheWay}, producer{std::move(what)} {}
+  Work(Executor executor, Producer what) : door{executor, kProducedOnTheWay}, producer{std::move(what)} {}
   ToReactor door;
   Producer producer;
   std::stop_source stop;

@@ -31,6 +31,10 @@ struct QueryParameter {
   bool repeated = false;
 };
 
+/// Schemas that parameters share.
+inline constexpr std::string_view kNumberParameter = R"({"type":"integer","minimum":0,"maximum":18446744073709551615})";
+inline constexpr std::string_view kFlagParameter = R"({"type":"boolean"})";
+
 /// One row of the route table. Everything about a route comes from its row: matching, the credential's scope, the
 /// body's treatment, the name in logs and metrics, and the OpenAPI document.
 struct Route {

@@ -15,11 +15,9 @@
 namespace skiff::runtime::api {
 namespace {
 
-constexpr std::string_view kNumber = R"({"type":"integer","minimum":0,"maximum":18446744073709551615})";
-constexpr std::string_view kTime = R"({"type":"integer","minimum":0,"maximum":31536000000})";  // kLongestTime
-constexpr std::string_view kSize = R"({"type":"integer","minimum":0,"maximum":10000})";
-constexpr std::string_view kId = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})";
-constexpr std::string_view kFlag = R"({"type":"boolean"})";
+constexpr std::string_view kTimeParameter = R"({"type":"integer","minimum":0,"maximum":31536000000})";  // kLongestTime
+constexpr std::string_view kSizeParameter = R"({"type":"integer","minimum":0,"maximum":10000})";
+constexpr std::string_view kIdParameter = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})";
 
 constexpr std::array kPageQuery{
     QueryParameter{"limit", "Items in one answer, 1 to 1000; default 100",
@@ -40,35 +38,36 @@ constexpr std::array kCommandListQuery{
     kPageQuery[1],
     QueryParameter{"state", "Only those in this state", R"({"enum":["starting","running","ended"]})"},
 };
-constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root folder too", kFlag}};
-constexpr std::array kWaitQuery{QueryParameter{"wait_ms", "Answer when it has ended, or after this long", kTime}};
+constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root folder too", kFlagParameter}};
+constexpr std::array kWaitQuery{
+    QueryParameter{"wait_ms", "Answer when it has ended, or after this long", kTimeParameter}};
 constexpr std::array kStartQuery{QueryParameter{
     "until", "Mode stream: end with the exit event, or with the end of all pipes", R"({"enum":["exit","end"]})"}};
 constexpr std::array kOutputQuery{
-    QueryParameter{"from", "Offset to begin at; default 0", kNumber},
-    QueryParameter{"limit_bytes", "Stop after this many bytes", kNumber},
-    QueryParameter{"follow", "Go on until the command has ended", kFlag},
+    QueryParameter{"from", "Offset to begin at; default 0", kNumberParameter},
+    QueryParameter{"limit_bytes", "Stop after this many bytes", kNumberParameter},
+    QueryParameter{"follow", "Go on until the command has ended", kFlagParameter},
     QueryParameter{"stream", "Only one stream", R"({"enum":["stdout","stderr","both"]})"},
-    QueryParameter{"lossless", "Hold the command up rather than lose a byte", kFlag},
+    QueryParameter{"lossless", "Hold the command up rather than lose a byte", kFlagParameter},
     QueryParameter{"until", "With follow: end with the exit event, or with the end of all pipes",
                    R"({"enum":["exit","end"]})"},
 };
 constexpr std::array kStdinQuery{
-    QueryParameter{"eof", "End of file after these bytes", kFlag},
-    QueryParameter{"offset", "Where the bytes belong: what was taken before is skipped", kNumber},
+    QueryParameter{"eof", "End of file after these bytes", kFlagParameter},
+    QueryParameter{"offset", "Where the bytes belong: what was taken before is skipped", kNumberParameter},
 };
 constexpr std::array kRunQuery{
     QueryParameter{"cwd", "Working directory, relative to the session's"},
     QueryParameter{"timeout_ms", "End the tree after this long",
                    R"({"type":"integer","minimum":1,"maximum":31536000000})"},
-    QueryParameter{"session", "Id of the session; default: default", kId},
+    QueryParameter{"session", "Id of the session; default: default", kIdParameter},
 };
 constexpr std::array kShellQuery{
     kRunQuery[0],
     kRunQuery[1],
     kRunQuery[2],
-    QueryParameter{"cols", "Columns; default 80", kSize},
-    QueryParameter{"rows", "Rows; default 24", kSize},
+    QueryParameter{"cols", "Columns; default 80", kSizeParameter},
+    QueryParameter{"rows", "Rows; default 24", kSizeParameter},
     QueryParameter{"command", "What to run instead of an interactive shell"},
 };
 constexpr std::array kAttachQuery{
@@ -78,11 +77,11 @@ constexpr std::array kAttachQuery{
 };
 constexpr std::array kRunSocketQuery{
     QueryParameter{.name = "command", .help = "A line for the session's shell", .required = true},
-    QueryParameter{"id", "The client's id: started at most once", kId},
+    QueryParameter{"id", "The client's id: started at most once", kIdParameter},
     kRunQuery[0],
     kRunQuery[1],
-    QueryParameter{"stdin_open", "Keep stdin open for stdin frames", kFlag},
-    QueryParameter{"tty", "Run on a pseudo-terminal", kFlag},
+    QueryParameter{"stdin_open", "Keep stdin open for stdin frames", kFlagParameter},
+    QueryParameter{"tty", "Run on a pseudo-terminal", kFlagParameter},
     kOutputQuery[0],
     kOutputQuery[4],
     kAttachQuery[2],

@@ -11,12 +11,8 @@ namespace {
 using protocol::append_json_integer;
 using protocol::append_json_key;
 using protocol::append_json_string;
+using protocol::append_json_text;
 using sessions::Session;
-
-void append_text(std::string& out, std::string_view key, std::string_view text) {
-  append_json_key(out, key);
-  append_json_string(out, protocol::to_valid_utf8(text));
-}
 
 template <class Map>
 void append_map(std::string& out, std::string_view key, const Map& map) {
@@ -38,20 +34,20 @@ void append_map(std::string& out, std::string_view key, const Map& map) {
 void append_session(std::string& out, const Call& call, const Session& session) {
   const auto& spec = session.spec();
   out += '{';
-  append_text(out, "id", session.id());
-  append_text(out, "root", session.root());
+  append_json_text(out, "id", session.id());
+  append_json_text(out, "root", session.root());
   append_json_key(out, "extra_roots");
   out += '[';
   for (const sessions::ExtraRoot& extra : spec.extra_roots) {
     if (out.back() != '[') out += ',';
     out += '{';
-    append_text(out, "path", extra.path);
-    append_text(out, "access", extra.access == sessions::RootAccess::rw ? "rw" : "ro");
+    append_json_text(out, "path", extra.path);
+    append_json_text(out, "access", extra.access == sessions::RootAccess::rw ? "rw" : "ro");
     out += '}';
   }
   out += ']';
-  append_text(out, "cwd", session.cwd());
-  append_text(out, "created_at", rfc3339(session.created_at()));
+  append_json_text(out, "cwd", session.cwd());
+  append_json_text(out, "created_at", rfc3339(session.created_at()));
   append_map(out, "env", spec.env);
   append_json_key(out, "secret_env");
   out += '[';
@@ -62,10 +58,10 @@ void append_session(std::string& out, const Call& call, const Session& session) 
   out += ']';
   append_json_key(out, "env_inherit");
   out += spec.env_inherit ? "true" : "false";
-  if (spec.user) append_text(out, "user", *spec.user);
+  if (spec.user) append_json_text(out, "user", *spec.user);
   append_json_key(out, "shell");
   out += '{';
-  append_text(out, "path", spec.shell.value_or(call.agent.settings.shell));
+  append_json_text(out, "path", spec.shell.value_or(call.agent.settings.shell));
   append_json_key(out, "login");
   out += spec.login_shell ? "true" : "false";
   append_json_key(out, "stateful");
@@ -85,7 +81,7 @@ void append_session(std::string& out, const Call& call, const Session& session) 
   append_time("default_timeout_ms", spec.default_timeout);
   append_json_key(out, "limits");
   protocol::append_json(out, spec.limits);
-  append_text(out, "isolation", name(spec.isolation));
+  append_json_text(out, "isolation", name(spec.isolation));
   append_json_key(out, "commands");
   out += '{';
   append_json_key(out, "live");
@@ -205,7 +201,7 @@ Task<Result<>> list_processes(Call& call) {
     for (const auto& process : command->processes()) {
       if (text.back() != '[') text += ',';
       text += '{';
-      append_text(text, "command", command->id());
+      append_json_text(text, "command", command->id());
       const auto number = [&](std::string_view key, std::uint64_t value) {
         append_json_key(text, key);
         append_json_integer(text, value);
@@ -213,9 +209,9 @@ Task<Result<>> list_processes(Call& call) {
       number("pid", static_cast<std::uint64_t>(process.pid));
       number("parent", static_cast<std::uint64_t>(process.parent));
       number("group", static_cast<std::uint64_t>(process.group));
-      append_text(text, "state", std::string_view{&process.state, 1});
-      append_text(text, "name", process.name);
-      append_text(text, "command_line", process.command_line);
+      append_json_text(text, "state", std::string_view{&process.state, 1});
+      append_json_text(text, "name", process.name);
+      append_json_text(text, "command_line", process.command_line);
       number("rss_bytes", process.rss_bytes);
       text += '}';
     }

@@ -10,7 +10,7 @@ namespace {
 
 using sessions::LogItem;
 
-constexpr std::chrono::milliseconds kHoldBack{100};
+constexpr std::chrono::milliseconds kSocketHoldBack{100};
 constexpr std::chrono::milliseconds kStall{1000};
 
 }  // namespace
@@ -103,7 +103,7 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
           channel->command_->log()->wake();
         });
       }
-      self->held_->expires_after(kHoldBack);
+      self->held_->expires_after(kSocketHoldBack);
     }
     co_await cursor.ready();
   }

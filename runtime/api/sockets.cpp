@@ -125,13 +125,13 @@ Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attac
 }
 
 /// Either the conversation or the connection is over.
-struct Ending {
-  explicit Ending(Executor executor) : changed{executor} {}
+struct TaskEnd {
+  explicit TaskEnd(Executor executor) : changed{executor} {}
   Event changed;
   bool over = false;
 };
 
-Task<> until_over(Task<> task, Ending* ending) {
+Task<> until_over(Task<> task, TaskEnd* ending) {
   co_await std::move(task);
   ending->over = true;
   ending->changed.notify_all();
@@ -144,7 +144,7 @@ Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
   auto channel =
       std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor, group);
   bool finished = false;
-  Ending ending{attachment.agent.executor};
+  TaskEnd ending{attachment.agent.executor};
   group.spawn("receive", until_over(receive(&socket, channel), &ending));
   group.spawn("converse", until_over(converse(&socket, channel, attachment, &finished), &ending));
   std::exception_ptr failure;

@@ -82,5 +82,15 @@ TEST(JsonText, WritesKeysWithTheirCommasAndIntegers) {
   EXPECT_EQ(out, R"({"a":-9223372036854775808,"b\"":18446744073709551615)");
 }
 
+TEST(JsonText, WritesMembersOfAnyTextNumbersAndFlags) {
+  std::string out = "{";
+  append_json_text(out, "a", "\"\xC3\xA9");
+  append_json_text(out, "b", "x\xFFy");
+  append_json_number(out, "c", std::numeric_limits<std::uint64_t>::max());
+  append_json_flag(out, "d", true);
+  append_json_flag(out, "e", false);
+  EXPECT_EQ(out, "{\"a\":\"\\\"\xC3\xA9\",\"b\":\"x\xEF\xBF\xBDy\",\"c\":18446744073709551615,\"d\":true,\"e\":false");
+}
+
 }  // namespace
 }  // namespace skiff::protocol
