@@ -2,7 +2,9 @@
 
     base < protocol,  base < fs < sessions,  {protocol, sessions} < runtime,  protocol < container
 
-and the heavy or foreign libraries only where they belong."""
+(container/kube, a library of its own, uses nothing else of container/) and the heavy or foreign libraries only where they
+belong. And a source file includes its own header first: that it compiles shows that its header compiles by itself, so the
+build checks only the headers without one (CMakeLists.txt)."""
 
 import re
 
@@ -42,11 +44,17 @@ def check(root):
     for path in tree.files(root, tree.LAYERS, tree.SOURCES):
         layer = path.parts[0]
         uses_beast = False
+        own = str(path.with_suffix(".hpp"))
+        first = next(includes(root / path), (1, "", ""))
+        if path.suffix == ".cpp" and (root / own).exists() and first[2] != own:
+            yield f'{path}:{first[0]}: include "{own}" first'
         for number, quote, included in includes(root / path):
             at = f"{path}:{number}"
             target = included.split("/")[0]
             if target in MAY_USE and target not in MAY_USE[layer]:
                 yield f"{at}: {layer}/ may not use {target}/ ({included})"
+            if path.is_relative_to("container/kube") and target == "container" and not included.startswith("container/kube/"):
+                yield f"{at}: container/kube/ may not use {included}"
             if target == "tests" or included.startswith(".."):
                 yield f"{at}: the product includes from its own folders, named from the top ({included})"
             if quote == '"' and target not in MAY_USE:

@@ -31,6 +31,7 @@ def lint(tmp_path):
     ("protocol/a.cpp", '#include "sessions/b.hpp"', "protocol/ may not use sessions/"),
     ("sessions/deep/a.cpp", '#  include <protocol/b.hpp>', "sessions/ may not use protocol/"),
     ("container/a.cpp", '#include "fs/b.hpp"', "container/ may not use fs/"),
+    ("container/kube/a.cpp", '#include "container/launcher/b.hpp"', "container/kube/ may not use container/launcher/b.hpp"),
     ("sessions/a.cpp", "#include <nlohmann/json.hpp>", "sessions/ may not use nlohmann/json.hpp"),
     ("fs/a.cpp", "#include <boost/beast/http.hpp>", "fs/ may not use boost/beast/http.hpp"),
     ("runtime/a.hpp", "#include <boost/beast/core.hpp>", "Boost.Beast in a header"),
@@ -48,6 +49,11 @@ def test_includes_along_the_arrows_are_fine(lint):
         "sessions/a.cpp": '#include "fs/b.hpp"\n#include "base/c.hpp"\n#include <boost/asio/post.hpp>\n',
         "protocol/a.hpp": "#include <boost/beast/http.hpp>\n",
     }) == []
+
+
+def test_a_source_file_that_does_not_begin_with_its_own_header_is_found(lint):
+    tree = {"fs/a.hpp": "#pragma once\n", "fs/a.cpp": '#include <vector>\n\n#include "fs/a.hpp"\n'}
+    assert lint("layers", tree) == ['fs/a.cpp:1: include "fs/a.hpp" first']
 
 
 def test_too_many_files_with_beast_are_found(lint):
