@@ -20,8 +20,8 @@ node_version=22.23.3
 go_version=1.26.8
 [ ! -x "$cache/go-$go_version/bin/go" ] || PATH=$cache/go-$go_version/bin:$PATH
 
-# schemathesis and openapi-spec-validator in an environment of their own; another list of versions makes another one.
-openapi_tools=$cache/openapi-tools-$(sha256sum .ci/openapi-tools.txt | cut -c1-12)
+# What comes from PyPI, in an environment of its own; another list of versions makes another one.
+python_tools=$cache/python-tools-$(sha256sum .ci/python-tools.txt | cut -c1-12)
 
 say() { printf '==> %s\n' "$*"; }
 fail() {

@@ -1,4 +1,4 @@
-"""clang-tidy over the product, in parallel: `tidy.py BUILD_FOLDER CACHE_FOLDER [FILE...]`.
+"""clang-tidy over the product, in parallel: `tidy.py CLANG_TIDY BUILD_FOLDER CACHE_FOLDER [FILE...]`.
 
 A file that passed is not looked at again until it, something that it includes, its flags, the checks or clang-tidy itself
 change: the cache holds one empty file named by the hash of all that. BUILD_FOLDER must have been built (its records of
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-TIDY = "clang-tidy-19"
+COMPILER = "clang++-19"  # whose own headers the code is read with, as clang-tidy has none
 LAYERS = ("base", "protocol", "fs", "sessions", "runtime", "container")
 FINDING = re.compile(r"^(/[^:]+):(\d+):(\d+): (?:error|warning): (.*)$")
 # A handler is awaited by the connection's coroutine, which owns these for the whole request, or the agent does for ever:
@@ -25,9 +25,8 @@ OWNED_BY_THE_CALLER = re.compile(r"(?:const )?(?:\w+::)*(HttpExchange|Call|FileC
 
 def dependencies(build):
     """Object file -> what it was compiled from, as ninja knows it."""
-    output = subprocess.run(["ninja", "-C", build, "-t", "deps"], capture_output=True, text=True, check=True).stdout
     found, current = {}, None
-    for line in output.splitlines():
+    for line in output_of("ninja", "-C", build, "-t", "deps").splitlines():
         if line and not line[0].isspace():
             current = found.setdefault(line.split(":")[0], [])
         elif line.strip() and current is not None:
@@ -54,21 +53,27 @@ def allowed(finding):
     return OWNED_BY_THE_CALLER.match(source[int(column) - 1:]) is not None
 
 
-def examine(build, source):
+def output_of(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def examine(tidy, build, source):
     """The findings in one file (and its headers): empty when it is clean."""
-    done = subprocess.run([TIDY, "-p", build, "--quiet", source], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([*tidy, "-p", build, "--quiet", source], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     findings = [line for line in done.stdout.splitlines() if FINDING.match(line)]
     if done.returncode != 0 and not findings:
-        return [f"{source}: {TIDY} failed: {done.stderr.strip()[-2000:]}"]
+        return [f"{source}: clang-tidy failed: {done.stderr.strip()[-2000:]}"]
     return [line for line in findings if not allowed(line)]
 
 
-def main(build, cache, only):
+def main(program, build, cache, only):
     top = pathlib.Path.cwd()
     passed = pathlib.Path(cache) / "tidy"
     passed.mkdir(parents=True, exist_ok=True)
     depends, hashes = dependencies(build), Hashes()
-    salt = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
+    headers = output_of(COMPILER, "-print-resource-dir").strip()
+    tidy = [program, f"--extra-arg=-resource-dir={headers}"]
+    salt = headers + output_of(program, "--version")
     salt += hashes.of(top / ".clang-tidy") + hashes.of(__file__)
     work = []
     for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
@@ -87,7 +92,7 @@ def main(build, cache, only):
             work.append((name, key))
     findings, begun = {}, time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        jobs = {pool.submit(examine, build, str(name)): (name, key) for name, key in work}
+        jobs = {pool.submit(examine, tidy, build, str(name)): (name, key) for name, key in work}
         for job in concurrent.futures.as_completed(jobs):
             name, key = jobs[job]
             for finding in job.result():
@@ -101,4 +106,4 @@ def main(build, cache, only):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+    sys.exit(main(*sys.argv[1:4], sys.argv[4:]))
