@@ -42,10 +42,10 @@ struct PodWait {
 [[nodiscard]] Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWatch::Reader* news,
                                                           PodWait wait, Progress progress);
 
-/// An object that was deleted.
 /// What an object of a sandbox may take to go once it was deleted.
 inline constexpr std::chrono::milliseconds kRemovalTime{60'000};
 
+/// An object that was deleted.
 struct GoneWait {
   kube::Resource resource;
   std::string namespace_name;
