@@ -2,13 +2,14 @@
 
 #include <pthread.h>
 
-#include <csignal>
 #include <system_error>
+
+#include "base/worker_thread.hpp"
 
 namespace skiff {
 
 BlockingPool::BlockingPool(std::string_view name, std::size_t threads) : name_{name}, most_{threads} {
-  threads_.emplace_back([this] { serve(); });
+  threads_.push_back(start_worker([this] { serve(); }));
 }
 
 BlockingPool::~BlockingPool() {
@@ -26,7 +27,7 @@ void BlockingPool::post(std::move_only_function<void()> job) {
     jobs_.push_back(std::move(job));
     if (jobs_.size() > idle_ && threads_.size() < most_) {
       try {
-        threads_.emplace_back([this] { serve(); });
+        threads_.push_back(start_worker([this] { serve(); }));
       } catch (const std::system_error&) {
         // EAGAIN, pthread_create(3). Those threads that there are do the work.
       }
@@ -36,10 +37,6 @@ void BlockingPool::post(std::move_only_function<void()> job) {
 }
 
 void BlockingPool::serve() {
-  // Signals belong to the reactor.
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   pthread_setname_np(pthread_self(), name_.data());
 
   std::unique_lock lock{mutex_};

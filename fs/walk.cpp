@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -13,7 +12,6 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -23,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/worker_thread.hpp"
 #include "fs/descend.hpp"
 #include "fs/ignore.hpp"
 
@@ -331,16 +330,12 @@ class Walk {
     if (started_ < options_.threads && (queue_.size() > 1 || !queue_.back().visited)) {
       const unsigned number = started_++;
       auto work = [this, number] {
-        // Signals belong to the reactor.
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_BLOCK, &all, nullptr);
         Worker worker;
         worker.number = number;
         serve(worker);
       };
       try {
-        threads_.emplace_back(std::move(work));
+        threads_.push_back(start_worker(std::move(work)));
       } catch (const std::system_error&) {
         // There are no more to be had (EAGAIN, pthread_create(3)): those that there are do it all.
       }
