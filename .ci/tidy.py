@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 
-COMPILER = "clang++-19"  # whose own headers the code is read with, as clang-tidy has none
 LAYERS = ("base", "protocol", "fs", "sessions", "runtime", "container")
 FINDING = re.compile(r"^(/[^:]+):(\d+):(\d+): (?:error|warning): (.*)$")
 # A handler is awaited by the connection's coroutine, which owns these for the whole request, or the agent does for ever:
@@ -59,7 +58,7 @@ def output_of(*command):
 
 def examine(tidy, build, source):
     """The findings in one file (and its headers): empty when it is clean."""
-    done = subprocess.run([*tidy, "-p", build, "--quiet", source], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([tidy, "-p", build, "--quiet", source], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     findings = [line for line in done.stdout.splitlines() if FINDING.match(line)]
     if done.returncode != 0 and not findings:
         return [f"{source}: clang-tidy failed: {done.stderr.strip()[-2000:]}"]
@@ -71,9 +70,7 @@ def main(program, build, cache, only):
     passed = pathlib.Path(cache) / "tidy"
     passed.mkdir(parents=True, exist_ok=True)
     depends, hashes = dependencies(build), Hashes()
-    headers = output_of(COMPILER, "-print-resource-dir").strip()
-    tidy = [program, f"--extra-arg=-resource-dir={headers}"]
-    salt = headers + output_of(program, "--version")
+    salt = output_of(program, "--version")
     salt += hashes.of(top / ".clang-tidy") + hashes.of(__file__)
     work = []
     for entry in json.loads((pathlib.Path(build) / "compile_commands.json").read_text()):
@@ -92,7 +89,7 @@ def main(program, build, cache, only):
             work.append((name, key))
     findings, begun = {}, time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        jobs = {pool.submit(examine, tidy, build, str(name)): (name, key) for name, key in work}
+        jobs = {pool.submit(examine, program, build, str(name)): (name, key) for name, key in work}
         for job in concurrent.futures.as_completed(jobs):
             name, key = jobs[job]
             for finding in job.result():
