@@ -44,7 +44,7 @@ class FilesLs final : public Invocation {
     for (const auto& item : items) {
       std::string path = item.value("path", "");
       names += path + "\n";
-      if (item.value("type", "") == "directory") path += "/";
+      if (item.value("type", "") == "directory") path += '/';
       if (item.contains("target")) path += " -> " + item.value("target", "");
       rows.push_back(
           {item.value("mode", ""), format_size(item.value("size", 0ULL)), item.value("modified_at", ""), path});

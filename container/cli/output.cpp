@@ -6,15 +6,15 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <utility>
 
 #include <yaml-cpp/yaml.h>
 #include <nlohmann/json.hpp>
 
+#include "container/kube/time.hpp"
 #include "protocol/utf8.hpp"
 
 namespace skiff::container {
@@ -107,13 +107,8 @@ std::string format_json(const nlohmann::json& value) {
 }
 
 long long unix_ms(std::string_view time) {
-  const std::string text{time};
-  std::tm parts{};
-  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (rest == nullptr || text.back() != 'Z') return -1;
-  long long ms = 0;
-  if (*rest == '.') ms = std::atoll((std::string{rest + 1} + "000").substr(0, 3).c_str());
-  return static_cast<long long>(::timegm(&parts)) * 1000 + ms;
+  const auto parsed = kube::parse_time(time);
+  return parsed ? std::chrono::floor<std::chrono::milliseconds>(parsed->time_since_epoch()).count() : -1;
 }
 
 std::string format_duration(long long ms) {

@@ -29,7 +29,7 @@ namespace skiff::container {
 /// "512B", "1.4MiB".
 [[nodiscard]] std::string format_size(unsigned long long bytes);
 
-/// Milliseconds since 1970 of an RFC 3339 time in UTC; -1 for anything else.
+/// Milliseconds since 1970 of an RFC 3339 time; -1 for anything else.
 [[nodiscard]] long long unix_ms(std::string_view time);
 
 /// Writes to stdout, all of it. When nobody reads it any more skiff ends as any program does, by SIGPIPE.

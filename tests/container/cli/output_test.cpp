@@ -46,6 +46,7 @@ TEST(Age, IsInTheLargestUnitOfWhichThereAreTwo) {
   constexpr long long kBegan = 1'767'225'600'042;  // 2026-01-01T00:00:00.042Z
   EXPECT_EQ(unix_ms("2026-01-01T00:00:00.042Z"), kBegan);
   EXPECT_EQ(unix_ms("2026-01-01T00:00:00Z"), kBegan - 42);
+  EXPECT_EQ(unix_ms("2026-01-01T00:00:00.5Z"), kBegan + 458);
   EXPECT_EQ(unix_ms("yesterday"), -1);
   EXPECT_EQ(unix_ms("2026-01-01T00:00:00"), -1);
   const auto age = [](long long seconds) { return format_age("2026-01-01T00:00:00.042Z", kBegan + seconds * 1000); };
