@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <system_error>
 
@@ -126,9 +127,10 @@ Task<Result<std::uint16_t>> read_port(protocol::Stream output, std::chrono::mill
     if (*got == 0) co_return fail(Errc::io_error, "it ended before it listened");
     line.append(buffer.data(), *got);
   }
-  const auto port = line.starts_with(kListening) ? std::atoi(line.c_str() + kListening.size()) : 0;
-  if (port < 1 || port > 65535) co_return fail(Errc::io_error, "it says \"" + line.substr(0, 200) + "\"");
-  co_return static_cast<std::uint16_t>(port);
+  std::uint16_t port = 0;
+  if (line.starts_with(kListening)) std::from_chars(line.data() + kListening.size(), line.data() + line.size(), port);
+  if (port == 0) co_return fail(Errc::io_error, "it says \"" + line.substr(0, 200) + "\"");
+  co_return port;
 }
 
 std::vector<HostProcess> find_agents(const files::path& root) {
