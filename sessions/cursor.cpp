@@ -40,7 +40,8 @@ std::optional<LogItem> Cursor::State::step(std::size_t max_bytes) {
   const OutputLog::State& from = *log->state_;
   const auto item = [this](LogItem::Kind kind, std::uint64_t next) {
     const std::uint64_t at = std::exchange(offset, next);
-    return LogItem{.kind = kind, .offset = at, .next = next, .stream = Stream::out, .late = false, .time = {}, .bytes = {}};
+    return LogItem{
+        .kind = kind, .offset = at, .next = next, .stream = Stream::out, .late = false, .time = {}, .bytes = {}};
   };
   while (!finished) {
     const bool exit_to_come = from.exit_status && !exit_given;
