@@ -16,7 +16,7 @@ using protocol::append_json_integer;
 using protocol::append_json_key;
 using protocol::append_json_text;
 
-void append_known(std::string& out, std::string_view key, std::optional<std::uint64_t> value) {
+void append_number_or_null(std::string& out, std::string_view key, std::optional<std::uint64_t> value) {
   append_json_key(out, key);
   if (value) {
     append_json_integer(out, *value);
@@ -50,7 +50,7 @@ void append_disk(std::string& out, std::string_view path, const std::optional<se
   out += '{';
   append_json_text(out, "path", path);
   const auto member = [&](std::string_view key, std::uint64_t sessions::DiskStats::* value) {
-    append_known(out, key, disk ? std::optional{(*disk).*value} : std::nullopt);
+    append_number_or_null(out, key, disk ? std::optional{(*disk).*value} : std::nullopt);
   };
   member("total_bytes", &sessions::DiskStats::total_bytes);
   member("available_bytes", &sessions::DiskStats::available_bytes);
@@ -60,24 +60,24 @@ void append_disk(std::string& out, std::string_view path, const std::optional<se
 }
 
 void append_container(std::string& out, const sessions::ContainerStats& stats) {
-  append_known(
+  append_number_or_null(
       out, "cgroup_version",
       stats.cgroup_version ? std::optional<std::uint64_t>{static_cast<unsigned>(*stats.cgroup_version)} : std::nullopt);
   append_object(out, "cpu", [&] {
-    append_known(out, "cores", std::uint64_t{stats.cpu.cores});
-    append_known(out, "limit_millis", stats.cpu.limit_millis);
-    append_known(out, "used_ms", as_ms(stats.cpu.used_us));
-    append_known(out, "throttled_ms", as_ms(stats.cpu.throttled_us));
+    append_number_or_null(out, "cores", std::uint64_t{stats.cpu.cores});
+    append_number_or_null(out, "limit_millis", stats.cpu.limit_millis);
+    append_number_or_null(out, "used_ms", as_ms(stats.cpu.used_us));
+    append_number_or_null(out, "throttled_ms", as_ms(stats.cpu.throttled_us));
   });
   append_object(out, "memory", [&] {
-    append_known(out, "used_bytes", stats.memory.used_bytes);
-    append_known(out, "limit_bytes", stats.memory.limit_bytes);
-    append_known(out, "peak_bytes", stats.memory.peak_bytes);
-    append_known(out, "oom_kills", stats.memory.oom_kills);
+    append_number_or_null(out, "used_bytes", stats.memory.used_bytes);
+    append_number_or_null(out, "limit_bytes", stats.memory.limit_bytes);
+    append_number_or_null(out, "peak_bytes", stats.memory.peak_bytes);
+    append_number_or_null(out, "oom_kills", stats.memory.oom_kills);
   });
   append_object(out, "pids", [&] {
-    append_known(out, "used", stats.pids.used);
-    append_known(out, "limit", stats.pids.limit);
+    append_number_or_null(out, "used", stats.pids.used);
+    append_number_or_null(out, "limit", stats.pids.limit);
   });
 }
 
@@ -102,10 +102,10 @@ void append_port(std::string& out, const sessions::ListeningPort& port, const st
                  const Identity& identity) {
   if (out.back() != '[') out += ',';
   out += '{';
-  append_known(out, "port", std::uint64_t{port.port});
+  append_number_or_null(out, "port", std::uint64_t{port.port});
   append_json_text(out, "address", port.address);
-  append_known(out, "uid", std::uint64_t{port.uid});
-  append_known(out, "pid", port.pid ? std::optional{static_cast<std::uint64_t>(*port.pid)} : std::nullopt);
+  append_number_or_null(out, "uid", std::uint64_t{port.uid});
+  append_number_or_null(out, "pid", port.pid ? std::optional{static_cast<std::uint64_t>(*port.pid)} : std::nullopt);
   if (!port.process.empty()) append_json_text(out, "process", port.process);
   const auto mark = port.pid ? sessions::mark_of(*port.pid) : std::nullopt;
   for (const Marked& one : tags) {
@@ -157,8 +157,8 @@ Task<Result<>> show_stats(Call& call) {
   const Looked found = co_await call.agent.disk.run(std::move(look));
   std::string text{'{'};
   const auto up = std::chrono::steady_clock::now() - agent.started;
-  append_known(text, "uptime_ms",
-               static_cast<std::uint64_t>(std::chrono::duration_cast<Activity::Milliseconds>(up).count()));
+  append_number_or_null(text, "uptime_ms",
+                        static_cast<std::uint64_t>(std::chrono::duration_cast<Activity::Milliseconds>(up).count()));
   append_container(text, found.container);
   append_json_key(text, "disk");
   text += '[';
@@ -166,17 +166,17 @@ Task<Result<>> show_stats(Call& call) {
   if (!settings.data_dir.empty()) append_disk(text, settings.data_dir, found.data);
   text += ']';
   append_object(text, "agent", [&] {
-    append_known(text, "cpu_ms", static_cast<std::uint64_t>(cpu_seconds() * 1000));
-    append_known(text, "rss_bytes", resident_bytes());
-    append_known(text, "open_files", open_files());
+    append_number_or_null(text, "cpu_ms", static_cast<std::uint64_t>(cpu_seconds() * 1000));
+    append_number_or_null(text, "rss_bytes", resident_bytes());
+    append_number_or_null(text, "open_files", open_files());
   });
   append_object(text, "commands", [&] {
-    append_known(text, "live", std::uint64_t{agent.supervisor.live});
-    append_known(text, "limit", std::uint64_t{settings.max_commands});
+    append_number_or_null(text, "live", std::uint64_t{agent.supervisor.live});
+    append_number_or_null(text, "limit", std::uint64_t{settings.max_commands});
   });
   append_object(text, "output", [&] {
-    append_known(text, "memory_bytes", std::uint64_t{agent.supervisor.budget.memory_used()});
-    append_known(text, "spool_bytes", agent.supervisor.budget.spool_used());
+    append_number_or_null(text, "memory_bytes", std::uint64_t{agent.supervisor.budget.memory_used()});
+    append_number_or_null(text, "spool_bytes", agent.supervisor.budget.spool_used());
   });
   text += '}';
   co_return co_await call.json(200, std::move(text));
@@ -198,10 +198,10 @@ Task<Result<>> show_activity(Call& call) {
   append_json_key(text, "in_use");
   text += agent.activity.in_use() ? "true" : "false";
   append_json_text(text, "last_used_at", rfc3339(agent.activity.last_used()));
-  append_known(text, "idle_ms", static_cast<std::uint64_t>(agent.activity.idle_for().count()));
-  append_known(text, "live_commands", std::uint64_t{agent.supervisor.live});
-  append_known(text, "open_connections", std::uint64_t{agent.server->connections()});
-  append_known(text, "open_websockets", std::uint64_t{agent.websockets});
+  append_number_or_null(text, "idle_ms", static_cast<std::uint64_t>(agent.activity.idle_for().count()));
+  append_number_or_null(text, "live_commands", std::uint64_t{agent.supervisor.live});
+  append_number_or_null(text, "open_connections", std::uint64_t{agent.server->connections()});
+  append_number_or_null(text, "open_websockets", std::uint64_t{agent.websockets});
   append_lease(text, agent.activity);
   text += '}';
   co_return co_await call.json(200, std::move(text));
