@@ -1,43 +1,68 @@
 # syntax=docker/dockerfile:1
-# docker build -t skiffd .                  the binary alone, to run as it is or to copy into another image:
-#                                           COPY --from=skiffd /skiffd /skiffd
-# docker build -t skiff-work --target work .  Debian with Python, Node.js and git for agents to work in
-# docker build -t skiff --target launcher .   the launcher, for jobs in a cluster (deploy/)
+# docker build -t skiffd .                     the agent alone, to run as it is or to copy into another image:
+#                                              COPY --from=skiffd /skiffd /usr/local/bin/skiffd
+# docker build -t skiff-work --target work .   Debian with Python, Node.js and git for agents to work in
+# docker build -t skiff --target launcher .    the launcher, for jobs in a cluster (deploy/)
 #
-# Binaries that are built already (`make build`) save the first stage:
-# docker build --build-context build=DIR .  with DIR/out/{skiffd,skiff,ca-certificates.crt}
+# Tags move. For a build that can be repeated name digests, as `docker buildx imagetools inspect debian:12` shows them:
+# docker build --build-arg DEBIAN=debian:12@sha256:... --build-arg DEBIAN_SLIM=... --build-arg NODE=... .
+#
+# Binaries that are built already (`make build`) save the first stages:
+# docker build --build-context build-skiffd=DIR .                    with DIR/out/skiffd
+# docker build --build-context build-skiff=DIR --target launcher .   with DIR/out/{skiff,ca-certificates.crt}
+ARG DEBIAN=debian:12
+ARG DEBIAN_SLIM=debian:12-slim
+ARG NODE=node:22-bookworm-slim
 
-FROM debian:12 AS build
+FROM ${DEBIAN} AS tools
 WORKDIR /src
 COPY .ci/lib.sh .ci/setup .ci/
-RUN .ci/setup
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    rm -f /etc/apt/apt.conf.d/docker-clean && .ci/setup
 COPY . .
-RUN .ci/build skiffd skiff && install -D --target-directory=/out build/release/skiffd build/release/skiff \
+
+FROM tools AS build-skiffd
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    .ci/build skiffd && install -D --target-directory=/out build/release/skiffd
+
+FROM tools AS build-skiff
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    .ci/build skiff && install -D --target-directory=/out build/release/skiff \
  && install -m 644 /etc/ssl/certs/ca-certificates.crt /out/
 
-FROM debian:12 AS work
+FROM ${NODE} AS node
+
+FROM ${DEBIAN} AS work
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-      ca-certificates curl git nodejs npm procps python3 python3-pip python3-venv \
+      ca-certificates curl git procps python3 python3-pip python3-venv \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 1000 --user-group --create-home --shell /bin/bash agent \
  && install -d -o agent -g agent /workspace
-COPY --from=build /out/skiffd /usr/local/bin/skiffd
+# Debian's Node.js is too old to run TypeScript as it stands.
+COPY --from=node /usr/local/bin/node /usr/local/bin/node
+COPY --from=node /usr/local/lib/node_modules /usr/local/lib/node_modules
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
+COPY LICENSE NOTICE /licenses/
+COPY --from=build-skiffd /out/skiffd /usr/local/bin/skiffd
 USER 1000:1000
 WORKDIR /workspace
 EXPOSE 7070
 ENTRYPOINT ["/usr/local/bin/skiffd"]
 
 # skiff resolves names, which takes glibc's shared libraries.
-FROM debian:12-slim AS launcher
+FROM ${DEBIAN_SLIM} AS launcher
+COPY LICENSE NOTICE /licenses/
 # Where its OpenSSL looks: the authorities of servers that are not a cluster's own.
-COPY --from=build /out/ca-certificates.crt /usr/lib/ssl/cert.pem
-COPY --from=build /out/skiff /usr/local/bin/skiff
+COPY --from=build-skiff /out/ca-certificates.crt /usr/lib/ssl/cert.pem
+COPY --from=build-skiff /out/skiff /usr/local/bin/skiff
 USER 1000:1000
 ENTRYPOINT ["/usr/local/bin/skiff"]
 
 FROM scratch AS skiffd
-COPY --from=build /out/skiffd /skiffd
+COPY LICENSE NOTICE /licenses/
+COPY --from=build-skiffd /out/skiffd /skiffd
 USER 1000:1000
 EXPOSE 7070
 ENTRYPOINT ["/skiffd"]

@@ -1,18 +1,30 @@
 # The everyday commands; the work is done by the scripts in .ci/.
 .DEFAULT_GOAL := help
-.PHONY: help run test build lint format asan tsan fuzz image gate
+.PHONY: help run test test-cluster test-extras build lint format asan tsan gate nightly
 
 help: ## lists these commands
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-run: ## sets up, builds a release and serves on 127.0.0.1:7070; prints a token and how to try it
-	@.ci/setup && .ci/build skiffd skiff && exec build/release/skiffd --print-token
+run: ## sets up, builds skiffd and serves on 127.0.0.1:7070; prints a token and how to try it
+	@.ci/setup && .ci/build skiffd && exec .ci/serve
 
-test: ## sets up and runs all tests of the development build
-	@.ci/test dev
+build: ## sets up and builds the release binaries, build/release/skiffd and build/release/skiff
+	@.ci/setup && .ci/build skiffd skiff
 
-build: ## builds the release binaries into build/release
-	@.ci/setup && .ci/build
+test: ## sets up and runs the unit and integration tests; T=integration.files runs the entries of that name
+	@.ci/test $(if $(T),plain -R '$(T)')
+
+test-cluster: ## the image and the launcher on a real Kubernetes, which it builds first; needs root
+	@.ci/test cluster $(if $(T),-R '$(T)')
+
+test-extras: ## the examples in all languages, and the OpenAPI document against the tools of others
+	@.ci/test extras
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, and each fuzz target over its corpus
+	@.ci/test asan
+
+tsan: ## what has threads under ThreadSanitizer
+	@.ci/test tsan
 
 lint: ## formatting, clang-tidy and the rules of the tree
 	@.ci/lint
@@ -20,17 +32,8 @@ lint: ## formatting, clang-tidy and the rules of the tree
 format: ## formats the sources
 	@.ci/lint --fix-format
 
-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@.ci/test asan
-
-tsan: ## the tests under ThreadSanitizer
-	@.ci/test tsan
-
-fuzz: ## every fuzz target for some seconds
-	@.ci/test fuzz
-
-image: ## builds a release and tests it in the image
-	@.ci/test release
-
 gate: ## everything that must pass before a change is merged
 	@.ci/run
+
+nightly: ## what the gate leaves out: each test in each environment, all warnings, long fuzzing
+	@.ci/nightly

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Shared by the scripts in this folder (sourced). They run from the top of the tree and read no standard input.
+# Shared by the scripts in this directory (sourced). They run from the top of the tree and read no standard input.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$top"
 exec </dev/null
@@ -7,14 +7,9 @@ export LC_ALL=C.UTF-8
 # Objects are found again from another checkout of the same sources.
 export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1
 
-# Everything that outlives a build folder: tools that were built, what the linters have already passed.
+# Everything that outlives a build directory: tools that were built, what the linters have already passed.
 cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/skiff
 mkdir -p "$cache"
-
-# From crates.io, as Debian has no package of it; the tests talk to skiffd with it as a person would.
-websocat_version=1.14.1
-# From npm, which has the program as a package: Debian's is too old to run TypeScript as it stands.
-node_version=22.23.3
 
 # For Kubernetes and its add-ons, which need a newer Go than Debian 12 has. Go publishes its toolchains as modules.
 go_version=1.26.8

@@ -37,24 +37,30 @@ class BlockingPool {
   void post(std::move_only_function<void()> job);
 
   /// Runs `work` on a pool thread and resumes the caller on its own executor with what it returned. Cancellation does
-  /// not interrupt it: the caller waits until it is done, so `work` may refer to the caller's frame. `work` must not
-  /// throw.
+  /// not interrupt it: the caller waits until it is done, so `work` may refer to the caller's frame. What it throws
+  /// (std::bad_alloc) is thrown at the caller.
   template <class Work>
   Task<std::invoke_result_t<Work&>> run(Work work) {
     using R = std::invoke_result_t<Work&>;
     const Executor executor = co_await boost::asio::this_coro::executor;
     std::optional<R> result;
+    std::exception_ptr failure;
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<Executor>, void()>(
         [&](auto handler) {
           // The guard keeps the reactor running while the only thing outstanding is on another thread.
-          post([&result, &work, executor, handler = std::move(handler),
+          post([&result, &failure, &work, executor, handler = std::move(handler),
                 guard = boost::asio::make_work_guard(executor)]() mutable {
-            result.emplace(work());
+            try {
+              result.emplace(work());
+            } catch (...) {
+              failure = std::current_exception();
+            }
             boost::asio::post(executor, std::move(handler));
             guard.reset();
           });
         },
         use_task);
+    if (failure) std::rethrow_exception(failure);
     co_return std::move(*result);
   }
 

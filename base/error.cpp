@@ -25,6 +25,7 @@ Errc code_of(int error) noexcept {
     case EBUSY:
       return Errc::permission_denied;
     case EEXIST:
+    case EADDRINUSE:
       return Errc::already_exists;
     case EISDIR:
       return Errc::is_a_directory;

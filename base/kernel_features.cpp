@@ -4,11 +4,13 @@
 #include <linux/close_range.h>
 #include <linux/landlock.h>
 #include <linux/openat2.h>
+#include <linux/seccomp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 
 #include "base/unique_fd.hpp"
 
@@ -44,14 +46,24 @@ int landlock_version() {
   return static_cast<int>(std::max(version, 0L));
 }
 
+bool has_call_filter() {
+  const std::uint32_t action = SECCOMP_RET_ERRNO;
+  return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
 }  // namespace
 
+KernelFeatures probe_kernel_features() {
+  return {.pidfd = has_pidfd(),
+          .close_range = has_close_range(),
+          .clone3 = has_clone3(),
+          .openat2 = has_openat2(),
+          .landlock_abi = landlock_version(),
+          .call_filter = has_call_filter()};
+}
+
 const KernelFeatures& kernel_features() {
-  static const KernelFeatures features{.pidfd = has_pidfd(),
-                                       .close_range = has_close_range(),
-                                       .clone3 = has_clone3(),
-                                       .openat2 = has_openat2(),
-                                       .landlock_abi = landlock_version()};
+  static const KernelFeatures features = probe_kernel_features();
   return features;
 }
 

@@ -10,8 +10,14 @@ struct KernelFeatures {
   bool clone3 = false;       ///< clone3(2)
   bool openat2 = false;      ///< openat2(2)
   int landlock_abi = 0;      ///< 0: none
+  bool call_filter = false;  ///< seccomp(2) with filters that fail calls
+
+  bool operator==(const KernelFeatures&) const = default;
 };
 
 [[nodiscard]] const KernelFeatures& kernel_features();
+
+/// What the kernel says now: `kernel_features` asks once.
+[[nodiscard]] KernelFeatures probe_kernel_features();
 
 }  // namespace skiff

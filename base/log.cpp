@@ -14,6 +14,7 @@ namespace {
 
 Level g_least = Level::info;
 Form g_form = Form::json;
+LogQueue* g_queue = nullptr;  ///< null: lines are written by whoever logs
 
 constexpr std::array kLevels{std::string_view{"debug"}, std::string_view{"info"}, std::string_view{"warning"},
                              std::string_view{"error"}};
@@ -56,19 +57,7 @@ void append_value(std::string& out, const Field& field) {
   }
 }
 
-}  // namespace
-
-void configure(Level least, Form form) {
-  g_least = least;
-  g_form = form;
-}
-
-bool enabled(Level level) noexcept {
-  return level >= g_least;
-}
-
-void write(Level level, std::string_view message, Fields fields) {
-  if (!enabled(level)) return;
+std::string line_of(Level level, std::string_view message, Fields fields) {
   std::string line;
   line.reserve(256);
   const std::string_view word = kLevels[static_cast<std::size_t>(level)];
@@ -100,8 +89,49 @@ void write(Level level, std::string_view message, Fields fields) {
     }
     line.push_back('\n');
   }
-  // A log that can't be written must not stop the agent; there is nobody to tell.
+  return line;
+}
+
+std::string line_of_lost(std::uint64_t lines) {
+  return line_of(Level::warning, "log lines were lost", {{"lines", lines}});
+}
+
+}  // namespace
+
+void configure(Level least, Form form) {
+  g_least = least;
+  g_form = form;
+}
+
+bool enabled(Level level) noexcept {
+  return level >= g_least;
+}
+
+void write(Level level, std::string_view message, Fields fields) {
+  if (!enabled(level)) return;
+  const std::string line = line_of(level, message, fields);
+  if (g_queue != nullptr) {
+    g_queue->put(line, level >= Level::warning);
+    return;
+  }
+  // A log that can't be written must not stop the program; there is nobody to tell.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+Background::Background() : queue_{STDERR_FILENO, line_of_lost} {
+  g_queue = &queue_;
+}
+
+Background::~Background() {
+  g_queue = nullptr;
+}
+
+void flush() noexcept {
+  if (g_queue != nullptr) g_queue->flush();
+}
+
+std::uint64_t lost() noexcept {
+  return g_queue != nullptr ? g_queue->lost() : 0;
 }
 
 }  // namespace skiff::log

@@ -7,8 +7,10 @@
 #include <string_view>
 #include <variant>
 
+#include "base/log_queue.hpp"
+
 /// The agent's own log, on stderr: one JSON object a line, or one readable line a message on a terminal. Each message
-/// is one write(2), so lines of several threads do not mix. Never give it a credential, a query string or command
+/// is written whole, so lines of several threads do not mix. Never give it a credential, a query string or command
 /// output.
 namespace skiff::log {
 
@@ -35,6 +37,25 @@ using Fields = std::initializer_list<Field>;
 /// Set once at start, before threads exist. Default: info, JSON.
 void configure(Level least, Form form);
 [[nodiscard]] bool enabled(Level level) noexcept;
+
+/// While it lives, whoever logs waits for nothing: lines go through a `LogQueue`. At most one, made before the threads
+/// that log and gone after them; without it each message is one write(2).
+class Background {
+ public:
+  /// Throws std::system_error when the system has no thread to give.
+  Background();
+  ~Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+ private:
+  LogQueue queue_;
+};
+
+/// Waits until what was logged is written, for a bounded time: before an end that runs no destructor.
+void flush() noexcept;
+/// Lines that could not be written, since the queue was made.
+[[nodiscard]] std::uint64_t lost() noexcept;
 
 void write(Level level, std::string_view message, Fields fields = {});
 inline void debug(std::string_view message, Fields fields = {}) {

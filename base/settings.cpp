@@ -299,17 +299,20 @@ Result<> SettingsTable::read_letters(Reading& reading, std::string_view letters)
   return {};
 }
 
-Result<SettingsTable::Arguments> SettingsTable::read_arguments(std::span<const char* const> arguments, Words words) {
+Result<SettingsTable::Arguments> SettingsTable::read_arguments(std::span<const char* const> arguments, Words words,
+                                                               std::size_t most) {
   Arguments result;
   Reading reading{.left = arguments};
   while (!reading.left.empty()) {
     const std::string_view argument{reading.left.front()};
-    reading.left = reading.left.subspan(1);
-    if (argument == "--") {
-      result.separated = true;
-      for (const char* word : reading.left) result.rest.emplace_back(word);
+    result.separated = argument == "--";
+    const bool is_word = argument.size() < 2 || argument.front() != '-';
+    if (result.separated || (is_word && result.words.size() == most)) {
+      const auto rest = reading.left.subspan(result.separated ? 1 : 0);
+      result.rest.assign(rest.begin(), rest.end());
       break;
     }
+    reading.left = reading.left.subspan(1);
     if (argument == "--help" || argument == "-h") {
       result.help = true;
       return result;
@@ -318,10 +321,10 @@ Result<SettingsTable::Arguments> SettingsTable::read_arguments(std::span<const c
     if (argument.starts_with("--")) {
       read = read_long(reading, argument.substr(2));
     } else if (words == Words::collected) {
-      if (argument.size() > 1 && argument.front() == '-') {
-        read = read_letters(reading, argument.substr(1));
-      } else {
+      if (is_word) {
         result.words.emplace_back(argument);
+      } else {
+        read = read_letters(reading, argument.substr(1));
       }
     } else {
       return fail(Errc::invalid_field,

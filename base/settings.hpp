@@ -88,11 +88,14 @@ class SettingsTable {
     std::vector<std::string> words{};  ///< what is no flag
     std::vector<std::string> given{};  ///< the flags that were there, as --flag or --no-flag
     bool separated = false;            ///< there was a `--`
-    std::vector<std::string> rest{};   ///< what follows it
+    std::vector<std::string> rest{};   ///< what follows it, or what begins with one word too many
   };
+  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
   /// `arguments` without the program's name: --flag value, --flag=value, --switch, --no-switch, -f value, -fvalue, -ab,
-  /// `--`; a `-` alone is a word. A flag that is given twice takes the last value, a list collects all.
-  [[nodiscard]] Result<Arguments> read_arguments(std::span<const char* const> arguments, Words words = Words::refused);
+  /// `--`; a `-` alone is a word. A flag that is given twice takes the last value, a list collects all. With `most`
+  /// words before it, a further one begins the rest, as if it stood behind a `--`.
+  [[nodiscard]] Result<Arguments> read_arguments(std::span<const char* const> arguments, Words words = Words::refused,
+                                                 std::size_t most = kAnyNumber);
 
   /// Sets one setting, by its flag without dashes, to values from elsewhere, a file for example; several for a list.
   /// `where` names the place in messages. False: there is no such setting here.

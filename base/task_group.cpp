@@ -19,6 +19,7 @@ TaskGroup::TaskGroup(Executor executor) : executor_{executor}, emptied_{executor
 TaskGroup::~TaskGroup() {
   if (!tasks_.empty()) {
     log::error("a task group was destroyed with live tasks");
+    log::flush();
     std::abort();
   }
 }

@@ -94,6 +94,7 @@ class Stretch {
 SandboxSpec spec_of(std::size_t number) {
   SandboxSpec spec{.name = "box-" + std::to_string(number), .image = "simulated", .owner = std::string{kOwner}};
   spec.wait = std::chrono::minutes{10};
+  spec.pod.agent_image = "simulated";
   spec.pod.disk = "";  // simulated nodes have none
   spec.pod.tolerations = {"simulated"};
   spec.pod.node_selector = {{"simulated", "yes"}};
@@ -156,7 +157,7 @@ Task<> by_the_launcher(Run* run) {
 Task<> write_one(Cluster* cluster, std::string public_key, std::size_t number) {
   kube::Client& client = cluster->client();
   SandboxSpec spec = spec_of(number);
-  cluster->fill_in_images(spec);
+  if (auto filled = cluster->fill_in_images(spec); !filled) give_up(filled.error().message);
   const ManifestContext context{.namespace_name = cluster->namespace_name(),
                                 .prefix = cluster->options().name_prefix,
                                 .sandbox_id = new_id("s"),

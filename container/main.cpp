@@ -10,6 +10,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <nlohmann/json.hpp>
 
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
@@ -51,6 +52,9 @@ int run(Parsed parsed, TraceRun& trace) {
       std::rethrow_exception(failure);
     } catch (const NotUndone& error) {
       say(error.what());
+    } catch (const nlohmann::json::exception& error) {
+      // Of a field that has another type than it should: what an agent says is read as it comes.
+      result = fail(Errc::invalid_request, std::string{"what was answered is not as it should be: "} + error.what());
     } catch (const std::exception& error) {
       if (signals.interrupted_by() == 0) result = fail(Errc::internal, error.what());
     }

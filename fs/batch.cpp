@@ -59,6 +59,12 @@ Result<bool> is_empty(const Place& place, const std::string& name) {
 class Batch {
  public:
   explicit Batch(const Tree& tree) : tree_{tree} {}
+  ~Batch() {
+    // The last first: what a later one staged is in the folders that an earlier one made.
+    while (!prepared_.empty()) prepared_.pop_back();
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
 
   Result<std::vector<Outcome>> run(std::span<const Operation> operations) {
     prepared_.resize(operations.size());

@@ -210,7 +210,7 @@ Result<bool> TagList::compare(int fd, const Entry& entry, bool weakly) const {
     if (tag.weak && !weakly) continue;
     if (tag.text.starts_with("\"m-")) {
       if (tag.text == time_tag(entry)) return true;
-    } else if (tag.text.starts_with("\"h-") && entry.type == EntryType::file) {
+    } else if (tag.text.starts_with("\"h-") && entry.type == EntryType::file && entry.size <= kMostHashedForTag) {
       if (!by_content) {
         auto digest = hash_object(fd);
         if (!digest) return std::unexpected{std::move(digest.error())};

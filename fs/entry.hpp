@@ -77,7 +77,8 @@ class TagList {
   [[nodiscard]] bool any() const noexcept { return any_; }
 
   /// Strong comparison, for If-Match: an "h-" tag is judged by hashing the file, an "m-" tag by its times, each
-  /// whatever form the server would give now. `fd` may be O_PATH. Errors: those of reading.
+  /// whatever form the server would give now. No file above `kMostHashedForTag` has an "h-" tag. `fd` may be O_PATH.
+  /// Errors: those of reading.
   [[nodiscard]] Result<bool> match(int fd, const Entry& entry) const;
   /// Weak comparison, for If-None-Match: `W/` does not matter.
   [[nodiscard]] Result<bool> match_weakly(int fd, const Entry& entry) const;

@@ -171,7 +171,6 @@ class Extraction {
       const std::string name{rest.substr(0, end)};
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (::mkdirat(at->get(), name.c_str(), 0777) == 0) {
-        own(at->get(), name);
       } else if (errno != EEXIST) {
         return std::unexpected{system_error(errno, "make the folder " + quoted(path))};
       }
@@ -181,12 +180,6 @@ class Extraction {
     parent_ = std::move(*at);
     parent_path_ = path;
     return {};
-  }
-
-  void own(int folder, const std::string& name) const {
-    if (options_.owner) {
-      (void)::fchownat(folder, name.c_str(), options_.owner->uid, options_.owner->gid, AT_SYMLINK_NOFOLLOW);
-    }
   }
 
   [[nodiscard]] mode_t mode_of(const TarEntry& entry) const {
@@ -205,7 +198,6 @@ class Extraction {
     if (entry.kind == TarEntry::Kind::folder) {
       // Writable until all that belongs into it is there.
       if (::mkdirat(folder, name.c_str(), 0700) == 0) {
-        own(folder, name);
       } else if (errno != EEXIST) {
         return failed("make the folder ");
       }
@@ -216,7 +208,6 @@ class Extraction {
     if (entry.kind == TarEntry::Kind::file) return make_file(reader, entry, path, name);
     if (entry.kind == TarEntry::Kind::link) {
       if (::symlinkat(entry.target.c_str(), folder, name.c_str()) != 0) return failed("make the link ");
-      own(folder, name);
       const auto times = times_of(entry);
       (void)::utimensat(folder, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
       return {};
@@ -244,8 +235,6 @@ class Extraction {
         return written;
       }
     }
-    // The owner first: changing it takes the set-uid bit away.
-    if (options_.owner) (void)::fchown(file.get(), options_.owner->uid, options_.owner->gid);
     const auto times = times_of(entry);
     if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {
       return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(path))};

@@ -14,10 +14,6 @@ struct ExtractOptions {
   std::uint64_t most_bytes = std::uint64_t{16} << 30U;  ///< of the files when unpacked, and of what is packed
   std::uint64_t most_entries = 1'000'000;
   bool keep_set_id = false;  ///< set-uid and set-gid bits; they are dropped otherwise
-  struct Owner {
-    std::uint32_t uid, gid;
-  };
-  std::optional<Owner> owner = {};  ///< of all that is made; otherwise the one who runs this
 };
 
 struct ExtractSummary {

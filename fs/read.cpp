@@ -1,6 +1,7 @@
 #include "fs/read.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,12 +67,28 @@ Result<LineRange> parse_lines(std::string_view text) {
   return LineRange{.first = *first, .last = *last};
 }
 
-Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size) {
+Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::uint64_t most_read) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return std::unexpected{system_error(errno, "look at a file")};
+  size = std::min(size, static_cast<std::uint64_t>(info.st_size));  // it may have been cut meanwhile
+  const bool sparse = static_cast<std::uint64_t>(info.st_blocks) * 512 < size;
   const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBlock);
   ByteRange range{.from = lines.first <= 1 ? 0 : size, .to = size};
   if (lines.first <= 1 && lines.last == 0) return range;
   std::uint64_t line = 1;  // the line that the next byte belongs to
+  std::uint64_t read = 0;
   for (std::uint64_t offset = 0; offset < size;) {
+    if (sparse) {
+      const off_t data = ::lseek(fd, static_cast<off_t>(offset), SEEK_DATA);
+      if (data < 0 && errno == ENXIO) break;
+      if (data > 0) offset = std::max(offset, static_cast<std::uint64_t>(data));
+      if (offset >= size) break;
+    }
+    if (read >= most_read) {
+      return fail(Errc::payload_too_large,
+                  "the lines are not in the first " + std::to_string(most_read) + " bytes: ask for a Range of bytes",
+                  "lines");
+    }
     const std::size_t wanted = std::min<std::uint64_t>(kReadBlock, size - offset);
     auto got = read_at(fd, offset, {buffer.get(), wanted});
     if (!got) return std::unexpected{std::move(got.error())};
@@ -91,6 +108,7 @@ Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size) {
       }
     }
     offset += *got;
+    read += *got;
     if (*got < wanted) {  // it was cut meanwhile
       range.to = offset;
       range.from = std::min(range.from, offset);

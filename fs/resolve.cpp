@@ -105,7 +105,9 @@ class Resolver {
     }
     if (last) return finish(name, {}, {});
     if (access() != Access::read_write) return refuse_write(path_);
-    if (::mkdirat(here(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+    if (::mkdirat(here(), name.c_str(), 0777) == 0) {
+      made_.add(here(), name);
+    } else if (errno != EEXIST) {
       return std::unexpected{system_error(errno, "make the folders of " + quoted(path_))};
     }
     pending_.push_back(name);
@@ -122,6 +124,7 @@ class Resolver {
     found.object = std::move(object);
     found.status = status;
     found.folder = folder_;
+    found.made = std::move(made_);
     return found;
   }
 
@@ -180,6 +183,7 @@ class Resolver {
     return {};
   }
 
+  MadeFolders made_;
   std::span<const RootFolder> roots_;
   ResolveOptions options_;
   std::string_view path_;

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "fs/made_folders.hpp"
 
 namespace skiff::fs {
 
@@ -46,6 +47,7 @@ struct Resolved {
   Access access = Access::read_only;         ///< to the object
   Access parent_access = Access::read_only;  ///< to its folder
   bool folder = false;                       ///< the path can only mean a folder
+  MadeFolders made = {};                     ///< those that were missing on the way
 };
 
 struct ResolveOptions {

@@ -72,9 +72,10 @@ Result<> set_attributes(int fd, const Attributes& attributes, const std::optiona
     owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
     if (!differs) has = status->st_mode & 07777U;
   }
-  // After the owner, which takes the set-id bits away. Those must not pass to an owner they were not meant for.
+  // After the owner, which takes the set-id bits away. Those were meant for the bytes that were there, so who wants
+  // them asks for them, as after a write(2).
   std::optional<mode_t> mode = attributes.mode;
-  if (!mode && replaced) mode = owner_kept ? replaced->mode : replaced->mode & 0777U;
+  if (!mode && replaced) mode = replaced->mode & (owner_kept ? 01777U : 0777U);
   if (mode && mode != has && ::fchmod(fd, *mode & 07777U) != 0)
     return std::unexpected{system_error(errno, "set the mode")};
   return stamp(fd, attributes.modified);

@@ -19,7 +19,8 @@ struct Conditions {
 };
 
 /// What a changed or new file is given. What is absent is kept from the file that is replaced, as far as the agent may
-/// set it; a new file gets 0666 without the umask's bits, the agent's own ids and the time of now.
+/// set it, and without set-id bits; a new file gets 0666 without the umask's bits, the agent's own ids and the time of
+/// now.
 struct Attributes {
   std::optional<mode_t> mode = {};  ///< the low twelve bits
   std::optional<uid_t> uid = {};

@@ -192,7 +192,10 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
     return fail(Errc::invalid_field, quoted(path) + " is a root or ends in \"..\": it has no name to change", "path");
   }
   if (found->access != Access::read_write || found->parent_access != Access::read_write) return refuse_write(path);
-  return Place{.parent = std::move(found->parent), .name = std::move(found->name), .folder = found->folder};
+  return Place{.parent = std::move(found->parent),
+               .name = std::move(found->name),
+               .folder = found->folder,
+               .made = std::move(found->made)};
 }
 
 std::string Tree::main_path() const {

@@ -21,6 +21,7 @@ struct Place {
   UniqueFd parent = {};   ///< O_PATH of the folder
   std::string name = {};  ///< one name, never "." or ".."
   bool folder = false;    ///< the path ended in a slash: only a folder may be meant
+  MadeFolders made = {};  ///< on the way there: they go again with the place, unless something is in them
 };
 
 /// What a path is about to be used for: a root that can only be read refuses changes.

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -129,20 +130,23 @@ class Walk {
   WalkSummary run() {
     auto top = open_top();
     if (!top) return {.unreadable = 1};
-    Worker first;
-    pending_ = 1;  // keeps the others from ending while this one reads
-    read(std::move(top), first);
-    {
-      const std::lock_guard lock{mutex_};
-      --pending_;
-    }
-    serve(first);
+    take_part([&] {
+      Worker first;
+      pending_ = 1;  // keeps the others from ending while this one reads
+      read(std::move(top), first);
+      {
+        const std::lock_guard lock{mutex_};
+        --pending_;
+      }
+      serve(first);
+    });
     {
       const std::lock_guard lock{mutex_};
       started_ = kMostThreads;  // no more of them
       ready_.notify_all();
     }
     for (std::thread& thread : threads_) thread.join();
+    if (out_of_memory_) throw std::bad_alloc{};
     return {.unreadable = unreadable_, .stopped = stopping()};
   }
 
@@ -330,9 +334,11 @@ class Walk {
     if (started_ < options_.threads && (queue_.size() > 1 || !queue_.back().visited)) {
       const unsigned number = started_++;
       auto work = [this, number] {
-        Worker worker;
-        worker.number = number;
-        serve(worker);
+        take_part([&] {
+          Worker worker;
+          worker.number = number;
+          serve(worker);
+        });
       };
       try {
         threads_.push_back(start_worker(std::move(work)));
@@ -347,6 +353,17 @@ class Walk {
     const std::lock_guard lock{mutex_};
     stopped_ = true;
     ready_.notify_all();
+  }
+
+  /// A thread's share of the work. Where it finds no memory the walk ends for all, and `run()` says why.
+  template <class Work>
+  void take_part(Work work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+      stop();
+    }
   }
 
   /// Works until nothing is left anywhere.
@@ -380,6 +397,7 @@ class Walk {
   std::atomic<unsigned> waiting_ = 0;
   std::atomic<unsigned> started_ = 1;
   std::vector<std::thread> threads_;
+  std::atomic<bool> out_of_memory_ = false;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <new>
 #include <vector>
 
 #include <boost/asio/error.hpp>
@@ -126,9 +127,11 @@ Task<bool> HttpConnection::serve_one() {
 Task<bool> HttpConnection::answer(HttpExchange& exchange) {
   using Phase = HttpExchange::Phase;
   std::string failure;
+  bool out_of_memory = false;
   try {
     co_await service_.options.handler(exchange);
-  } catch (const boost::system::system_error& error) {
+  } catch (const std::bad_alloc& error) {
+    out_of_memory = true;
     failure = error.what();
   } catch (const std::exception& error) {
     failure = error.what();
@@ -141,9 +144,11 @@ Task<bool> HttpConnection::answer(HttpExchange& exchange) {
     log::error("a handler failed", {{"method", exchange.request().method}, {"error", failure}});
   }
   if (exchange.phase_ == Phase::waiting) {
-    const Error error{Errc::internal, failure.empty() ? "the handler gave no answer" : "the handler failed"};
+    const Error error = out_of_memory     ? Error{Errc::resource_exhausted, "there is not enough memory for this"}
+                        : failure.empty() ? Error{Errc::internal, "the handler gave no answer"}
+                                          : Error{Errc::internal, "the handler failed"};
     exchange.close_after_response();
-    auto response = error_response(500, error);
+    auto response = error_response(out_of_memory ? 503 : 500, error);
     auto sent = co_await exchange.respond(std::move(response));
     co_return sent.has_value();
   }

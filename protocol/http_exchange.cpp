@@ -125,7 +125,13 @@ Result<> HttpExchange::begin_head(const HttpResponse& head, std::optional<std::u
   head_ += http_date_now();
   head_ += "\r\n";
   head_ += head.headers.wire();
-  head_ += extra_headers_.wire();
+  for (const auto [name, value] : extra_headers_) {
+    if (head.headers.contains(name)) continue;
+    head_ += name;
+    head_ += ": ";
+    head_ += value;
+    head_ += "\r\n";
+  }
   if (length && !no_body) {
     head_ += "Content-Length: ";
     append_number(*length);

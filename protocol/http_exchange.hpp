@@ -58,7 +58,7 @@ class HttpExchange {
   [[nodiscard]] Task<Result<std::size_t>> read_body_some(std::span<char> into);
 
   // --- the response -------------------------------------------------------------------------------------------------
-  /// Fields that whatever response is sent will carry (X-Request-Id, ...).
+  /// Fields that whatever response is sent will carry (X-Request-Id, ...), unless it has one of that name itself.
   [[nodiscard]] Headers& extra_headers() noexcept { return extra_headers_; }
   /// The connection ends after this response.
   void close_after_response() noexcept { close_after_ = true; }

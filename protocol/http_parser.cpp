@@ -183,6 +183,16 @@ HeadResult<void> check_host(HttpRequest& request) {
   return {};
 }
 
+/// Fields that say who asks: with two of one, something before us could go by the other.
+constexpr std::array kOnce{std::string_view{"Authorization"}, std::string_view{"Origin"}};
+
+HeadResult<void> check_repeats(const Headers& headers) {
+  for (const std::string_view name : kOnce) {
+    if (headers.count(name) > 1) return refuse(std::string{name} + " is repeated");
+  }
+  return {};
+}
+
 bool wants_keep_alive(const Headers& headers, unsigned version) {
   if (headers.has_token("Connection", "close")) return false;
   return version >= 11 || headers.has_token("Connection", "keep-alive");
@@ -257,6 +267,7 @@ HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t ta
                       .host = {},
                       .body = *framing};
   if (auto checked = check_host(request); !checked) return std::unexpected{std::move(checked.error())};
+  if (auto checked = check_repeats(request.headers); !checked) return std::unexpected{std::move(checked.error())};
   request.keep_alive = wants_keep_alive(request.headers, request.version);
   if (const auto expect = request.headers.find("Expect");
       expect && request.version >= 11 && !same_text(*expect, "100-continue")) {

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -154,7 +155,12 @@ Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<vo
           const int on = 1;
           ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         }
-        connected(std::move(socket), Address::from_socket(peer, length));
+        try {
+          connected(std::move(socket), Address::from_socket(peer, length));
+        } catch (const std::bad_alloc&) {
+          // This one is closed, and the next may find memory again.
+          log::warning("there is no memory for a connection", {{"address", self->address.text()}});
+        }
         continue;
       }
       const int reason = errno;

@@ -18,7 +18,8 @@ struct IoStep {
   Error error = {};
 };
 
-/// One TLS connection (1.2 or newer) over a socket that somebody else owns. Never blocks, never raises SIGPIPE.
+/// One TLS connection (1.3, or 1.2 with forward secrecy and an AEAD cipher) over a socket that somebody else owns.
+/// Never blocks, never raises SIGPIPE.
 class TlsSession {
  public:
   virtual ~TlsSession() = default;

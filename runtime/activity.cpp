@@ -2,8 +2,9 @@
 
 namespace skiff::runtime {
 
-Activity::Activity(Executor executor, std::function<void(std::string_view)> over)
+Activity::Activity(Executor executor, std::function<void(std::string_view)> over, WallClock wall)
     : over_{std::move(over)},
+      wall_{std::move(wall)},
       lease_end_{executor, [this] { finish("the lease is over"); }},
       idle_end_{executor, [this] { finish("nobody used the sandbox for the idle time"); }} {}
 
@@ -14,16 +15,14 @@ void Activity::begin() noexcept {
 void Activity::end() {
   if (--uses_ > 0) return;
   last_used_ = std::chrono::steady_clock::now();
-  last_used_wall_ = wall_now();
   if (idle_limit_) idle_end_.expires_after(*idle_limit_);
 }
 
 void Activity::lease(std::optional<Milliseconds> ttl) {
   lease_ = ttl;
-  lease_ends_.reset();
   lease_end_.clear();
   if (!ttl) return;
-  lease_ends_ = wall_now() + *ttl;
+  lease_ends_ = std::chrono::steady_clock::now() + *ttl;
   lease_end_.expires_after(*ttl);
 }
 
@@ -34,8 +33,16 @@ void Activity::idle_limit(std::optional<Milliseconds> ttl) {
   idle_end_.expires_after(*ttl);
 }
 
-WallTime Activity::last_used() const noexcept {
-  return in_use() ? wall_now() : last_used_wall_;
+std::optional<WallTime> Activity::lease_ends() const {
+  return lease_ ? std::optional{shown(lease_ends_)} : std::nullopt;
+}
+
+WallTime Activity::last_used() const {
+  return in_use() ? wall_() : shown(last_used_);
+}
+
+WallTime Activity::shown(SteadyTime time) const {
+  return wall_() + std::chrono::floor<std::chrono::microseconds>(time - std::chrono::steady_clock::now());
 }
 
 Activity::Milliseconds Activity::idle_for() const noexcept {

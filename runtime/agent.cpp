@@ -98,7 +98,7 @@ void Agent::end_largest_command() {
   for (const auto& session : registry.sessions()) {
     for (const auto& command : session->commands()) {
       if (command->over()) continue;
-      const std::uint64_t uses = sessions::memory_of(command->tag());
+      const std::uint64_t uses = sessions::memory_of(command->tree());
       if (!largest || uses > most) {
         largest = command;
         most = uses;

@@ -7,6 +7,7 @@
 
 #include "base/small_file.hpp"
 #include "protocol/base64.hpp"
+#include "runtime/expiry.hpp"
 #include "runtime/jwt.hpp"
 
 namespace skiff::runtime {
@@ -173,7 +174,8 @@ void Authenticator::remember(const TokenDigest& digest, Verified verified, WallT
   verified_.emplace(digest, std::move(verified));
 }
 
-Result<> require(const Identity& identity, Scope scope) {
+Result<> require(const Identity& identity, Scope scope, WallTime now) {
+  if (identity.expires && now >= *identity.expires) return fail(Errc::unauthenticated, std::string{kExpired});
   if (identity.scopes.allows(scope)) return {};
   return fail(Errc::insufficient_scope, "this needs the scope " + std::string{name(scope)});
 }

@@ -82,8 +82,9 @@ class Authenticator {
   bool open_ = false;
 };
 
-/// Errors: insufficient_scope, naming the scope that is needed.
-[[nodiscard]] Result<> require(const Identity& identity, Scope scope);
+/// Errors: insufficient_scope, naming the scope that is needed; unauthenticated once the credential has expired, which
+/// it may have since the connection began.
+[[nodiscard]] Result<> require(const Identity& identity, Scope scope, WallTime now = wall_now());
 
 /// Errors: insufficient_scope when the credential is bound to another session than `session`.
 [[nodiscard]] Result<> require_session(const Identity& identity, std::string_view session);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/licenses.hpp"
 #include "runtime/health.hpp"
 #include "runtime/install.hpp"
 #include "runtime/self_defence.hpp"
@@ -26,6 +27,7 @@ constexpr const char* kUsage =
     "       skiffd health [settings]    ask a running one whether it is alive; exit status 0 or 1\n"
     "       skiffd install FOLDER       copy this program into FOLDER, for an init container\n"
     "       skiffd version              print the version\n"
+    "       skiffd licenses             print its license and those of what is linked into it\n"
     "\n";
 
 std::size_t terminal_width() {
@@ -51,6 +53,10 @@ int main(int argc, char** argv) {
   const std::string_view word = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
   if (word == "version" || word == "--version") {
     std::printf("skiffd %.*s\n", static_cast<int>(kVersion.size()), kVersion.data());
+    return 0;
+  }
+  if (word == "licenses") {
+    std::fputs(skiff::licenses().c_str(), stdout);
     return 0;
   }
   if (word == "install") return install(arguments.subspan(1));

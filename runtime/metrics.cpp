@@ -72,6 +72,7 @@ MetricsTable metrics_table(const Measured& m) {
       {"skiff_output_kept_bytes", "Output that is kept in memory.", Gauge{m.output_memory}},
       {"skiff_output_spool_bytes", "Output that is kept in the data folder.", Gauge{m.output_spool}},
       {"skiff_audit_lost_total", "Lines that the audit log could not take; absent without --audit-log.", CounterFrom{m.audit_lost}},
+      {"skiff_log_lost_total", "Lines of its own log that stderr did not take.", CounterFrom{m.log_lost}},
       {"skiff_draining", "1 once the agent drains.", Gauge{m.draining}},
       {"skiff_build_info", "Always 1; the labels say what runs.", Gauge{[] { return 1.0; }}, one("version", {kVersion})},
       {"process_cpu_seconds_total", "CPU time of the agent itself.", CounterFrom{cpu_seconds}},

@@ -50,6 +50,7 @@ struct Measured {
   std::function<double()> output_memory = {};
   std::function<double()> output_spool = {};
   std::function<double()> audit_lost = {};  ///< NaN: there is no audit log
+  std::function<double()> log_lost = {};
   std::function<double()> draining = {};
 };
 

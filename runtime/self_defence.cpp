@@ -63,7 +63,9 @@ Result<InheritedLimits> defend_process() {
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return failed("prctl(PR_SET_DUMPABLE)");
   if (auto opened = open_standard_descriptors(); !opened) return std::unexpected{opened.error()};
   if (auto closed = close_inherited_on_exec(); !closed) return std::unexpected{closed.error()};
-  if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return failed("signal(SIGPIPE)");
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGXCPU}) {
+    if (std::signal(signal, SIG_IGN) == SIG_ERR) return failed("ignore a signal");
+  }
   const auto open_files = raise_open_files();
   if (!open_files) return std::unexpected{open_files.error()};
   return InheritedLimits{.open_files = *open_files};

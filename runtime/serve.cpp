@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <system_error>
 
@@ -18,6 +19,7 @@
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/dispatch.hpp"
+#include "runtime/exposure.hpp"
 #include "runtime/file_watch.hpp"
 #include "runtime/signals.hpp"
 #include "runtime/version.hpp"
@@ -53,13 +55,15 @@ void say(const std::string& text) {
 
 void print_token_help(const protocol::Address& address, bool tls, const std::string& token) {
   std::string text = "\ntoken: " + token + "\n\ntry:\n";
-  const std::string curl = tls ? "curl -sk" : "curl -s";
+  const std::string curl = tls ? "curl -sSk" : "curl -sS";
   if (address.is_unix()) {
     text += "  " + curl + " --unix-socket " + address.path() + " -H 'Authorization: Bearer " + token +
             "' http://localhost/v1/run -d 'echo hello; uname -a'\n\n";
   } else {
     const std::string url = reachable(address, tls);
     const std::string socket = (tls ? "wss" : "ws") + url.substr(url.find("://"));
+    // What the README and the examples read.
+    text += "  export SKIFF_URL=" + url + " SKIFF_TOKEN=" + token + "\n";
     text += "  " + curl + "N -H 'Authorization: Bearer " + token + "' " + url + "/v1/run -d 'echo hello; uname -a'\n";
     // The address before -H: websocat takes everything behind -H for headers.
     text += "  websocat -b " + socket + "/v1/shell -H 'Authorization: Bearer " + token + "'\n\n";
@@ -104,9 +108,9 @@ void reload_certificate(Running& running) {
 }
 
 /// SIGHUP: look at the files again. Where there are none, whoever started the agent from a terminal has left.
-void hang_up(Running& running) {
+void hang_up(Running& running, bool from_outside) {
   if (running.tls == nullptr && !running.agent.audit) {
-    running.agent.stop("SIGHUP");
+    if (from_outside) running.agent.stop("SIGHUP");
     return;
   }
   if (running.agent.audit) running.agent.audit->reopen();
@@ -146,7 +150,7 @@ Task<> end_everything(Running* running) {
 Task<> run_until_stopped(Running* running) {
   TaskGroup beside{running->agent.executor};
   beside.spawn("signals", running->signals.watch([running] { running->agent.stop("a signal"); },
-                                                 [running] { hang_up(*running); }));
+                                                 [running](bool from_outside) { hang_up(*running, from_outside); }));
   if (running->tls != nullptr) beside.spawn("certificate", watch_certificate(running));
   if (running->workload) beside.spawn("workload", run_workload(running));
   co_await running->agent.stop_asked();
@@ -155,6 +159,7 @@ Task<> run_until_stopped(Running* running) {
   Deadline last{running->agent.executor, [running] {
                   log::warning("some processes can't be ended: the agent goes without them");
                   running->agent.audit.reset();
+                  log::flush();
                   std::_Exit(running->status);
                 }};
   Deadline limit{running->agent.executor, [running, &last] {
@@ -226,12 +231,15 @@ int serve(Settings settings, const InheritedLimits& inherited) {
     if (!context) return failed(context.error(), kWrongSettings);
     tls = std::move(*context);
   }
+  for (const std::string& exposure : exposures(settings, *addresses)) log::warning(exposure);
 
+  std::optional<log::Background> background_log;
   Signals signals;
   asio::io_context io;
   const Executor executor = io.get_executor();
   std::optional<Agent> made;
   try {
+    background_log.emplace();
     std::unique_ptr<AuditLog> audit;
     if (!settings.audit_log.empty()) {
       auto opened = AuditLog::open(settings.audit_log);
@@ -266,6 +274,9 @@ int serve(Settings settings, const InheritedLimits& inherited) {
   protocol::Address first;
   for (const protocol::Address& address : *addresses) {
     auto listener = protocol::Listener::open(executor, address);
+    if (!listener && listener.error().code == Errc::already_exists && !address.is_unix()) {
+      listener.error().message += " (--listen 127.0.0.1:0 takes a free port)";
+    }
     if (!listener) return failed(listener.error(), 1);
     std::shared_ptr<protocol::Listener> listening = std::move(*listener);
     if (&address == &addresses->front()) first = listening->address();
@@ -284,7 +295,14 @@ int serve(Settings settings, const InheritedLimits& inherited) {
     running.workload = std::make_unique<Workload>(agent.supervisor, agent.settings.workload, inherited);
   }
   asio::co_spawn(executor, run_until_stopped(&running), asio::detached);
-  io.run();
+  while (!io.stopped()) {
+    try {
+      io.run();
+    } catch (const std::bad_alloc&) {
+      // Of a timer or a signal, which no request waits for: those that follow may find memory again.
+      log::error("memory ran out");
+    }
+  }
   log::info("stopped");
   return running.status;
 }

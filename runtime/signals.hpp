@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
 #include <csignal>
 #include <functional>
 
@@ -7,15 +10,20 @@
 
 namespace skiff::runtime {
 
+/// Whether a signal to the process `self` counts as that of whoever runs the agent. PID 1 of a container hears its own
+/// commands, too: only kill(2) from outside of its PID namespace shows the sender 0, and a command can forge a sender,
+/// or have the kernel send (F_SETSIG, fcntl(2)), but not with the code of kill(2).
+[[nodiscard]] bool is_from_outside(const signalfd_siginfo& info, pid_t self) noexcept;
+
 /// SIGTERM and SIGINT, which ask the agent to end, and SIGHUP, which asks it to look at its files again. They are
 /// blocked in this thread and in those started afterwards, and read here.
 class Signals {
  public:
   Signals();
 
-  /// Calls `stop` or `hang_up` for each, until cancelled. As PID 1 the agent can be signalled by its commands: SIGTERM
-  /// and SIGINT then count only from outside the container.
-  [[nodiscard]] Task<> watch(std::function<void()> stop, std::function<void()> hang_up);
+  /// Calls `stop` or `hang_up` for each, until cancelled. SIGTERM and SIGINT count only from outside; `hang_up` is told
+  /// whether SIGHUP came from there: a look at the files harms nobody, an end would.
+  [[nodiscard]] Task<> watch(std::function<void()> stop, std::function<void(bool from_outside)> hang_up);
 
  private:
   sigset_t set_{};

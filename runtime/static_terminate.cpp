@@ -3,6 +3,8 @@
 #include <exception>
 #include <typeinfo>
 
+#include "base/log.hpp"
+
 /// For the fully static skiffd only: what libstdc++ does when an exception is caught by nobody, without the demangler
 /// that its own version brings along (47 KB).
 namespace __gnu_cxx {  // NOLINT(bugprone-reserved-identifier): libstdc++'s name
@@ -10,6 +12,7 @@ namespace __gnu_cxx {  // NOLINT(bugprone-reserved-identifier): libstdc++'s name
 void __verbose_terminate_handler();  // NOLINT(bugprone-reserved-identifier)
 
 void __verbose_terminate_handler() {  // NOLINT(bugprone-reserved-identifier)
+  skiff::log::flush();
   const char* what = "no exception";
   if (const std::exception_ptr current = std::current_exception()) {
     what = "not a std::exception";

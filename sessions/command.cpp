@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 
@@ -11,6 +10,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "sessions/command_pipes.hpp"
 #include "sessions/input_wait.hpp"
 #include "sessions/shell_script.hpp"
 #include "sessions/start_process.hpp"
@@ -30,33 +30,7 @@ std::string_view name(State state) noexcept {
   return "ended";
 }
 
-/// Both sides of what connects the agent and the child. The child's sides go with the spawn request.
-struct Command::Pipes {
-  UniqueFd child_in, child_out, child_err;
-  UniqueFd feed, out, err;
-};
-
 namespace {
-
-Result<std::pair<UniqueFd, UniqueFd>> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return std::unexpected{system_error(errno, "make a pipe")};
-  return std::pair{UniqueFd{ends[0]}, UniqueFd{ends[1]}};
-}
-
-/// Of one end of a pipe: the other keeps its own flags.
-void set_non_blocking(int fd) {
-  ::fcntl(fd, F_SETFL, O_NONBLOCK);
-}
-
-UniqueFd duplicate(const UniqueFd& fd) {
-  return UniqueFd{::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0)};
-}
-
-ino_t inode_of(int fd) {
-  struct stat info{};
-  return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
-}
 
 /// A file in memory for the child to read.
 Result<UniqueFd> memory_file(const std::string& content) {
@@ -93,52 +67,13 @@ void Command::launch(Launch launch) {
   started_steady_ = std::chrono::steady_clock::now();
   tag_ = supervisor_.spawner.new_tag();
   supervisor_.begin_life();
+  counted_ = true;
   ++supervisor_.counts.started[0];
   supervisor_.tasks.spawn("command", live(shared_from_this(), std::move(launch)));
 }
 
 Task<> Command::started() {
   while (state_ == State::starting) co_await changed_.wait();
-}
-
-Result<Command::Pipes> Command::open_pipes() {
-  Pipes pipes;
-  if (spec_.terminal) {
-    auto terminal = open_terminal(*spec_.terminal);
-    if (!terminal) return std::unexpected{terminal.error()};
-    pipes.child_in = std::move(terminal->slave);
-    pipes.child_out = duplicate(pipes.child_in);
-    pipes.child_err = duplicate(pipes.child_in);
-    pipes.feed = duplicate(terminal->master);
-    terminal_ = duplicate(terminal->master);
-    pipes.out = std::move(terminal->master);
-    stdin_inode_ = inode_of(pipes.child_in.get());
-    return pipes;
-  }
-  // Without input the child gets the spawner's /dev/null.
-  if (!spec_.input.empty() || spec_.input_open) {
-    auto in = make_pipe();
-    if (!in) return std::unexpected{in.error()};
-    pipes.child_in = std::move(in->first);
-    pipes.feed = std::move(in->second);
-    set_non_blocking(pipes.feed.get());
-    stdin_inode_ = inode_of(pipes.child_in.get());
-  }
-  auto out = make_pipe();
-  if (!out) return std::unexpected{out.error()};
-  pipes.out = std::move(out->first);
-  pipes.child_out = std::move(out->second);
-  set_non_blocking(pipes.out.get());
-  if (spec_.merge_stderr) {
-    pipes.child_err = duplicate(pipes.child_out);
-    return pipes;
-  }
-  auto err = make_pipe();
-  if (!err) return std::unexpected{err.error()};
-  pipes.err = std::move(err->first);
-  pipes.child_err = std::move(err->second);
-  set_non_blocking(pipes.err.get());
-  return pipes;
 }
 
 Result<std::vector<std::pair<UniqueFd, int>>> Command::open_files(const Launch& launch) const {
@@ -158,7 +93,8 @@ Result<std::vector<std::pair<UniqueFd, int>>> Command::open_files(const Launch& 
 
 Task<> Command::keep_state(std::shared_ptr<Command> self) {
   const auto shell = std::exchange(self->shell_, nullptr);
-  self->state_saved_ = co_await shell->conclude(WIFEXITED(self->reaped_->status), self->supervisor_.disk);
+  self->state_saved_ =
+      co_await shell->conclude(self->reaped_ && WIFEXITED(self->reaped_->status), self->supervisor_.disk);
 }
 
 Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
@@ -166,11 +102,13 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   Supervisor& supervisor = self->supervisor_;
 
-  auto pipes = self->open_pipes();
+  auto pipes = CommandPipes::open(self->spec_);
   if (!pipes) {
-    self->spawn_failed({"pipe", errno, pipes.error().message});
+    self->spawn_failed(std::move(pipes.error()));
     co_return;
   }
+  self->terminal_ = std::move(pipes->terminal);
+  self->stdin_inode_ = pipes->stdin_inode;
   SpawnRequest request;
   self->shell_ = std::move(launch.shell);
   auto files = self->open_files(launch);
@@ -190,9 +128,9 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.controlling_terminal = self->spec_.terminal.has_value();
   request.tag = self->tag_;
   request.shell = launch.line;
-  auto group = supervisor.cgroups.make(self->spec_.id, self->spec_.limits);
+  auto group = supervisor.cgroups.make(self->tag_, self->spec_.limits);
   if (!group) {
-    self->spawn_failed({"cgroup", errno, group.error().message});
+    self->spawn_failed(std::move(group.error()));
     co_return;
   }
   self->group_ = std::move(*group);
@@ -205,7 +143,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
     self->spawn_failed(std::move(pid.error()));
     co_return;
   }
-  self->pid_ = *pid;
+  self->leader_->pid = *pid;
   self->state_ = State::running;
 
   const auto add_pump = [&](UniqueFd source, Stream stream) {
@@ -226,10 +164,11 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   // An `end()` that came while the child was being made could not reach it.
   if (self->ending_) self->end(*self->ending_);
 
-  const auto drained = [&] {
-    return std::ranges::all_of(self->pumps_, [](const auto& one) { return one->leader_drained(); });
+  const auto leader_is_done = [&] {
+    return self->reaped_ &&
+           (self->pumps_at_end() || (self->drain_over_ && (self->drained() || self->log_->waits_for_nobody())));
   };
-  while (!self->reaped_ || self->kills_ > 0 || !(self->pumps_at_end() || (self->drain_over_ && drained()))) {
+  while (self->kills_ > 0 || !(self->given_up_ || leader_is_done())) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
     if (self->reaped_ && self->shell_) {
       co_await keep_state(self);
@@ -245,6 +184,8 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   self->state_ = State::ended;
   for (auto& one : self->pumps_) one->mark_late();
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
+  // What has left its tree and still holds a pipe takes no place of another command.
+  if (!self->pumps_at_end() && self->log_->exit_status()->background.empty()) self->end_life();
   self->changed_.notify_all();
 
   while (!self->pumps_at_end() || self->kills_ > 0) {
@@ -259,8 +200,12 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   self->group_.reset();
   self->log_->end();
   self->over_ = true;
-  supervisor.end_life();
+  self->end_life();
   self->changed_.notify_all();
+}
+
+void Command::end_life() {
+  if (std::exchange(counted_, false)) supervisor_.end_life();
 }
 
 Task<> Command::pump(std::shared_ptr<Command> self, std::size_t index) {
@@ -298,7 +243,7 @@ Task<Result<>> Command::signal(int signal, Target target) {
   const std::string id = spec_.id;
   if (over_) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
   if (target == Target::tree) {
-    if (signal_tree(tag_, signal) > 0) co_return Result<>{};
+    if (signal_tree(tree(), signal) > 0) co_return Result<>{};
     co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left");
   }
   // A pid that was reaped may belong to somebody else by now.
@@ -316,11 +261,11 @@ Task<Result<>> Command::signal(int signal, Target target) {
   if (target == Target::group && reaped_) {
     // The group's id is safe only while a process that carries our tag still is in it.
     const auto left = processes();
-    if (std::ranges::none_of(left, [&](const ProcessInfo& one) { return one.group == pid_; })) {
+    if (std::ranges::none_of(left, [&](const ProcessInfo& one) { return one.group == pid(); })) {
       co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left in its group");
     }
   }
-  if (::kill(target == Target::group ? -pid_ : pid_, signal) != 0) {
+  if (::kill(target == Target::group ? -pid() : pid(), signal) != 0) {
     if (errno == ESRCH) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
     co_return std::unexpected{system_error(errno, "send signal " + std::to_string(signal))};
   }
@@ -330,7 +275,7 @@ Task<Result<>> Command::signal(int signal, Target target) {
 void Command::escalate(std::chrono::milliseconds delay, int signal) {
   escalation_.emplace(supervisor_.executor, [this, signal] {
     if (over_) return;
-    if (signal != SIGKILL) signal_tree(tag_, signal);
+    if (signal != SIGKILL) signal_tree(tree(), signal);
     if (!ending_) ending_ = Cause::killed_by_client;
     if (kills_ > 0) return;
     begin_kill(signal == SIGKILL ? std::chrono::milliseconds{0} : supervisor_.limits.kill_grace);
@@ -367,15 +312,16 @@ void Command::begin_kill(std::chrono::milliseconds grace) {
 
 Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const bool verified = co_await end_tree(self->tag_, grace, self->supervisor_.limits.kill_patience);
+  const bool verified = co_await end_tree(self->tree(), grace, self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
   // Nothing escapes from a cgroup, also not what has taken its tag off.
   if (self->group_ && self->group_->kill()) self->kill_level_ = "cgroup";
+  // Who holds a pipe now can't be ended, or has left the tree: nobody waits for that. What is in the pipe comes first.
+  for (auto& one : self->pumps_) one->leader_ended();
+  while (verified && !self->drained()) co_await self->changed_.wait();
+  for (auto& one : self->pumps_) one->abandon();
+  if (!verified) self->given_up_ = true;
   --self->kills_;
-  if (!verified) {
-    // Processes in uninterruptible sleep may hold the pipes for ever; nobody waits for that.
-    for (auto& one : self->pumps_) one->abandon();
-  }
   self->changed_.notify_all();
 }
 
@@ -385,7 +331,7 @@ Task<> Command::gone() {
 }
 
 bool Command::waiting_for_input() const {
-  return state_ == State::running && stdin_inode_ != 0 && waits_for_input(tag_, stdin_inode_);
+  return state_ == State::running && stdin_inode_ != 0 && waits_for_input(tree(), stdin_inode_);
 }
 
 void Command::watch_time() {
@@ -408,12 +354,14 @@ void Command::watch_time() {
 }
 
 void Command::leader_ended(const Reaped& reaped) {
+  leader_->reaped = true;
   reaped_ = reaped;
+  if (over_) return;  // it was given up
   const bool killed = WIFSIGNALED(reaped.status) && WTERMSIG(reaped.status) == SIGKILL;
   const bool in_group = group_ && group_->out_of_memory();
   if (killed && !ending_ && (in_group || supervisor_.out_of_memory())) ending_ = Cause::oom;
   cause_at_exit_ = ending_;  // what ends its background processes later is not why the leader ended
-  wall_ = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_steady_);
+  wall_ = since_start();
   for (auto& one : pumps_) one->leader_ended();
   if (!pumps_at_end()) {
     exit_drain_.emplace(supervisor_.executor, [this] {
@@ -437,7 +385,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   group_.reset();
   state_ = State::ended;
   over_ = true;
-  supervisor_.end_life();
+  end_life();
   supervisor_.counts.count_end(status.cause);
   log_->exit(std::move(status));
   log_->end();
@@ -446,37 +394,51 @@ void Command::spawn_failed(SpawnFailure failure) {
 
 ExitStatus Command::describe_exit() const {
   ExitStatus status;
-  const int code = reaped_->status;
-  if (WIFEXITED(code)) {
-    status.exit_code = WEXITSTATUS(code);
+  if (reaped_) {
+    const int code = reaped_->status;
+    if (WIFEXITED(code)) {
+      status.exit_code = WEXITSTATUS(code);
+    } else {
+      status.signal = WTERMSIG(code);
+      status.core_dumped = WCOREDUMP(code);
+      status.cause = Cause::signaled;
+    }
+    if (cause_at_exit_) status.cause = *cause_at_exit_;
+    const rusage& used = reaped_->usage;
+    status.usage = {.wall = wall_,
+                    .user = micros(used.ru_utime),
+                    .system = micros(used.ru_stime),
+                    .max_rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024,
+                    .voluntary_switches = static_cast<std::uint64_t>(used.ru_nvcsw),
+                    .involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw),
+                    .read_blocks = static_cast<std::uint64_t>(used.ru_inblock),
+                    .write_blocks = static_cast<std::uint64_t>(used.ru_oublock)};
   } else {
-    status.signal = WTERMSIG(code);
-    status.core_dumped = WCOREDUMP(code);
-    status.cause = Cause::signaled;
+    // Its leader could not be ended: how it ends will never be told.
+    status.cause = ending_.value_or(Cause::killed_by_client);
+    status.usage.wall = since_start();
   }
-  if (cause_at_exit_) status.cause = *cause_at_exit_;
   status.kill_level = kill_level_;
   status.state_saved = state_saved_;
-  const rusage& used = reaped_->usage;
-  status.usage = {.wall = wall_,
-                  .user = micros(used.ru_utime),
-                  .system = micros(used.ru_stime),
-                  .max_rss_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024,
-                  .voluntary_switches = static_cast<std::uint64_t>(used.ru_nvcsw),
-                  .involuntary_switches = static_cast<std::uint64_t>(used.ru_nivcsw),
-                  .read_blocks = static_cast<std::uint64_t>(used.ru_inblock),
-                  .write_blocks = static_cast<std::uint64_t>(used.ru_oublock)};
   if (group_) status.usage.peak_bytes = group_->peak_bytes();
-  status.output_complete = pumps_at_end();
-  if (!status.output_complete) {
+  status.output_complete = std::ranges::all_of(pumps_, [](const auto& one) { return one->complete(); });
+  if (!pumps_at_end()) {
     std::vector<ino_t> inodes;
     for (const auto& one : pumps_) {
       if (!one->at_end()) inodes.push_back(one->inode());
     }
-    status.background = holders_of(tag_, inodes);
+    status.background = holders_of(tree(), inodes);
   }
   status.ended_at = wall_now();
   return status;
+}
+
+std::chrono::microseconds Command::since_start() const {
+  return std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - started_steady_);
+}
+
+bool Command::drained() const noexcept {
+  return std::ranges::all_of(pumps_, [](const auto& one) { return one->leader_drained(); });
 }
 
 bool Command::pumps_at_end() const noexcept {

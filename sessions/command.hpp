@@ -56,14 +56,14 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] const std::string& session() const noexcept { return session_; }
   [[nodiscard]] const CommandSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] State state() const noexcept { return state_; }
-  [[nodiscard]] pid_t pid() const noexcept { return pid_; }  ///< 0 before it runs
-  [[nodiscard]] Tag tag() const noexcept { return tag_; }
+  [[nodiscard]] pid_t pid() const noexcept { return leader_->pid; }  ///< 0 before it runs
+  [[nodiscard]] Tree tree() const { return {tag_, leader_}; }
   [[nodiscard]] WallTime started_at() const noexcept { return started_at_; }
   [[nodiscard]] const std::shared_ptr<OutputLog>& log() const noexcept { return log_; }
   [[nodiscard]] const std::optional<ExitStatus>& exit_status() const noexcept { return log_->exit_status(); }
   [[nodiscard]] std::uint64_t stdin_offset() const noexcept { return feed_ ? feed_->offset() : 0; }
   [[nodiscard]] bool stdin_open() const noexcept { return feed_ && feed_->is_open(); }
-  /// True once nothing of it is left: the leader has ended and every pipe is at its end.
+  /// True once nothing of it is left: the leader has ended and every pipe is at its end, or was given up.
   [[nodiscard]] bool over() const noexcept { return over_; }
 
   /// Errors: stdin_closed, stdin_offset_mismatch. See StdinFeed.
@@ -82,21 +82,21 @@ class Command : public std::enable_shared_from_this<Command> {
   void end(Cause cause);
   /// The same with SIGKILL at once, also when an `end` with its grace is under way.
   void kill(Cause cause);
-  /// Ends when nothing of it is left (see `over()`), or its processes can't be ended (uninterruptible sleep).
+  /// Ends when nothing of it is left (see `over()`). After `end` that takes no longer than the grace, and the patience
+  /// with what can't be ended (uninterruptible sleep, another user's process).
   [[nodiscard]] Task<> gone();
 
   /// True when the command is seen blocked in reading its terminal or stdin. A look at /proc; a hint, never a promise.
   [[nodiscard]] bool waiting_for_input() const;
-  [[nodiscard]] std::vector<ProcessInfo> processes() const { return processes_with(tag_); }
+  [[nodiscard]] std::vector<ProcessInfo> processes() const { return processes_of(tree()); }
 
  private:
-  struct Pipes;
   [[nodiscard]] static Task<> live(std::shared_ptr<Command> self, Launch launch);
   [[nodiscard]] static Task<> feed_input(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> pump(std::shared_ptr<Command> self, std::size_t index);
   void begin_kill(std::chrono::milliseconds grace);
+  void end_life();
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
-  [[nodiscard]] Result<Pipes> open_pipes();
   /// The descriptors beside 0 to 2.
   [[nodiscard]] Result<std::vector<std::pair<UniqueFd, int>>> open_files(const Launch& launch) const;
   [[nodiscard]] static Task<> keep_state(std::shared_ptr<Command> self);
@@ -104,7 +104,10 @@ class Command : public std::enable_shared_from_this<Command> {
   void spawn_failed(SpawnFailure failure);
   void watch_time();
   [[nodiscard]] ExitStatus describe_exit() const;
+  [[nodiscard]] std::chrono::microseconds since_start() const;
   [[nodiscard]] bool pumps_at_end() const noexcept;
+  /// True when what the pipes held at the leader's end has been read.
+  [[nodiscard]] bool drained() const noexcept;
 
   Supervisor& supervisor_;
   std::string session_;
@@ -127,13 +130,15 @@ class Command : public std::enable_shared_from_this<Command> {
   std::string kill_level_;
   ino_t stdin_inode_ = 0;
   Tag tag_ = 0;
-  pid_t pid_ = 0;
+  const std::shared_ptr<Leader> leader_ = std::make_shared<Leader>();
   WallTime started_at_{};
   SteadyTime started_steady_{};
   std::chrono::microseconds wall_{};
   State state_ = State::starting;
   int kills_ = 0;  ///< `kill_tree`s under way
   bool drain_over_ = false;
+  bool given_up_ = false;  ///< something of it could not be ended
+  bool counted_ = false;   ///< among the live commands of its supervisor
   bool over_ = false;
 };
 

@@ -104,16 +104,24 @@ Result<> CgroupHome::check(const ResourceLimits& limits) const {
   return {};
 }
 
-Result<std::unique_ptr<CommandGroup>> CgroupHome::make(const std::string& name, const ResourceLimits& limits) const {
+std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag tag,
+                                                                            const ResourceLimits& limits) const {
   const auto wanted = wanted_by(limits);
   if (std::ranges::none_of(wanted, [](const auto& one) { return one.second; })) return nullptr;
-  if (auto possible = check(limits); !possible) return std::unexpected{std::move(possible.error())};
-  const auto folder = folder_ / ("skiff-" + name);
+  if (auto possible = check(limits); !possible) {
+    return std::unexpected{SpawnFailure{"cgroup", ENOTSUP, std::move(possible.error().message)}};
+  }
+  // By the tag, which no other command has: ids are chosen by clients, the same one in many sessions.
+  const auto folder = folder_ / ("skiff-" + std::to_string(tag));
+  const auto failure = [](int error, const std::filesystem::path& what) {
+    return std::unexpected{
+        SpawnFailure{"cgroup", error, system_error(error, "bound the command by \"" + what.string() + '"').message}};
+  };
+  if (::mkdir(folder.c_str(), 0755) != 0) return failure(errno, folder);
   const auto failed = [&](int error, const std::filesystem::path& what) {
     ::rmdir(folder.c_str());
-    return std::unexpected{system_error(error, "bound the command by \"" + what.string() + '"')};
+    return failure(error, what);
   };
-  if (::mkdir(folder.c_str(), 0755) != 0) return failed(errno, folder);
   std::vector<std::pair<std::string_view, std::string>> files;
   if (limits.memory_bytes) {
     files.emplace_back("memory.max", std::to_string(*limits.memory_bytes));
@@ -129,7 +137,7 @@ Result<std::unique_ptr<CommandGroup>> CgroupHome::make(const std::string& name, 
     if (const int error = write_file(folder / file, text)) return failed(error, folder / file);
   }
   UniqueFd processes{::open((folder / "cgroup.procs").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
-  if (!processes) return failed(errno, folder / "cgroup.procs");
+  if (const int error = errno; !processes) return failed(error, folder / "cgroup.procs");
   return std::make_unique<CommandGroup>(folder, std::move(processes));
 }
 

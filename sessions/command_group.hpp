@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -11,6 +12,8 @@
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/command_spec.hpp"
+#include "sessions/exit_status.hpp"
+#include "sessions/tag.hpp"
 
 namespace skiff::sessions {
 
@@ -50,8 +53,9 @@ class CgroupHome {
   [[nodiscard]] const std::vector<std::string_view>& offered() const noexcept { return offered_; }
   /// Errors: limit_unavailable, naming the first of `limits` that is not offered.
   [[nodiscard]] Result<> check(const ResourceLimits& limits) const;
-  /// Null when `limits` need no cgroup. Errors: limit_unavailable, io_error and others when the leaf can't be made.
-  [[nodiscard]] Result<std::unique_ptr<CommandGroup>> make(const std::string& name, const ResourceLimits& limits) const;
+  /// Null when `limits` need no cgroup. The leaf is named by the command's tag.
+  [[nodiscard]] std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> make(Tag tag,
+                                                                                const ResourceLimits& limits) const;
 
  private:
   void offer(const std::filesystem::path& folder);

@@ -8,8 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include "base/unique_fd.hpp"
 
@@ -17,7 +22,8 @@ namespace skiff::sessions {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::size_t kWindow = std::size_t{64} << 10U;
+constexpr std::size_t kBlock = std::size_t{64} << 10U;
+constexpr std::size_t kMostMatched = std::size_t{4} << 10U;
 constexpr std::chrono::milliseconds kFirstLook{2};
 constexpr std::chrono::milliseconds kSlowestLook{100};
 
@@ -101,28 +107,73 @@ Result<OutputPattern> OutputPattern::compile(const std::string& pattern) {
   return OutputPattern{std::move(compiled)};
 }
 
+/// What came from one stream and is to be searched, behind the end of what was.
+class OutputPattern::Window {
+ public:
+  void add(const LogItem& item) {
+    text_ += item.bytes.view();
+    pieces_.push_back({.end = text_.size(), .next = item.next});
+  }
+  [[nodiscard]] std::size_t fresh() const noexcept { return text_.size() - searched_; }
+
+  [[nodiscard]] std::optional<Found> search(const RE2& expression) {
+    if (fresh() == 0) return std::nullopt;
+    re2::StringPiece match;
+    if (expression.Match(text_, before_, text_.size(), RE2::UNANCHORED, &match, 1)) {
+      const auto end = static_cast<std::size_t>(match.data() - text_.data()) + match.size();
+      const auto piece = std::ranges::lower_bound(pieces_, end, {}, &Piece::end);
+      return Found{true, piece->next, std::string{match.data(), match.size()}};
+    }
+    if (text_.size() > kMostMatched + 1) {
+      // The byte before what may match still says that this is not the beginning, and whether a word begins there.
+      text_.erase(0, text_.size() - kMostMatched - 1);
+      before_ = 1;
+    }
+    searched_ = text_.size();
+    pieces_.assign(1, {.end = searched_, .next = pieces_.back().next});
+    return std::nullopt;
+  }
+
+  void clear() { *this = {}; }
+
+ private:
+  struct Piece {
+    std::size_t end;     ///< in the text
+    std::uint64_t next;  ///< in the log
+  };
+  std::string text_;
+  std::vector<Piece> pieces_;
+  std::size_t searched_ = 0;
+  std::size_t before_ = 0;
+};
+
 Task<OutputPattern::Found> OutputPattern::search(std::shared_ptr<OutputLog> log) const {
   const auto compiled = compiled_;
+  const Executor executor = co_await asio::this_coro::executor;
   Cursor cursor{log, {}};
-  std::array<std::string, 2> windows;
+  std::array<Window, 2> windows;
   for (;;) {
-    auto item = cursor.next(kWindow);
+    auto item = cursor.next(kBlock);
+    const bool output = item && item->kind == LogItem::Kind::output;
+    Window& window = windows[output && item->stream == Stream::err ? 1 : 0];
+    if (output) {
+      window.add(*item);
+      if (window.fresh() < kBlock) continue;
+    }
+    // Many small items at once: each byte is searched once, and what a match may overlap with a second time a block.
+    for (Window& one : windows) {
+      if (auto found = one.search(compiled->expression)) co_return std::move(*found);
+    }
     if (!item) {
       co_await cursor.ready();
-      continue;
+    } else if (item->kind == LogItem::Kind::end) {
+      co_return Found{false, item->next, {}};
+    } else if (item->kind == LogItem::Kind::gap) {
+      for (Window& one : windows) one.clear();
+    } else {
+      // A long log is there already: others come in between.
+      co_await asio::post(executor, use_task);
     }
-    if (item->kind == LogItem::Kind::end) co_return Found{false, item->next, {}};
-    if (item->kind == LogItem::Kind::gap) {
-      for (auto& window : windows) window.clear();
-    }
-    if (item->kind != LogItem::Kind::output) continue;
-    std::string& window = windows[item->stream == Stream::out ? 0 : 1];
-    window += item->bytes.view();
-    re2::StringPiece match;
-    if (compiled->expression.Match(window, 0, window.size(), RE2::UNANCHORED, &match, 1)) {
-      co_return Found{true, item->next, std::string{match.data(), match.size()}};
-    }
-    if (window.size() > kWindow) window.erase(0, window.size() - kWindow);
   }
 }
 

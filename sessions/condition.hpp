@@ -33,11 +33,13 @@ class OutputPattern {
     std::uint64_t next = 0;  ///< offset behind the item in which it was found
     std::string text;        ///< what matched
   };
-  /// Until it is found, or the log has ended. A match may span items, but at most 64 KiB.
+  /// Until it is found, or the log has ended. A match may span items; one of more than 4 KiB may be
+  /// missed where it does.
   [[nodiscard]] Task<Found> search(std::shared_ptr<OutputLog> log) const;
 
  private:
   struct Compiled;
+  class Window;
   explicit OutputPattern(std::shared_ptr<const Compiled> compiled) : compiled_{std::move(compiled)} {}
   std::shared_ptr<const Compiled> compiled_;
 };

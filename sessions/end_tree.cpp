@@ -47,15 +47,35 @@ Task<> pause(milliseconds time) {
   co_await timer.async_wait(use_task);
 }
 
-/// Waits until the processes that carry `tag` now have ended, or until `deadline`; some may have come meanwhile. True
+/// Whether the leader is still to be reaped, or its group has a process. A chain of forks can be missed by every look
+/// at /proc, but the kernel's answer about a group is never too late: while one is in it, its number is nobody else's.
+bool leaves_a_trace(const Tree& tree) {
+  if (!tree.leader || tree.leader->pid == 0) return false;
+  if (!tree.leader->reaped) return true;
+  const bool number_is_taken = ::kill(tree.leader->pid, 0) == 0 || errno == EPERM;
+  return !number_is_taken && (::kill(-tree.leader->pid, 0) == 0 || errno == EPERM);
+}
+
+/// The leader's group at one blow, which no fork gets ahead of (kill(2)). Only as long as the number is the leader's.
+void kill_group(const Tree& tree) {
+  if (tree.leader && tree.leader->pid > 0 && !tree.leader->reaped) ::kill(-tree.leader->pid, SIGKILL);
+}
+
+/// Waits until the processes that the tree has now have ended, or until `deadline`; some may have come meanwhile. True
 /// when there was none.
 class Watch {
  public:
-  Watch(Tag tag, SteadyTime deadline) : tag_{tag}, deadline_{deadline} {}
+  Watch(Tree tree, SteadyTime deadline) : tree_{std::move(tree)}, deadline_{deadline} {}
 
   Task<bool> nothing_left() {
-    const auto left = pids_with(tag_);
-    if (left.empty()) co_return true;
+    std::vector<pid_t> left = pids_of(tree_);
+    if (left.empty()) {
+      if (!leaves_a_trace(tree_)) co_return true;
+      // A zombie is reaped in the reactor's next turns.
+      Task<> wait = pause(kFirstTreeLook);
+      co_await std::move(wait);
+      co_return false;
+    }
     if (kernel_features().pidfd) {
       std::vector<UniqueFd> watched;
       for (const pid_t pid : left) {
@@ -84,31 +104,32 @@ class Watch {
   [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
 
  private:
-  Tag tag_;
+  Tree tree_;
   SteadyTime deadline_;
   milliseconds next_look_ = kFirstTreeLook;
 };
 
 }  // namespace
 
-Task<bool> end_tree(Tag tag, milliseconds grace, milliseconds patience) {
-  if (grace > milliseconds{0} && signal_tree(tag, SIGTERM) > 0) {
+Task<bool> end_tree(Tree tree, milliseconds grace, milliseconds patience) {
+  if (grace > milliseconds{0} && signal_tree(tree, SIGTERM) > 0) {
     // Order matters: a stopped process that is continued finds the SIGTERM waiting.
-    signal_tree(tag, SIGCONT);
-    Watch watch{tag, std::chrono::steady_clock::now() + grace};
+    signal_tree(tree, SIGCONT);
+    Watch watch{tree, std::chrono::steady_clock::now() + grace};
     while (!watch.over()) {
       const bool none = co_await watch.nothing_left();
       if (none) break;
     }
   }
-  Watch watch{tag, std::chrono::steady_clock::now() + patience};
+  Watch watch{tree, std::chrono::steady_clock::now() + patience};
   for (int empty = 0; empty < 2;) {
     // A pass can miss a process that is forked into a pid already passed: so two of them. A process with SIGKILL
     // pending can't fork any more, so each pass leaves fewer.
-    signal_tree(tag, SIGKILL);
+    kill_group(tree);
+    signal_tree(tree, SIGKILL);
     const bool none = co_await watch.nothing_left();
     empty = none ? empty + 1 : 0;
-    if (!none && watch.over()) co_return pids_with(tag).empty();
+    if (!none && watch.over()) co_return pids_of(tree).empty() && !leaves_a_trace(tree);
   }
   co_return true;
 }

@@ -93,8 +93,8 @@ bool is_input(pid_t pid, int fd, ino_t inode) {
 
 }  // namespace
 
-bool waits_for_input(Tag tag, ino_t inode) {
-  return std::ranges::any_of(pids_with(tag), [inode](pid_t pid) {
+bool waits_for_input(const Tree& tree, ino_t inode) {
+  return std::ranges::any_of(pids_of(tree), [inode](pid_t pid) {
     const auto blocked = blocked_in(pid);
     if (!blocked) return false;
     const auto fd = awaited_descriptor(pid, *blocked);

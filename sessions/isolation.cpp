@@ -84,13 +84,18 @@ std::string_view name(Isolation level) noexcept {
 }
 
 std::vector<Isolation> offered_isolation() {
-  if (kernel_features().landlock_abi < kScopesSince) return {Isolation::none};
+  if (kernel_features().landlock_abi < kScopesSince || !kernel_features().call_filter) return {Isolation::none};
   return {Isolation::none, Isolation::protect, Isolation::landlock};
 }
 
 Result<> check_offered(Isolation level) {
   const int abi = kernel_features().landlock_abi;
-  if (level == Isolation::none || abi >= kScopesSince) return {};
+  if (level == Isolation::none) return {};
+  if (abi >= kScopesSince && kernel_features().call_filter) return {};
+  if (abi >= kScopesSince) {
+    return fail(Errc::isolation_unavailable,
+                std::string{name(level)} + " needs seccomp filters, which this kernel does not have", "/isolation");
+  }
   return fail(Errc::isolation_unavailable,
               std::string{name(level)} +
                   " needs Landlock with scopes (ABI 6), of which this kernel, or the filter in " + "front of it, has " +

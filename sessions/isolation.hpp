@@ -13,13 +13,14 @@ namespace skiff::sessions {
 /// How far a command is kept in, on top of what the container does.
 enum class Isolation : unsigned char {
   none,
-  protect,   ///< it can't signal or trace what is not its own: the agent, other commands
+  protect,   ///< it can't signal or trace what is not its own, the agent and other commands, nor set their limits
   landlock,  ///< and it writes only below its roots and /tmp, and reads only there and in system folders
 };
 
 [[nodiscard]] std::string_view name(Isolation level) noexcept;
 
-/// The levels that this kernel can enforce, `none` first. The others need Landlock with scopes (ABI 6, Linux 6.12).
+/// The levels that this kernel can enforce, `none` first. The others need Landlock with scopes (ABI 6, Linux 6.12) and
+/// seccomp filters (`kCallFilter`).
 [[nodiscard]] std::vector<Isolation> offered_isolation();
 
 /// Errors: isolation_unavailable.

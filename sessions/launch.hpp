@@ -44,7 +44,7 @@ struct LaunchPlan {
   std::size_t extra_count = 0;
   bool controlling_terminal = false;
   int cgroup = -1;   ///< an open cgroup.procs of the cgroup to enter; -1: stay
-  int ruleset = -1;  ///< a Landlock ruleset to put on; -1: none
+  int ruleset = -1;  ///< a Landlock ruleset to put on, and `kCallFilter` with it; -1: neither
   Tag tag = 0;
   const std::pair<int, rlimit>* limits = nullptr;
   std::size_t limit_count = 0;

@@ -102,10 +102,10 @@ std::chrono::milliseconds MemoryGuard::period(MemoryUse use, const Options& opti
       options.fastest, options.slowest);
 }
 
-std::uint64_t memory_of(Tag tag) {
+std::uint64_t memory_of(const Tree& tree) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::uint64_t sum = 0;
-  for (const pid_t pid : pids_with(tag)) {
+  for (const pid_t pid : pids_of(tree)) {
     std::ifstream in{"/proc/" + std::to_string(pid) + "/statm"};
     std::uint64_t size = 0;
     std::uint64_t resident = 0;

@@ -9,7 +9,7 @@
 
 #include "base/task.hpp"
 #include "sessions/cgroup_folder.hpp"
-#include "sessions/tag.hpp"
+#include "sessions/process_tree.hpp"
 
 namespace skiff::sessions {
 
@@ -70,7 +70,7 @@ class MemoryGuard {
   std::shared_ptr<State> state_;
 };
 
-/// The resident memory of all processes that carry `tag`, in bytes. Shared pages count once a process.
-[[nodiscard]] std::uint64_t memory_of(Tag tag);
+/// The resident memory of all processes of the tree, in bytes. Shared pages count once a process.
+[[nodiscard]] std::uint64_t memory_of(const Tree& tree);
 
 }  // namespace skiff::sessions

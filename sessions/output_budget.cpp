@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "sessions/output_state.hpp"
@@ -45,6 +46,11 @@ void OutputBudget::State::enforce() {
       if (answer == GaveUp::nothing) break;
     }
   }
+}
+
+void OutputBudget::State::out_of_memory() {
+  limits.memory_bytes = std::min(limits.memory_bytes, held - held / 4);
+  enforce();
 }
 
 void OutputBudget::State::relieved() {

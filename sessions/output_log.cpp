@@ -117,7 +117,7 @@ void OutputLog::append(Stream stream, std::size_t size, bool late) {
   if (log.checksums) {
     (stream == Stream::out ? log.checksums->out : log.checksums->err).add(log.store->appended(size));
   }
-  log.store->append(stream, size, late, wall_now());
+  if (!log.store->append(stream, size, late, wall_now())) log.budget.out_of_memory();
   log.next += size;
   log.budget.counts.bytes[stream == Stream::err ? 1 : 0] += size;
   if (stream == Stream::err) log.of_err += size;
@@ -141,6 +141,11 @@ bool OutputLog::must_wait() const noexcept {
 }
 bool OutputLog::overflowed() const noexcept {
   return state_->overflowed;
+}
+
+bool OutputLog::waits_for_nobody() const noexcept {
+  return state_->options.overflow == Overflow::block && state_->lossless.empty() && !state_->disk_is_behind &&
+         state_->must_wait();
 }
 
 Task<> OutputLog::room() {

@@ -105,6 +105,8 @@ class OutputLog : public std::enable_shared_from_this<OutputLog> {
   void append(Stream stream, std::size_t size, bool late);
   /// True while the producer must leave bytes in the pipe (see `Overflow`).
   [[nodiscard]] bool must_wait() const noexcept;
+  /// The producer must wait, and nobody is there who could end that: `block` without a lossless reader.
+  [[nodiscard]] bool waits_for_nobody() const noexcept;
   /// Ends when `must_wait()` no longer holds.
   [[nodiscard]] Task<> room();
   /// True once `Overflow::kill` asks for the command's end.

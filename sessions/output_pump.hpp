@@ -31,11 +31,13 @@ class OutputPump {
   void mark_late() noexcept { late_ = true; }
 
   [[nodiscard]] bool at_end() const noexcept { return at_end_; }
+  /// At its end, and not given up before.
+  [[nodiscard]] bool complete() const noexcept { return at_end_ && !abandoned_; }
   /// True when everything that was in the pipe at `leader_ended()` has been read.
   [[nodiscard]] bool leader_drained() const noexcept { return at_end_ || left_of_leader_ <= 0; }
   /// Of the pipe; 0 once it is closed.
   [[nodiscard]] ino_t inode();
-  /// Gives the pipe up: `run()` ends. For processes that can't be ended (uninterruptible sleep).
+  /// Gives the pipe up, and with it what is still to come: it is at its end. For processes that can't be ended.
   void abandon();
 
  private:
@@ -48,6 +50,7 @@ class OutputPump {
   bool enlarged_ = false;
   bool late_ = false;
   bool at_end_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace skiff::sessions

@@ -77,10 +77,12 @@ struct OutputBudget::State {
   /// Makes logs give up memory until the limit holds or nobody can: first the tails of logs that have ended, the oldest
   /// end first; then the largest tails of the others; at last the heads of those that have ended.
   void enforce();
+  /// There is less memory than was allowed: from now on less is, so that all else finds some.
+  void out_of_memory();
   /// After memory or the disk's queue shrank: lets producers go on.
   void relieved();
 
-  const Limits limits;
+  Limits limits;
   std::shared_ptr<SegmentPool> segments = std::make_shared<SegmentPool>();
   std::shared_ptr<Spool> spool;
   OutputCounts counts;

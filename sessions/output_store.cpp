@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "sessions/output_state.hpp"
@@ -59,7 +60,22 @@ std::string_view OutputStore::appended(std::size_t size) const {
   return {chunks_.back().segment->data() + chunks_.back().end, size};
 }
 
-void OutputStore::append(Stream stream, std::size_t size, bool late, WallTime time) {
+bool OutputStore::append(Stream stream, std::size_t size, bool late, WallTime time) {
+  const std::uint64_t end = next_ + size;
+  try {
+    keep(stream, size, late, time);
+    return true;
+  } catch (const std::bad_alloc&) {
+    // What there is no memory for is missing, as what there is no room for.
+    end_record();
+    ++budget_.counts.gaps[0];
+    budget_.counts.gap_bytes[0] += end - next_;
+    next_ = end;
+    return false;
+  }
+}
+
+void OutputStore::keep(Stream stream, std::size_t size, bool late, WallTime time) {
   if (!in_spare_) {
     extend(chunks_.back(), stream, size, late, time);
     return;

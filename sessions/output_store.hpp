@@ -54,8 +54,9 @@ class OutputStore : public std::enable_shared_from_this<OutputStore> {
   [[nodiscard]] static std::size_t read_size(std::size_t keep_bytes) noexcept;
   /// Room for one `append`: in the last segment, or in the pool's spare block.
   [[nodiscard]] std::span<char> room();
-  /// Takes the first `size` bytes of `room()`. Nothing may have run on the reactor since then.
-  void append(Stream stream, std::size_t size, bool late, WallTime time);
+  /// Takes the first `size` bytes of `room()`. Nothing may have run on the reactor since then. What there is no memory
+  /// for becomes a hole: false then.
+  bool append(Stream stream, std::size_t size, bool late, WallTime time);
   /// The bytes that `append(size)` is about to take.
   [[nodiscard]] std::string_view appended(std::size_t size) const;
   /// What comes next is a record of its own.
@@ -86,6 +87,7 @@ class OutputStore : public std::enable_shared_from_this<OutputStore> {
   using Index = std::size_t;
   [[nodiscard]] Index index_of(std::uint64_t offset) const;
   [[nodiscard]] OutputChunk& add_chunk(std::shared_ptr<Segment> segment, std::uint64_t base, std::size_t begin);
+  void keep(Stream stream, std::size_t size, bool late, WallTime time);
   void extend(OutputChunk& chunk, Stream stream, std::size_t size, bool late, WallTime time);
   [[nodiscard]] std::size_t space() const noexcept;
   void count(OutputChunk& chunk);

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/task.hpp"
@@ -25,26 +27,50 @@ struct ProcessInfo {
   std::uint64_t start_ticks = 0;
 };
 
-/// Every live process that carries `tag`, daemons included; zombies are left out. One pass over /proc.
-[[nodiscard]] std::vector<ProcessInfo> processes_with(Tag tag);
+/// The process that a command began with: a child of the agent, and the leader of a session and a group of its own.
+struct Leader {
+  pid_t pid = 0;
+  bool reaped = false;  ///< from then on the number may come to mean another process
+};
+
+/// All processes of one command. A process can take its tag off (a hard limit may be lowered), but not leave its
+/// parents: so it is also one of them that is the leader, is in the leader's group or session, or is a child of one of
+/// them.
+struct Tree {
+  Tree(Tag of, std::shared_ptr<const Leader> first = nullptr) : tag{of}, leader{std::move(first)} {}
+  Tag tag;
+  std::shared_ptr<const Leader> leader;  ///< null: nothing is known of it
+};
+
+/// Every live process of the tree, daemons included, but never the agent itself; zombies are left out. One pass over
+/// /proc.
+[[nodiscard]] std::vector<ProcessInfo> processes_of(const Tree& tree);
 
 /// Their pids alone: reads nothing that a process short of memory could delay.
-[[nodiscard]] std::vector<pid_t> pids_with(Tag tag);
+[[nodiscard]] std::vector<pid_t> pids_of(const Tree& tree);
 
-/// Those of `pids_with(tag)` that hold the pipe or terminal whose st_ino is one of `inodes`.
-[[nodiscard]] std::vector<pid_t> holders_of(Tag tag, const std::vector<ino_t>& inodes);
+/// Those of `pids_of(tree)` that hold the pipe or terminal whose st_ino is one of `inodes`.
+[[nodiscard]] std::vector<pid_t> holders_of(const Tree& tree, const std::vector<ino_t>& inodes);
 
-/// Sends `signal` to every process that carries `tag`; returns how many got it. Safe against pid reuse where the kernel
-/// has pidfds: the tag is read again behind the pidfd before the signal is sent.
-std::size_t signal_tree(Tag tag, int signal);
+/// Sends `signal` to every process of the tree; returns how many got it. Safe against pid reuse where the kernel has
+/// pidfds: whether it belongs to the tree is asked again behind the pidfd before the signal is sent.
+std::size_t signal_tree(const Tree& tree, int signal);
 
-/// The same for one process: false when `pid` is gone or doesn't carry `tag`.
-bool signal_one(Tag tag, pid_t pid, int signal);
+/// Ends the whole tree: SIGTERM, up to `grace` (0: none of that), then SIGKILL in passes until two passes one after the
+/// other find nothing and the leader has been reaped. SIGCONT goes with SIGTERM, so that stopped processes act on it.
+/// Returns true when it was verified that nothing is left, false if processes outlived `patience`, counted from the
+/// first SIGKILL: those in uninterruptible sleep, or of another user whom the agent may not signal.
+[[nodiscard]] Task<bool> end_tree(Tree tree, std::chrono::milliseconds grace, std::chrono::milliseconds patience);
 
-/// Ends everything that carries `tag`: SIGTERM, up to `grace` (0: none of that), then SIGKILL in passes until two
-/// passes one after the other find nothing. SIGCONT goes with SIGTERM, so that stopped processes act on it. Returns
-/// true when it was verified that nothing is left, false if processes outlived `patience`, counted from the first
-/// SIGKILL: those in uninterruptible sleep, or of another user whom the agent may not signal.
-[[nodiscard]] Task<bool> end_tree(Tag tag, std::chrono::milliseconds grace, std::chrono::milliseconds patience);
+/// While it lives a few descriptors are kept back for the looks at processes that are made here, so that a tree is
+/// found and ended also where no other descriptor is left. One at a time; reactor thread only, as are `pids_of` and
+/// `signal_tree` then.
+class LastDescriptors {
+ public:
+  LastDescriptors();
+  ~LastDescriptors();
+  LastDescriptors(const LastDescriptors&) = delete;
+  LastDescriptors& operator=(const LastDescriptors&) = delete;
+};
 
 }  // namespace skiff::sessions

@@ -145,6 +145,7 @@ void Reaper::conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ende
   if (spawn->load() != pid) {
     // Its end could have been taken for an orphan's, which no test would show for sure.
     log::error("a spawn was announced but SpawnRequest::announced was not set");
+    log::flush();
     std::abort();
   }
   state_->tracked.emplace(pid, std::move(ended));

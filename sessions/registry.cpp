@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/id.hpp"
+#include "sessions/own_root.hpp"
 
 namespace skiff::sessions {
 
@@ -25,14 +26,13 @@ Result<std::string> Registry::resolve_root(const SessionSpec& spec) const {
   if (relative.empty() || *relative.begin() == "..") {
     return fail(Errc::invalid_field, "root must lie below the agent's root \"" + ground_.root + '"', "/root");
   }
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return std::unexpected{system_error(error.value(), "make the session's root \"" + path.string() + '"')};
+  if (relative == ".") return ground_.root;
+  auto root = make_own_root(ground_.root, relative.string());
+  if (!root) {
+    root.error().message = "make the session's root: " + root.error().message;
+    root.error().field = "/root";
   }
-  std::string text = path.string();
-  if (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  return text;
+  return root;
 }
 
 Result<std::shared_ptr<Session>> Registry::create(SessionSpec spec) {
@@ -112,14 +112,9 @@ Task<Result<>> Registry::erase(std::string id, bool purge) {
   co_await session->close(Cause::session_deleted);
   sessions_.erase(id);
   if (purge) {
-    auto remove = [root = session->root()] {
-      std::error_code error;
-      std::filesystem::remove_all(root, error);
-      return error;
-    };
-    if (const auto error = co_await supervisor_.disk.run(std::move(remove))) {
-      co_return std::unexpected{system_error(error.value(), "delete \"" + session->root() + '"')};
-    }
+    auto remove = [ground = ground_.root, root = session->root()] { return remove_own_root(ground, root); };
+    auto removed = co_await supervisor_.disk.run(std::move(remove));
+    if (!removed) co_return removed;
   }
   co_return Result<>{};
 }

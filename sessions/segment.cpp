@@ -33,8 +33,10 @@ Segment::~Segment() {
   pool_->give_back(data_, capacity_);
 }
 
+SegmentPool::SegmentPool() : spare_{map_block()} {}
+
 SegmentPool::~SegmentPool() {
-  if (spare_ != nullptr) unmap_block(spare_);
+  unmap_block(spare_);
   for (char* const block : blocks_) unmap_block(block);
 }
 
@@ -74,14 +76,8 @@ std::shared_ptr<Segment> SegmentPool::make(std::size_t capacity) {
   return own(data, capacity);
 }
 
-std::span<char> SegmentPool::spare() {
-  if (spare_ == nullptr) spare_ = take_block();
-  return {spare_, kLargest};
-}
-
 std::shared_ptr<Segment> SegmentPool::take_spare() {
-  (void)spare();
-  return own(std::exchange(spare_, nullptr), kLargest);
+  return own(std::exchange(spare_, take_block()), kLargest);
 }
 
 }  // namespace skiff::sessions

@@ -35,7 +35,8 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   static constexpr std::size_t kLargest = 256 * 1024;
   static constexpr std::size_t kKeptBlocks = 3;  // and the spare one
 
-  SegmentPool() = default;
+  /// Throws std::bad_alloc.
+  SegmentPool();
   ~SegmentPool();
   SegmentPool(const SegmentPool&) = delete;
   SegmentPool& operator=(const SegmentPool&) = delete;
@@ -43,9 +44,10 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   /// A segment of `capacity` bytes, 1 to `kLargest`. Throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<Segment> make(std::size_t capacity);
 
-  /// A block of `kLargest` bytes that belongs to nobody yet. The same until `take_spare`, whoever asks.
-  [[nodiscard]] std::span<char> spare();
-  /// Makes the block of `spare()`, with what was written into it, a segment.
+  /// A block of `kLargest` bytes that belongs to nobody yet. The same until `take_spare`, whoever asks. There always is
+  /// one, so that pipes can be read when memory has run out.
+  [[nodiscard]] std::span<char> spare() noexcept { return {spare_, kLargest}; }
+  /// Makes the block of `spare()`, with what was written into it, a segment. Throws std::bad_alloc.
   [[nodiscard]] std::shared_ptr<Segment> take_spare();
 
   /// Capacity of all segments that somebody holds.
@@ -58,7 +60,7 @@ class SegmentPool : public std::enable_shared_from_this<SegmentPool> {
   void give_back(char* data, std::size_t capacity) noexcept;
 
   std::vector<char*> blocks_;
-  char* spare_ = nullptr;
+  char* spare_;
   std::size_t used_ = 0;
 };
 

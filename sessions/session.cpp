@@ -9,6 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/id.hpp"
+#include "sessions/own_root.hpp"
 #include "sessions/shell_script.hpp"
 
 namespace skiff::sessions {
@@ -330,7 +331,7 @@ Result<std::shared_ptr<const fs::Tree>> Session::tree() {
   for (const ExtraRoot& one : spec_->extra_roots) {
     extra.push_back({one.path, one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only});
   }
-  auto opened = fs::Tree::open({.path = root_}, std::move(extra));
+  auto opened = open_own_root(ground_.root, root_, std::move(extra));
   if (!opened) return std::unexpected{std::move(opened.error())};
   tree_ = std::make_shared<const fs::Tree>(std::move(*opened));
   return tree_;

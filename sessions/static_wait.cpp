@@ -115,6 +115,10 @@ __attribute__((constructor)) void wait_for_command() {
   auto* const takeover = reinterpret_cast<Takeover*>(memory);
   char name[16];
   checked(call(SYS_prctl, PR_GET_NAME, as_long(name)));
+  // What comes is one command's alone: no process of the same user takes the socket, or reads it here, until it is the
+  // command's own to guard.
+  const long dumpable = checked(call(SYS_prctl, PR_GET_DUMPABLE));
+  checked(call(SYS_prctl, PR_SET_DUMPABLE, 0));
   call(SYS_prctl, PR_SET_NAME, as_long("skiff-waits"));  // pgrep(1) and killall(1) of "sh" don't mean this one
   call(SYS_close, Takeover::kLibraryFd);
 
@@ -149,6 +153,7 @@ __attribute__((constructor)) void wait_for_command() {
   map.env_end = reinterpret_cast<unsigned long>(rest);
   show();
   call(SYS_prctl, PR_SET_NAME, as_long(name));
+  call(SYS_prctl, PR_SET_DUMPABLE, dumpable);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sessions/counts.hpp"
 #include "sessions/memory_guard.hpp"
 #include "sessions/output_log.hpp"
+#include "sessions/process_tree.hpp"
 #include "sessions/reaper.hpp"
 #include "sessions/retention.hpp"
 #include "sessions/spawn.hpp"
@@ -75,6 +76,7 @@ struct Supervisor {
   BlockingPool& disk;
   SupervisorLimits limits;
   CgroupHome cgroups;
+  LastDescriptors last_descriptors;
   Spawner spawner;
   Reaper reaper;
   WarmShells warm_shells;

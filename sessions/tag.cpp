@@ -90,6 +90,10 @@ std::optional<std::uint64_t> mark_of(pid_t pid) {
   return mark_from_proc(pid);
 }
 
+bool is_tag(std::uint64_t mark) noexcept {
+  return mark >= kLeast && mark != RLIM_INFINITY;
+}
+
 bool belongs(std::uint64_t mark, Tag tag) noexcept {
   if (mark == tag) return true;
   return (tag & kLow) == kLow && mark >> 32U == tag >> 32U;

@@ -35,6 +35,9 @@ class TagSource {
 /// The hard RLIMIT_RTTIME of `pid`, also for a process of another uid; nothing when there is no such process.
 [[nodiscard]] std::optional<std::uint64_t> mark_of(pid_t pid);
 
+/// Whether a mark is in the range that tags are taken from.
+[[nodiscard]] bool is_tag(std::uint64_t mark) noexcept;
+
 /// Whether a process with that mark belongs to the command with `tag`, be it through an agent of its own.
 [[nodiscard]] bool belongs(std::uint64_t mark, Tag tag) noexcept;
 

@@ -1,24 +1,13 @@
 #include "sessions/wait_library.hpp"
 
-// The build makes the file (CMakeLists.txt).
-__asm__(
-    ".pushsection .rodata\n"
-    "kSkiffWaitLibraryBegin:\n"
-    ".incbin \"" SKIFF_WAIT_LIBRARY
-    "\"\n"
-    "kSkiffWaitLibraryEnd:\n"
-    ".globl kSkiffWaitLibraryBegin, kSkiffWaitLibraryEnd\n"
-    ".popsection\n");
+#include "base/embedded_file.hpp"
 
-extern "C" {
-extern const char kSkiffWaitLibraryBegin[];
-extern const char kSkiffWaitLibraryEnd[];
-}
+SKIFF_EMBED_FILE(skiff_wait_library, SKIFF_WAIT_LIBRARY)
 
 namespace skiff::sessions {
 
 std::string_view wait_library() noexcept {
-  return {kSkiffWaitLibraryBegin, kSkiffWaitLibraryEnd};
+  return skiff_wait_library();
 }
 
 }  // namespace skiff::sessions

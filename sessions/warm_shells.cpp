@@ -37,12 +37,21 @@ std::size_t size_of(const std::vector<std::string>& strings) {
   return size;
 }
 
+/// A hard limit above the own may be refused, and only a cold start can say so.
+bool only_lowers(const std::vector<std::pair<int, rlimit>>& limits) {
+  return std::ranges::all_of(limits, [](const auto& limit) {
+    rlimit own{};
+    return ::getrlimit(limit.first, &own) == 0 && limit.second.rlim_max <= own.rlim_max;
+  });
+}
+
 /// Whether a shell that already runs can become what `request` asks for, exactly.
 bool fits(const SpawnRequest& request) {
   return request.shell && !request.controlling_terminal && request.cgroup < 0 && !request.user &&
          !request.cwd.empty() && request.limits.size() <= Takeover::kMostLimits &&
          request.env.count() <= Takeover::kMostVariables && !request.env.any_of(is_read_early) &&
-         sizeof(Takeover) + size_of(request.argv) + request.env.bytes().size() <= Takeover::kMostBytes;
+         sizeof(Takeover) + size_of(request.argv) + request.env.bytes().size() <= Takeover::kMostBytes &&
+         only_lowers(request.limits);
 }
 
 /// Which program a path names at the moment.
@@ -198,11 +207,16 @@ std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Hand
   }
   // The dot has the kernel check what chdir(2) would: a folder that may not be entered is told by the cold start.
   const UniqueFd folder{::open((request.cwd + "/.").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  // One that can't be told was killed: its end will be heard of.
-  if (!folder || !mark(ready->pid, request.tag) || !tell(ready->socket.get(), folder.get(), request)) {
+  if (!folder) return std::nullopt;
+  const pid_t pid = ready->pid;
+  // A process of the same user may have stopped it, which nothing shows.
+  ::kill(pid, SIGCONT);
+  if (!mark(pid, request.tag) || !tell(ready->socket.get(), folder.get(), request)) {
+    // It may carry the command's tag, which is another process's now, or is out of reach: no later one is to try it.
+    ::kill(pid, SIGKILL);
+    kind.shells.erase(ready);
     return std::nullopt;
   }
-  const pid_t pid = ready->pid;
   kind.shells.erase(ready);
   --children_;
   reaper_.hand_over(pid, std::move(ended));
@@ -223,7 +237,7 @@ Task<> WarmShells::add(std::shared_ptr<Kind> kind) {
   if (!library_) library_ = library_file();
   int sockets[2];
   if (!library_ || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) co_return;
-  // Looked at before it is started: what comes between is seen as a change.
+  // Looked at before it is started, and after: what comes between is seen as a change.
   Shell shell{.socket = UniqueFd{sockets[0]}, .program = Identity::of(kind->program)};
   UniqueFd theirs{sockets[1]};
   UniqueFd library{::fcntl(library_.get(), F_DUPFD_CLOEXEC, 0)};
@@ -261,13 +275,11 @@ Task<> WarmShells::add(std::shared_ptr<Kind> kind) {
     if (!found->waits && !says_that_it_waits(found->socket.get())) mine->unfit = true;
     mine->shells.erase(found);
   });
+  const bool replaced = Identity::of(kind->program) != shell.program;
   kind->shells.push_back(std::move(shell));
   // Whoever has let the kind go meanwhile did not see this one.
-  if (closed_ || std::ranges::find(kinds_, kind) == kinds_.end()) {
-    let_go(*kind);
-  } else {
-    quiet_.expires_after(times_.quiet);
-  }
+  if (replaced || closed_ || std::ranges::find(kinds_, kind) == kinds_.end()) let_go(*kind);
+  if (!closed_) quiet_.expires_after(times_.quiet);
 }
 
 void WarmShells::let_go(Kind& kind) {

@@ -1,4 +1,4 @@
-"""The table, for a terminal and for the README."""
+"""The table, for a terminal and for docs/figures.md."""
 
 
 def number(value: float | None) -> str:

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/blocking_pool.hpp"
 #include "base/event.hpp"
@@ -231,18 +230,16 @@ Task<Result<AttachedEnd>> stay_attached(Context* context, CommandStream* command
   co_return end;
 }
 
-int exit_status(const nlohmann::json& exit) {
-  const std::string cause = exit.value("cause", "");
-  if (cause == "spawn_failed" && exit.contains("error")) say(exit["error"].value("message", cause));
-  if (cause == "timeout") {
+int exit_status(const CommandExit& exit) {
+  if (exit.cause == "spawn_failed") say(exit.error.empty() ? exit.cause : exit.error);
+  if (exit.cause == "timeout") {
     say("the command was ended after --timeout");
     return kTimedOut;
   }
-  if (cause != "exited" && cause != "signaled" && cause != "spawn_failed") {
-    say("the command was ended: " + cause);
+  if (exit.cause != "exited" && exit.cause != "signaled" && exit.cause != "spawn_failed") {
+    say("the command was ended: " + exit.cause);
   }
-  if (const auto code = exit.value("exit_code", nlohmann::json{}); code.is_number_integer()) return code.get<int>();
-  return 128 + signal_number(exit.value("signal", ""));
+  return exit.exit_code ? *exit.exit_code : 128 + signal_number(exit.signal);
 }
 
 }  // namespace skiff::container

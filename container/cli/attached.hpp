@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/cli/context.hpp"
@@ -38,6 +36,6 @@ struct AttachedEnd {
                                                       AttachedOptions options);
 
 /// The exit status for an `exit` event or the result of a command, and what has to be said about it on stderr.
-[[nodiscard]] int exit_status(const nlohmann::json& exit);
+[[nodiscard]] int exit_status(const CommandExit& exit);
 
 }  // namespace skiff::container

@@ -89,6 +89,11 @@ Candidates find_candidates(std::span<const std::string> words) {
       given.push_back(word);
     }
   }
+  const auto& expected = named.command->words;
+  if (named.command->rest == Rest::required && given.size() > expected.size()) {
+    candidates.files = true;
+    return candidates;
+  }
   if (open != nullptr) {
     offer_values(candidates, *open, typed, "");
     return candidates;
@@ -103,7 +108,6 @@ Candidates find_candidates(std::span<const std::string> words) {
     offer(candidates, typed, "--help", "Say more about this command.");
     return candidates;
   }
-  const auto& expected = named.command->words;
   if (expected.empty()) return candidates;
   const bool is_beyond = given.size() >= expected.size();
   if (is_beyond && !expected.back().repeated) return candidates;

@@ -25,7 +25,8 @@ struct Word {
   bool repeated = false;  ///< the last one only
 };
 
-/// Whether a command takes what follows `--`.
+/// Whether a command takes what follows `--`. Where it is required, `--` may be left out: the first word that is too
+/// many begins it.
 enum class Rest : std::uint8_t { none, optional, required };
 
 /// One run of a subcommand: it holds the values of its flags.
@@ -45,7 +46,7 @@ struct Command {
   std::string_view text;     ///< what else to know, with examples
   std::vector<Word> words;
   Rest rest = Rest::none;
-  bool makes_sandboxes = false;  ///< what the config file says of new sandboxes counts here
+  bool makes_sandboxes = false;  ///< or looks whether they could be: what the config file says of new ones counts here
   std::unique_ptr<Invocation> (*make)();
 };
 

@@ -36,6 +36,7 @@ namespace skiff::container {
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command rbac_command();
 [[nodiscard]] Command version_command();
+[[nodiscard]] Command licenses_command();
 [[nodiscard]] Command completion_command();
 /// What the completion scripts call; without a group, so that no list shows it.
 [[nodiscard]] Command complete_command();

@@ -58,11 +58,10 @@ Context::Context(Executor executor, Options options, Signals& signals, TracePare
 
 Result<Cluster*> Context::cluster() {
   if (!cluster_) {
-    ClusterOptions wanted{.access = options_.access, .name_prefix = options_.name_prefix};
+    ClusterOptions wanted{.access = options_.access, .name_prefix = options_.name_prefix, .agent_image = agent_image_};
     // As orbiter's users have it.
     if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable("ORBITER_K8S_NAMESPACE");
     if (auto image = variable("ORBITER_K8S_IMAGE"); !image.empty()) wanted.default_image = std::move(image);
-    if (auto image = variable("SKIFF_AGENT_IMAGE"); !image.empty()) wanted.agent_image = std::move(image);
     if (!options_.quiet)
       wanted.transport.warn = [](std::string_view text) { say("the API server warns: " + std::string{text}); };
     auto opened = Cluster::open(executor_, std::move(wanted));
@@ -91,7 +90,8 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   return std::make_unique<PodDriver>(*where, std::move(reach));
 }
 
-/// Whether there is a cluster to work with. An error when there should be one and something about it is wrong.
+/// Whether there is a cluster to work with. Where anything points to one, it is an error that it does not answer: what
+/// was meant for a cluster must not run on somebody's own machine because a network is down.
 Task<Result<bool>> Context::cluster_answers() {
   const kube::AccessOptions& access = options_.access;
   const bool is_named = !access.context.empty() || !access.kubeconfig.empty() || !access.server.empty();
@@ -101,14 +101,14 @@ Task<Result<bool>> Context::cluster_answers() {
   if (is_named) co_return true;
   auto version = co_await within(std::chrono::steady_clock::now() + kClusterPatience, (*where)->client().version());
   if (version && *version) co_return true;
-  // What refuses us is a cluster all the same, and another server than the trusted one is not to be passed over.
+  // What refuses us is a cluster all the same.
   const bool is_away =
       !version || (version->error().status.code == 0 && version->error().error.code != Errc::unauthenticated);
   if (!is_away) co_return true;
-  say("no cluster answers, so the local driver is used: " +
-      (version ? version->error().error.message
-               : "nothing came from " + (*where)->client().transport().access().server.text()));
-  co_return false;
+  const std::string why = version ? version->error().error.message
+                                  : "nothing came from " + (*where)->client().transport().access().server.text();
+  co_return fail(Errc::io_error, "the cluster that is configured does not answer: " + why +
+                                     " (to work on this machine, without isolation: --driver local)");
 }
 
 Task<Result<Driver*>> Context::driver() {

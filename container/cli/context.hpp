@@ -28,10 +28,12 @@ class Context {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] Signals& signals() noexcept { return signals_; }
 
-  /// The driver that was asked for, chosen and made at the first call. Says on stderr when no cluster answers.
+  /// The driver that was asked for, chosen and made at the first call.
   [[nodiscard]] Task<Result<Driver*>> driver();
   /// The cluster that the flags name, whether it answers or not.
   [[nodiscard]] Result<Cluster*> cluster();
+  /// For specs that name none; to be said before the driver or the cluster is asked for.
+  void set_agent_image(std::string image) { agent_image_ = std::move(image); }
   /// The same for another namespace of the cluster.
   [[nodiscard]] Context in_namespace(std::string name) const;
   /// Ends what the driver holds open; call it before the object goes away.
@@ -57,6 +59,7 @@ class Context {
   Options options_;
   Signals& signals_;
   TraceParent trace_;
+  std::string agent_image_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Driver> driver_;
 };

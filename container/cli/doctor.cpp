@@ -12,7 +12,17 @@ namespace {
 
 class Doctor final : public Invocation {
  public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "agent-image",
+             .environment = "SKIFF_AGENT_IMAGE",
+             .target = setting::Text{&agent_image_},
+             .value = "IMAGE",
+             .group = "",
+             .help = "The image with skiffd that `up` would take it from."}};
+  }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
+    context.set_agent_image(agent_image_);
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     std::vector<Check> checks = co_await (*driver)->examine();
@@ -38,6 +48,9 @@ class Doctor final : public Invocation {
     if (!all_passed) co_return fail(Errc::not_supported, "not everything is as it must be");
     co_return 0;
   }
+
+ private:
+  std::string agent_image_;
 };
 
 }  // namespace
@@ -48,6 +61,7 @@ Command doctor_command() {
           .summary = "check that everything that the driver needs is there",
           .text = "",
           .words = {},
+          .makes_sandboxes = true,
           .make = &make_invocation<Doctor>};
 }
 

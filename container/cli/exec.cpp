@@ -102,13 +102,13 @@ class Exec final : public Invocation {
     const std::string& form = context.options().output;
     if (form == "json" || form == "yaml") {
       if (auto shown = context.show(result, "", ""); !shown) return std::unexpected{std::move(shown.error())};
-      return exit_status(result);
+      return exit_status(CommandExit::of(result));
     }
     if (auto printed = print(bytes_of(result, "stdout")); !printed) return std::unexpected{std::move(printed.error())};
     const std::string errors = bytes_of(result, "stderr");
     [[maybe_unused]] const std::size_t written = std::fwrite(errors.data(), 1, errors.size(), stderr);
     if (result.value("truncated", false)) say("the middle of its output was left out: --mode stream gives all of it");
-    return exit_status(result);
+    return exit_status(CommandExit::of(result));
   }
 
   CommandFlags flags_;
@@ -125,7 +125,8 @@ Command exec_command() {
           .group = "Commands",
           .summary = "run a command in a sandbox",
           .text =
-              "  skiff exec demo -- make test\n"
+              "The command begins with the first word after NAME that is no flag; -- may stand before it.\n\n"
+              "  skiff exec demo make test\n"
               "  tar c . | skiff exec -i demo -- tar x\n"
               "  skiff exec -it demo -- python3\n"
               "  skiff exec demo --mode background --id web -- python3 -m http.server",

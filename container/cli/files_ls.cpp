@@ -31,23 +31,18 @@ class FilesLs final : public Invocation {
     std::string url = "/v1/files:list?limit=10000";
     if (recursive_) url += "&recursive=true";
     if (arguments.words.size() > 1) url += "&path=" + protocol::percent_encode(arguments.words.at(1));
-    json items = json::array();
-    std::string cursor;
-    do {
-      auto page = co_await (*agent)->get(cursor.empty() ? url : url + "&cursor=" + protocol::percent_encode(cursor));
-      if (!page) co_return std::unexpected{std::move(page.error())};
-      for (auto& item : page->at("items")) items.push_back(std::move(item));
-      cursor = page->value("next_cursor", "");
-    } while (!cursor.empty());
+    auto listed = co_await (*agent)->get_items(std::move(url));
+    if (!listed) co_return std::unexpected{std::move(listed.error())};
+    const json items = std::move(*listed);
     std::vector<std::vector<std::string>> rows{{"MODE", "SIZE", "MODIFIED", "PATH"}};
     std::string names;
     for (const auto& item : items) {
-      std::string path = item.value("path", "");
+      std::string path = text_at(item, "path");
       names += path + "\n";
-      if (item.value("type", "") == "directory") path += '/';
-      if (item.contains("target")) path += " -> " + item.value("target", "");
-      rows.push_back(
-          {item.value("mode", ""), format_size(item.value("size", 0ULL)), item.value("modified_at", ""), path});
+      if (text_at(item, "type") == "directory") path += '/';
+      if (item.contains("target")) path += " -> " + text_at(item, "target");
+      rows.push_back({text_at(item, "mode"), format_size(number_at(item, "size").value_or(0)),
+                      text_at(item, "modified_at"), path});
     }
     if (auto shown = context.show({{"items", items}}, format_table(rows), names); !shown) {
       co_return std::unexpected{std::move(shown.error())};

@@ -5,6 +5,7 @@
 #include "container/cli/attached.hpp"
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "protocol/target.hpp"
 
 namespace skiff::container {
 namespace {
@@ -35,12 +36,19 @@ class Logs final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    const std::string& id = arguments.words.at(1);
     auto endpoint = co_await context.endpoint(arguments.words.at(0));
     if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    AgentClient agent{context.executor(), *endpoint};
+    std::string id;
+    if (arguments.words.size() > 1) {
+      id = arguments.words.at(1);
+    } else {
+      auto newest = co_await newest_command(&agent);
+      if (!newest) co_return std::unexpected{std::move(newest.error())};
+      id = std::move(*newest);
+    }
     AttachedOptions options{.signals = false};
     if (!follow_) {
-      AgentClient agent{context.executor(), *endpoint};
       auto shown = co_await agent.get(command_path(session_, id));
       if (!shown) co_return std::unexpected{std::move(shown.error())};
       options.until = shown->value("output", nlohmann::json::object()).value("next_offset", std::uint64_t{0});
@@ -55,6 +63,16 @@ class Logs final : public Invocation {
   }
 
  private:
+  /// Lists are in the order of the starts.
+  Task<Result<std::string>> newest_command(AgentClient* agent) const {
+    auto all = co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) + "/commands?limit=1000");
+    if (!all) co_return std::unexpected{std::move(all.error())};
+    if (all->empty()) {
+      co_return fail(Errc::command_not_found, "no command was started in session \"" + session_ + "\" yet");
+    }
+    co_return all->back().value("id", "");
+  }
+
   bool follow_ = false;
   std::uint64_t from_ = 0;
   std::string session_ = "default";
@@ -66,8 +84,9 @@ Command logs_command() {
   return {.name = "logs",
           .group = "Commands",
           .summary = "print what a command has said, and says",
-          .text = "stdout goes to stdout, stderr to stderr.",
-          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "COMMAND", .kind = WordKind::command_id}},
+          .text = "stdout goes to stdout, stderr to stderr. Without COMMAND it is the one that was started last.",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                    {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},
           .make = &make_invocation<Logs>};
 }
 

@@ -18,7 +18,7 @@ std::vector<Setting> option_rows(Options& options) {
        .group = kGroup,
        .help =
            "What hosts the sandbox. pod: a Pod of any cluster. claim: agent-sandbox. local: a process on this machine, "
-           "which is no isolation. auto: pod when a cluster answers, else local."},
+           "which is no isolation. auto: pod when a cluster is configured, else local."},
       {.flag = "output",
        .environment = "SKIFF_OUTPUT",
        .target = setting::Choice{&options.output, {"table", "json", "yaml", "name"}},

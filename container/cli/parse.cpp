@@ -29,9 +29,7 @@ Result<> check_words(const Command& command, const SettingsTable::Arguments& giv
   }
   if (given.words.size() > command.words.size() && !is_open) {
     const std::string extra = given.words.at(command.words.size());
-    const std::string hint = command.rest == Rest::none ? "" : " (a command stands after --)";
-    return fail(Errc::invalid_field, "unexpected argument \"" + extra + "\"" + hint + "; " + how,
-                std::string{command.name});
+    return fail(Errc::invalid_field, "unexpected argument \"" + extra + "\"; " + how, std::string{command.name});
   }
   if (command.rest == Rest::none && given.separated) {
     return fail(Errc::invalid_field, "nothing may follow --; " + how, std::string{command.name});
@@ -64,6 +62,21 @@ Result<> apply(const ConfigFile& config, const Command& command, SettingsTable& 
     }
   }
   return {};
+}
+
+/// A command line to run begins with the first word that is none of skiff's, as with docker, whether there is a `--` or
+/// not.
+std::size_t most_words(const Command& command) {
+  return command.rest == Rest::required ? command.words.size() : SettingsTable::kAnyNumber;
+}
+
+/// The arguments without the command line to run: flags in that are not for skiff.
+std::span<const char* const> before_rest(const Command& command, std::span<const char* const> arguments) {
+  const auto invocation = command.make();
+  Options options;
+  const auto read =
+      table_of(*invocation, options).read_arguments(arguments, SettingsTable::Words::collected, most_words(command));
+  return read ? arguments.first(arguments.size() - read->rest.size()) : arguments;
 }
 
 /// --config is needed before everything else can be read.
@@ -124,7 +137,8 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   parsed.command = named.command;
   parsed.invocation = named.command->make();
   SettingsTable table = table_of(*parsed.invocation, parsed.options);
-  const auto own = arguments.subspan(named.words);
+  const auto all = arguments.subspan(named.words);
+  const auto own = before_rest(*named.command, all);
   const auto refuse = [&name](Error error) {
     error.field = name;
     return std::unexpected{std::move(error)};
@@ -143,7 +157,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   if (!config) return refuse(std::move(config.error()));
   if (auto applied = apply(*config, *named.command, table); !applied) return refuse(std::move(applied.error()));
   if (auto read = table.read_environment(environment); !read) return refuse(std::move(read.error()));
-  auto given = table.read_arguments(own, SettingsTable::Words::collected);
+  auto given = table.read_arguments(all, SettingsTable::Words::collected, most_words(*named.command));
   if (!given) return refuse(std::move(given.error()));
   if (auto fits = check_words(*parsed.command, *given); !fits) return std::unexpected{std::move(fits.error())};
   parsed.arguments = std::move(*given);

@@ -37,8 +37,8 @@ std::vector<Setting> PodFlags::rows() {
        .target = setting::Text{&pod_.agent_image},
        .value = "IMAGE",
        .group = kGroup,
-       .help = "Image with skiffd, which an init container brings into the sandbox.",
-       .shown_default = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION},
+       .help =
+           "Image with skiffd, which an init container brings into the sandbox: one that you have built and pushed."},
       {.flag = "inject",
        .environment = "",
        .target = setting::Switch{&pod_.inject},

@@ -51,12 +51,13 @@ class Top final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto agent = co_await context.agent(arguments.words.at(0));
     if (!agent) co_return std::unexpected{std::move(agent.error())};
-    auto sessions = co_await all_items(agent->get(), "/v1/sessions?limit=500");
+    auto sessions = co_await (*agent)->get_items("/v1/sessions?limit=500");
     if (!sessions) co_return std::unexpected{std::move(sessions.error())};
     json items = json::array();
     for (const auto& session : *sessions) {
-      const std::string path = "/v1/sessions/" + protocol::percent_encode(session.value("id", ""));
-      auto found = co_await all_items(agent->get(), path + (processes_ ? "/processes" : "/commands?limit=500"));
+      std::string path = "/v1/sessions/" + protocol::percent_encode(text_at(session, "id"));
+      path += processes_ ? "/processes" : "/commands?limit=500";
+      auto found = co_await (*agent)->get_items(std::move(path));
       if (!found) co_return std::unexpected{std::move(found.error())};
       for (auto& item : *found) items.push_back(std::move(item));
     }
@@ -70,18 +71,6 @@ class Top final : public Invocation {
   }
 
  private:
-  static Task<Result<json>> all_items(AgentClient* agent, std::string path) {
-    json items = json::array();
-    std::string cursor;
-    do {
-      auto page = co_await agent->get(cursor.empty() ? path : path + "&cursor=" + protocol::percent_encode(cursor));
-      if (!page) co_return std::unexpected{std::move(page.error())};
-      for (auto& item : page->at("items")) items.push_back(std::move(item));
-      cursor = page->value("next_cursor", "");
-    } while (!cursor.empty());
-    co_return items;
-  }
-
   static std::string command_table(const json& items) {
     const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
     std::vector<std::vector<std::string>> table{{"ID", "SESSION", "STATE", "PID", "AGE", "OUTPUT", "COMMAND"}};

@@ -14,6 +14,8 @@ using Json = nlohmann::json;
 constexpr protocol::JsonLimits kAnswerLimits{.max_bytes = 256 * 1024 * 1024, .max_depth = 256};
 /// A list that expires again and again: a page takes longer than the server keeps a state (5 min).
 constexpr int kMostExpirations = 3;
+/// At 200 objects each more than a cluster can hold: a server that never comes to an end must not fill our memory.
+constexpr int kMostPages = 10'000;
 
 /// "read pods a/b".
 std::string describe(std::string_view verb, const Resource& resource, std::string_view namespace_name,
@@ -229,6 +231,7 @@ Task<Outcome<std::string>> Client::each_page(Resource resource, std::string name
                                              std::function<void(std::vector<Object> items, bool is_first)> take) {
   std::string next;
   int expirations = 0;
+  int pages = 0;
   for (bool is_first = true;;) {
     auto page = co_await list_page(resource, namespace_name, options, next);
     if (!page) {
@@ -240,8 +243,12 @@ Task<Outcome<std::string>> Client::each_page(Resource resource, std::string name
     }
     take(std::move(page->items), is_first);
     is_first = false;
-    next = std::move(page->continue_token);
+    const std::string before = std::exchange(next, std::move(page->continue_token));
     if (next.empty()) co_return std::move(page->resource_version);
+    if (next == before || ++pages > kMostPages) {
+      co_return failed({Errc::invalid_request,
+                        describe("list", resource, namespace_name, {}) + ": the API server's list has no end"});
+    }
   }
 }
 

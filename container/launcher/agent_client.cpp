@@ -28,10 +28,18 @@ bool is_agents_own(const HttpResponseHead& head) {
   return head.headers.get("Content-Type").starts_with(protocol::kProblemType);
 }
 
-std::string text_at(const Result<json>& object, const char* key) {
-  if (!object || !object->is_object()) return {};
-  const json value = object->value(key, json{});
-  return value.is_string() ? value.get<std::string>() : "";
+/// More than any list has that is meant: an agent that never comes to its end must not fill our memory.
+constexpr std::size_t kMostItems = 1'000'000;
+constexpr int kMostPages = 10'000;
+
+std::unexpected<Error> nonsense(const std::string& what) {
+  return fail(Errc::invalid_request, "what answers there is no skiffd: " + what);
+}
+
+const json* value_at(const json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
 }
 
 /// Whether it is something on the way that refuses a WebSocket, and will again.
@@ -49,10 +57,32 @@ protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
 
 }  // namespace
 
+std::string text_at(const json& object, const char* key) {
+  const json* value = value_at(object, key);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string{};
+}
+
+std::optional<std::uint64_t> number_at(const json& object, const char* key) {
+  const json* value = value_at(object, key);
+  if (value == nullptr || !value->is_number_unsigned()) return std::nullopt;
+  return value->get<std::uint64_t>();
+}
+
+std::optional<bool> flag_at(const json& object, const char* key) {
+  const json* value = value_at(object, key);
+  if (value == nullptr || !value->is_boolean()) return std::nullopt;
+  return value->get<bool>();
+}
+
+json object_at(const json& object, const char* key) {
+  const json* value = value_at(object, key);
+  return value != nullptr && value->is_object() ? *value : json{};
+}
+
 Error refusal(const HttpResponseHead& head, const std::string& body) {
-  const auto said = protocol::parse_json(body);
+  const json said = protocol::parse_json(body).value_or(json{});
   std::string detail = text_at(said, "detail");
-  if (is_agents_own(head) && said && said->is_object()) {
+  if (is_agents_own(head) && said.is_object()) {
     // An agent in an image may be newer than this client and have codes that are not known here.
     const Errc unknown = head.status >= 500 ? Errc::io_error : Errc::invalid_request;
     return {find_code(text_at(said, "code")).value_or(unknown),
@@ -104,7 +134,10 @@ Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span span) {
     co_return std::unexpected{std::move(error)};
   }
   if (body->empty()) co_return json{};
-  co_return protocol::parse_json(*body, {.max_bytes = kLongestAnswer});
+  auto answer = protocol::parse_json(*body, {.max_bytes = kLongestAnswer});
+  if (!answer) co_return nonsense(answer.error().message);
+  if (!answer->is_object()) co_return nonsense("its answer is no JSON object");
+  co_return answer;
 }
 
 Task<Result<json>> AgentClient::send(std::string method, std::string path, std::string type, std::string body) {
@@ -121,6 +154,28 @@ Task<Result<json>> AgentClient::send(std::string method, std::string path, std::
   span.note(head);
   if (!head) co_return std::unexpected{std::move(head.error())};
   co_return co_await read_answer(std::move(*head), std::move(span));
+}
+
+Task<Result<json>> AgentClient::get_items(std::string path) {
+  json items = json::array();
+  std::string cursor;
+  int pages = 0;
+  do {
+    std::string next = path;
+    if (!cursor.empty()) (next += path.contains('?') ? "&cursor=" : "?cursor=") += protocol::percent_encode(cursor);
+    auto page = co_await get(std::move(next));
+    if (!page) co_return page;
+    const json* some = value_at(*page, "items");
+    if (some == nullptr || !some->is_array()) co_return nonsense("its list has no items");
+    for (const json& item : *some) {
+      if (!item.is_object()) co_return nonsense("an item of its list is no object");
+      items.push_back(item);
+    }
+    const std::string before = std::exchange(cursor, text_at(*page, "next_cursor"));
+    const bool is_endless = cursor == before || items.size() > kMostItems || ++pages > kMostPages;
+    if (!cursor.empty() && is_endless) co_return nonsense("its list has no end");
+  } while (!cursor.empty());
+  co_return items;
 }
 
 Task<Result<json>> AgentClient::get(std::string path) {

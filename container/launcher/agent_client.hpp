@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,8 +30,10 @@ class AgentClient {
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
 
-  /// `path` with its query, as /v1/version. The answer's JSON, null for one without a body.
+  /// `path` with its query, as /v1/version. The answer's JSON: an object, or null for one without a body.
   [[nodiscard]] Task<Result<nlohmann::json>> get(std::string path);
+  /// All `items` of a list that comes in pages, an array of objects.
+  [[nodiscard]] Task<Result<nlohmann::json>> get_items(std::string path);
   /// `body` is JSON text.
   [[nodiscard]] Task<Result<nlohmann::json>> post(std::string path, std::string body);
   /// `remove` of what is not there is an error, as any refusal.
@@ -68,6 +72,13 @@ class AgentClient {
 
 /// What an answer means that is none of success: the agent's own error, or that of something on the way to it.
 [[nodiscard]] Error refusal(const protocol::HttpResponseHead& head, const std::string& body);
+
+/// Fields of what an agent says. A sandbox may lie: what is absent or of another type is empty.
+[[nodiscard]] std::string text_at(const nlohmann::json& object, const char* key);
+[[nodiscard]] std::optional<std::uint64_t> number_at(const nlohmann::json& object, const char* key);
+[[nodiscard]] std::optional<bool> flag_at(const nlohmann::json& object, const char* key);
+/// Null when it is no object.
+[[nodiscard]] nlohmann::json object_at(const nlohmann::json& object, const char* key);
 
 /// /v1/sessions/SESSION/commands/COMMAND
 [[nodiscard]] std::string command_path(std::string_view session, std::string_view command);

@@ -83,7 +83,9 @@ Task<kube::Outcome<Object>> create_claim(Cluster* cluster, kube::Resource resour
 
 Task<Result<ClaimPlan>> plan_claim(Cluster* cluster, ClaimPools* pools, SandboxSpec spec, ClaimWish wish) {
   if (auto valid = check_spec(spec); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (!wants_claim(spec)) cluster->fill_in_images(spec);
+  if (!wants_claim(spec)) {
+    if (auto filled = cluster->fill_in_images(spec); !filled) co_return std::unexpected{std::move(filled.error())};
+  }
   auto api = co_await pools->api();
   if (!api) co_return std::unexpected{std::move(api.error())};
   auto pem = co_await public_key(cluster, wish.makes_key);

@@ -105,7 +105,9 @@ Task<Result<Object>> ClaimPools::plan_template(const PoolSpec* wanted, SandboxAp
 
 Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
   if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
-  cluster_->fill_in_images(wanted.sandbox);
+  if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
+    co_return std::unexpected{std::move(filled.error())};
+  }
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};
   auto planned = co_await plan_template(&wanted, *version);
@@ -199,7 +201,12 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
 
 Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) {
   if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
-  cluster_->fill_in_images(wanted.sandbox);
+  // Of a template that exists, which images is said there.
+  if (wanted.sandbox.pod.template_name.empty()) {
+    if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
+      co_return std::unexpected{std::move(filled.error())};
+    }
+  }
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};

@@ -39,9 +39,16 @@ kube::SharedWatch& Cluster::pods(const std::string& namespace_name) {
   return pods_.try_emplace(namespace_name, &client_, executor_, std::move(options)).first->second;
 }
 
-void Cluster::fill_in_images(SandboxSpec& spec) const {
+Result<> Cluster::fill_in_images(SandboxSpec& spec) const {
   if (spec.image.empty()) spec.image = options_.default_image;
-  if (spec.pod.inject && spec.pod.agent_image.empty()) spec.pod.agent_image = options_.agent_image;
+  if (!spec.pod.inject) return {};
+  if (spec.pod.agent_image.empty()) spec.pod.agent_image = options_.agent_image;
+  if (!spec.pod.agent_image.empty()) return {};
+  return fail(Errc::missing_field,
+              "no agent image is set: build and push one (docker build -t REGISTRY/skiffd . && docker push "
+              "REGISTRY/skiffd)\n"
+              "       and name it with --agent-image or SKIFF_AGENT_IMAGE; without a cluster use --driver local",
+              "--agent-image");
 }
 
 Task<bool> Cluster::assigns_ids() {

@@ -18,8 +18,7 @@ struct ClusterOptions {
   kube::AccessOptions access = {};
   std::string name_prefix = "skiff-";
   std::string default_image = "python:3.12-slim";
-  /// Where skiffd comes from when a spec does not say: the Dockerfile's last stage, of this very version.
-  std::string agent_image = "ghcr.io/skiff-dev/skiffd:" SKIFF_VERSION;
+  std::string agent_image = {};  ///< where skiffd comes from when a spec does not say; none is published
   kube::TransportOptions transport = {};
 };
 
@@ -43,8 +42,9 @@ class Cluster {
   /// Tells all who wait for Pods that skiff made in that namespace; it stays for as long as the cluster is open.
   [[nodiscard]] kube::SharedWatch& pods(const std::string& namespace_name);
 
-  /// The images that a spec does not name.
-  void fill_in_images(SandboxSpec& spec) const;
+  /// The images that a spec does not name. It asks nothing of the cluster, so do it first. `missing_field` when skiffd
+  /// comes from an image and nobody has said from which.
+  [[nodiscard]] Result<> fill_in_images(SandboxSpec& spec) const;
   /// The namespace chooses the uid and gid of its Pods itself (OpenShift). Who may not look at namespaces is told no.
   [[nodiscard]] Task<bool> assigns_ids();
 

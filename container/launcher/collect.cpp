@@ -23,14 +23,18 @@ constexpr std::size_t kCollectedAtOnce = 16;
 /// Beside the clocks, for an agent that is busy with its end.
 constexpr std::chrono::minutes kGrace{5};
 
-/// How long a running sandbox has been idle: zero while it is in use. Nothing if its agent can't be asked.
+/// How long a running sandbox has been idle: zero while it is in use. Nothing if its agent can't be asked, or talks
+/// nonsense.
 Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
   auto endpoint = co_await driver->endpoint(std::move(name), {});
   if (!endpoint) co_return std::nullopt;
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
   auto activity = co_await agent.get("/v1/activity");
   if (!activity) co_return std::nullopt;
-  co_return milliseconds{activity->value("in_use", true) ? 0LL : activity->value("idle_ms", 0LL)};
+  const auto in_use = flag_at(*activity, "in_use");
+  const auto idle_ms = number_at(*activity, "idle_ms");
+  if (!in_use || !idle_ms) co_return std::nullopt;
+  co_return *in_use ? milliseconds{0} : milliseconds{static_cast<std::int64_t>(*idle_ms)};
 }
 
 /// Why it should go; empty if it should not.
@@ -124,17 +128,13 @@ Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster,
   }
   std::set<std::string> names;
   for (const auto& [resource, component] : places) {
-    std::string from;
-    do {
-      kube::ListOptions options{.label_selector = labels::selector(component, {})};
-      auto page = co_await cluster->client().list_page(resource, {}, std::move(options), std::move(from));
-      from.clear();
-      // The extensions of agent-sandbox can be left out.
-      if (!page && page.error().not_found()) continue;
-      if (!page) co_return std::unexpected{std::move(page.error().error)};
-      for (const kube::Object& object : page->items) names.insert(object.namespace_name());
-      from = std::move(page->continue_token);
-    } while (!from.empty());
+    const auto note = [&names](const std::vector<kube::Object>& items, bool) {
+      for (const kube::Object& object : items) names.insert(object.namespace_name());
+    };
+    kube::ListOptions options{.label_selector = labels::selector(component, {})};
+    auto listed = co_await cluster->client().each_page(resource, {}, std::move(options), note);
+    // The extensions of agent-sandbox can be left out.
+    if (!listed && !listed.error().not_found()) co_return std::unexpected{std::move(listed.error().error)};
   }
   co_return std::vector<std::string>{names.begin(), names.end()};
 }

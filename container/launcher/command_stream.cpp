@@ -6,7 +6,6 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 
 #include "base/event.hpp"
-#include "protocol/schema.hpp"
 
 namespace skiff::container {
 namespace {
@@ -17,9 +16,11 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{50};
 constexpr milliseconds kLongestPause{2'000};
-/// How long a connection may be away before its user is told.
-constexpr milliseconds kReconnectPatience{30'000};
+/// A connection that has lasted so long has worked, even if there was nothing to tell.
+constexpr milliseconds kWorked{5'000};
 constexpr std::uint32_t kChannel = 1;
+/// Messages in a row that mean nothing to us: a later agent may have some, only a broken one has no others.
+constexpr int kMostUnknown = 1'000;
 
 using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                                 boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
@@ -27,13 +28,13 @@ using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
 /// Pauses that double, until the patience is over. Success begins anew.
 class Retries {
  public:
-  explicit Retries(Executor executor) : timer_{executor} {}
+  Retries(Executor executor, milliseconds patience) : timer_{executor}, patience_{patience} {}
 
   /// Waits before the next try; false: enough.
   Task<bool> again() {
     const auto now = std::chrono::steady_clock::now();
     if (!since_) since_ = now;
-    if (now - *since_ >= kReconnectPatience) co_return false;
+    if (now - *since_ >= patience_) co_return false;
     timer_.expires_after(pause_);
     pause_ = std::min(pause_ * 2, kLongestPause);
     co_await timer_.async_wait(use_task);
@@ -46,20 +47,16 @@ class Retries {
 
  private:
   Timer timer_;
+  const milliseconds patience_;
   std::optional<std::chrono::steady_clock::time_point> since_;
   milliseconds pause_ = kFirstPause;
 };
 
-std::uint64_t big_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (const char c : bytes) value = value << 8U | static_cast<unsigned char>(c);
-  return value;
-}
-
 }  // namespace
 
 struct CommandStream::State {
-  State(Executor executor, const Endpoint& endpoint, std::string session_in, std::string id_in)
+  State(Executor executor, const Endpoint& endpoint, std::string session_in, std::string id_in,
+        milliseconds patience_in, milliseconds renewal_in)
       : session{std::move(session_in)},
         id{std::move(id_in)},
         path{command_path(session, id)},
@@ -67,16 +64,18 @@ struct CommandStream::State {
         input{executor, endpoint},
         control{executor, endpoint},
         control_free{executor},
-        retries{executor} {}
+        patience{patience_in},
+        renewal{renewal_in},
+        retries{executor, patience_in} {}
 
   static Task<Result<>> connect(std::shared_ptr<State> self);
+  static Task<> renew(std::shared_ptr<State> self);
+  void hang_up() noexcept;
   static Task<Result<Event>> next(std::shared_ptr<State> self);
   static Task<Result<>> give(std::shared_ptr<State> self, std::string query, std::string bytes);
   static Task<Result<>> feed(std::shared_ptr<State> self, std::string bytes);
   static Task<Result<>> end_input(std::shared_ptr<State> self);
   static Task<Result<>> tell(std::shared_ptr<State> self, std::string verb, std::string body);
-  Result<std::optional<Event>> take(WebSocket::Message message);
-  std::optional<Event> take_output(std::string frame);
 
   /// One control request at a time; ends also when the caller is cancelled.
   struct Turn {
@@ -98,13 +97,16 @@ struct CommandStream::State {
   AgentClient control;  ///< signals, sizes
   skiff::Event control_free;
   bool control_busy = false;
+  milliseconds patience;
+  milliseconds renewal;
   Retries retries;
   std::unique_ptr<WebSocket> socket;
-  json request;            ///< of a command that is to be started
-  bool started = true;     ///< the agent knows the command
-  bool announced = false;  ///< `started` was given to the caller
-  bool reached = false;    ///< a message came by this way once
-  std::uint64_t next_offset = 0;
+  std::unique_ptr<WebSocket> before;  ///< the one that `socket` takes over from, until it has told something
+  std::chrono::steady_clock::time_point renew_at{};
+  std::chrono::steady_clock::time_point connected_at{};
+  json request;          ///< of a command that is to be started
+  bool reached = false;  ///< a message came by this way once
+  CommandEvents events{0};
   std::uint64_t fed = 0;
   bool lossless = true;
 };
@@ -114,10 +116,12 @@ Task<Result<>> CommandStream::State::connect(std::shared_ptr<State> self) {
   auto socket = co_await self->log.open_socket("/v1/connect");
   if (!socket) co_return std::unexpected{std::move(socket.error())};
   self->socket = std::move(*socket);
+  self->connected_at = std::chrono::steady_clock::now();
+  self->renew_at = self->connected_at + self->renewal;
   json message{{"channel", kChannel}, {"session", self->session}, {"id", self->id}};
-  if (self->started) {
+  if (self->events.started()) {
     message["type"] = "attach";
-    message["from"] = self->next_offset;
+    message["from"] = self->events.next_offset();
     message["lossless"] = self->lossless;
   } else {
     message.update(self->request);
@@ -127,54 +131,30 @@ Task<Result<>> CommandStream::State::connect(std::shared_ptr<State> self) {
   co_return co_await self->socket->send(WebSocket::Kind::text, std::move(text));
 }
 
-std::optional<CommandStream::Event> CommandStream::State::take_output(std::string frame) {
-  // The header of skiff.v1.binary: version, kind, stream, flags, then channel, offset and time.
-  constexpr std::size_t kHeader = 24;
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(frame[at]); };
-  if (frame.size() <= kHeader || byte(0) != 1 || byte(1) != 1) return std::nullopt;
-  Event event{.kind = Event::Kind::output, .is_stderr = byte(2) == 2};
-  event.offset = big_endian(std::string_view{frame}.substr(8, 8));
-  frame.erase(0, kHeader);
-  // After a start that was sent again the log comes from its beginning.
-  const std::uint64_t end = event.offset + frame.size();
-  if (end <= next_offset) return std::nullopt;
-  if (event.offset < next_offset) {
-    frame.erase(0, next_offset - event.offset);
-    event.offset = next_offset;
+void CommandStream::State::hang_up() noexcept {
+  for (auto* const one : {&socket, &before}) {
+    if (*one) (*one)->abort();
+    one->reset();
   }
-  next_offset = end;
-  event.bytes = std::move(frame);
-  return event;
 }
 
-Result<std::optional<CommandStream::Event>> CommandStream::State::take(WebSocket::Message message) {
-  if (message.kind == WebSocket::Kind::binary) return take_output(std::move(message.payload));
-  auto parsed = protocol::parse_json(message.payload);
-  if (!parsed) return std::unexpected{std::move(parsed.error())};
-  const std::string type = parsed->value("type", "");
-  if (type == "started") {
-    started = true;
-    if (std::exchange(announced, true)) return std::nullopt;
-    return Event{.kind = Event::Kind::started};
-  }
-  if (type == "gap") {
-    const std::uint64_t to = parsed->value("to", std::uint64_t{0});
-    const std::uint64_t from = std::max(parsed->value("from", std::uint64_t{0}), next_offset);
-    if (to <= from) return std::nullopt;
-    next_offset = to;
-    return Event{.kind = Event::Kind::gap, .offset = from, .lost_bytes = to - from};
-  }
-  if (type == "exit") return Event{.kind = Event::Kind::exit, .offset = next_offset, .exit = std::move(*parsed)};
-  if (type == "error") {
-    const std::string word = parsed->value("code", "");
-    return fail(find_code(word).value_or(Errc::invalid_request), parsed->value("detail", word),
-                parsed->value("field", ""));
-  }
-  return std::nullopt;
+/// The agent closes the socket when its token is over. Were the next one opened only then, the command would have no
+/// lossless reader for a moment, and could drop output.
+Task<> CommandStream::State::renew(std::shared_ptr<State> self) {
+  self->before = std::move(self->socket);
+  auto ready = co_await connect(self);
+  // Its answer says that the agent has attached it, also if the command says nothing.
+  if (ready) ready = co_await self->socket->send(WebSocket::Kind::text, json{{"type", "ping"}}.dump());
+  if (ready) co_return;
+  if (self->socket) self->socket->abort();
+  self->socket = std::move(self->before);
+  self->renew_at = std::chrono::steady_clock::now() + kLongestPause;
 }
 
 Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<State> self) {
-  for (;;) {
+  const bool is_old = self->socket && !self->before && std::chrono::steady_clock::now() >= self->renew_at;
+  if (is_old && self->events.started()) co_await renew(self);
+  for (int unknown = 0;;) {
     Result<> connected;
     if (!self->socket) connected = co_await connect(self);
     Result<WebSocket::Message> message = std::unexpected{Error{}};
@@ -184,29 +164,39 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
       message = std::unexpected{std::move(connected.error())};
     }
     if (message) {
-      self->retries.succeeded();
       self->reached = true;
-      auto event = self->take(std::move(*message));
-      if (!event) co_return std::unexpected{std::move(event.error())};
-      if (*event) co_return std::move(**event);
-      continue;
+      if (self->before) self->before->abort();
+      self->before.reset();
+      auto event = self->events.take(std::move(*message));
+      if (event && !*event && ++unknown > kMostUnknown) {
+        event = fail(Errc::invalid_request, "what answers there is no skiffd: it says nothing that is known here");
+      }
+      if (!event) {
+        self->hang_up();  // nobody listens to it any more
+        co_return std::unexpected{std::move(event.error())};
+      }
+      if (!*event) continue;
+      self->retries.succeeded();
+      co_return std::move(**event);
     }
     if (self->socket) {
-      self->socket->abort();
-      self->socket.reset();
+      if (std::chrono::steady_clock::now() - self->connected_at >= kWorked) self->retries.succeeded();
     }
+    self->hang_up();
     // A router whose agent is away for a moment refuses as one that takes no WebSockets at all.
     const bool passes =
         is_broken_connection(message.error()) || (self->reached && message.error().code == Errc::not_supported);
     if (!passes) co_return std::unexpected{std::move(message.error())};
-    if (!co_await self->retries.again()) co_return std::unexpected{std::move(message.error())};
+    if (co_await self->retries.again()) continue;
+    if (message.error().code != Errc::cancelled) co_return std::unexpected{std::move(message.error())};
+    co_return fail(Errc::io_error, "the agent ends each connection, and not the command: " + message.error().message);
   }
 }
 
 Task<Result<>> CommandStream::State::give(std::shared_ptr<State> self, std::string query, std::string bytes) {
   // With its offset a repeat is exact: what was taken before the connection broke is not taken again.
   const std::string target = self->path + "/stdin?" + query + "offset=" + std::to_string(self->fed);
-  Retries tries{self->input.executor()};
+  Retries tries{self->input.executor(), self->patience};
   for (;;) {
     std::string copy = bytes;
     auto done = co_await self->input.post_bytes(target, std::move(copy));
@@ -241,18 +231,18 @@ Task<Result<>> CommandStream::State::tell(std::shared_ptr<State> self, std::stri
   co_return Result<>{};
 }
 
-CommandStream::CommandStream(Executor executor, const Endpoint& endpoint, std::string session, std::string id)
-    : state_{std::make_shared<State>(executor, endpoint, std::move(session), std::move(id))} {}
+CommandStream::CommandStream(Executor executor, const Endpoint& endpoint, std::string session, std::string id,
+                             milliseconds patience, milliseconds renewal)
+    : state_{std::make_shared<State>(executor, endpoint, std::move(session), std::move(id), patience, renewal)} {}
 CommandStream::~CommandStream() = default;
 
 void CommandStream::start(json request) {
   state_->request = std::move(request);
-  state_->started = false;
+  state_->events = CommandEvents{};
 }
 
 void CommandStream::attach(Join join) {
-  state_->started = true;
-  state_->next_offset = join.from;
+  state_->events = CommandEvents{join.from};
   state_->fed = join.fed;
   state_->lossless = join.lossless;
 }

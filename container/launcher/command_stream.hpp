@@ -12,6 +12,8 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/launcher/agent_client.hpp"
+#include "container/launcher/command_events.hpp"
+#include "container/launcher/token.hpp"
 
 namespace skiff::container {
 
@@ -20,18 +22,16 @@ namespace skiff::container {
 /// to drop output is that a `gap`. One coroutine calls `next`, others may feed and signal at the same time.
 class CommandStream {
  public:
-  struct Event {
-    enum class Kind : std::uint8_t { started, output, gap, exit };
-    Kind kind = Kind::output;
-    bool is_stderr = false;
-    std::string bytes = {};        ///< of `output`
-    std::uint64_t offset = 0;      ///< of its first byte, both streams counted together
-    std::uint64_t lost_bytes = 0;  ///< of `gap`
-    nlohmann::json exit = {};      ///< the agent's exit event
-  };
+  using Event = CommandEvent;
+
+  /// How long a connection may be away before its user is told.
+  static constexpr std::chrono::milliseconds kPatience{30'000};
+  /// A connection lasts no longer than its token; the next one takes over before.
+  static constexpr std::chrono::milliseconds kRenewal = std::chrono::milliseconds{kTokenLifetime} * 3 / 4;
 
   /// `session` and `id` name the command; the endpoint is copied for the connections that are needed.
-  CommandStream(Executor executor, const Endpoint& endpoint, std::string session, std::string id);
+  CommandStream(Executor executor, const Endpoint& endpoint, std::string session, std::string id,
+                std::chrono::milliseconds patience = kPatience, std::chrono::milliseconds renewal = kRenewal);
   ~CommandStream();
   CommandStream(const CommandStream&) = delete;
   CommandStream& operator=(const CommandStream&) = delete;
@@ -47,8 +47,8 @@ class CommandStream {
   };
   void attach(Join join);
 
-  /// The next event; after `exit` call it no more. Errors: what the agent refuses; `io_error` when the connection could
-  /// not be made again for half a minute.
+  /// The next event; after `exit` call it no more. Errors: what the agent refuses; `invalid_request` when it talks
+  /// nonsense; `io_error` and `timeout` when no connection has told anything for the length of the patience.
   [[nodiscard]] Task<Result<Event>> next();
 
   /// Feeds stdin and ends when the command has taken the bytes. `stdin_closed` and `command_ended` mean that nobody

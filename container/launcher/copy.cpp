@@ -48,11 +48,16 @@ struct RemoteEntry {
 Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string path) {
   auto answer = co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path));
   if (!answer) co_return std::unexpected{std::move(answer.error())};
-  const json item = answer->at("items").at(0);
-  if (!item.contains("error")) co_return RemoteEntry{item.value("type", ""), item.value("size", std::uint64_t{0})};
-  const auto code = find_code(item["error"].value("code", ""));
+  const auto items = answer->find("items");
+  if (items == answer->end() || !items->is_array() || items->empty()) {
+    co_return fail(Errc::invalid_request, "what answers there is no skiffd: it does not say what \"" + path + "\" is");
+  }
+  const json& item = items->front();
+  const json error = object_at(item, "error");
+  if (error.is_null()) co_return RemoteEntry{text_at(item, "type"), number_at(item, "size").value_or(0)};
+  const auto code = find_code(text_at(error, "code"));
   if (code == Errc::path_not_found) co_return RemoteEntry{};
-  co_return fail(code.value_or(Errc::io_error), item["error"].value("detail", path));
+  co_return fail(code.value_or(Errc::io_error), text_at(error, "detail"));
 }
 
 Task<> pack_on_thread(BlockingPool* pool, files::path from, std::string name, ToReactor blocks,

@@ -89,7 +89,7 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
     co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
                    "--name-prefix");
   }
-  cluster->fill_in_images(*spec);
+  if (auto filled = cluster->fill_in_images(*spec); !filled) co_return std::unexpected{std::move(filled.error())};
 
   ManifestContext context{
       .namespace_name = cluster->namespace_name(), .prefix = cluster->options().name_prefix, .sandbox_id = new_id("s")};

@@ -388,9 +388,10 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
 
 Task<std::vector<Check>> PodDriver::examine() {
   SandboxSpec spec{.name = "doctor"};
-  cluster_->fill_in_images(spec);
+  // Without an agent image, which is a check of its own, any other stands for it in the trial.
+  if (!cluster_->fill_in_images(spec)) spec.pod.agent_image = spec.image;
   ClusterQuestions questions{.namespace_name = cluster_->namespace_name(),
-                             .agent_image = spec.pod.agent_image,
+                             .agent_image = cluster_->options().agent_image,
                              .name_prefix = cluster_->options().name_prefix};
   ManifestContext context{.namespace_name = cluster_->namespace_name(),
                           .prefix = cluster_->options().name_prefix,

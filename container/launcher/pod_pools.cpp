@@ -227,7 +227,9 @@ Task<Result<>> PodPools::take_back(std::string name, std::string creation) {
 Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
   if (!wanted.sandbox.pod.template_name.empty()) co_return no_templates();
-  cluster_->fill_in_images(wanted.sandbox);
+  if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
+    co_return std::unexpected{std::move(filled.error())};
+  }
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   if (auto made = co_await make_policy(&wanted); !made) co_return std::unexpected{std::move(made.error())};
   const std::string creation = new_id("c");

@@ -161,6 +161,7 @@ std::vector<Row> make_table() {
       {"rbac", {&kNone}, {&kNone}},
       {"version", pod_use, claim_use},
       {"completion", {&kNone}, {&kNone}},
+      {"licenses", {&kNone}, {&kNone}},
   };
 }
 

@@ -10,10 +10,12 @@
 
 namespace skiff::container {
 
+inline constexpr std::chrono::seconds kTokenLifetime{300};
+
 /// What a token allows, and for how long.
 struct TokenGrant {
-  std::string scope = "read exec admin";  ///< words separated by spaces
-  std::chrono::seconds lifetime{300};     ///< 1 s to 365 days
+  std::string scope = "read exec admin";           ///< words separated by spaces
+  std::chrono::seconds lifetime = kTokenLifetime;  ///< 1 s to 365 days
 };
 
 /// `invalid_field` for an unknown scope or a lifetime out of range.

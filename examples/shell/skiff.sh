@@ -21,6 +21,9 @@ fail() {
 # The credential goes through a file descriptor: arguments can be seen by everybody on the machine.
 call() { curl -sN --config <(printf 'header = "Authorization: Bearer %s"\n' "${SKIFF_TOKEN-}") "$@"; }
 
+# Not --json, which curl has since 7.82.
+json=(-H 'Content-Type: application/json' -d)
+
 # What the agent answered to a request that it refused, in its own words.
 refusal() { jq -er '"\(.detail // .title) [\(.code)]"'; }
 
@@ -42,7 +45,7 @@ words='def raw($name): .[$name + "_base64"] // (.[$name] | @base64);
 
 run() {
   local result
-  result=$(ask "$session/commands" --json "$(jq -n --arg command "$1" '{$command, on_disconnect: "kill"}')")
+  result=$(ask "$session/commands" "${json[@]}" "$(jq -n --arg command "$1" '{$command, on_disconnect: "kill"}')")
   jq -r "$words"' raw("stdout")' <<<"$result" | base64 -d
   jq -r "$words"' raw("stderr")' <<<"$result" | base64 -d >&2
   return "$(jq "$words exit_status" <<<"$result")"
@@ -54,7 +57,7 @@ stream() {
   local id start next='' failures kind number data
   id=c-$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
   start=$(jq -n --arg command "$1" --arg id "$id" '{$id, $command, mode: "stream"}')
-  trap 'call "$session/commands/$id/signal" --json "{\"signal\":\"SIGINT\"}"' INT # Ctrl-C is the command's
+  trap 'call "$session/commands/$id/signal" "${json[@]}" "{\"signal\":\"SIGINT\"}"' INT # Ctrl-C is the command's
   for ((failures = 0; failures < 8; failures++)); do
     while read -r kind number data; do
       next=${next:-0} failures=0
@@ -80,7 +83,7 @@ show() (
 # One connection's events as lines that the shell can read: a last one that was cut is none.
 events() {
   trap '' INT
-  local -a request=("$session/commands" --json "$start")
+  local -a request=("$session/commands" "${json[@]}" "$start")
   [ -z "$next" ] || request=("$session/commands/$id/output?follow=true&lossless=true&from=$next")
   call "${request[@]}" | jq --unbuffered -r "$words"'
     if .type == "output" then "\(.stream) \(.next) \(raw("data"))"
@@ -102,7 +105,7 @@ get() {
 }
 
 edit() {
-  ask -X PATCH "$(file "$1")" --json "$(jq -n --arg old "$2" --arg new "$3" '{edits: [{$old, $new}]}')" | jq -j .diff
+  ask -X PATCH "$(file "$1")" "${json[@]}" "$(jq -n --arg old "$2" --arg new "$3" '{edits: [{$old, $new}]}')" | jq -j .diff
 }
 
 grep() {

@@ -78,6 +78,16 @@ std::string session() {
 
 }  // namespace
 
+SchemaRef introduction_schema() {
+  return {.name = "Introduction",
+          .json = object({{"name", kText},
+                          {"version", kText},
+                          {"summary", kText},
+                          {"openapi", kText},
+                          {"needs_token", kFlag},
+                          {"send", kText, false}})};
+}
+
 SchemaRef status_schema() {
   return {.name = "Status", .json = object({{"status", kText}})};
 }

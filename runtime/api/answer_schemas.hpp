@@ -6,6 +6,7 @@
 /// ones are always allowed.
 namespace skiff::runtime::api {
 
+[[nodiscard]] protocol::SchemaRef introduction_schema();
 [[nodiscard]] protocol::SchemaRef status_schema();
 [[nodiscard]] protocol::SchemaRef version_schema();
 [[nodiscard]] protocol::SchemaRef capabilities_schema();

@@ -65,6 +65,7 @@ void Call::tell_ignored() {
 }
 
 Task<Result<>> Call::json(unsigned status, std::string text) {
+  text += '\n';
   protocol::HttpResponse response{status, {{"Content-Type", "application/json"}}, std::move(text)};
   co_return co_await http.respond(std::move(response));
 }
@@ -85,7 +86,7 @@ protocol::HttpResponse problem_response(const Error& error, std::string_view req
                                         std::span<const protocol::ProblemMember> extra) {
   return {protocol::http_status(error.code),
           {{"Content-Type", protocol::kProblemType}, {"Cache-Control", "no-store"}},
-          protocol::problem_json(error, request_id, extra)};
+          protocol::problem_json(error, request_id, extra) + '\n'};
 }
 
 }  // namespace skiff::runtime::api

@@ -67,7 +67,7 @@ struct Call {
   /// Names what was ignored in Preference-Applied (RFC 7240 section 3).
   void tell_ignored();
 
-  /// Answers with a JSON body.
+  /// Answers with a JSON body; it ends with a newline, so that a terminal's prompt stands on a line of its own.
   [[nodiscard]] Task<Result<>> json(unsigned status, std::string text);
   [[nodiscard]] Task<Result<>> no_content();
 };

@@ -98,9 +98,8 @@ Task<Result<>> start_command(Call& call) {
       co_await command->started();
       std::string text;
       append_command(text, *command, false);
-      protocol::HttpResponse response{202, {{"Content-Type", "application/json"}}, std::move(text)};
-      response.headers.set("Location", location_of(*command));
-      co_return co_await call.http.respond(std::move(response));
+      call.http.extra_headers().set("Location", location_of(*command));
+      co_return co_await call.json(202, std::move(text));
     }
   }
   co_return fail(Errc::internal, "unknown mode");
@@ -157,6 +156,10 @@ Task<Result<>> read_output(Call& call) {
   auto lossless = call.query_flag("lossless");
   if (!lossless) co_return std::unexpected{lossless.error()};
   options.lossless = *lossless;
+  if (options.lossless) {
+    // It holds the command up.
+    if (auto allowed = require(call.identity, Scope::exec); !allowed) co_return allowed;
+  }
   const auto until_end = asked_until_end(call);
   if (!until_end) co_return std::unexpected{until_end.error()};
   options.until_end = *until_end;
@@ -199,6 +202,8 @@ Task<Result<>> write_stdin(Call& call) {
     auto got = co_await call.http.read_body_some(buffer);
     if (!got) co_return std::unexpected{got.error()};
     if (*got == 0) break;
+    // The body may come for longer than the token lives.
+    if (auto allowed = require(call.identity, Scope::exec); !allowed) co_return allowed;
     Slice bytes{std::string{buffer.data(), *got}};
     auto written = co_await (*command)->write_stdin(std::move(bytes), at);
     if (!written) co_return std::unexpected{written.error()};

@@ -1,6 +1,7 @@
 #include "runtime/api/connect_socket.hpp"
 
 #include <map>
+#include <vector>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -8,6 +9,7 @@
 #include "runtime/api/commands.hpp"
 #include "runtime/api/socket_messages.hpp"
 #include "runtime/api/sockets.hpp"
+#include "runtime/expiry.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -27,39 +29,39 @@ class Connection {
 
   Task<> receive() {
     for (;;) {
-      auto message = co_await socket_.read();
-      if (!message) co_return;
-      Result<> taken;
+      auto frame = co_await socket_.read();
+      if (!frame) co_return;
       std::uint32_t channel = 0;
-      if (message->kind == WebSocket::Kind::binary) {
-        taken = co_await take_binary(std::move(message->payload), &channel);
+      auto message = parse_frame(form_, std::move(*frame), channel);
+      Result<> taken;
+      if (message) {
+        taken = co_await take(std::move(*message));
       } else {
-        auto parsed = parse_client_message(message->payload, channel);
-        if (parsed) {
-          taken = co_await take(std::move(*parsed));
-        } else {
-          taken = std::unexpected{std::move(parsed.error())};
-        }
+        taken = std::unexpected{std::move(message.error())};
       }
-      if (!taken && is_bad_frame(taken.error().code)) {
-        co_await socket_.close(1002, taken.error().message);
+      if (taken) continue;
+      if (const auto code = close_code_for(taken.error())) {
+        co_await socket_.close(*code, taken.error().message);
         co_return;
       }
-      if (!taken) {
-        std::string text;
-        EventWriter{Form::json_frame, channel}.error(text, taken.error());
-        text.pop_back();
-        (void)co_await socket_.send(WebSocket::Kind::text, std::move(text));
-      }
+      std::string text;
+      EventWriter{Form::json_frame, channel}.error(text, taken.error());
+      text.pop_back();
+      (void)co_await socket_.send(WebSocket::Kind::text, std::move(text));
     }
   }
 
   /// Says good-bye when the agent stops: the channels have told their exits by then.
   Task<> watch_drain() {
     while (!agent_.draining) co_await agent_.drain_begun.wait();
-    for (auto& [number, channel] : channels_) co_await channel.command->gone();
+    // Not from the map itself: what the client does meanwhile changes it.
+    std::vector<std::shared_ptr<sessions::Command>> commands;
+    for (const auto& [number, channel] : channels_) commands.push_back(channel.command);
+    for (const auto& command : commands) co_await command->gone();
     co_await socket_.close(1001, "the agent is stopping");
   }
+
+  Task<> watch_expiry() { return close_at_expiry(&socket_, agent_.executor, caller_.identity.expires); }
 
   Task<> close() {
     socket_.abort();
@@ -83,7 +85,8 @@ class Connection {
   static Task<> converse(Connection* self, Channel* channel) {
     const auto sent = co_await SocketChannel::send_log(channel->carrier);
     channel->finished = true;
-    if (!sent) self->socket_.abort();
+    // While somebody says goodbye, nothing can be sent either.
+    if (!sent && !self->socket_.closed()) self->socket_.abort();
   }
 
   Result<Channel*> open_channel(std::uint32_t number) {
@@ -94,22 +97,8 @@ class Connection {
     return &found->second;
   }
 
-  Task<Result<>> take_binary(std::string frame, std::uint32_t* number) {
-    if (form_ == SocketForm::json) co_return fail(Errc::invalid_request, "skiff.v1.json has no binary frames");
-    auto header = BinaryHeader::decode(frame);
-    if (!header) co_return std::unexpected{std::move(header.error())};
-    if (header->kind != BinaryHeader::kStdin)
-      co_return fail(Errc::invalid_request, "a client sends frames of kind 2, stdin");
-    *number = header->channel;
-    auto channel = open_channel(*number);
-    if (!channel) co_return std::unexpected{std::move(channel.error())};
-    frame.erase(0, BinaryHeader::kSize);
-    const auto offset = header->offset == BinaryHeader::kNoOffset ? std::nullopt : std::optional{header->offset};
-    const auto carrier = (*channel)->carrier;
-    co_return co_await carrier->offer_input(std::move(frame), offset);
-  }
-
   Task<Result<>> take(ClientMessage message) {
+    if (auto allowed = require(caller_.identity, scope_of(message)); !allowed) co_return allowed;
     const std::uint32_t number = message.channel;
     if (auto* start = std::get_if<StartMessage>(&message.body)) co_return co_await begin(number, std::move(*start));
     if (auto* attach = std::get_if<AttachMessage>(&message.body)) co_return co_await begin(number, std::move(*attach));
@@ -124,8 +113,8 @@ class Connection {
       co_return co_await carrier->offer_input(std::move(input->bytes), input->offset);
     }
     if (std::holds_alternative<StdinCloseMessage>(message.body)) {
-      open.carrier->queue_end_of_input();
-      co_return Result<>{};
+      const auto carrier = open.carrier;
+      co_return co_await carrier->offer_end_of_input();
     }
     if (auto* signal = std::get_if<SignalMessage>(&message.body)) {
       co_return co_await send_signal(open.command, std::move(signal->request));
@@ -178,7 +167,6 @@ class Connection {
   Task<Result<>> begin(std::uint32_t number, StartMessage message) {
     if (auto room = co_await make_room(number); !room) co_return room;
     if (agent_.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
-    if (auto allowed = require(caller_.identity, Scope::exec); !allowed) co_return allowed;
     auto in = session(message.session);
     if (!in) co_return std::unexpected{std::move(in.error())};
     const CommandRequest& request = message.request;
@@ -230,6 +218,7 @@ Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form,
   Connection connection{std::move(upgraded), *agent, form, std::move(caller)};
   TaskGroup group{agent->executor};
   group.spawn("drain", connection.watch_drain());
+  group.spawn("expiry", connection.watch_expiry());
   std::exception_ptr failure;
   try {
     co_await connection.receive();
@@ -249,6 +238,24 @@ WebSocket::Options socket_options(const Agent& agent) {
           .write_deadline = agent.settings.write_timeout,
           .write_deadline_code = kClosedTooSlow,
           .ping_interval = agent.settings.keepalive};
+}
+
+Task<> close_at_expiry(WebSocket* socket, Executor executor, std::optional<WallTime> end) {
+  if (!end) co_return;
+  Event reached{executor};
+  bool over = false;
+  const Expiry expiry{executor, end, [&] {
+                        over = true;
+                        reached.notify_all();
+                      }};
+  while (!over) co_await reached.wait();
+  co_await socket->close(kClosedExpired, std::string{kExpired});
+}
+
+std::optional<std::uint16_t> close_code_for(const Error& error) {
+  if (is_bad_frame(error.code)) return protocol::close_code::kProtocolError;
+  if (error.code == Errc::unauthenticated) return kClosedExpired;
+  return std::nullopt;
 }
 
 std::string pong(std::string_view data, std::optional<std::uint32_t> channel) {

@@ -19,6 +19,10 @@ namespace skiff::runtime::api {
 
 /// How every WebSocket of the agent behaves.
 [[nodiscard]] protocol::WebSocket::Options socket_options(const Agent& agent);
+/// Closes it with 4401 when the token's time is over; without an `end` that is never.
+[[nodiscard]] Task<> close_at_expiry(protocol::WebSocket* socket, Executor executor, std::optional<WallTime> end);
+/// How the connection ends for an error that a message met; nothing: it goes on, and the error is told.
+[[nodiscard]] std::optional<std::uint16_t> close_code_for(const Error& error);
 /// The answer to a `ping` message.
 [[nodiscard]] std::string pong(std::string_view data, std::optional<std::uint32_t> channel);
 

@@ -22,6 +22,10 @@ std::vector<ApiBody> stream_bodies() {
 
 }  // namespace
 
+void describe_introduction(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What it is", introduction_schema()));
+}
+
 void describe_status(ApiOperation& operation) {
   operation.responses.push_back(json(200, "It is", status_schema()));
 }

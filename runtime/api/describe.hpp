@@ -7,6 +7,7 @@
 /// row.
 namespace skiff::runtime::api {
 
+void describe_introduction(protocol::ApiOperation& operation);
 void describe_status(protocol::ApiOperation& operation);
 void describe_openapi(protocol::ApiOperation& operation);
 void describe_version(protocol::ApiOperation& operation);

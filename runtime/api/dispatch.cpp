@@ -65,7 +65,8 @@ Task<Result<>> admit(Call& call) {
     const bool empty = request.body.kind == protocol::BodyFraming::Kind::none ||
                        (request.body.kind == protocol::BodyFraming::Kind::length && request.body.length == 0);
     if (!empty && (!type || !is_json(*type))) {
-      co_return fail(Errc::unsupported_media_type, "the body must be application/json");
+      co_return fail(Errc::unsupported_media_type,
+                     "the body must be JSON and say so: -H 'Content-Type: application/json'");
     }
     auto body = co_await call.http.read_body(call.agent.settings.max_json_bytes);
     if (!body) co_return std::unexpected{body.error()};
@@ -75,6 +76,8 @@ Task<Result<>> admit(Call& call) {
 }
 
 Result<Identity> identify(Agent& agent, const protocol::Headers& headers) {
+  // Something before us could go by the other one. Of Authorization and Origin the parser sees to it.
+  if (headers.count("X-Skiff-Token") > 1) return fail(Errc::invalid_request, "X-Skiff-Token is repeated");
   auto token = presented_token({.authorization = headers.find("Authorization"),
                                 .skiff_token = headers.find("X-Skiff-Token"),
                                 .websocket_protocol = headers.find("Sec-WebSocket-Protocol")});
@@ -174,7 +177,6 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
     // 401 comes before 404, 405 and the body: a stranger learns nothing.
     Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, request.headers);
     if (!identity) {
-      http.extra_headers().set("WWW-Authenticate", challenge(request.headers.contains("Authorization")));
       outcome = std::unexpected{identity.error()};
     } else if (found.route == nullptr) {
       if (found.allow.empty()) {
@@ -208,6 +210,9 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
     const Error& error = outcome.error();
     if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions) {
       http.extra_headers().set("Retry-After", "1");
+    }
+    if (error.code == Errc::unauthenticated) {
+      http.extra_headers().set("WWW-Authenticate", challenge(request.headers.contains("Authorization")));
     }
     if (error.code == Errc::upgrade_required) {
       for (const auto& [name, value] : protocol::kUpgradeHeaders) http.extra_headers().set(name, value);

@@ -1,6 +1,7 @@
 #include "runtime/api/file_archive.hpp"
 
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "base/beside.hpp"
@@ -55,7 +56,11 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
       };
       return fs::extract_archive(*folder, source, options, work->stop.get_token());
     };
-    work->outcome = extract();
+    try {
+      work->outcome = extract();
+    } catch (const std::bad_alloc&) {
+      work->outcome = fail(Errc::resource_exhausted, "there is not enough memory for this");
+    }
     work->door.leave();
     return true;
   };

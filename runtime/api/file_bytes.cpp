@@ -109,7 +109,7 @@ Result<fs::WriteOptions> write_options(const Call& call) {
   if (!conditions) return std::unexpected{std::move(conditions.error())};
   options.conditions = std::move(*conditions);
   if (const auto text = call.query("mode")) {
-    auto mode = parse_mode(*text, "mode");
+    auto mode = asked_mode(call, *text, "mode");
     if (!mode) return std::unexpected{std::move(mode.error())};
     options.attributes.mode = *mode;
   }
@@ -173,7 +173,7 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
   std::span<char> next{memory.get() + kUploadBlock, kUploadBlock};
   auto got = co_await receive(call, block);
   while (got && *got > 0) {
-    Result<> wrote;
+    Result<> wrote = fail(Errc::resource_exhausted, "there is not enough memory for this");  // unless it is told
     Task<> storing = store(call, &*writer, block.first(*got), &wrote);
     if (*got == block.size()) {
       got = co_await run_beside(std::move(storing), receive(call, next));

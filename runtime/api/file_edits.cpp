@@ -23,7 +23,7 @@ Result<std::vector<fs::Edit>> edits_of(std::vector<EditRequest>& requests, const
   return edits;
 }
 
-Result<fs::Operation> operation_of(BatchItemRequest& item, const std::string& field) {
+Result<fs::Operation> operation_of(const Call& call, BatchItemRequest& item, const std::string& field) {
   fs::Operation operation{.path = std::move(item.path)};
   const auto refuse = [&](std::string what, std::string_view member) {
     return fail(Errc::invalid_field, std::move(what), field + '/' + std::string{member});
@@ -47,7 +47,7 @@ Result<fs::Operation> operation_of(BatchItemRequest& item, const std::string& fi
         return refuse("this is no base64", "content_base64");
       }
       if (item.mode) {
-        auto mode = parse_mode(*item.mode, field + "/mode");
+        auto mode = asked_mode(call, *item.mode, field + "/mode");
         if (!mode) return std::unexpected{std::move(mode.error())};
         operation.mode = *mode;
       }
@@ -120,7 +120,8 @@ Result<std::string> run(const fs::Tree& tree, const std::vector<fs::Operation>& 
 Task<Result<>> edit_file(Call& call, const FileCall& file) {
   if (!is_json(call.http.request().headers.get("Content-Type"))) {
     co_return fail(Errc::unsupported_media_type,
-                   "edits come as application/json; to add bytes at the end use append=true");
+                   "edits are JSON and say so: -H 'Content-Type: application/json'; to add bytes at the end use "
+                   "append=true");
   }
   auto body = co_await call.http.read_body(call.agent.settings.max_json_bytes);
   if (!body) co_return std::unexpected{std::move(body.error())};
@@ -156,7 +157,7 @@ Task<Result<>> change_files(Call& call) {
   }
   std::vector<fs::Operation> operations;
   for (BatchItemRequest& item : request->operations) {
-    auto operation = operation_of(item, "/operations/" + std::to_string(operations.size()));
+    auto operation = operation_of(call, item, "/operations/" + std::to_string(operations.size()));
     if (!operation) co_return std::unexpected{std::move(operation.error())};
     operations.push_back(std::move(*operation));
   }

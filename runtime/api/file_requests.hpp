@@ -51,7 +51,7 @@ struct SetModeRequest {
   static constexpr auto fields = std::tuple{
       field("path", &SetModeRequest::path, "A file or folder; a link is followed",
             {.min_length = 1, .text = Text::no_nul}),
-      field("mode", &SetModeRequest::mode, "Octal, as \"0755\"", {.min_length = 1}),
+      field("mode", &SetModeRequest::mode, "Octal, as \"0755\"; set-id bits need the scope admin", {.min_length = 1}),
   };
 };
 
@@ -92,7 +92,7 @@ struct BatchItemRequest {
       field("content_base64", &BatchItemRequest::content_base64, "write: the bytes"),
       field("edits", &BatchItemRequest::edits, "edit: the replacements", {.max_items = 1000, .optional = true}),
       field("to", &BatchItemRequest::to, "move: the new path", {.min_length = 1, .text = Text::no_nul}),
-      field("mode", &BatchItemRequest::mode, "write: octal", {.min_length = 1}),
+      field("mode", &BatchItemRequest::mode, "write: octal; set-id bits need the scope admin", {.min_length = 1}),
       field("if_match", &BatchItemRequest::if_match, "As the header If-Match"),
   };
 };

@@ -19,8 +19,11 @@ constexpr std::array kReadQuery{
     QueryParameter{"lines", "Only these lines, counted from 1: 10-40, 10- or 10",
                    R"({"type":"string","pattern":"^[1-9][0-9]{0,17}(-([1-9][0-9]{0,17})?)?$"})"}};
 constexpr std::array kWriteQuery{
-    QueryParameter{"mode", "Octal, as 0644; default: that of the file that is replaced, or 0666 without the umask",
-                   R"({"type":"string","pattern":"^[0-7]{1,4}$"})"},
+    QueryParameter{
+        "mode",
+        "Octal, as 0644; default: that of the file that is replaced without set-id bits, or 0666 without the "
+        "umask. Set-id bits need the scope admin",
+        R"({"type":"string","pattern":"^[0-7]{1,4}$"})"},
     QueryParameter{"uid", "Owner", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
     QueryParameter{"gid", "Group", R"({"type":"integer","minimum":0,"maximum":4294967294})"},
     QueryParameter{"mtime", "Modification time in seconds since 1970, as 1700000000.25",

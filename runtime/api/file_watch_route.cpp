@@ -8,9 +8,11 @@
 #include "protocol/sse.hpp"
 #include "protocol/websocket.hpp"
 #include "runtime/api/connect_socket.hpp"
+#include "runtime/api/events.hpp"
 #include "runtime/api/file_call.hpp"
 #include "runtime/api/socket_messages.hpp"
 #include "runtime/api/sockets.hpp"
+#include "runtime/expiry.hpp"
 #include "runtime/folder_watches.hpp"
 
 namespace skiff::runtime::api {
@@ -77,6 +79,8 @@ struct Reading {
   std::uint64_t cursor;
   std::chrono::milliseconds keepalive;
   bool peer_gone = false;
+  bool expired = false;  ///< the token of whoever watches
+  std::unique_ptr<Expiry> expiry = {};
 
   /// The next events. Empty: a sign of life is due, or `over`.
   static Task<Result<std::vector<fs::WatchEvent>>> next(std::shared_ptr<Reading> self) {
@@ -87,7 +91,7 @@ struct Reading {
       if (!events || !events->empty() || self->over() || std::chrono::steady_clock::now() >= quiet) co_return events;
     }
   }
-  [[nodiscard]] bool over() const { return peer_gone || watch->over() || session->closed(); }
+  [[nodiscard]] bool over() const { return peer_gone || expired || watch->over() || session->closed(); }
 };
 
 Task<> await_session(std::shared_ptr<Reading> reading) {
@@ -115,10 +119,15 @@ Task<Result<>> send_stream(protocol::HttpExchange* http, std::shared_ptr<Reading
     if (auto sent = co_await http->write(text); !sent) co_return sent;
     auto events = co_await Reading::next(reading);
     if (!events) co_return std::unexpected{std::move(events.error())};
-    if (events->empty() && reading->over()) break;
+    if (reading->expired || (events->empty() && reading->over())) break;
     text.clear();
     for (const fs::WatchEvent& event : *events) append(message_of(event));
     if (events->empty()) text = protocol::kSseKeepalive;
+  }
+  if (reading->expired) {
+    text.clear();
+    EventWriter{Form::sse, std::nullopt}.error(text, {Errc::unauthenticated, std::string{kExpired}});
+    if (auto sent = co_await http->write(text); !sent) co_return sent;
   }
   co_return co_await http->finish();
 }
@@ -150,7 +159,7 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
   while (sent) {
     auto events = co_await Reading::next(reading);
     failed = !events;
-    if (failed || (events->empty() && reading->over())) break;
+    if (failed || reading->expired || (events->empty() && reading->over())) break;
     for (const fs::WatchEvent& event : *events) {
       std::string frame = message_of(event).data;
       sent = co_await socket->send(WebSocket::Kind::text, std::move(frame));
@@ -160,6 +169,8 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
   if (!sent || reading->peer_gone) co_return;
   if (agent->draining) {
     co_await socket->close(1001, "the agent is stopping");
+  } else if (reading->expired) {
+    co_await socket->close(kClosedExpired, std::string{kExpired});
   } else if (reading->session->closed()) {
     co_await socket->close(kClosedSessionDeleted, "the session was deleted");
   } else if (failed) {
@@ -208,6 +219,10 @@ Task<Result<>> watch_files(Call& call) {
                                                    .session = *session,
                                                    .cursor = cursor->value_or(reader->watch()->newest()),
                                                    .keepalive = call.agent.settings.keepalive});
+  reading->expiry = std::make_unique<Expiry>(call.agent.executor, call.identity.expires, [watched = reading.get()] {
+    watched->expired = true;
+    watched->watch->wake();
+  });
   if (!handshake) {
     co_return co_await run_beside(await_session(reading),
                                   run_beside(await_peer(&call.http, reading), send_stream(&call.http, reading)));

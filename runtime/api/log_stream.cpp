@@ -10,6 +10,7 @@
 #include "protocol/sse.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/requests.hpp"
+#include "runtime/expiry.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::chrono::milliseconds kStreamHoldBack{100};
 /// Ends the waits on a log when something other than the log happens.
 struct Interrupts {
   bool peer_gone = false;
+  bool expired = false;  ///< the token that the stream was asked for with
   bool quiet = false;    ///< nothing was sent for the keepalive time
   bool overdue = false;  ///< held back for long enough, or waited long enough
 };
@@ -63,6 +65,7 @@ class Sender {
     if (auto begun = co_await self->begin(); !begun) co_return begun;
     while (!self->done_) {
       co_await self->call_.agent.supervisor.reader_turns.next();
+      if (self->interrupts_.expired) co_return co_await self->expire();
       self->gather();
       if (!self->empty()) {
         if (auto sent = co_await self->flush(); !sent) co_return sent;
@@ -142,6 +145,15 @@ class Sender {
     text_.clear();
     items_.clear();
     co_return sent;
+  }
+
+  /// In a form that can, the client is told why nothing follows; the other one ends abruptly, like a body that was cut.
+  Task<Result<>> expire() {
+    const Error error{Errc::unauthenticated, std::string{kExpired}};
+    if (octets()) co_return std::unexpected{error};
+    writer_.error(text_, error);
+    if (auto sent = co_await flush(); !sent) co_return sent;
+    co_return co_await call_.http.finish();
   }
 
   /// Nothing to send: until the log changes, or it's time for a sign of life.
@@ -224,10 +236,15 @@ Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
 
 Task<Result<>> stream_log(Call& call, std::shared_ptr<sessions::Command> command, LogStream options) {
   Interrupts interrupts;
+  const Expiry expiry{call.agent.executor, call.identity.expires, [&] {
+                        interrupts.expired = true;
+                        command->log()->wake();
+                      }};
   auto sender = std::make_shared<Sender>(call, command, options, interrupts);
   auto sent = co_await run_beside(watch_peer(&call.http, command->log(), &interrupts), Sender::run(sender));
   // A write that failed is a client that went, too.
-  if (!sent && options.kill_on_disconnect && !command->exit_status()) command->end(sessions::Cause::killed_by_client);
+  const bool is_left = !sent || interrupts.expired;
+  if (is_left && options.kill_on_disconnect && !command->exit_status()) command->end(sessions::Cause::killed_by_client);
   co_return sent;
 }
 
@@ -282,6 +299,7 @@ Task<Result<WaitOutcome>> wait_for_exit(Call& call, std::shared_ptr<sessions::Co
 
 Task<Result<>> answer_json(Call& call, bool begun, unsigned status, std::string text) {
   if (!begun) co_return co_await call.json(status, std::move(text));
+  text += '\n';
   if (auto sent = co_await call.http.write(text); !sent) co_return sent;
   co_return co_await call.http.finish();
 }

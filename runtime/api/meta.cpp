@@ -15,6 +15,19 @@ using protocol::append_json_text;
 
 }  // namespace
 
+Task<Result<>> introduce(Call& call) {
+  const bool needs_token = !call.agent.settings.allow_unauthenticated;
+  std::string text{'{'};
+  append_json_text(text, "name", "skiffd");
+  append_json_text(text, "version", kVersion);
+  append_json_text(text, "summary", "Runs commands for AI agents in this container, over HTTP and WebSocket.");
+  append_json_text(text, "openapi", "/openapi.json");
+  append_json_flag(text, "needs_token", needs_token);
+  if (needs_token) append_json_text(text, "send", "Authorization: Bearer TOKEN");
+  text += '}';
+  co_return co_await call.json(200, std::move(text));
+}
+
 Task<Result<>> healthz(Call& call) {
   co_return co_await call.json(200, R"({"status":"ok"})");
 }

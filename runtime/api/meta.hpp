@@ -5,6 +5,8 @@
 /// Handlers about the agent itself.
 namespace skiff::runtime::api {
 
+/// `GET /`: for whoever follows the address that the agent has printed. Open, so it says nothing about the sandbox.
+[[nodiscard]] Task<Result<>> introduce(Call& call);
 [[nodiscard]] Task<Result<>> healthz(Call& call);
 [[nodiscard]] Task<Result<>> readyz(Call& call);
 [[nodiscard]] Task<Result<>> show_version(Call& call);

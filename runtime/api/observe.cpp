@@ -1,7 +1,9 @@
 #include "runtime/api/observe.hpp"
 
+#include <algorithm>
 #include <limits>
 
+#include "base/log.hpp"
 #include "protocol/http_server.hpp"
 #include "protocol/json_text.hpp"
 #include "runtime/api/init.hpp"
@@ -92,14 +94,21 @@ std::vector<Marked> live_tags(const Agent& agent) {
   std::vector<Marked> tags;
   for (const auto& session : agent.registry.sessions()) {
     for (const auto& command : session->commands()) {
-      if (!command->over()) tags.push_back({command->tag(), session->id(), command->id()});
+      if (!command->over()) tags.push_back({command->tree().tag, session->id(), command->id()});
     }
   }
   return tags;
 }
 
-void append_port(std::string& out, const sessions::ListeningPort& port, const std::vector<Marked>& tags,
-                 const Identity& identity) {
+/// Whose it is; null: no command's.
+const Marked* owner_of(const sessions::ListeningPort& port, const std::vector<Marked>& tags) {
+  const auto mark = port.pid ? sessions::mark_of(*port.pid) : std::nullopt;
+  if (!mark) return nullptr;
+  const auto owner = std::ranges::find_if(tags, [&](const Marked& one) { return sessions::belongs(*mark, one.tag); });
+  return owner == tags.end() ? nullptr : &*owner;
+}
+
+void append_port(std::string& out, const sessions::ListeningPort& port, const Marked* owner) {
   if (out.back() != '[') out += ',';
   out += '{';
   append_number_or_null(out, "port", std::uint64_t{port.port});
@@ -107,12 +116,9 @@ void append_port(std::string& out, const sessions::ListeningPort& port, const st
   append_number_or_null(out, "uid", std::uint64_t{port.uid});
   append_number_or_null(out, "pid", port.pid ? std::optional{static_cast<std::uint64_t>(*port.pid)} : std::nullopt);
   if (!port.process.empty()) append_json_text(out, "process", port.process);
-  const auto mark = port.pid ? sessions::mark_of(*port.pid) : std::nullopt;
-  for (const Marked& one : tags) {
-    if (!mark || !sessions::belongs(*mark, one.tag) || !require_session(identity, one.session)) continue;
-    append_json_text(out, "session", one.session);
-    append_json_text(out, "command", one.command);
-    break;
+  if (owner != nullptr) {
+    append_json_text(out, "session", owner->session);
+    append_json_text(out, "command", owner->command);
   }
   out += '}';
 }
@@ -139,6 +145,7 @@ Task<Result<>> show_metrics(Call& call) {
            [&] {
              return agent.audit ? static_cast<double>(agent.audit->lost()) : std::numeric_limits<double>::quiet_NaN();
            },
+       .log_lost = [] { return static_cast<double>(log::lost()); },
        .draining = [&] { return agent.draining ? 1.0 : 0.0; }});
   protocol::HttpResponse response{200, {{"Content-Type", MetricsTable::kContentType}}, table.text()};
   co_return co_await call.http.respond(std::move(response));
@@ -187,7 +194,12 @@ Task<Result<>> list_ports(Call& call) {
   const auto ports = co_await call.agent.disk.run(std::move(look));
   const auto tags = live_tags(call.agent);
   std::string text{R"({"items":[)"};
-  for (const auto& port : ports) append_port(text, port, tags, call.identity);
+  for (const auto& port : ports) {
+    const Marked* owner = owner_of(port, tags);
+    // Who is bound to a session is told of its own alone.
+    if (call.identity.session && (owner == nullptr || !require_session(call.identity, owner->session))) continue;
+    append_port(text, port, owner);
+  }
   text += "]}";
   co_return co_await call.json(200, std::move(text));
 }

@@ -1,5 +1,6 @@
 #include "runtime/api/pool_stream.hpp"
 
+#include <new>
 #include <utility>
 
 #include "base/beside.hpp"
@@ -20,8 +21,12 @@ struct Work {
 
 Task<> produce(BlockingPool* pool, Work* work) {
   auto job = [work] {
-    work->outcome = work->producer([work](std::string_view bytes) { return work->door.push(std::string{bytes}); },
-                                   work->stop.get_token());
+    try {
+      work->outcome = work->producer([work](std::string_view bytes) { return work->door.push(std::string{bytes}); },
+                                     work->stop.get_token());
+    } catch (const std::bad_alloc&) {
+      work->outcome = fail(Errc::resource_exhausted, "there is not enough memory for this");
+    }
     work->door.finish();
     return true;
   };

@@ -12,6 +12,8 @@ using sessions::LogItem;
 
 constexpr std::chrono::milliseconds kSocketHoldBack{100};
 constexpr std::chrono::milliseconds kStall{1000};
+/// Ends of the input that may wait, whatever else waits: bytes that were taken are not cut off from theirs.
+constexpr std::size_t kMostEnds = 64;
 
 }  // namespace
 
@@ -110,8 +112,19 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
 }
 
 Task<Result<>> SocketChannel::offer_input(std::string bytes, std::optional<std::uint64_t> offset) {
+  return offer({std::move(bytes), offset, false});
+}
+
+Task<Result<>> SocketChannel::offer_end_of_input() {
+  return offer({{}, {}, true});
+}
+
+Task<Result<>> SocketChannel::offer(Input input) {
   const auto self = shared_from_this();
-  const auto full = [&] { return !input_.empty() && input_bytes_ + bytes.size() > options_.stdin_bytes; };
+  const auto full = [&] {
+    if (input.end) return ends_ >= kMostEnds;
+    return !input_.empty() && input_bytes_ + input.cost() > options_.stdin_bytes;
+  };
   while (full() && !stalled_) {
     if (!input_stall_) {
       input_stall_.emplace(executor_, [this] {
@@ -130,22 +143,18 @@ Task<Result<>> SocketChannel::offer_input(std::string bytes, std::optional<std::
     co_return fail(Errc::stdin_closed, "stdin of the command is closed");
   }
   if (full()) {
-    co_return fail(Errc::resource_exhausted, "the command does not read its stdin: " + std::to_string(input_bytes_) +
-                                                 " bytes wait already, none of these was taken");
+    co_return fail(Errc::resource_exhausted,
+                   "the command does not read its stdin, where enough waits already: this was not taken");
   }
-  input_bytes_ += bytes.size();
-  queue({std::move(bytes), offset, false});
-  co_return Result<>{};
-}
-
-void SocketChannel::queue_end_of_input() {
-  queue({{}, {}, true});
-}
-
-void SocketChannel::queue(Input input) {
+  if (input.end) {
+    ++ends_;
+  } else {
+    input_bytes_ += input.cost();
+  }
   input_.push_back(std::move(input));
   input_changed_.notify_all();
-  if (!std::exchange(feeding_, true)) tasks_.spawn("feed", feed(shared_from_this()));
+  if (!std::exchange(feeding_, true)) tasks_.spawn("feed", feed(self));
+  co_return Result<>{};
 }
 
 Task<> SocketChannel::feed(std::shared_ptr<SocketChannel> self) {
@@ -156,21 +165,23 @@ Task<> SocketChannel::feed(std::shared_ptr<SocketChannel> self) {
     Result<> done;
     if (input.end) {
       done = co_await self->command_->close_stdin();
+      --self->ends_;
     } else {
-      const std::size_t size = input.bytes.size();
+      const std::size_t cost = input.cost();
       Slice bytes{std::move(input.bytes)};
       auto written = co_await self->command_->write_stdin(std::move(bytes), input.offset);
-      self->input_bytes_ -= size;
-      self->stalled_ = false;
-      self->input_changed_.notify_all();
+      self->input_bytes_ -= cost;
       if (!written) done = std::unexpected{written.error()};
     }
+    self->stalled_ = false;
+    self->input_changed_.notify_all();
     if (!done && self->options_.form != SocketForm::terminal) {
       if (auto told = co_await self->send_error(done.error()); !told) co_return;
     }
     if (!done && done.error().code == Errc::stdin_closed) {
       self->input_.clear();
       self->input_bytes_ = 0;
+      self->ends_ = 0;
       self->input_changed_.notify_all();
     }
   }

@@ -10,16 +10,10 @@
 #include "base/task_group.hpp"
 #include "protocol/websocket.hpp"
 #include "runtime/api/events.hpp"
+#include "runtime/api/socket_messages.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime::api {
-
-/// What a WebSocket speaks.
-enum class SocketForm : std::uint8_t {
-  json,      ///< skiff.v1.json: every frame is one JSON object
-  binary,    ///< skiff.v1.binary: output and stdin as binary frames with a header, control as JSON
-  terminal,  ///< /v1/shell: bare bytes
-};
 
 /// One command on one WebSocket: carries its log to the client at the client's pace, and stdin to it. Reactor thread
 /// only; held by shared_ptr by the coroutines that work for it.
@@ -46,7 +40,8 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
   /// progress is taken for a command that does not read. `offset`: where they belong; a mismatch comes as an error
   /// event. Errors: stdin_closed; resource_exhausted when more than `stdin_bytes` wait: nothing of it was taken.
   [[nodiscard]] Task<Result<>> offer_input(std::string bytes, std::optional<std::uint64_t> offset);
-  void queue_end_of_input();
+  /// The same for the end of the input, which on a terminal may be typed again and again.
+  [[nodiscard]] Task<Result<>> offer_end_of_input();
 
   [[nodiscard]] const std::shared_ptr<sessions::Command>& command() const noexcept { return command_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -58,10 +53,12 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
     std::string bytes;
     std::optional<std::uint64_t> offset;
     bool end = false;
+    /// What it takes of `stdin_bytes`: also one without bytes takes memory.
+    [[nodiscard]] std::size_t cost() const noexcept { return sizeof(Input) + bytes.size(); }
   };
   [[nodiscard]] Task<Result<>> send_item(sessions::LogItem item);
   [[nodiscard]] Task<Result<>> send_events(std::string events);
-  void queue(Input input);
+  [[nodiscard]] Task<Result<>> offer(Input input);
   /// Writes queued stdin to the command, in order, and ends it when asked to. Runs until cancelled.
   [[nodiscard]] static Task<> feed(std::shared_ptr<SocketChannel> self);
 
@@ -77,6 +74,7 @@ class SocketChannel : public std::enable_shared_from_this<SocketChannel> {
   std::list<Input> input_;
   bool feeding_ = false;
   std::size_t input_bytes_ = 0;
+  std::size_t ends_ = 0;
   bool stalled_ = false;
   Event input_changed_;
   std::optional<Deadline> input_stall_;

@@ -1,13 +1,34 @@
 #include "runtime/api/socket_messages.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "protocol/base64.hpp"
 #include "protocol/schema.hpp"
+#include "runtime/api/events.hpp"
 #include "runtime/api/schema_parts.hpp"
 
 namespace skiff::runtime::api {
 namespace {
+
+/// What a client may send, in the order of ClientMessage's `body`, and the scope that it needs: that of the route which
+/// does the same.
+struct MessageType {
+  std::string_view type;
+  Scope scope;
+};
+constexpr std::array<MessageType, std::variant_size_v<decltype(ClientMessage::body)>> kMessageTypes{{
+    {"start", Scope::exec},
+    {"attach", Scope::read},  // a lossless one holds the command up: `scope_of`
+    {"detach", Scope::read},
+    {"stdin", Scope::exec},
+    {"stdin_close", Scope::exec},
+    {"signal", Scope::exec},
+    {"resize", Scope::exec},
+    {"ping", Scope::read},
+}};
 
 // The messages that have no struct elsewhere; `type`, `channel` and `session` are taken out before.
 
@@ -19,7 +40,8 @@ struct AttachFields {
   static constexpr auto fields = std::tuple{
       field("id", &AttachFields::id, "Id of the command", {.text = Text::id}),
       field("from", &AttachFields::from, "Offset to begin at", {.minimum = 0, .optional = true}),
-      field("lossless", &AttachFields::lossless, "Hold the command up rather than lose a byte", {.optional = true}),
+      field("lossless", &AttachFields::lossless, "Hold the command up rather than lose a byte: needs the scope exec",
+            {.optional = true}),
       field("until", &AttachFields::until, "exit or end"),
   };
 };
@@ -85,7 +107,9 @@ protocol::SchemaRef message(const char* name, const char* type, const char* help
   more.insert(more.begin(), {{"type", one_of({type})},
                              {"channel", R"({"type":"integer","minimum":0,"maximum":4294967295})", false,
                               "On /v1/connect: a number from 1 that the client picks; elsewhere absent or 0"}});
-  Json schema = Json::parse(object(more, help));
+  const auto known = std::ranges::find(kMessageTypes, std::string_view{type}, &MessageType::type);
+  const std::string text = std::string{help} + " Scope: " + std::string{runtime::name(known->scope)} + '.';
+  Json schema = Json::parse(object(more, text));
   Json own = Json::parse(protocol::json_schema<Fields>());
   for (auto& [member, is] : own["properties"].items()) schema["properties"][member] = std::move(is);
   for (auto& member : own["required"]) schema["required"].push_back(std::move(member));
@@ -163,6 +187,32 @@ Result<ClientMessage> parse_client_message(std::string_view text, std::uint32_t&
   return make<CommandRequest>(channel, message, [&](CommandRequest request) -> Made<StartMessage> {
     return StartMessage{session_id, std::move(request), *end};
   });
+}
+
+Scope scope_of(const ClientMessage& message) {
+  const auto* attach = std::get_if<AttachMessage>(&message.body);
+  if (attach != nullptr && attach->lossless) return Scope::exec;
+  return kMessageTypes.at(message.body.index()).scope;
+}
+
+Result<ClientMessage> parse_frame(SocketForm form, protocol::WebSocket::Message frame, std::uint32_t& channel) {
+  const bool is_text = frame.kind == protocol::WebSocket::Kind::text;
+  if (form == SocketForm::terminal) {
+    if (!is_text) return ClientMessage{0, StdinMessage{std::move(frame.payload), std::nullopt}};
+    auto size = parse_terminal_message(frame.payload);
+    if (!size) return std::unexpected{std::move(size.error())};
+    return ClientMessage{0, ResizeMessage{*size}};
+  }
+  if (is_text) return parse_client_message(frame.payload, channel);
+  if (form == SocketForm::json) return fail(Errc::invalid_request, "skiff.v1.json has no binary frames");
+  auto header = BinaryHeader::decode(frame.payload);
+  if (!header) return std::unexpected{std::move(header.error())};
+  if (header->kind != BinaryHeader::kStdin)
+    return fail(Errc::invalid_request, "a client sends frames of kind 2, stdin");
+  channel = header->channel;
+  frame.payload.erase(0, BinaryHeader::kSize);
+  const auto offset = header->offset == BinaryHeader::kNoOffset ? std::nullopt : std::optional{header->offset};
+  return ClientMessage{channel, StdinMessage{std::move(frame.payload), offset}};
 }
 
 Result<sessions::TerminalSize> parse_terminal_message(std::string_view text) {

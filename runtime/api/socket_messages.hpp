@@ -10,10 +10,19 @@
 
 #include "base/error.hpp"
 #include "protocol/openapi.hpp"
+#include "protocol/websocket.hpp"
 #include "runtime/api/requests.hpp"
+#include "runtime/scopes.hpp"
 
 /// What a client sends on a WebSocket.
 namespace skiff::runtime::api {
+
+/// What a WebSocket speaks.
+enum class SocketForm : std::uint8_t {
+  json,      ///< skiff.v1.json: every frame is one JSON object
+  binary,    ///< skiff.v1.binary: output and stdin as binary frames with a header, control as JSON
+  terminal,  ///< /v1/shell: bare bytes
+};
 
 struct StartMessage {
   std::string session{"default"};
@@ -50,6 +59,14 @@ struct ClientMessage {
       body;
 };
 
+/// What a message needs of the credential, whatever the upgrade needed: one table has them all.
+[[nodiscard]] Scope scope_of(const ClientMessage& message);
+
+/// Any frame of a client as a message. `channel` is what it named, also when the rest was wrong. Errors: those of
+/// `parse_client_message` and `parse_terminal_message`; invalid_request for a binary frame that isn't stdin, or any of
+/// skiff.v1.json.
+[[nodiscard]] Result<ClientMessage> parse_frame(SocketForm form, protocol::WebSocket::Message frame,
+                                                std::uint32_t& channel);
 /// Decodes one text frame: `{"type": "stdin", "channel": 1, ...}`. `channel` is what the frame named, also when the
 /// rest was wrong. Errors: malformed_json and invalid_request for what is no message at all (`is_bad_frame`: the
 /// connection ends with 1002); those of protocol/schema.hpp for a message with wrong fields.

@@ -8,6 +8,7 @@
 #include "runtime/api/connect_socket.hpp"
 #include "runtime/api/socket_channel.hpp"
 #include "runtime/api/socket_messages.hpp"
+#include "runtime/expiry.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -22,55 +23,52 @@ SocketForm form_of(const Handshake& handshake) {
 /// One command on a connection of its own: /attach, /run and /shell.
 struct Attachment {
   Agent& agent;
+  Identity identity;
   std::shared_ptr<sessions::Session> session;
   std::shared_ptr<sessions::Command> command;
   SocketChannel::Options options;
   bool kill_on_disconnect = false;
 };
 
-Task<Result<>> take_binary(std::shared_ptr<SocketChannel> carrier, std::string frame) {
-  SocketChannel& channel = *carrier;
-  if (channel.options().form == SocketForm::terminal)
-    co_return co_await channel.offer_input(std::move(frame), std::nullopt);
-  if (channel.options().form == SocketForm::json) {
-    co_return fail(Errc::invalid_request, "skiff.v1.json has no binary frames");
+/// Ends a command that was started for a connection which never came to be: nobody would know of it.
+class Unclaimed {
+ public:
+  explicit Unclaimed(std::shared_ptr<sessions::Command> command) : command_{std::move(command)} {}
+  ~Unclaimed() {
+    if (command_) command_->end(sessions::Cause::killed_by_client);
   }
-  auto header = BinaryHeader::decode(frame);
-  if (!header) co_return std::unexpected{std::move(header.error())};
-  if (header->kind != BinaryHeader::kStdin || header->channel != channel.options().channel) {
-    co_return fail(Errc::invalid_request, "a client sends stdin frames of a channel it has opened");
-  }
-  frame.erase(0, BinaryHeader::kSize);
-  const auto offset = header->offset == BinaryHeader::kNoOffset ? std::nullopt : std::optional{header->offset};
-  co_return co_await channel.offer_input(std::move(frame), offset);
+  Unclaimed(const Unclaimed&) = delete;
+  Unclaimed& operator=(const Unclaimed&) = delete;
+  void claim() noexcept { command_.reset(); }
+
+ private:
+  std::shared_ptr<sessions::Command> command_;
+};
+
+/// A frame as a message for the one command.
+Result<ClientMessage> only_channel(SocketForm form, WebSocket::Message frame) {
+  const bool is_text = frame.kind == WebSocket::Kind::text;
+  std::uint32_t number = 0;
+  auto message = parse_frame(form, std::move(frame), number);
+  if (!message || number == 0) return message;
+  return fail(is_text ? Errc::invalid_field : Errc::invalid_request, "this connection has the one channel 0",
+              "/channel");
 }
 
-Task<Result<>> take_text(WebSocket* socket, std::shared_ptr<SocketChannel> channel, std::string frame) {
+Task<Result<>> take(WebSocket* socket, std::shared_ptr<SocketChannel> channel, ClientMessage message) {
   const auto command = channel->command();
-  if (channel->options().form == SocketForm::terminal) {
-    auto size = parse_terminal_message(frame);
-    if (!size) co_return std::unexpected{size.error()};
-    co_return command->resize(*size);
-  }
-  std::uint32_t number = 0;
-  auto message = parse_client_message(frame, number);
-  if (!message) co_return std::unexpected{message.error()};
-  if (number != 0) co_return fail(Errc::invalid_field, "this connection has the one channel 0", "/channel");
-  if (auto* input = std::get_if<StdinMessage>(&message->body)) {
+  if (auto* input = std::get_if<StdinMessage>(&message.body)) {
     co_return co_await channel->offer_input(std::move(input->bytes), input->offset);
   }
-  if (std::holds_alternative<StdinCloseMessage>(message->body)) {
-    channel->queue_end_of_input();
-    co_return Result<>{};
-  }
-  if (auto* signal = std::get_if<SignalMessage>(&message->body)) {
+  if (std::holds_alternative<StdinCloseMessage>(message.body)) co_return co_await channel->offer_end_of_input();
+  if (auto* signal = std::get_if<SignalMessage>(&message.body)) {
     co_return co_await send_signal(command, std::move(signal->request));
   }
-  if (const auto* resize = std::get_if<ResizeMessage>(&message->body)) co_return command->resize(resize->size);
-  if (const auto* ping = std::get_if<PingMessage>(&message->body)) {
+  if (const auto* resize = std::get_if<ResizeMessage>(&message.body)) co_return command->resize(resize->size);
+  if (const auto* ping = std::get_if<PingMessage>(&message.body)) {
     co_return co_await socket->send(WebSocket::Kind::text, pong(ping->data, std::nullopt));
   }
-  if (std::holds_alternative<DetachMessage>(message->body)) {
+  if (std::holds_alternative<DetachMessage>(message.body)) {
     co_await socket->close(1000, "detached");
     co_return Result<>{};
   }
@@ -78,25 +76,24 @@ Task<Result<>> take_text(WebSocket* socket, std::shared_ptr<SocketChannel> chann
 }
 
 /// Reads until the connection is over.
-Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel) {
+Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identity identity) {
+  const SocketForm form = channel->options().form;
   for (;;) {
-    auto message = co_await socket->read();
-    if (!message) co_return;
-    if (message->kind == WebSocket::Kind::binary) {
-      auto taken = co_await take_binary(channel, std::move(message->payload));
-      if (!taken && taken.error().code == Errc::invalid_request) {
-        co_await socket->close(1002, taken.error().message);
-        co_return;
-      }
-      if (!taken && channel->options().form != SocketForm::terminal) (void)co_await channel->send_error(taken.error());
-    } else {
-      auto taken = co_await take_text(socket, channel, std::move(message->payload));
-      if (!taken && is_bad_frame(taken.error().code)) {
-        co_await socket->close(1002, taken.error().message);
-        co_return;
-      }
-      if (!taken) (void)co_await channel->send_error(taken.error());
+    auto frame = co_await socket->read();
+    if (!frame) co_return;
+    // A terminal's input has no answer but the screen.
+    const bool is_typed = form == SocketForm::terminal && frame->kind == WebSocket::Kind::binary;
+    auto message = only_channel(form, std::move(*frame));
+    Result<> taken;
+    if (message) taken = require(identity, scope_of(*message));
+    if (message && taken) taken = co_await take(socket, channel, std::move(*message));
+    if (!message) taken = std::unexpected{std::move(message.error())};
+    if (taken) continue;
+    if (const auto code = close_code_for(taken.error())) {
+      co_await socket->close(*code, taken.error().message);
+      co_return;
     }
+    if (!is_typed) (void)co_await channel->send_error(taken.error());
   }
 }
 
@@ -112,7 +109,7 @@ Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attac
   auto sent = co_await SocketChannel::send_log(channel);
   *finished = sent.has_value();
   if (!sent) {
-    socket->abort();
+    if (!socket->closed()) socket->abort();
     co_return;
   }
   if (attachment.agent.draining) {
@@ -145,11 +142,17 @@ Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
       std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor, group);
   bool finished = false;
   TaskEnd ending{attachment.agent.executor};
-  group.spawn("receive", until_over(receive(&socket, channel), &ending));
+  group.spawn("receive", until_over(receive(&socket, channel, attachment.identity), &ending));
   group.spawn("converse", until_over(converse(&socket, channel, attachment, &finished), &ending));
+  bool expired = false;
+  const Expiry expiry{attachment.agent.executor, attachment.identity.expires, [&] {
+                        expired = true;
+                        ending.changed.notify_all();
+                      }};
   std::exception_ptr failure;
   try {
-    while (!ending.over) co_await ending.changed.wait();
+    while (!ending.over && !expired) co_await ending.changed.wait();
+    if (expired) co_await socket.close(kClosedExpired, std::string{kExpired});
   } catch (...) {
     failure = std::current_exception();
   }
@@ -161,14 +164,21 @@ Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
   if (failure) std::rethrow_exception(failure);
 }
 
-Task<Result<>> upgrade(Call& call, Handshake handshake, Attachment attachment) {
+Task<Result<>> upgrade(Call& call, Handshake handshake, Attachment attachment, std::unique_ptr<Unclaimed> unclaimed) {
   attachment.options.stdin_bytes = call.agent.settings.stdin_bytes;
   attachment.options.turns = &call.agent.supervisor.reader_turns;
   handshake.headers.add("X-Skiff-Command-Id", attachment.command->id());
   call.command_id = attachment.command->id();
-  co_return co_await call.http.upgrade(std::move(handshake.headers), [attachment](protocol::Upgraded connection) {
-    return serve_attachment(std::move(connection), attachment);
-  });
+  co_return co_await call.http.upgrade(std::move(handshake.headers),
+                                       [attachment, unclaimed = std::move(unclaimed)](protocol::Upgraded connection) {
+                                         if (unclaimed) unclaimed->claim();
+                                         return serve_attachment(std::move(connection), attachment);
+                                       });
+}
+
+/// For what this request has started, not for what it found.
+std::unique_ptr<Unclaimed> unclaimed(const sessions::Session::Started& started) {
+  return started.repeated ? nullptr : std::make_unique<Unclaimed>(started.command);
 }
 
 Result<SocketChannel::Options> attach_options(const Call& call) {
@@ -179,6 +189,10 @@ Result<SocketChannel::Options> attach_options(const Call& call) {
   auto lossless = call.query_flag("lossless");
   if (!lossless) return std::unexpected{lossless.error()};
   options.lossless = *lossless;
+  if (options.lossless) {
+    // It holds the command up.
+    if (auto allowed = require(call.identity, Scope::exec); !allowed) return std::unexpected{allowed.error()};
+  }
   if (const auto until = call.query("until")) {
     if (*until != "exit" && *until != "end") return fail(Errc::invalid_field, "until must be exit or end", "until");
     options.until_end = *until == "end";
@@ -224,8 +238,8 @@ Task<Result<>> attach(Call& call) {
   auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
   if (!handshake) co_return std::unexpected{handshake.error()};
   options->form = form_of(*handshake);
-  Attachment attachment{call.agent, *session, *command, *options};
-  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment));
+  Attachment attachment{call.agent, call.identity, *session, *command, *options};
+  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), nullptr);
 }
 
 Task<Result<>> run_attached(Call& call) {
@@ -251,11 +265,12 @@ Task<Result<>> run_attached(Call& call) {
   if (!handshake) co_return std::unexpected{handshake.error()};
   auto started = start(call, **session, request);
   if (!started) co_return std::unexpected{started.error()};
+  auto owner = unclaimed(*started);
   options->form = form_of(*handshake);
   options->lossless = true;
   options->announce = call.agent.instance;
-  Attachment attachment{call.agent, *session, started->command, *options};
-  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment));
+  Attachment attachment{call.agent, call.identity, *session, started->command, *options};
+  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), std::move(owner));
 }
 
 Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> session, CommandRequest request) {
@@ -263,11 +278,12 @@ Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> ses
   if (!handshake) co_return std::unexpected{handshake.error()};
   auto started = start(call, *session, request);
   if (!started) co_return std::unexpected{started.error()};
+  auto owner = unclaimed(*started);
   SocketChannel::Options options{.form = SocketForm::terminal, .lossless = true, .announce = {}};
-  Attachment attachment{call.agent, session, started->command, options};
+  Attachment attachment{call.agent, call.identity, session, started->command, options};
   // A shell that nobody is connected to would wait for ever.
   attachment.kill_on_disconnect = true;
-  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment));
+  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), std::move(owner));
 }
 
 Task<Result<>> connect(Call& call) {

@@ -15,6 +15,7 @@ namespace skiff::runtime::api {
 /// Close codes of our own (RFC 6455 section 7.4.2).
 inline constexpr std::uint16_t kClosedSessionDeleted = 4004;
 inline constexpr std::uint16_t kClosedTooSlow = 4008;
+inline constexpr std::uint16_t kClosedExpired = 4401;
 
 inline constexpr std::string_view kJsonProtocol = "skiff.v1.json";
 inline constexpr std::string_view kBinaryProtocol = "skiff.v1.binary";

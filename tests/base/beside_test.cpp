@@ -9,9 +9,7 @@
 namespace skiff {
 namespace {
 
-Task<int> give(int value) {
-  co_return value;
-}
+using test::give;
 
 Task<> wait_for(Event* event) {
   co_await event->wait();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <latch>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -26,6 +27,20 @@ CO_TEST(BlockingPool, RunsWorkOnAnotherThreadAndComesBackToTheReactor) {
   const std::thread::id worker = co_await pool.run(work);
   EXPECT_NE(worker, reactor);
   EXPECT_EQ(std::this_thread::get_id(), reactor);
+}
+
+CO_TEST(BlockingPool, ThrowsAtTheCallerWhatTheWorkThrows) {
+  BlockingPool pool{"test-pool", 1};
+  auto greedy = []() -> int { throw std::bad_alloc{}; };
+  bool thrown = false;
+  try {
+    co_await pool.run(greedy);
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  EXPECT_TRUE(thrown);
+  auto modest = [] { return 7; };
+  EXPECT_EQ(co_await pool.run(modest), 7) << "the thread is still there";
 }
 
 TEST(BlockingPool, DoesWithItsFirstThreadWhereThereAreNoMore) {

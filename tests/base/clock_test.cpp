@@ -25,10 +25,13 @@ TEST(Clock, WritesYearsOfMoreDigitsThanRfc3339Has) {
 }
 
 TEST(Clock, TellsTheTimeOfTheSystem) {
-  const auto before = std::chrono::system_clock::now();
-  const WallTime now = wall_now();
-  EXPECT_GE(now + 1us, before);
-  EXPECT_LE(now, std::chrono::system_clock::now());
+  const auto tells_it = [] {
+    const auto before = std::chrono::system_clock::now();
+    const WallTime now = wall_now();
+    return now + 1us >= before && now <= std::chrono::system_clock::now();
+  };
+  // Again, for somebody may just have set the clock.
+  EXPECT_TRUE(tells_it() || tells_it());
 }
 
 }  // namespace

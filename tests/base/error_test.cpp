@@ -38,6 +38,7 @@ TEST(Error, MapsEachErrnoToTheCodeAClientCanActOn) {
   EXPECT_EQ(system_error(EAGAIN, "x").code, Errc::resource_exhausted);
   EXPECT_EQ(system_error(EFBIG, "x").code, Errc::no_space);
   EXPECT_EQ(system_error(EEXIST, "x").code, Errc::already_exists);
+  EXPECT_EQ(system_error(EADDRINUSE, "x").code, Errc::already_exists);
   EXPECT_EQ(system_error(ENOTEMPTY, "x").code, Errc::directory_not_empty);
   EXPECT_EQ(system_error(EISDIR, "x").code, Errc::is_a_directory);
   EXPECT_EQ(system_error(ENAMETOOLONG, "x").code, Errc::name_too_long);

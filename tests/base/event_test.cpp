@@ -102,6 +102,7 @@ CO_TEST(Event, IsNotCancelledTwiceWhenItWasNotifiedFirst) {
   group.cancel();
   co_await group.join();
   EXPECT_FALSE(event.awaited());
+  EXPECT_FALSE(aborted);
 }
 
 }  // namespace

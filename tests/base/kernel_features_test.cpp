@@ -1,47 +1,50 @@
 #include "base/kernel_features.hpp"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <future>
 
 #include <gtest/gtest.h>
 
-#include "base/unique_fd.hpp"
+#include "tests/support/in_child.hpp"
 
 namespace skiff {
 namespace {
 
-TEST(KernelFeatures, SaysOfPidfdsWhatAnAttemptSays) {
-  const UniqueFd self{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
-  EXPECT_EQ(kernel_features().pidfd, static_cast<bool>(self));
+TEST(KernelFeatures, LackWhatAFilterRefusesAndNothingElse) {
+  const KernelFeatures all = probe_kernel_features();
+  const auto expect_without = [](KernelFeatures expected, long call) {
+    for (const int error : {ENOSYS, EPERM}) {
+      test::expect_without([&] { EXPECT_EQ(probe_kernel_features(), expected) << call << " fails by " << error; }, call,
+                           error);
+    }
+  };
+  const auto but = [&all](auto without) {
+    KernelFeatures left = all;
+    without(left);
+    return left;
+  };
+  expect_without(but([](KernelFeatures& left) { left.pidfd = false; }), SYS_pidfd_open);
+  expect_without(but([](KernelFeatures& left) { left.pidfd = false; }), SYS_pidfd_send_signal);
+  expect_without(but([](KernelFeatures& left) { left.close_range = false; }), SYS_close_range);
+  expect_without(but([](KernelFeatures& left) { left.clone3 = false; }), SYS_clone3);
+  expect_without(but([](KernelFeatures& left) { left.openat2 = false; }), SYS_openat2);
+  expect_without(but([](KernelFeatures& left) { left.landlock_abi = 0; }), 444 /* landlock_create_ruleset */);
+  expect_without(but([](KernelFeatures& left) { left.call_filter = false; }), SYS_seccomp);
+  expect_without(all, SYS_clock_settime);
 }
 
-TEST(KernelFeatures, SaysOfCloseRangeWhatAnAttemptSays) {
-  const int fd = ::dup(0);
-  const bool closed = ::syscall(SYS_close_range, fd, fd, 0) == 0;
-  EXPECT_EQ(kernel_features().close_range, closed);
-  if (!closed) ::close(fd);
-}
-
-TEST(KernelFeatures, DoesNotGiveTheProbingThreadADescriptorTableOfItsOwn) {
-  (void)kernel_features();
-  EXPECT_EQ(::syscall(SYS_kcmp, ::getpid(), ::getpid(), 2 /* KCMP_FILES */, 0, 0) <= 0, true);
-  const int fd = ::dup(0);
-  // /proc/PID/fd is the first thread's table, /proc/thread-self/fd this one's: both must show it.
-  EXPECT_EQ(::access(("/proc/self/fd/" + std::to_string(fd)).c_str(), F_OK), 0);
-  EXPECT_EQ(::access(("/proc/thread-self/fd/" + std::to_string(fd)).c_str(), F_OK), 0);
+TEST(KernelFeatures, AreProbedWithoutADescriptorTableOfTheThreadsOwn) {
+  const int fd = std::async(std::launch::async, [] {
+                   (void)probe_kernel_features();
+                   return ::dup(0);
+                 }).get();
+  ASSERT_GE(fd, 0);
+  EXPECT_NE(::fcntl(fd, F_GETFD), -1) << "the thread that probed and this one have tables of their own";
   ::close(fd);
-}
-
-TEST(KernelFeatures, TakesARefusedCallForAnAbsentOne) {
-  // A null argument is refused with EINVAL by a kernel that knows the call, by a filter with EPERM or ENOSYS.
-  const bool known = ::syscall(SYS_clone3, nullptr, 0) == -1 && errno == EINVAL;
-  EXPECT_EQ(kernel_features().clone3, known);
-}
-
-TEST(KernelFeatures, ReportsLandlockOnlyWithAVersion) {
-  EXPECT_GE(kernel_features().landlock_abi, 0);
 }
 
 }  // namespace

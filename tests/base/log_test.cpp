@@ -1,10 +1,16 @@
 #include "base/log.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <chrono>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/in_child.hpp"
+#include "tests/support/pipe.hpp"
 
 namespace skiff::log {
 namespace {
@@ -43,6 +49,36 @@ TEST_F(Log, LeavesOutWhatIsBelowTheLevel) {
   EXPECT_FALSE(enabled(Level::warning));
   EXPECT_EQ(written(Level::warning, "not this"), "");
   EXPECT_NE(written(Level::error, "but this"), "");
+}
+
+TEST_F(Log, GoesThroughAQueueInTheBackgroundAndIsAllWrittenWhenThatEnds) {
+  ::testing::internal::CaptureStderr();
+  {
+    const Background background;
+    for (const char* line : {"one", "two", "three"}) info(line);
+  }
+  info("four");
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 4);
+  EXPECT_THAT(text, ::testing::ContainsRegex("one.*\n.*two.*\n.*three.*\n.*four"));
+  EXPECT_EQ(lost(), 0U);
+}
+
+TEST_F(Log, IsWrittenBeforeAnEndThatRunsNoDestructor) {
+  auto pipe = test::make_pipe();
+  EXPECT_EQ(test::status_in_child([&] {
+              ::dup2(pipe.write.get(), STDERR_FILENO);
+              const Background background;
+              info("the last words");
+              flush();
+              ::_exit(42);
+              return 0;
+            }),
+            42);
+  pipe.write.reset();
+  std::string text(4096, '\0');
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(::read(pipe.read.get(), text.data(), text.size()), 0)));
+  EXPECT_THAT(text, ::testing::HasSubstr("the last words"));
 }
 
 TEST_F(Log, IsReadableAsText) {

@@ -241,6 +241,13 @@ TEST(Settings, HaveLettersAndWordsBetweenThem) {
   EXPECT_THAT(read({"--no-loud", "--name=x"})->given, ElementsAre("--no-loud", "--name"));
   EXPECT_THAT(read({"-lny"})->words, ElementsAre());
   EXPECT_EQ(name, "y");
+  const auto most =
+      table.read_arguments(std::vector<const char*>{"one", "-a", "two", "-x", "--", "--loud"}, Words::collected, 1);
+  ASSERT_TRUE(most) << most.error().message;
+  EXPECT_THAT(most->words, ElementsAre("one"));
+  EXPECT_FALSE(most->separated);
+  EXPECT_THAT(most->given, ElementsAre("--all"));
+  EXPECT_THAT(most->rest, ElementsAre("two", "-x", "--", "--loud"));
   EXPECT_THAT(read({"-lx"}).error().message, HasSubstr("unknown flag -x"));
   EXPECT_THAT(read({"-n"}).error().message, HasSubstr("-n needs a value"));
   EXPECT_FALSE(table.read_arguments(std::vector<const char*>{"one"}));

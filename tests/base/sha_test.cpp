@@ -22,9 +22,8 @@ TEST(Sha256, IsTheSameInPiecesAndCanBeAskedForInBetween) {
 }
 
 TEST(Sha1, GivesTheDigestOfTheStandard) {
-  const auto digest = sha1("abc");
-  EXPECT_EQ(digest[0], 0xa9);
-  EXPECT_EQ(digest[19], 0x9d);
+  EXPECT_EQ(sha1("abc"), (std::array<unsigned char, 20>{0xa9, 0x99, 0x3e, 0x36, 0x47, 0x06, 0x81, 0x6a, 0xba, 0x3e,
+                                                        0x25, 0x71, 0x78, 0x50, 0xc2, 0x6c, 0x9c, 0xd0, 0xd8, 0x9d}));
 }
 
 }  // namespace

@@ -29,9 +29,11 @@ TEST(SmallFile, SaysWhichFileIsMissing) {
 }
 
 TEST(SmallFile, WipesAText) {
-  std::string text = "secret";
+  std::string text = "a secret that is long enough for the heap";
+  const std::string_view memory = text;
   wipe(text);
   EXPECT_TRUE(text.empty());
+  EXPECT_EQ(memory.find_first_not_of('\0'), std::string_view::npos);
 }
 
 }  // namespace

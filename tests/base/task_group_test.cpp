@@ -11,7 +11,7 @@
 namespace skiff {
 namespace {
 
-Task<> wait_for(Event& event, bool& ended) {
+Task<> wait_and_mark(Event& event, bool& ended) {
   struct AtEnd {
     bool& flag;
     ~AtEnd() { flag = true; }
@@ -42,7 +42,7 @@ CO_TEST(TaskGroup, MayBeCancelledTwice) {
   Event never{executor};
   TaskGroup group{executor};
   bool ended = false;
-  group.spawn("waiter", wait_for(never, ended));
+  group.spawn("waiter", wait_and_mark(never, ended));
   group.cancel();
   group.cancel();
   co_await group.join();
@@ -54,8 +54,8 @@ CO_TEST(TaskGroup, CancelsAndJoinsWhatRunsInIt) {
   TaskGroup group{executor};
   bool first = false;
   bool second = false;
-  group.spawn("first", wait_for(never, first));
-  group.spawn("second", wait_for(never, second));
+  group.spawn("first", wait_and_mark(never, first));
+  group.spawn("second", wait_and_mark(never, second));
   EXPECT_EQ(group.size(), 2U);
   group.cancel();
   co_await group.join();
@@ -70,7 +70,7 @@ CO_TEST(TaskGroup, LetsTheOthersRunWhenOneFailsAndLogsItsName) {
   TaskGroup group{executor};
   bool ended = false;
   group.spawn("unlucky", throw_it(go));
-  group.spawn("other", wait_for(later, ended));
+  group.spawn("other", wait_and_mark(later, ended));
   ::testing::internal::CaptureStderr();
   go.notify_all();
   while (group.size() == 2) co_await boost::asio::post(executor, use_task);
@@ -86,7 +86,7 @@ CO_TEST(TaskGroup, DoesNotCallACancellationAFailure) {
   Event never{executor};
   TaskGroup group{executor};
   bool ended = false;
-  group.spawn("cancelled", wait_for(never, ended));
+  group.spawn("cancelled", wait_and_mark(never, ended));
   ::testing::internal::CaptureStderr();
   group.cancel();
   co_await group.join();
@@ -107,7 +107,7 @@ TEST(TaskGroupDeathTest, AbortsWhenItIsDestroyedWithLiveTasks) {
         Event never{io.get_executor()};
         bool ended = false;
         TaskGroup group{io.get_executor()};
-        group.spawn("left", wait_for(never, ended));
+        group.spawn("left", wait_and_mark(never, ended));
       },
       "destroyed with live tasks");
 }

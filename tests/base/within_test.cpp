@@ -9,10 +9,7 @@ namespace skiff {
 namespace {
 
 using std::chrono::steady_clock;
-
-Task<int> give(int value) {
-  co_return value;
-}
+using test::give;
 
 Task<int> give_after(Event& event, bool& ended) {
   struct AtEnd {

@@ -14,13 +14,13 @@
 namespace skiff::fs {
 namespace {
 
-struct Written {
+struct WrittenArchive {
   std::string bytes;
   ArchiveSummary summary;
 };
 
-Result<Written> archive(const test::ScratchTree& tree, const ArchiveOptions& options = {}) {
-  Written written;
+Result<WrittenArchive> archive(const test::ScratchTree& tree, const ArchiveOptions& options = {}) {
+  WrittenArchive written;
   const auto summary = write_archive(tree.open(), options, {}, [&](std::string_view bytes) {
     written.bytes += bytes;
     return true;

@@ -15,24 +15,24 @@ namespace skiff::fs {
 namespace {
 
 using test::get;
+using test::Names;
 using test::put;
 using test::word;
-using Kind = Operation::Kind;
-using Names = std::set<std::string>;
+using OperationKind = Operation::Kind;
 
-Operation write(std::string path, std::string content) {
-  return {.kind = Kind::write, .path = std::move(path), .content = std::move(content)};
+Operation write_one(std::string path, std::string content) {
+  return {.kind = OperationKind::write, .path = std::move(path), .content = std::move(content)};
 }
 Operation edit_one(std::string path, std::string old, std::string replacement) {
-  return {.kind = Kind::edit,
+  return {.kind = OperationKind::edit,
           .path = std::move(path),
           .edits = {{.old = std::move(old), .replacement = std::move(replacement)}}};
 }
 Operation remove_one(std::string path, Contents contents = Contents::refuse) {
-  return {.kind = Kind::remove, .path = std::move(path), .contents = contents};
+  return {.kind = OperationKind::remove, .path = std::move(path), .contents = contents};
 }
 Operation move_one(std::string path, std::string to, Existing existing = Existing::refuse) {
-  return {.kind = Kind::move, .path = std::move(path), .to = std::move(to), .existing = existing};
+  return {.kind = OperationKind::move, .path = std::move(path), .to = std::move(to), .existing = existing};
 }
 
 class BatchTest : public test::Files {
@@ -69,8 +69,8 @@ class BatchTest : public test::Files {
 
 TEST_F(BatchTest, DoesAllItIsAsked) {
   ASSERT_EQ(::chmod((root / "a").c_str(), 0741), 0);
-  const std::vector<Operation> operations{write("a", "new a"),
-                                          write("x/new", "new"),
+  const std::vector<Operation> operations{write_one("a", "new a"),
+                                          write_one("x/new", "new"),
                                           edit_one("b", "b", "B"),
                                           remove_one("c"),
                                           move_one("d", "moved/d"),
@@ -92,7 +92,13 @@ TEST_F(BatchTest, DoesAllItIsAsked) {
 }
 
 TEST_F(BatchTest, DoesNothingWhenACheckFails) {
-  const std::vector<Operation> good{write("a", "new"), edit_one("b", "b", "B"), remove_one("c"), move_one("d", "e")};
+  const std::vector<Operation> good{write_one("a", "new"),
+                                    edit_one("b", "b", "B"),
+                                    remove_one("c"),
+                                    move_one("d", "e"),
+                                    write_one("p/q/new", "new"),
+                                    write_one("p/q/r/other", "new"),
+                                    move_one("empty", "p/s/empty")};
   const auto with = [&](Operation bad) {
     std::vector<Operation> operations = good;
     operations.push_back(std::move(bad));
@@ -108,16 +114,16 @@ TEST_F(BatchTest, DoesNothingWhenACheckFails) {
   expect_undone(with(move_one("f", "full")), "already_exists");
   expect_undone(with(move_one("f", "full", Existing::replace)), "is_a_directory");
   expect_undone(with(move_one("full", "f", Existing::replace)), "not_a_directory");
-  expect_undone(with(write("full", "x")), "is_a_directory");
-  expect_undone(with(write("fifo", "x")), "not_a_regular_file");
-  expect_undone(with(write("../outside/x", "x")), "path_escapes_root");
-  expect_undone(with(write((library / "book").string(), "x")), "permission_denied");
-  expect_undone(with(write("a", "again")), "invalid_field");
+  expect_undone(with(write_one("full", "x")), "is_a_directory");
+  expect_undone(with(write_one("fifo", "x")), "not_a_regular_file");
+  expect_undone(with(write_one("../outside/x", "x")), "path_escapes_root");
+  expect_undone(with(write_one((library / "book").string(), "x")), "permission_denied");
+  expect_undone(with(write_one("a", "again")), "invalid_field");
   expect_undone(with(move_one("f", "b", Existing::replace)), "invalid_field");
-  Operation stale = write("f", "x");
+  Operation stale = write_one("f", "x");
   stale.conditions.if_match = TagList::parse("\"h-00\"").value();
   expect_undone(with(stale), "precondition_failed");
-  Operation fresh = write("f", "x");
+  Operation fresh = write_one("f", "x");
   fresh.conditions.must_be_new = true;
   expect_undone(with(fresh), "precondition_failed");
 }
@@ -126,19 +132,19 @@ TEST_F(BatchTest, UndoesWhatWasDoneWhenARenameFails) {
   // Known only when it is tried: a folder can't be moved into itself.
   const Operation bad = move_one("full", "full/in/x");
   put(root / "f", "f\n");
-  expect_undone({write("a", "new a"), write("new", "new"), edit_one("b", "b", "B"), remove_one("c"),
+  expect_undone({write_one("a", "new a"), write_one("new", "new"), edit_one("b", "b", "B"), remove_one("c"),
                  remove_one("empty"), move_one("d", "e"), move_one("f", "moved-f"), bad},
                 "invalid_field");
   put(root / "g", "g\n");
-  expect_undone({move_one("f", "g", Existing::replace), write("a", "x"), bad}, "invalid_field");
+  expect_undone({move_one("f", "g", Existing::replace), write_one("a", "x"), bad}, "invalid_field");
 }
 
 TEST_F(BatchTest, DoesAndUndoesTheSameOnOlderKernels) {
   const auto checks = [&] {
-    expect_undone({write("a", "new a"), write("new", "new"), edit_one("b", "b", "B"), remove_one("c"),
+    expect_undone({write_one("a", "new a"), write_one("new", "new"), edit_one("b", "b", "B"), remove_one("c"),
                    remove_one("empty"), move_one("d", "e"), move_one("full", "full/in/x")},
                   "invalid_field");
-    EXPECT_EQ(all({write("a", "new a"), write("new", "new"), edit_one("b", "b", "B"), remove_one("c"),
+    EXPECT_EQ(all({write_one("a", "new a"), write_one("new", "new"), edit_one("b", "b", "B"), remove_one("c"),
                    remove_one("empty"), move_one("d", "e")}),
               "ok");
     EXPECT_EQ(state(), (Names{"a=new a", "b=B\n", "e=d\n", "full", "full/in", "new=new"}));
@@ -147,12 +153,12 @@ TEST_F(BatchTest, DoesAndUndoesTheSameOnOlderKernels) {
 }
 
 TEST_F(BatchTest, NamesTheOperationThatFailed) {
-  const std::vector<Operation> operations{write("a", "x"), edit_one("b", "none", "x")};
+  const std::vector<Operation> operations{write_one("a", "x"), edit_one("b", "none", "x")};
   const auto result = run_all(tree, operations);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().field, "/operations/1/edits/0/old");
   EXPECT_TRUE(result.error().message.starts_with("operation 1: ")) << result.error().message;
-  const std::vector<Operation> twice{write("a", "x"), write("./full/../a", "y")};
+  const std::vector<Operation> twice{write_one("a", "x"), write_one("./full/../a", "y")};
   EXPECT_EQ(run_all(tree, twice).error().field, "/operations/1/path");
 }
 
@@ -163,12 +169,12 @@ TEST_F(BatchTest, ReplacesByAMove) {
 
 TEST_F(BatchTest, IsBoundedAndMayBeEmpty) {
   EXPECT_EQ(all({}), "ok");
-  EXPECT_EQ(all(std::vector<Operation>(501, write("x", ""))), "invalid_field");
+  EXPECT_EQ(all(std::vector<Operation>(501, write_one("x", ""))), "invalid_field");
 }
 
 TEST_F(BatchTest, DoesEachByItselfWhenAsked) {
-  const std::vector<Operation> operations{write("a", "x"),        edit_one("b", "none", "x"), remove_one("c"),
-                                          remove_one("none"),     move_one("d", "e"),         write("a", "again"),
+  const std::vector<Operation> operations{write_one("a", "x"),    edit_one("b", "none", "x"), remove_one("c"),
+                                          remove_one("none"),     move_one("d", "e"),         write_one("a", "again"),
                                           edit_one("b", "b", "B")};
   const auto outcomes = run_each(tree, operations);
   std::vector<std::string> words;
@@ -187,7 +193,7 @@ TEST_F(BatchTest, IsOneStepForOtherWritersWithConditions) {
     threads.emplace_back([&, i] {
       for (int round = 0; round < 30; ++round) {
         const std::string next = std::to_string(i * 100 + round + 1);
-        std::vector<Operation> operations{write("one", next), write("two", next)};
+        std::vector<Operation> operations{write_one("one", next), write_one("two", next)};
         if (i % 2 == 1) std::swap(operations[0], operations[1]);
         done += run_all(tree, operations) ? 1 : 0;
       }
@@ -200,8 +206,8 @@ TEST_F(BatchTest, IsOneStepForOtherWritersWithConditions) {
 
 TEST_F(BatchTest, LeavesNoDescriptorOpen) {
   const std::size_t before = test::open_descriptors();
-  (void)all({write("a", "x"), edit_one("b", "b", "B"), remove_one("c"), move_one("d", "e")});
-  (void)all({write("a", "x"), remove_one("none")});
+  (void)all({write_one("a", "x"), edit_one("b", "b", "B"), remove_one("c"), move_one("d", "e")});
+  (void)all({write_one("a", "x"), remove_one("none")});
   EXPECT_EQ(test::open_descriptors(), before);
 }
 

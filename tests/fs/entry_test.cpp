@@ -167,6 +167,14 @@ TEST_F(EntryTest, MatchesTagsInEitherForm) {
   EXPECT_TRUE(TagList::parse("W/\"x\", W/" + by_content)->match_weakly(file.get(), entry).value());
 }
 
+TEST_F(EntryTest, DoesNotHashALargeFileForATagThatItCanNotHave) {
+  put(root / "f", "");
+  std::filesystem::resize_file(root / "f", 1ULL << 42U);
+  const UniqueFd file = open("f");
+  const std::string tag = "\"h-" + std::string(64, '0') + '"';
+  EXPECT_FALSE(TagList::parse(tag)->match(file.get(), entry_of(file.get()).value()).value());
+}
+
 TEST_F(EntryTest, RefusesWhatIsNoListOfTags) {
   for (const char* text : {"", " ", "abc", "\"abc", "\"a\" \"b\"", "\"a\",", ",", "W/", "w/\"a\"", "*, \"a\"", "**"}) {
     EXPECT_EQ(word(TagList::parse(text)), "invalid_field") << text;

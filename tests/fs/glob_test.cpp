@@ -13,23 +13,23 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
-bool matches(const std::string& pattern, const std::string& path) {
+bool glob_matches(const std::string& pattern, const std::string& path) {
   return Glob::compile(pattern).value().matches(path);
 }
 
 TEST(Glob, SpellsOutBraces) {
-  EXPECT_TRUE(matches("*.{js,ts}", "a.ts"));
-  EXPECT_FALSE(matches("*.{js,ts}", "a.c"));
-  EXPECT_TRUE(matches("a{b,c{d,e}}f", "acef"));
-  EXPECT_FALSE(matches("a{b,c{d,e}}f", "acf"));
-  EXPECT_TRUE(matches("{src,lib/x}/**/*.c", "lib/x/y/z.c"));
-  EXPECT_TRUE(matches("a{,b}", "a"));
-  EXPECT_TRUE(matches("a{,b}", "ab"));
-  EXPECT_TRUE(matches("{a}", "a"));
-  EXPECT_TRUE(matches("[{]x", "{x"));
-  EXPECT_TRUE(matches("\\{a,b\\}", "{a,b}"));
-  EXPECT_TRUE(matches("a,b", "a,b"));
-  EXPECT_TRUE(matches("./a", "a"));
+  EXPECT_TRUE(glob_matches("*.{js,ts}", "a.ts"));
+  EXPECT_FALSE(glob_matches("*.{js,ts}", "a.c"));
+  EXPECT_TRUE(glob_matches("a{b,c{d,e}}f", "acef"));
+  EXPECT_FALSE(glob_matches("a{b,c{d,e}}f", "acf"));
+  EXPECT_TRUE(glob_matches("{src,lib/x}/**/*.c", "lib/x/y/z.c"));
+  EXPECT_TRUE(glob_matches("a{,b}", "a"));
+  EXPECT_TRUE(glob_matches("a{,b}", "ab"));
+  EXPECT_TRUE(glob_matches("{a}", "a"));
+  EXPECT_TRUE(glob_matches("[{]x", "{x"));
+  EXPECT_TRUE(glob_matches("\\{a,b\\}", "{a,b}"));
+  EXPECT_TRUE(glob_matches("a,b", "a,b"));
+  EXPECT_TRUE(glob_matches("./a", "a"));
 }
 
 TEST(Glob, RefusesWhatDoesNotCloseOrGrowsTooLarge) {
@@ -46,13 +46,13 @@ TEST(Glob, RefusesWhatDoesNotCloseOrGrowsTooLarge) {
   EXPECT_FALSE(Glob::compile(std::string(2000, '{')));
 }
 
-struct Answer {
+struct GlobAnswer {
   Paths paths;
   GlobSummary summary;
 };
 
-Answer find(const test::ScratchTree& tree, const std::string& pattern, GlobOptions options = {}) {
-  Answer answer;
+GlobAnswer find(const test::ScratchTree& tree, const std::string& pattern, GlobOptions options = {}) {
+  GlobAnswer answer;
   answer.summary = find_matches(tree.open(), Glob::compile(pattern).value(), options, {}, [&](auto matches) {
     for (const GlobMatch& match : matches) answer.paths.push_back(match.path);
     return true;
@@ -99,11 +99,11 @@ TEST(Glob, IsBoundedAndStopsWhenTheSinkDoes) {
   const test::ScratchTree tree;
   for (int i = 0; i < 1200; ++i) tree.write("d/" + std::to_string(i));
   for (const unsigned threads : {1U, 2U}) {
-    const Answer some = find(tree, "d/*", {.walk = {.threads = threads}, .most = 700});
+    const GlobAnswer some = find(tree, "d/*", {.walk = {.threads = threads}, .most = 700});
     EXPECT_EQ(some.paths.size(), 700U);
     EXPECT_EQ(some.summary.matches, 700U);
     EXPECT_TRUE(some.summary.truncated);
-    const Answer all = find(tree, "d/*", {.walk = {.threads = threads}, .most = 1200});
+    const GlobAnswer all = find(tree, "d/*", {.walk = {.threads = threads}, .most = 1200});
     EXPECT_EQ(all.paths.size(), 1200U);
     EXPECT_FALSE(all.summary.truncated);
     int calls = 0;

@@ -13,13 +13,13 @@
 namespace skiff::fs {
 namespace {
 
-struct Answer {
+struct GrepAnswer {
   std::vector<std::string> lines;  // "path:line:text"
   GrepSummary summary;
 };
 
-Answer search(const test::ScratchTree& tree, const LinePattern& pattern, const GrepOptions& options = {}) {
-  Answer answer;
+GrepAnswer search_tree(const test::ScratchTree& tree, const LinePattern& pattern, const GrepOptions& options = {}) {
+  GrepAnswer answer;
   answer.summary = grep(tree.open(), LineMatcher::compile(pattern).value(), options, {}, [&](auto matches) {
     for (const GrepMatch& match : matches) {
       answer.lines.push_back(match.path + ":" + std::to_string(match.line.line_number) + ":" + match.line.text);
@@ -44,14 +44,14 @@ TEST(Grep, SearchesATree) {
   tree.write("binary", std::string_view{"two\0", 4});
   tree.link("link", "a.txt");
   ASSERT_EQ(tree.shell("mkfifo fifo"), 0);
-  Answer answer = search(tree, {.text = "two"});
+  GrepAnswer answer = search_tree(tree, {.text = "two"});
   EXPECT_EQ(answer.lines, (Lines{"a.txt:2:two", "src/b.c:1:int two;", "src/b.c:2:int three; // two"}));
   EXPECT_EQ(answer.summary.files, 2U);
   EXPECT_EQ(answer.summary.searched, 4U);
   EXPECT_FALSE(answer.summary.truncated);
-  answer = search(tree, {.text = "two"}, {.walk = {.hidden = true, .ignored = true}});
+  answer = search_tree(tree, {.text = "two"}, {.walk = {.hidden = true, .ignored = true}});
   EXPECT_EQ(answer.lines.size(), 5U);
-  answer = search(tree, {.text = "^int \\w+;"}, {.only = Glob::compile("**/*.c").value()});
+  answer = search_tree(tree, {.text = "^int \\w+;"}, {.only = Glob::compile("**/*.c").value()});
   EXPECT_EQ(answer.lines, (Lines{"src/b.c:1:int two;", "src/b.c:2:int three; // two"}));
   EXPECT_EQ(answer.summary.searched, 1U);
 }
@@ -64,14 +64,14 @@ TEST(Grep, IsBoundedByMatchesAndFileSizes) {
     tree.write("d" + std::to_string(file % 4) + "/" + std::to_string(file), text);
   }
   for (const unsigned threads : {1U, 2U}) {
-    Answer answer = search(tree, {.text = "match"}, {.walk = {.threads = threads}, .most = 333});
+    GrepAnswer answer = search_tree(tree, {.text = "match"}, {.walk = {.threads = threads}, .most = 333});
     EXPECT_EQ(answer.lines.size(), 333U);
     EXPECT_TRUE(answer.summary.truncated);
-    answer = search(tree, {.text = "match"}, {.walk = {.threads = threads}, .most = 2000});
+    answer = search_tree(tree, {.text = "match"}, {.walk = {.threads = threads}, .most = 2000});
     EXPECT_EQ(answer.lines.size(), 2000U);
     EXPECT_EQ(answer.summary.files, 40U);
     EXPECT_FALSE(answer.summary.truncated);
-    answer = search(tree, {.text = "match"}, {.walk = {.threads = threads}, .largest_file = 100});
+    answer = search_tree(tree, {.text = "match"}, {.walk = {.threads = threads}, .largest_file = 100});
     EXPECT_EQ(answer.lines.size(), 0U);
     EXPECT_EQ(answer.summary.too_large, 40U);
   }

@@ -22,14 +22,14 @@ UniqueFd file_of(std::string_view content) {
   return file;
 }
 
-struct Answer {
+struct LineAnswer {
   std::vector<LineMatch> matches;
   LineSearch::End end = LineSearch::End::searched;
 };
 
-Answer search(std::string_view content, const std::string& pattern, const SearchLimits& limits = {}) {
+LineAnswer search_text(std::string_view content, const std::string& pattern, const SearchLimits& limits = {}) {
   LineSearch searching{LineMatcher::compile({.text = pattern}).value(), limits};
-  Answer answer;
+  LineAnswer answer;
   answer.end = searching.search(file_of(content).get(), kAll, [&](LineMatch match) {
     answer.matches.push_back(std::move(match));
     return true;
@@ -38,7 +38,7 @@ Answer search(std::string_view content, const std::string& pattern, const Search
 }
 
 TEST(LineSearch, TellsLineColumnAndText) {
-  const Answer answer = search("one\ntwo two\n\nthree two", "two");
+  const LineAnswer answer = search_text("one\ntwo two\n\nthree two", "two");
   ASSERT_EQ(answer.matches.size(), 2U);
   EXPECT_EQ(answer.matches[0].line_number, 2U);
   EXPECT_EQ(answer.matches[0].column, 1U);
@@ -46,15 +46,15 @@ TEST(LineSearch, TellsLineColumnAndText) {
   EXPECT_FALSE(answer.matches[0].cut);
   EXPECT_EQ(answer.matches[1].line_number, 4U);
   EXPECT_EQ(answer.matches[1].column, 7U);
-  EXPECT_EQ(search("", "a*").matches.size(), 0U);
-  EXPECT_EQ(search("\n\nx\n", "^$").matches.size(), 2U);
-  EXPECT_EQ(search("ab", "$").matches.size(), 1U);
-  EXPECT_EQ(search("ab\n", "$").matches.size(), 1U);
-  EXPECT_EQ(search("b\nb\n", "a*").matches.size(), 2U);
+  EXPECT_EQ(search_text("", "a*").matches.size(), 0U);
+  EXPECT_EQ(search_text("\n\nx\n", "^$").matches.size(), 2U);
+  EXPECT_EQ(search_text("ab", "$").matches.size(), 1U);
+  EXPECT_EQ(search_text("ab\n", "$").matches.size(), 1U);
+  EXPECT_EQ(search_text("b\nb\n", "a*").matches.size(), 2U);
 }
 
 TEST(LineSearch, GivesTheLinesAround) {
-  const Answer answer = search("1\n2\n3x\n4x\n5\n6\n7x", "x", {.before = 2, .after = 2});
+  const LineAnswer answer = search_text("1\n2\n3x\n4x\n5\n6\n7x", "x", {.before = 2, .after = 2});
   ASSERT_EQ(answer.matches.size(), 3U);
   using Lines = std::vector<std::string>;
   EXPECT_EQ(answer.matches[0].before, (Lines{"1", "2"}));
@@ -67,21 +67,22 @@ TEST(LineSearch, GivesTheLinesAround) {
 
 TEST(LineSearch, LeavesBinaryFilesOut) {
   const std::string zero{"x\0x", 3};
-  EXPECT_EQ(search(zero, "x").end, LineSearch::End::binary);
-  EXPECT_TRUE(search("match x\n" + zero, "x").matches.empty());
+  EXPECT_EQ(search_text(zero, "x").end, LineSearch::End::binary);
+  EXPECT_TRUE(search_text("match x\n" + zero, "x").matches.empty());
   // As ripgrep does: what came in a block before the one with the zero byte has been told.
-  const Answer late = search("x\n" + std::string(200'000, '\n') + zero, "x");
+  const LineAnswer late = search_text("x\n" + std::string(200'000, '\n') + zero, "x");
   EXPECT_EQ(late.end, LineSearch::End::binary);
   EXPECT_EQ(late.matches.size(), 1U);
 }
 
 TEST(LineSearch, CutsLongLinesAroundTheMatch) {
-  const Answer near = search("x" + std::string(1000, 'a'), "x", {.longest_line = 100});
+  const LineAnswer near = search_text("x" + std::string(1000, 'a'), "x", {.longest_line = 100});
   ASSERT_EQ(near.matches.size(), 1U);
   EXPECT_EQ(near.matches[0].text, "x" + std::string(99, 'a'));
   EXPECT_EQ(near.matches[0].text_column, 1U);
   EXPECT_TRUE(near.matches[0].cut);
-  const Answer far = search("1\n" + std::string(1000, 'a') + "x" + std::string(1000, 'b'), "x", {.longest_line = 100});
+  const LineAnswer far =
+      search_text("1\n" + std::string(1000, 'a') + "x" + std::string(1000, 'b'), "x", {.longest_line = 100});
   ASSERT_EQ(far.matches.size(), 1U);
   EXPECT_EQ(far.matches[0].column, 1001U);
   EXPECT_EQ(far.matches[0].text_column, 976U);
@@ -90,8 +91,8 @@ TEST(LineSearch, CutsLongLinesAroundTheMatch) {
 
 TEST(LineSearch, SearchesLinesThatNoBufferHolds) {
   const std::string many(3'000'000, 'a');
-  const Answer answer =
-      search("1\n" + many + "needle" + many + "needle\nneedle\n", "needle", {.before = 1, .after = 1});
+  const LineAnswer answer =
+      search_text("1\n" + many + "needle" + many + "needle\nneedle\n", "needle", {.before = 1, .after = 1});
   ASSERT_EQ(answer.matches.size(), 2U);
   EXPECT_EQ(answer.matches[0].line_number, 2U);
   EXPECT_EQ(answer.matches[0].column, 3'000'001U);
@@ -103,7 +104,7 @@ TEST(LineSearch, SearchesLinesThatNoBufferHolds) {
 
 TEST(LineSearch, FindsWhatLiesAcrossTheBordersOfItsWindows) {
   for (std::size_t before = (std::size_t{1} << 20U) - 12; before < (std::size_t{1} << 20U) + 6; ++before) {
-    const Answer answer = search(std::string(before, 'a') + "needle" + std::string(100, 'b'), "needle");
+    const LineAnswer answer = search_text(std::string(before, 'a') + "needle" + std::string(100, 'b'), "needle");
     ASSERT_EQ(answer.matches.size(), 1U) << before;
     EXPECT_EQ(answer.matches[0].column, before + 1);
   }
@@ -156,7 +157,7 @@ TEST(LineSearch, AgreesWithAPlainSearchOnRandomText) {
     std::string wanted;
     for (unsigned i = 0, count = 2 + next(3); i < count; ++i) wanted += static_cast<char>('a' + next(6));
     const auto expected = plainly(content, wanted, before, after);
-    const Answer answer = search(content, wanted, {.before = before, .after = after});
+    const LineAnswer answer = search_text(content, wanted, {.before = before, .after = after});
     ASSERT_EQ(answer.matches.size(), expected.size()) << "round " << round;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ(answer.matches[i].line_number, expected[i].line_number);

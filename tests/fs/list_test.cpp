@@ -13,22 +13,22 @@ namespace skiff::fs {
 namespace {
 
 using test::put;
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
 class ListTest : public test::Files {
  public:
   Tree tree = open_tree();
 
-  Names names(std::string_view path, const ListOptions& options = {}) const {
+  NameList names(std::string_view path, const ListOptions& options = {}) const {
     const auto page = list(tree, path, options);
     if (!page) return {"error: " + std::string{name(page.error().code)}};
-    Names all;
+    NameList all;
     for (const Listed& entry : page->entries) all.push_back(entry.path);
     return all;
   }
   /// All pages, each as long as `limit`, and how many there were.
-  std::pair<Names, std::size_t> pages(std::string_view path, ListOptions options) const {
-    Names all;
+  std::pair<NameList, std::size_t> pages(std::string_view path, ListOptions options) const {
+    NameList all;
     for (std::size_t count = 1;; ++count) {
       const Page page = list(tree, path, options).value();
       EXPECT_LE(page.entries.size(), options.limit);
@@ -39,10 +39,10 @@ class ListTest : public test::Files {
     }
   }
   /// Some hundred files and folders, with names that sort differently by bytes and by path.
-  Names make_forest() const {
+  NameList make_forest() const {
     std::mt19937 random{7};
     std::vector<std::filesystem::path> folders{root};
-    Names made;
+    NameList made;
     for (int i = 0; i < 400; ++i) {
       const std::filesystem::path in = folders[random() % folders.size()];
       const std::string name = std::string(1, "aB.-_~\xc3"[random() % 7]) + std::to_string(random() % 50);
@@ -67,10 +67,10 @@ class ListTest : public test::Files {
 
 TEST_F(ListTest, GivesTheEntriesOfAFolderByBytes) {
   for (const char* name : {"b", "a", "B", ".hidden", "\xff", "new\nline", "a.b"}) put(root / name, "x");
-  EXPECT_EQ(names("."), (Names{".hidden", "B", "a", "a.b", "b", "new\nline", "\xff"}));
-  EXPECT_EQ(names((library).string()), Names{"book"});
+  EXPECT_EQ(names("."), (NameList{".hidden", "B", "a", "a.b", "b", "new\nline", "\xff"}));
+  EXPECT_EQ(names((library).string()), NameList{"book"});
   std::filesystem::create_directory(root / "empty");
-  EXPECT_EQ(names("empty"), Names{});
+  EXPECT_EQ(names("empty"), NameList{});
 }
 
 TEST_F(ListTest, TellsWhatEachEntryIs) {
@@ -92,10 +92,10 @@ TEST_F(ListTest, TellsWhatEachEntryIs) {
 TEST_F(ListTest, RefusesWhatIsNoFolder) {
   put(root / "f", "x");
   std::filesystem::create_directory_symlink("../outside", root / "out");
-  EXPECT_EQ(names("f"), Names{"error: not_a_directory"});
-  EXPECT_EQ(names("none"), Names{"error: path_not_found"});
-  EXPECT_EQ(names("out"), Names{"error: path_escapes_root"});
-  EXPECT_EQ(names(".."), Names{"error: path_escapes_root"});
+  EXPECT_EQ(names("f"), NameList{"error: not_a_directory"});
+  EXPECT_EQ(names("none"), NameList{"error: path_not_found"});
+  EXPECT_EQ(names("out"), NameList{"error: path_escapes_root"});
+  EXPECT_EQ(names(".."), NameList{"error: path_escapes_root"});
 }
 
 TEST_F(ListTest, FollowsNoLinkBelow) {
@@ -103,17 +103,18 @@ TEST_F(ListTest, FollowsNoLinkBelow) {
   std::filesystem::create_directory_symlink("..", root / "a/b/up");
   std::filesystem::create_directory_symlink(outside, root / "a/out");
   std::filesystem::create_directory_symlink("a", root / "link");
-  EXPECT_EQ(names(".", {.depth = Depth::all}), (Names{"a", "a/b", "a/b/up", "a/out", "link"}));
-  EXPECT_EQ(names("link", {.depth = Depth::all}), (Names{"b", "b/up", "out"})) << "only at the end of the path itself";
+  EXPECT_EQ(names(".", {.depth = Depth::all}), (NameList{"a", "a/b", "a/b/up", "a/out", "link"}));
+  EXPECT_EQ(names("link", {.depth = Depth::all}), (NameList{"b", "b/up", "out"}))
+      << "only at the end of the path itself";
 }
 
 TEST_F(ListTest, GoesThroughAllFoldersInOrder) {
-  const Names all = make_forest();
+  const NameList all = make_forest();
   EXPECT_EQ(names(".", {.depth = Depth::all}), all);
 }
 
 TEST_F(ListTest, GivesThePagesOfATreeWithoutAGapOrARepeat) {
-  const Names all = make_forest();
+  const NameList all = make_forest();
   for (const std::size_t limit : {1U, 2U, 3U, 7U, 50U, 1000U}) {
     const auto [found, count] = pages(".", {.depth = Depth::all, .limit = limit});
     EXPECT_EQ(found, all) << limit;
@@ -122,7 +123,7 @@ TEST_F(ListTest, GivesThePagesOfATreeWithoutAGapOrARepeat) {
 }
 
 TEST_F(ListTest, GivesThePagesOfALargeFolder) {
-  Names all;
+  NameList all;
   for (int i = 0; i < 3'000; ++i) all.push_back("f" + std::to_string(i));
   for (const std::string& name : all) put(root / name, "");
   std::ranges::sort(all);
@@ -133,16 +134,16 @@ TEST_F(ListTest, GivesThePagesOfALargeFolder) {
 }
 
 TEST_F(ListTest, GivesOnlyWhatIsWantedAlsoAcrossPages) {
-  const Names all = make_forest();
+  const NameList all = make_forest();
   const auto wanted = [](std::string_view path) { return path.ends_with('7'); };
-  Names some;
+  NameList some;
   std::ranges::copy_if(all, std::back_inserter(some), wanted);
   ASSERT_GT(some.size(), 10U);
   EXPECT_EQ(names(".", {.depth = Depth::all, .wanted = wanted}), some);
   for (const std::size_t limit : {1U, 4U}) {
     EXPECT_EQ(pages(".", {.depth = Depth::all, .limit = limit, .wanted = wanted}).first, some) << limit;
   }
-  EXPECT_EQ(names(".", {.depth = Depth::all, .wanted = [](std::string_view) { return false; }}), Names{});
+  EXPECT_EQ(names(".", {.depth = Depth::all, .wanted = [](std::string_view) { return false; }}), NameList{});
 }
 
 TEST_F(ListTest, GoesOnAfterANameThatIsGone) {
@@ -151,11 +152,11 @@ TEST_F(ListTest, GoesOnAfterANameThatIsGone) {
   std::filesystem::remove(root / "b");
   put(root / "aa", "");
   put(root / "bb", "");
-  EXPECT_EQ(names(".", {.cursor = first.next_cursor}), (Names{"bb", "c", "d"}));
+  EXPECT_EQ(names(".", {.cursor = first.next_cursor}), (NameList{"bb", "c", "d"}));
   std::filesystem::create_directories(root / "x/y/z");
-  EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "y/gone/deep"}), Names{"y/z"});
-  EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "a/b"}), (Names{"y", "y/z"}));
-  EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "z"}), Names{});
+  EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "y/gone/deep"}), NameList{"y/z"});
+  EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "a/b"}), (NameList{"y", "y/z"}));
+  EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "z"}), NameList{});
 }
 
 TEST_F(ListTest, StopsAtADepthAndSaysSo) {
@@ -175,7 +176,7 @@ TEST_F(ListTest, GivesTheNameOfAFolderThatItMayNotLookInto) {
   ASSERT_EQ(::chmod(root.c_str(), 0755), 0);
   // Root may read everything: for this thread's look it is somebody else (setfsuid(2)); others are that already.
   ::setfsuid(12345);
-  EXPECT_EQ(names(".", {.depth = Depth::all}), Names{"closed"});
+  EXPECT_EQ(names(".", {.depth = Depth::all}), NameList{"closed"});
   ::setfsuid(::geteuid());
   ::chmod((root / "closed").c_str(), 0700);
 }

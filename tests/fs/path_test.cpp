@@ -11,20 +11,20 @@ std::vector<std::string> names(std::string_view path) {
   return {split->names.begin(), split->names.end()};
 }
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
 TEST(Path, IsCutAtItsSlashes) {
-  EXPECT_EQ(names("a/b/c"), (Names{"a", "b", "c"}));
-  EXPECT_EQ(names("/a//b///c"), (Names{"a", "b", "c"}));
-  EXPECT_EQ(names("./a/./b/."), (Names{"a", "b"}));
-  EXPECT_EQ(names(""), Names{});
-  EXPECT_EQ(names("/"), Names{});
-  EXPECT_EQ(names("..."), Names{"..."});
+  EXPECT_EQ(names("a/b/c"), (NameList{"a", "b", "c"}));
+  EXPECT_EQ(names("/a//b///c"), (NameList{"a", "b", "c"}));
+  EXPECT_EQ(names("./a/./b/."), (NameList{"a", "b"}));
+  EXPECT_EQ(names(""), NameList{});
+  EXPECT_EQ(names("/"), NameList{});
+  EXPECT_EQ(names("..."), NameList{"..."});
 }
 
 TEST(Path, KeepsWhatGoesUp) {
-  EXPECT_EQ(names("a/../b"), (Names{"a", "..", "b"}));
-  EXPECT_EQ(names(".."), Names{".."});
+  EXPECT_EQ(names("a/../b"), (NameList{"a", "..", "b"}));
+  EXPECT_EQ(names(".."), NameList{".."});
 }
 
 TEST(Path, KnowsWhatCanOnlyMeanAFolder) {
@@ -39,19 +39,19 @@ TEST(Path, KnowsWhatCanOnlyMeanAFolder) {
 }
 
 TEST(Path, RefusesANulByteAndWhatIsTooLong) {
-  EXPECT_EQ(names(std::string_view{"a\0b", 3}), Names{"error: invalid_field"});
-  EXPECT_EQ(names(std::string(255, 'x')), Names{std::string(255, 'x')});
-  EXPECT_EQ(names(std::string(256, 'x')), Names{"error: name_too_long"});
-  EXPECT_EQ(names("a/" + std::string(256, 'x') + "/b"), Names{"error: name_too_long"});
+  EXPECT_EQ(names(std::string_view{"a\0b", 3}), NameList{"error: invalid_field"});
+  EXPECT_EQ(names(std::string(255, 'x')), NameList{std::string(255, 'x')});
+  EXPECT_EQ(names(std::string(256, 'x')), NameList{"error: name_too_long"});
+  EXPECT_EQ(names("a/" + std::string(256, 'x') + "/b"), NameList{"error: name_too_long"});
   std::string deep;
   while (deep.size() < 4095) deep += "a/";
   deep.resize(4095);
   EXPECT_EQ(names(deep).size(), 2048U);
-  EXPECT_EQ(names(deep + "a"), Names{"error: name_too_long"});
+  EXPECT_EQ(names(deep + "a"), NameList{"error: name_too_long"});
 }
 
 TEST(Path, TakesAnyOtherByteAsPartOfAName) {
-  EXPECT_EQ(names("a\nb/\xff\xfe/ \\"), (Names{"a\nb", "\xff\xfe", " \\"}));
+  EXPECT_EQ(names("a\nb/\xff\xfe/ \\"), (NameList{"a\nb", "\xff\xfe", " \\"}));
 }
 
 TEST(Path, JoinsWhatItHasCut) {

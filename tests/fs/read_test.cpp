@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/support/files_test.hpp"
@@ -118,6 +120,24 @@ TEST_F(ReadTest, StopsWhereAFileWasCutMeanwhile) {
   const ByteRange bytes = find_lines(file.fd.get(), {.first = 2, .last = 9}, 1'000'000).value();
   EXPECT_EQ(bytes.from, 2U);
   EXPECT_EQ(bytes.to, 4U);
+}
+
+TEST_F(ReadTest, PassesOverTheHolesOfASparseFile) {
+  constexpr std::uint64_t kSize = 1ULL << 42U;
+  put(root / "f", "one\n");
+  std::filesystem::resize_file(root / "f", kSize - 4);
+  std::ofstream{root / "f", std::ios::app} << "\nend";
+  EXPECT_EQ(lines("f", "1"), "one\n");
+  EXPECT_EQ(lines("f", "3"), "end");
+  EXPECT_EQ(lines("f", "4"), "");
+}
+
+TEST_F(ReadTest, LooksForLinesInSoManyBytesAndNoMore) {
+  put(root / "f", std::string(600'000, 'x') + "\nend");
+  const OpenFile file = open_to_read(tree, "f").value();
+  const auto refused = find_lines(file.fd.get(), {.first = 2, .last = 2}, file.entry.size, 300'000);
+  EXPECT_EQ(word(refused), "payload_too_large");
+  EXPECT_EQ(find_lines(file.fd.get(), {.first = 2, .last = 2}, file.entry.size, 700'000)->from, 600'001U);
 }
 
 }  // namespace

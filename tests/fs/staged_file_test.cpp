@@ -15,10 +15,10 @@ namespace skiff::fs {
 namespace {
 
 using test::get;
+using test::Names;
 using test::names_in;
 using test::put;
 using test::word;
-using Names = std::set<std::string>;
 
 class StagedFileTest : public test::Files {
  public:

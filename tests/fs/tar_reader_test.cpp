@@ -13,7 +13,7 @@ namespace {
 using test::pax;
 using test::tar_end;
 using test::tar_member;
-using Kind = TarEntry::Kind;
+using MemberKind = TarEntry::Kind;
 
 struct Member {
   TarEntry entry;
@@ -39,7 +39,7 @@ Result<std::vector<Member>> read_all(const std::string& archive, std::size_t ste
   }
 }
 
-Errc refusal(const std::string& archive) {
+Errc refusal_of_archive(const std::string& archive) {
   const auto read = read_all(archive);
   return read ? Errc::internal : read.error().code;
 }
@@ -53,11 +53,11 @@ TEST(TarReader, ReadsMembersOfEachKind) {
   EXPECT_EQ((*read)[0].content, "content");
   EXPECT_EQ((*read)[0].entry.mode, 0644U);
   EXPECT_EQ((*read)[1].content, "x");
-  EXPECT_EQ((*read)[2].entry.kind, Kind::folder);
-  EXPECT_EQ((*read)[3].entry.kind, Kind::folder);
+  EXPECT_EQ((*read)[2].entry.kind, MemberKind::folder);
+  EXPECT_EQ((*read)[3].entry.kind, MemberKind::folder);
   EXPECT_EQ((*read)[4].entry.target, "to");
-  EXPECT_EQ((*read)[5].entry.kind, Kind::hard_link);
-  EXPECT_EQ((*read)[6].entry.kind, Kind::other);
+  EXPECT_EQ((*read)[5].entry.kind, MemberKind::hard_link);
+  EXPECT_EQ((*read)[6].entry.kind, MemberKind::other);
 }
 
 TEST(TarReader, TakesLongNamesInThreeForms) {
@@ -109,41 +109,47 @@ TEST(TarReader, PassesOverWhatWasNotRead) {
 }
 
 TEST(TarReader, RefusesWhatIsDamagedOrCut) {
-  EXPECT_EQ(refusal(""), Errc::malformed_archive);
-  EXPECT_EQ(refusal("hello"), Errc::malformed_archive);
-  EXPECT_EQ(refusal(std::string(512, 'x')), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(""), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive("hello"), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(std::string(512, 'x')), Errc::malformed_archive);
   const std::string file = tar_member("a", '0', "content");
-  EXPECT_EQ(refusal(file), Errc::malformed_archive) << "no end mark";
-  EXPECT_EQ(refusal(file.substr(0, 600)), Errc::malformed_archive);
-  EXPECT_EQ(refusal(file.substr(0, 512)), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(file), Errc::malformed_archive) << "no end mark";
+  EXPECT_EQ(refusal_of_archive(file.substr(0, 600)), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(file.substr(0, 512)), Errc::malformed_archive);
   for (std::size_t i = 0; i < 512; ++i) {
     std::string damaged = file + tar_end();
     damaged[i] = static_cast<char>(damaged[i] ^ 0x41);
     const bool unused_digit_of_the_sum = i >= 148 && i < 156;
-    if (!unused_digit_of_the_sum) EXPECT_EQ(refusal(damaged), Errc::malformed_archive) << i;
+    if (!unused_digit_of_the_sum) EXPECT_EQ(refusal_of_archive(damaged), Errc::malformed_archive) << i;
   }
 }
 
 TEST(TarReader, RefusesWhatContradictsItselfOrIsNotKnown) {
-  EXPECT_EQ(refusal(tar_member("") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("link", '2') + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("link", '2', "content", "to") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("hard", '1', "content", "to") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', pax("path", "a")) + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', "5 a=") + tar_member("a") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', "99 a=b\n") + tar_member("a") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', "6 ab\n\n") + tar_member("a") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', pax("size", "-1")) + tar_member("a") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', pax("mtime", "1e9")) + tar_member("a") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', pax("path", std::string_view{"a\0b", 3})) + tar_member("a") + tar_end()),
+  EXPECT_EQ(refusal_of_archive(tar_member("") + tar_end()), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("link", '2') + tar_end()), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("link", '2', "content", "to") + tar_end()), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("hard", '1', "content", "to") + tar_end()), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', pax("path", "a")) + tar_end()), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', "5 a=") + tar_member("a") + tar_end()), Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', "99 a=b\n") + tar_member("a") + tar_end()),
             Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("g", 'g', pax("path", "a")) + tar_member("b") + tar_end()), Errc::malformed_archive);
-  EXPECT_EQ(refusal(tar_member("x", 'x', pax("path", std::string(5000, 'a'))) + tar_member("a") + tar_end()),
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', "6 ab\n\n") + tar_member("a") + tar_end()),
+            Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', pax("size", "-1")) + tar_member("a") + tar_end()),
+            Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', pax("mtime", "1e9")) + tar_member("a") + tar_end()),
+            Errc::malformed_archive);
+  EXPECT_EQ(
+      refusal_of_archive(tar_member("x", 'x', pax("path", std::string_view{"a\0b", 3})) + tar_member("a") + tar_end()),
+      Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("g", 'g', pax("path", "a")) + tar_member("b") + tar_end()),
+            Errc::malformed_archive);
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', pax("path", std::string(5000, 'a'))) + tar_member("a") + tar_end()),
             Errc::name_too_long);
-  EXPECT_EQ(refusal(tar_member("x", 'x', pax("GNU.sparse.major", "1")) + tar_member("a") + tar_end()),
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', pax("GNU.sparse.major", "1")) + tar_member("a") + tar_end()),
             Errc::not_supported);
-  EXPECT_EQ(refusal(tar_member("sparse", 'S') + tar_end()), Errc::not_supported);
-  EXPECT_EQ(refusal(tar_member("x", 'x', std::string((std::size_t{1} << 20U) + 1, 'x')) + tar_end()),
+  EXPECT_EQ(refusal_of_archive(tar_member("sparse", 'S') + tar_end()), Errc::not_supported);
+  EXPECT_EQ(refusal_of_archive(tar_member("x", 'x', std::string((std::size_t{1} << 20U) + 1, 'x')) + tar_end()),
             Errc::malformed_archive);
 }
 

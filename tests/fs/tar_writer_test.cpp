@@ -8,7 +8,7 @@
 namespace skiff::fs {
 namespace {
 
-std::string write(const TarEntry& entry, std::string_view content = "") {
+std::string archive_of(const TarEntry& entry, std::string_view content = "") {
   std::string archive;
   TarWriter writer{[&archive](std::string_view bytes) -> Result<> {
     archive += bytes;
@@ -35,7 +35,7 @@ TEST(TarWriter, KeepsEverythingThatAMemberHas) {
       {.path = "future", .seconds = 100'000'000'000, .uid = 4'000'000'000, .gid = 3'000'000'000},
   };
   for (const TarEntry& entry : entries) {
-    const std::string archive = write(entry);
+    const std::string archive = archive_of(entry);
     EXPECT_EQ(archive.size() % 512, 0U);
     TarReader reader{test::source_of(archive)};
     const auto read = reader.next();

@@ -7,52 +7,52 @@
 namespace skiff::fs {
 namespace {
 
-bool matches(std::string_view pattern, std::string_view path) {
+bool wildcard_matches(std::string_view pattern, std::string_view path) {
   const auto compiled = PathWildcard::compile(pattern);
   return compiled && compiled->matches(path);
 }
 
 TEST(Wildcard, MatchesNames) {
-  EXPECT_TRUE(matches("abc", "abc"));
-  EXPECT_FALSE(matches("abc", "abcd"));
-  EXPECT_FALSE(matches("abc", "ab"));
-  EXPECT_TRUE(matches("*", "x"));
-  EXPECT_TRUE(matches("*", ".x"));
-  EXPECT_TRUE(matches("*.c", "a.b.c"));
-  EXPECT_FALSE(matches("*.c", "a.cc"));
-  EXPECT_TRUE(matches("a*", "a"));
-  EXPECT_TRUE(matches("a*b*c", "aXbbYcc"));
-  EXPECT_FALSE(matches("a*b*c", "aXcYb"));
-  EXPECT_TRUE(matches("a?c", "abc"));
-  EXPECT_FALSE(matches("a?c", "ac"));
-  EXPECT_TRUE(matches("*a*", "bab"));
-  EXPECT_TRUE(matches("a**c", "abbc"));
-  EXPECT_TRUE(matches("\\*", "*"));
-  EXPECT_FALSE(matches("\\*", "x"));
-  EXPECT_TRUE(matches("a\\bc", "abc"));
-  EXPECT_TRUE(matches("*\xFF", "\x80\xFF"));
+  EXPECT_TRUE(wildcard_matches("abc", "abc"));
+  EXPECT_FALSE(wildcard_matches("abc", "abcd"));
+  EXPECT_FALSE(wildcard_matches("abc", "ab"));
+  EXPECT_TRUE(wildcard_matches("*", "x"));
+  EXPECT_TRUE(wildcard_matches("*", ".x"));
+  EXPECT_TRUE(wildcard_matches("*.c", "a.b.c"));
+  EXPECT_FALSE(wildcard_matches("*.c", "a.cc"));
+  EXPECT_TRUE(wildcard_matches("a*", "a"));
+  EXPECT_TRUE(wildcard_matches("a*b*c", "aXbbYcc"));
+  EXPECT_FALSE(wildcard_matches("a*b*c", "aXcYb"));
+  EXPECT_TRUE(wildcard_matches("a?c", "abc"));
+  EXPECT_FALSE(wildcard_matches("a?c", "ac"));
+  EXPECT_TRUE(wildcard_matches("*a*", "bab"));
+  EXPECT_TRUE(wildcard_matches("a**c", "abbc"));
+  EXPECT_TRUE(wildcard_matches("\\*", "*"));
+  EXPECT_FALSE(wildcard_matches("\\*", "x"));
+  EXPECT_TRUE(wildcard_matches("a\\bc", "abc"));
+  EXPECT_TRUE(wildcard_matches("*\xFF", "\x80\xFF"));
 }
 
 TEST(Wildcard, MatchesSetsOfBytes) {
-  EXPECT_TRUE(matches("[abc]x", "bx"));
-  EXPECT_FALSE(matches("[abc]x", "dx"));
-  EXPECT_TRUE(matches("[a-c]", "b"));
-  EXPECT_TRUE(matches("[!a-c]", "d"));
-  EXPECT_TRUE(matches("[^a-c]", "d"));
-  EXPECT_FALSE(matches("[!a-c]", "a"));
-  EXPECT_TRUE(matches("[]]", "]"));
-  EXPECT_TRUE(matches("[!]]", "a"));
-  EXPECT_TRUE(matches("[]-]", "-"));
-  EXPECT_TRUE(matches("[a-]", "-"));
-  EXPECT_TRUE(matches("[-a]", "-"));
-  EXPECT_TRUE(matches("[\\]]", "]"));
-  EXPECT_TRUE(matches("[[:digit:]]x", "7x"));
-  EXPECT_FALSE(matches("[[:digit:]]x", "ax"));
-  EXPECT_TRUE(matches("[[:alpha:]-]", "-"));
-  EXPECT_TRUE(matches("[[:]", ":"));
-  EXPECT_TRUE(matches("[[a]", "["));
-  EXPECT_TRUE(matches("[a-c-e]", "-"));
-  EXPECT_FALSE(matches("[a-c-e]", "d"));
+  EXPECT_TRUE(wildcard_matches("[abc]x", "bx"));
+  EXPECT_FALSE(wildcard_matches("[abc]x", "dx"));
+  EXPECT_TRUE(wildcard_matches("[a-c]", "b"));
+  EXPECT_TRUE(wildcard_matches("[!a-c]", "d"));
+  EXPECT_TRUE(wildcard_matches("[^a-c]", "d"));
+  EXPECT_FALSE(wildcard_matches("[!a-c]", "a"));
+  EXPECT_TRUE(wildcard_matches("[]]", "]"));
+  EXPECT_TRUE(wildcard_matches("[!]]", "a"));
+  EXPECT_TRUE(wildcard_matches("[]-]", "-"));
+  EXPECT_TRUE(wildcard_matches("[a-]", "-"));
+  EXPECT_TRUE(wildcard_matches("[-a]", "-"));
+  EXPECT_TRUE(wildcard_matches("[\\]]", "]"));
+  EXPECT_TRUE(wildcard_matches("[[:digit:]]x", "7x"));
+  EXPECT_FALSE(wildcard_matches("[[:digit:]]x", "ax"));
+  EXPECT_TRUE(wildcard_matches("[[:alpha:]-]", "-"));
+  EXPECT_TRUE(wildcard_matches("[[:]", ":"));
+  EXPECT_TRUE(wildcard_matches("[[a]", "["));
+  EXPECT_TRUE(wildcard_matches("[a-c-e]", "-"));
+  EXPECT_FALSE(wildcard_matches("[a-c-e]", "d"));
 }
 
 TEST(Wildcard, RefusesWhatCanNeverMatch) {
@@ -62,26 +62,26 @@ TEST(Wildcard, RefusesWhatCanNeverMatch) {
 }
 
 TEST(Wildcard, KeepsStarsWithinAComponentAndLetsTwoCross) {
-  EXPECT_FALSE(matches("*.c", "a/b.c"));
-  EXPECT_FALSE(matches("a?b", "a/b"));
-  EXPECT_FALSE(matches("a[/]b", "a/b"));
-  EXPECT_TRUE(matches("a/*.c", "a/b.c"));
-  EXPECT_TRUE(matches("**/b", "b"));
-  EXPECT_TRUE(matches("**/b", "x/y/b"));
-  EXPECT_FALSE(matches("**/b", "x/ab"));
-  EXPECT_TRUE(matches("a/**", "a/b"));
-  EXPECT_TRUE(matches("a/**", "a/b/c"));
-  EXPECT_FALSE(matches("a/**", "a"));
-  EXPECT_TRUE(matches("a/**/b", "a/b"));
-  EXPECT_TRUE(matches("a/**/b", "a/x/y/b"));
-  EXPECT_FALSE(matches("a/**/b", "a/x/y"));
-  EXPECT_TRUE(matches("**", "a/b"));
-  EXPECT_TRUE(matches("a/**/**/b", "a/b"));
-  EXPECT_TRUE(matches("**/a/**/b/*.c", "x/a/a/y/b/b/z.c"));
-  EXPECT_FALSE(matches("**/a/**/b/*.c", "x/a/y/b/b/q/z.c"));
-  EXPECT_TRUE(matches("a**/b", "axy/b"));
-  EXPECT_FALSE(matches("a**/b", "ax/y/b"));
-  EXPECT_TRUE(matches("a\\/b", "a/b"));
+  EXPECT_FALSE(wildcard_matches("*.c", "a/b.c"));
+  EXPECT_FALSE(wildcard_matches("a?b", "a/b"));
+  EXPECT_FALSE(wildcard_matches("a[/]b", "a/b"));
+  EXPECT_TRUE(wildcard_matches("a/*.c", "a/b.c"));
+  EXPECT_TRUE(wildcard_matches("**/b", "b"));
+  EXPECT_TRUE(wildcard_matches("**/b", "x/y/b"));
+  EXPECT_FALSE(wildcard_matches("**/b", "x/ab"));
+  EXPECT_TRUE(wildcard_matches("a/**", "a/b"));
+  EXPECT_TRUE(wildcard_matches("a/**", "a/b/c"));
+  EXPECT_FALSE(wildcard_matches("a/**", "a"));
+  EXPECT_TRUE(wildcard_matches("a/**/b", "a/b"));
+  EXPECT_TRUE(wildcard_matches("a/**/b", "a/x/y/b"));
+  EXPECT_FALSE(wildcard_matches("a/**/b", "a/x/y"));
+  EXPECT_TRUE(wildcard_matches("**", "a/b"));
+  EXPECT_TRUE(wildcard_matches("a/**/**/b", "a/b"));
+  EXPECT_TRUE(wildcard_matches("**/a/**/b/*.c", "x/a/a/y/b/b/z.c"));
+  EXPECT_FALSE(wildcard_matches("**/a/**/b/*.c", "x/a/y/b/b/q/z.c"));
+  EXPECT_TRUE(wildcard_matches("a**/b", "axy/b"));
+  EXPECT_FALSE(wildcard_matches("a**/b", "ax/y/b"));
+  EXPECT_TRUE(wildcard_matches("a\\/b", "a/b"));
 }
 
 TEST(Wildcard, SaysWhereNothingCanMatch) {
@@ -136,7 +136,7 @@ TEST(Wildcard, AgreesWithThePlainDefinitionOnRandomPatterns) {
       for (unsigned j = 0, size = 1 + next(3); j < size; ++j) path += static_cast<char>('a' + next(2));
     }
     matched += slowly(pattern, path) ? 1 : 0;
-    ASSERT_EQ(matches(pattern, path), slowly(pattern, path)) << pattern << " on " << path;
+    ASSERT_EQ(wildcard_matches(pattern, path), slowly(pattern, path)) << pattern << " on " << path;
   }
   EXPECT_GT(matched, 1000);
 }
@@ -144,11 +144,11 @@ TEST(Wildcard, AgreesWithThePlainDefinitionOnRandomPatterns) {
 TEST(Wildcard, TakesNoExponentialTime) {
   std::string pattern, deep;
   for (int i = 0; i < 200; ++i) pattern += "*a";
-  EXPECT_FALSE(matches(pattern + "b", std::string(255, 'a')));
+  EXPECT_FALSE(wildcard_matches(pattern + "b", std::string(255, 'a')));
   for (int i = 0; i < 100; ++i) deep += "a/";
   std::string folders;
   for (int i = 0; i < 50; ++i) folders += "**/a/";
-  EXPECT_FALSE(matches(folders + "c/d", deep + deep + "x/d"));
+  EXPECT_FALSE(wildcard_matches(folders + "c/d", deep + deep + "x/d"));
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "fs/write.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>  // NOLINT: SIGXFSZ's handling is set with POSIX's own
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,15 +12,16 @@
 #include "fs/read.hpp"
 #include "tests/support/files_test.hpp"
 #include "tests/support/in_child.hpp"
+#include "tests/support/own_mounts.hpp"
 
 namespace skiff::fs {
 namespace {
 
 using test::get;
+using test::Names;
 using test::names_in;
 using test::put;
 using test::word;
-using Names = std::set<std::string>;
 
 class WriteTest : public test::Files {
  public:
@@ -71,6 +70,14 @@ TEST_F(WriteTest, JudgesAConditionByItsForm) {
   EXPECT_EQ(word(write_file(tree, "new", "x", new_only())), "ok");
   EXPECT_EQ(get(root / "f"), "ghi");
   EXPECT_EQ(names_in(root), (Names{"f", "new"}));
+}
+
+TEST_F(WriteTest, MakesNoFoldersForWhatIsRefused) {
+  EXPECT_EQ(word(write_file(tree, "a/b/f", "x", if_match("*"))), "precondition_failed");
+  EXPECT_FALSE(std::filesystem::exists(root / "a"));
+  EXPECT_EQ(word(write_file(tree, "a/b/f", "x", new_only())), "ok");
+  EXPECT_EQ(word(write_file(tree, "a/b/f", "x", new_only())), "precondition_failed");
+  EXPECT_TRUE(std::filesystem::exists(root / "a/b/f"));
 }
 
 TEST_F(WriteTest, ChecksConditionsBeforeAndAfterTheBytes) {
@@ -160,9 +167,9 @@ TEST_F(WriteTest, LetsExactlyOneOfManyCreateAFile) {
 
 TEST_F(WriteTest, KeepsModeAndOwnerOfWhatItReplaces) {
   put(root / "f", "old");
-  ASSERT_EQ(::chmod((root / "f").c_str(), 04751), 0);
+  ASSERT_EQ(::chmod((root / "f").c_str(), 07751), 0);
   ASSERT_TRUE(write_file(tree, "f", "new"));
-  EXPECT_EQ(mode_of("f"), 04751U);
+  EXPECT_EQ(mode_of("f"), 01751U) << "set-id bits were meant for what was in it";
   ASSERT_TRUE(write_file(tree, "f", "new", {.attributes = {.mode = 0600}}));
   EXPECT_EQ(mode_of("f"), 0600U);
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
@@ -268,17 +275,8 @@ TEST_F(WriteTest, LeavesTheOldContentAndNothingElseWhenAFileMayNotGrow) {
 TEST_F(WriteTest, LeavesTheOldContentAndNothingElseOnAFullDisk) {
   constexpr int kNoMounts = 77;
   const std::string disk = root.string();
-  const gid_t group = ::getegid();
   const int status = test::status_in_child([&] {
-    if (::unshare(CLONE_NEWNS) != 0) {
-      const std::string ids = "0 " + std::to_string(::geteuid()) + " 1";
-      if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kNoMounts;
-      put("/proc/self/setgroups", "deny");
-      put("/proc/self/gid_map", "0 " + std::to_string(group) + " 1");
-      put("/proc/self/uid_map", ids);
-    }
-    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return kNoMounts;
-    if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=1m") != 0) return kNoMounts;
+    if (!test::mount_tmpfs(disk, "size=1m")) return kNoMounts;
     const auto small = Tree::open({.path = disk});
     if (!small || !write_file(*small, "f", "old")) return 2;
     for (int i = 0; i < 3; ++i) {

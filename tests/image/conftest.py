@@ -56,7 +56,7 @@ def image(engine, scratch):
     built = scratch / "built"
     (built / "out").mkdir(parents=True)
     shutil.copy(os.environ["SKIFFD"], built / "out/skiffd")
-    configuration = engine.build(TREE / "Dockerfile", "skiffd", {"build": built})
+    configuration = engine.build(TREE / "Dockerfile", "skiffd", {"build-skiffd": built})
     engine.unpack("skiffd", scratch / "rootfs")
     return configuration, scratch / "rootfs"
 
@@ -75,11 +75,12 @@ def busybox(scratch):
 
 @pytest.fixture
 def start(image, tmp_path, request):
-    """`start(*arguments, mounts=[], **environment)`: a container of the image. Each is gone at the end, its log printed."""
-    configuration, rootfs = image
+    """`start(*arguments, mounts=[], image=..., **environment)`: a container of the agent's image or of another one. Each is
+    gone at the end, its log printed."""
     containers = []
 
-    def start_one(*arguments, mounts=(), **environment):
+    def start_one(*arguments, mounts=(), image=image, **environment):
+        configuration, rootfs = image
         folder = tmp_path / f"container{len(containers)}"
         folder.mkdir()
         name = f"skiff-image-{os.getpid()}-{len(containers)}"

@@ -43,12 +43,14 @@ class Store:
         return run("buildah", "--root", self.folder / "root", "--runroot", self.folder / "run", "--storage-driver", "vfs",
                    "--registries-conf", "/dev/null", *arguments)
 
-    def build(self, dockerfile, target, contexts):
-        """Builds `target` of the Dockerfile; each of `contexts` stands for the stage of that name. Returns the image's configuration."""
-        extra = [f"--build-context={name}={folder}" for name, folder in contexts.items()]
-        self.buildah("build", "--isolation", "chroot", "--format", "docker", "--file", dockerfile, "--target", target,
-                     "--tag", target, *extra, dockerfile.parent)
-        return json.loads(self.buildah("inspect", "--type", "image", target))["OCIv1"]["config"]
+    def build(self, dockerfile, target=None, contexts=None, tag=None):
+        """Builds `target` of the Dockerfile, or its last stage; each of `contexts` stands for the stage of that name. Returns
+        the image's configuration."""
+        extra = [f"--build-context={name}={folder}" for name, folder in (contexts or {}).items()]
+        extra += ["--target", target] if target else []
+        self.buildah("build", "--isolation", "chroot", "--format", "docker", "--file", dockerfile, "--tag", tag or target,
+                     *extra, dockerfile.parent)
+        return json.loads(self.buildah("inspect", "--type", "image", tag or target))["OCIv1"]["config"]
 
     def make(self, image, files):
         """An image without a Dockerfile, of `files`: {path in it: path here}."""
@@ -102,7 +104,7 @@ def default_seccomp_profile():
 
 def specification(rootfs, image, arguments, environment, mounts):
     """The OCI runtime's configuration of one container of `image`."""
-    uid, gid = map(int, image["User"].split(":"))
+    uid, gid = map(int, image.get("User", "0:0").split(":"))
     return {
         "ociVersion": "1.0.2",
         "hostname": "image-test",
@@ -161,6 +163,8 @@ class Container:
         self.state = folder / "runc"
         bundle = folder / "bundle"
         bundle.mkdir()
+        # At the top of cgroup version 1 or 2, wherever this process is: where its name is looked for when it has gone.
+        specification["linux"]["cgroupsPath"] = f"/{name}"
         (bundle / "config.json").write_text(json.dumps(specification))
         with open(folder / "stderr", "wb") as log:
             # In the foreground: runc hands signals on, and ends with the container's status.

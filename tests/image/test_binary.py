@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 
 MAX_BYTES = 8_000_000  # docs/adr/0010
@@ -24,6 +25,14 @@ def test_its_stack_and_relocations_are_protected():
     assert "GNU_RELRO" in segments
     (stack,) = [line for line in segments.splitlines() if "GNU_STACK" in line]
     assert "RWE" not in stack
+
+
+def test_the_notices_name_what_it_is_linked_with():
+    linked = set(re.findall(r"\b(lib[\w+-]+)\.a\(", (BINARY.parent / "skiffd.map").read_text()))
+    others = {name for name in linked if not name.startswith("libskiff_")}
+    assert {"libc", "libstdc++", "libssl"} <= others
+    notice = (pathlib.Path(__file__).resolve().parents[2] / "NOTICE").read_text()
+    assert [name for name in sorted(others) if not re.search(rf"\b{re.escape(name)}(?![\w+-])", notice)] == []
 
 
 def test_it_is_small():

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import time
 
-from conftest import TOKEN, Agent
+from conftest import TOKEN, TREE, Agent
 
 
 def status_of(pid):
@@ -33,9 +33,11 @@ def until(condition, seconds=20):
         os.sched_yield()
 
 
-def test_the_image_holds_the_binary_and_nothing_else(image):
+def test_the_image_holds_the_binary_and_its_licences_and_nothing_else(image):
     configuration, rootfs = image
-    assert [path.name for path in rootfs.iterdir()] == ["skiffd"]
+    assert {str(path.relative_to(rootfs)) for path in rootfs.rglob("*")} == {"skiffd", "licenses", "licenses/LICENSE", "licenses/NOTICE"}
+    for name in ("LICENSE", "NOTICE"):
+        assert (rootfs / "licenses" / name).read_bytes() == (TREE / name).read_bytes()
     assert (rootfs / "skiffd").stat().st_mode & 0o777 == 0o755
     assert configuration["User"] == "1000:1000"
     assert configuration["Entrypoint"] == ["/skiffd"]
@@ -139,7 +141,14 @@ def test_nothing_is_left_on_the_machine(start, busybox):
     container = start(mounts=[busybox], SKIFF_TOKEN=TOKEN)
     assert container.line()
     pid = container.pid
+    assert groups_of(container)
     container.remove()
     assert not pathlib.Path(f"/proc/{pid}").exists()
     assert container.name not in pathlib.Path("/proc/self/mountinfo").read_text()
-    assert not list(pathlib.Path("/sys/fs/cgroup").glob(f"*/{container.name}"))
+    assert not groups_of(container)
+
+
+def groups_of(container):
+    """Its cgroups, of version 1 or 2."""
+    top = pathlib.Path("/sys/fs/cgroup")
+    return [*top.glob(container.name), *top.glob(f"*/{container.name}")]

@@ -32,7 +32,7 @@ def launcher(engine, scratch):
     shutil.copy(os.environ["SKIFF"], built / "out/skiff")
     shutil.copy("/etc/ssl/certs/ca-certificates.crt", built / "out")
     engine.make("debian:12-slim", libraries(os.environ["SKIFF"]))
-    configuration = engine.build(TREE / "Dockerfile", "launcher", {"build": built})
+    configuration = engine.build(TREE / "Dockerfile", "launcher", {"build-skiff": built})
     engine.unpack("launcher", scratch / "launcher")
     return configuration, scratch / "launcher"
 
@@ -75,6 +75,11 @@ def test_it_is_not_root_and_starts_skiff(launcher):
     assert (rootfs / AUTHORITIES).read_bytes() == pathlib.Path("/etc/ssl/certs/ca-certificates.crt").read_bytes()
 
 
+def test_it_carries_its_licences(launcher):
+    for name in ("LICENSE", "NOTICE"):
+        assert (launcher[1] / "licenses" / name).read_bytes() == (TREE / name).read_bytes()
+
+
 def test_it_says_its_version(run):
     status, out, err = run("version")
     assert status == 0 and out.startswith("skiff "), (out, err)
@@ -82,7 +87,8 @@ def test_it_says_its_version(run):
 
 def test_the_cron_job_of_deploy_is_taken_as_it_stands(run):
     image, arguments, has_command = cron_job()
-    assert (image, arguments[0], has_command) == ("skiff", "gc", False)
+    # RFC 2606: nobody can register a name below .invalid, so nobody else's image runs where no overlay says which.
+    assert (image, arguments[0], has_command) == ("registry.invalid/skiff", "gc", False)
     status, out, err = run(*arguments, "--help")
     assert status == 0 and out.startswith("usage: skiff gc "), (out, err)
     # Without a cluster around it, it says so and fails: nothing of the command line is what it stumbles over.

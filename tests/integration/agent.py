@@ -39,10 +39,11 @@ def environment(**more):
 
 class Agent:
     def __init__(self, folder, *arguments, token=None, listen="127.0.0.1:0", env=None, credential=True, warm=True,
-                 tls=None, tokens=(), **popen):
+                 tls=None, tokens=(), wrapper=(), **popen):
         """Starts it and waits for its line on stdout. `credential=False`: the arguments bring their own, and nothing is
         asked over HTTP at the end. `tokens`: further lines of the token file. `warm=False`: no first command, so not
-        everything is opened yet. `tls`: an SSLContext to speak to it with."""
+        everything is opened yet. `tls`: an SSLContext to speak to it with. `wrapper`: words before its command line,
+        which starts in `folder`."""
         self.folder = folder
         self.root, self.temp = folder / "root", folder / "tmp"
         self.root.mkdir(exist_ok=True)
@@ -62,7 +63,7 @@ class Agent:
         self.stderr_path = folder / f"stderr-{self.mark}"
         with open(self.stderr_path, "wb") as stderr:
             self.process = subprocess.Popen(
-                command_line("--listen", listen, "--root", self.root, *options, *arguments), cwd=folder,
+                [*wrapper, *command_line("--listen", listen, "--root", self.root, *options, *arguments)], cwd=folder,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
                 env=environment(ITEST_MARK=self.mark, TMPDIR=self.temp, **(env or {})), **popen)
         self.pid = self.process.pid
@@ -72,6 +73,7 @@ class Agent:
             self.url = self.address
             self.port = int(self.url.rsplit(":", 1)[1]) if self.url.startswith("http") else None
             self.host = self.url.partition("://")[2] if self.port else "localhost"
+            self.ip = self.host.rpartition(":")[0].strip("[]")
             self.unix_path = listen.removeprefix("unix:") if listen.startswith("unix:") else None
             if credential and warm:
                 self._warm_up()
@@ -118,7 +120,7 @@ class Agent:
             sock.settimeout(timeout)
             sock.connect(self.unix_path)
             return sock
-        sock = socket.create_connection(("127.0.0.1", self.port), timeout)
+        sock = socket.create_connection((self.ip, self.port), timeout)
         return self.tls.wrap_socket(sock, server_hostname="127.0.0.1") if self.tls else sock
 
     raw = connect

@@ -1,45 +1,19 @@
 """Who may do what: tokens, scopes, signed tokens, Host and Origin, and that no credential ever comes back."""
 
-import base64
+import io
 import json
 import re
-import subprocess
-import time
+import stat
+import tarfile
 
 import pytest
 import websockets
 
+from signing import Signer, b64url
 from wire import query
 
+OPEN = ("/", "/healthz", "/readyz", "/openapi.json")
 READ, RUN = ("GET", "/v1/sessions"), ("POST", "/v1/commands")
-
-
-def b64url(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-class Signer:
-    """Ed25519 keys and tokens made with the openssl command line."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.private, self.public = folder / "private.pem", folder / "public.pem"
-        self._openssl("genpkey", "-algorithm", "ed25519", "-out", self.private)
-        self._openssl("pkey", "-in", self.private, "-pubout", "-out", self.public)
-
-    def _openssl(self, *arguments):
-        subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=20)
-
-    def token(self, header=None, **claims):
-        """A signed token for box-1, valid ten minutes; a claim None is left out."""
-        header = {"alg": "EdDSA", "typ": "JWT", **(header or {})}
-        claims = {"aud": "box-1", "exp": int(time.time()) + 600, "scope": "exec", **claims}
-        claims = {name: value for name, value in claims.items() if value is not None}
-        text = ".".join(b64url(json.dumps(part).encode()) for part in (header, claims))
-        (self.folder / "text").write_text(text)
-        self._openssl("pkeyutl", "-sign", "-rawin", "-inkey", self.private, "-in", self.folder / "text",
-                      "-out", self.folder / "signature")
-        return text + "." + b64url((self.folder / "signature").read_bytes())
 
 
 @pytest.fixture
@@ -66,7 +40,7 @@ def test_a_credential_is_asked_for_before_anything_else(agent):
     assert len(paths) > 15
     nobody = {"Authorization": None}
     for path, methods in paths.items():
-        if path in ("/healthz", "/readyz"):
+        if path in OPEN:
             continue
         concrete = re.sub(r"\{[^}]*\}", "x", path)
         known = {m.upper() for m in methods if m in ("get", "put", "post", "patch", "delete", "head")}
@@ -78,6 +52,25 @@ def test_a_credential_is_asked_for_before_anything_else(agent):
     big = agent.stream("POST", "/v1/commands", headers={**nobody, "Content-Length": str(1 << 30)})
     with big:
         assert big.status == 401  # before a byte of the body was sent
+
+
+def test_what_is_open_says_what_this_is_and_nothing_about_the_sandbox(start_agent):
+    agent = start_agent("--sandbox-id", "box-1")
+    nobody = {"Authorization": None}
+    said = agent.request("GET", "/", headers=nobody)
+    assert said.status == 200 and "WWW-Authenticate" not in said.headers
+    version = agent.request("GET", "/v1/version").json()["version"]
+    told = said.json()
+    assert told.pop("summary")
+    assert told == {"name": "skiffd", "version": version, "openapi": "/openapi.json", "needs_token": True,
+                    "send": "Authorization: Bearer TOKEN"}
+    for path in OPEN:
+        answer = agent.request("GET", path, headers=nobody)
+        assert answer.status == 200 and "box-1" not in answer.text, path
+        # A credential that is none is not looked at, and a page of another host still gets nothing.
+        assert agent.request("GET", path, token="wrong").status == 200, path
+        agent.request("GET", path, headers={**nobody, "Host": "evil.example"}).problem(421, "host_not_allowed")
+        agent.request("DELETE", path, headers=nobody).problem(401, "unauthenticated")
 
 
 def test_with_a_credential_the_same_gives_404_and_405(agent):
@@ -128,12 +121,27 @@ def test_a_scope_limits_what_a_token_may_do(start_agent, tmp_path):
         assert status(agent, token, RUN) == 200, token
     for token in ("both", "all"):
         assert status(agent, token) == 200, token
-    if "/v1/init" in agent.request("GET", "/openapi.json", token="all").json()["paths"]:  # for `admin` alone
-        for token in ("reader", "runner"):
-            assert agent.request("POST", "/v1/init", json={}, token=token).status == 403, token
+    for token in ("reader", "runner"):
+        agent.request("POST", "/v1/init", json={}, token=token).problem(403, "insufficient_scope")
     with pytest.raises(websockets.InvalidStatusCode) as refusal:
         agent.ws(query("/v1/sessions/default/run", command="true"), token="reader")
     assert refusal.value.status_code == 403
+
+
+def test_set_uid_bits_of_an_archive_are_for_admins(start_agent, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("both read,exec\nall\n")
+    agent = start_agent("--token-file", tokens, credential=False)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("program")
+        member.mode = 0o6755
+        archive.addfile(member)
+    for token, mode in (("both", 0o755), ("all", 0o6755)):
+        done = agent.request("PUT", f"/v1/files:archive?path={token}", body=packed.getvalue(), token=token,
+                             headers={"Content-Type": "application/x-tar"})
+        assert done.status == 200, done
+        assert stat.S_IMODE((agent.root / token / "program").stat().st_mode) == mode, token
 
 
 def test_a_token_bound_to_a_session_opens_no_other(start_agent, tmp_path):
@@ -141,13 +149,34 @@ def test_a_token_bound_to_a_session_opens_no_other(start_agent, tmp_path):
     tokens.write_text("all\nbound read,exec mine\n")
     agent = start_agent("--token-file", tokens, credential=False)
     for sid in ("mine", "other"):
-        assert agent.request("PUT", f"/v1/sessions/{sid}", json={}, token="all").status in (200, 201)
+        assert agent.request("PUT", f"/v1/sessions/{sid}", json={}, token="all").status == 201
     assert status(agent, "bound", ("POST", "/v1/sessions/mine/commands")) == 200
     assert status(agent, "bound", ("GET", "/v1/sessions/mine")) == 200
     for route in (("POST", "/v1/sessions/other/commands"), ("GET", "/v1/sessions/other"), RUN,
                   ("GET", "/v1/sessions/other/commands")):
         body = {"command": "true"} if route[0] == "POST" else None
-        assert agent.request(*route, token="bound", json=body).status in (403, 404), route
+        agent.request(*route, token="bound", json=body).problem(403, "insufficient_scope")
+
+
+def test_a_token_bound_to_a_session_is_told_of_its_own_ports_alone(start_agent):
+    agent = start_agent(tokens=("bound read,exec mine",))
+    listen = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); time.sleep(300)"
+    ports = {}
+    for sid in ("mine", "other"):
+        agent.session(id=sid)
+        cid = agent.start(argv=["/usr/bin/python3", "-c", listen], session=sid)["id"]
+        with agent.stream("GET", f"/v1/sessions/{sid}/commands/{cid}/output?follow=true") as stream:
+            ports[sid] = int(next(event for event in stream.events() if event["type"] == "output")["data"])
+
+    def told(token):
+        """{port: session that the token is told}"""
+        return {item["port"]: item.get("session") for item in
+                agent.request("GET", "/v1/ports", token=token).json()["items"]}
+
+    everything = told(agent.token)
+    assert {ports[sid]: sid for sid in ports}.items() <= everything.items()
+    assert agent.port in everything
+    assert told("bound") == {ports["mine"]: "mine"}
 
 
 def test_a_token_that_was_signed_for_this_sandbox_is_accepted(signed, signer):
@@ -176,8 +205,8 @@ def test_a_signed_token_with_another_algorithm_is_401(signed, signer, header):
 
 
 def test_a_signed_token_without_a_scope_may_at_most_read(signed, signer):
-    assert status(signed, signer.token(scope=None), RUN) in (401, 403)
-    assert status(signed, signer.token(scope="unheard-of"), RUN) in (401, 403)
+    assert status(signed, signer.token(scope=None), RUN) == 403
+    assert status(signed, signer.token(scope="unheard-of"), RUN) == 403
 
 
 def test_a_tampered_signed_token_is_401(signed, signer):

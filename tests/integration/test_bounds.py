@@ -1,6 +1,6 @@
 """Every limit is a setting, and reaching it gets a clear answer: counts, times, kept output."""
 
-import time
+import contextlib
 
 import proc
 from sockets import RawWs
@@ -28,13 +28,18 @@ def test_more_live_commands_than_allowed_are_refused_until_one_ends(start_agent)
     assert agent.run("echo room")["stdout"] == "room\n"
 
 
-def test_more_connections_than_allowed_do_not_wedge_it(start_agent):
+def test_more_connections_than_allowed_are_refused_until_one_goes(start_agent):
     agent = start_agent("--max-connections", "8")
-    sockets = [agent.connect() for _ in range(40)]
-    for sock in sockets:
-        sock.close()
-    until(lambda: agent.request("GET", "/healthz").status == 200)
-    until(lambda: agent.run("echo hi")["stdout"] == "hi\n")
+    with contextlib.ExitStack() as held:
+        for _ in range(8):
+            stream = held.enter_context(agent.stream("GET", "/healthz"))
+            assert stream.answer().status == 200  # and stays open
+        for _ in range(40):
+            refused = agent.request("GET", "/healthz")
+            refused.problem(503, "too_many_connections")
+            assert refused.headers["Retry-After"]
+    until(lambda: agent.request("GET", "/healthz").status == 200, what="room for a connection")
+    assert agent.run("echo hi")["stdout"] == "hi\n"
 
 
 def test_only_so_many_ended_commands_are_kept_the_oldest_goes_first(start_agent):

@@ -1,5 +1,4 @@
-"""What is promised is what is served: contract.txt against /openapi.json both ways, every route against its promise, and
-the team's document, where it lies beside the checkout, against contract.txt."""
+"""What is promised is what is served: contract.txt against /openapi.json both ways, and every route against its promise."""
 
 import io
 import json
@@ -83,22 +82,6 @@ def test_the_words_on_the_wire_are_those_promised(served):
     } == {kind: set(words) for kind, words in PROMISED.words.items() if kind != "close"}
 
 
-def test_the_document_promises_nothing_else():
-    document = contract.Document()
-    for named, more in document.routes():
-        assert named.keys() <= PROMISED.routes.keys()
-        known = {name: PROMISED.routes[name].query for name in named}
-        assert all(names <= known[name] for name, names in named.items()), named
-        assert more <= set().union(*known.values()), (named, more)
-    for name, inner in document.fields().items():
-        assert name in PROMISED.words["fields"]
-        assert set(inner) <= set(PROMISED.words.get(f"fields.{name}", inner)), name
-    assert document.problems() <= PROMISED.problems()
-    if document.sections:
-        assert document.causes() == PROMISED.words["cause"]
-        assert document.close_codes() == set(PROMISED.words["close"])
-
-
 # --- every route is asked ---
 
 
@@ -148,10 +131,16 @@ class World:
             if stream.status == 200 and route.path.endswith(":watch"):
                 return stream.status, stream.headers.get_content_type(), None  # it has no end
             answer = stream.answer()
+            if answer.body and json_document(answer):
+                assert answer.body.endswith(b"}\n") and answer.body.count(b"\n") == 1, (route.name, how, answer)
             kind = answer.headers.get_content_type() if "Content-Type" in answer.headers else None
             if answer.status < 400:
                 return answer.status, kind, None
             return answer.status, kind, answer.problem(answer.status)["code"]
+
+
+def json_document(answer):
+    return answer.headers.get_content_type() in ("application/json", "application/problem+json")
 
 
 def packed(name):
@@ -181,6 +170,7 @@ NO_EDIT = {"edits": [{"old": "nowhere", "new": ""}]}
 
 # {route: [(status, code or media type, request)]}, asked in this order.
 ASKED = {
+    "GET /": [(200, "application/json", {})],
     "GET /healthz": [(200, "application/json", {})],
     "GET /readyz": [(200, "application/json", {})],
     "GET /openapi.json": [(200, "application/json", {})],
@@ -380,7 +370,7 @@ def test_what_any_request_can_meet_is_as_promised(agent):
 
 
 def test_sockets_close_with_the_codes_promised(agent):
-    """All but 4008, of clients that take nothing: test_bounds.py has them."""
+    """All but 4008, of clients that take nothing: test_bounds.py has them; and 4401, of tokens that expire: attacks."""
     agent.session(id="s")
     seen = {}
     with agent.ws("/v1/sessions/default/run?command=true") as ws:

@@ -232,7 +232,7 @@ def test_links_are_told_and_not_followed_by_stat(agent):
 
 
 def test_moves_copies_folders_and_modes(agent):
-    assert op(agent, "mkdir", {"path": "x/y"}).problem(404)
+    op(agent, "mkdir", {"path": "x/y"}).problem(404, "path_not_found")
     assert op(agent, "mkdir", {"path": "x/y", "parents": True}).status == 201
     put(agent, "x/y/f", b"data", "mode=0640")
     assert op(agent, "copy", {"from": "x", "to": "copy"}).status == 201
@@ -260,8 +260,7 @@ def test_no_path_leads_out_of_the_root(agent, path):
         if method == "DELETE" and path in ("out-absolute", "loop"):
             continue  # the link itself, which is inside
         answer = agent.request(method, f"{FILES}/{path}", body=body)
-        assert answer.status in (403, 404, 409), (method, path, answer)
-        assert answer.problem(answer.status)["code"] in ("path_escapes_root", "too_many_links", "path_not_found")
+        answer.problem(*((409, "too_many_links") if path == "loop" else (403, "path_escapes_root")))
     assert b"root:" in open("/etc/passwd", "rb").read()
 
 
@@ -289,8 +288,11 @@ def test_a_folder_that_becomes_a_link_in_the_middle_never_leads_out(agent):
     swapper.start()
     try:
         for number in range(400):
-            assert agent.request("GET", at("inside/secret")).status in (403, 404)
-            assert put(agent, "inside/new", str(number).encode()).status in (200, 201, 403)
+            # Of what it is at that moment: a directory without that file, or a link that leads out.
+            refused = agent.request("GET", at("inside/secret"))
+            refused.problem(*((404, "path_not_found") if refused.status == 404 else (403, "path_escapes_root")))
+            made = put(agent, "inside/new", str(number).encode())
+            assert made.status in (200, 201) or made.problem(403, "path_escapes_root")
     finally:
         stop.set()
         swapper.join()

@@ -2,11 +2,9 @@
 
 import json
 import re
-import subprocess
 
 import pytest
 
-from agent import command_line
 from waiting import until
 from wire import Stream, parse, request_bytes
 
@@ -69,7 +67,13 @@ def test_a_wrong_method_is_405_with_allow(agent):
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
 def test_a_json_route_takes_json_only(agent, kind):
     answer = agent.request("POST", "/v1/commands", body=b'{"command":"true"}', headers={"Content-Type": kind})
-    answer.problem(415, "unsupported_media_type")
+    assert "-H 'Content-Type: application/json'" in answer.problem(415, "unsupported_media_type")["detail"]
+
+
+def test_edits_that_do_not_say_that_they_are_json_are_told_how(agent):
+    (agent.root / "f").write_text("old")
+    answer = agent.request("PATCH", "/v1/files/f", body=b'{"edits":[{"old":"old","new":"new"}]}')
+    assert "-H 'Content-Type: application/json'" in answer.problem(415, "unsupported_media_type")["detail"]
 
 
 def test_json_with_a_charset_is_json(agent):
@@ -243,6 +247,18 @@ def test_every_answer_names_the_request_and_the_instance(start_agent):
     assert other.headers["X-Skiff-Instance"] != answers[0].headers["X-Skiff-Instance"]
 
 
+def test_no_header_field_is_sent_twice(start_agent):
+    agent = start_agent("--keepalive", "100ms")
+    asked = [("POST", "/v1/commands", {"command": "true", "mode": mode}) for mode in ("wait", "stream", "background")]
+    asked.append(("POST", "/v1/commands", {"command": "sleep 0.4"}))  # its head goes out before it has ended
+    asked.append(("GET", "/v1/no/such/path", None))
+    for method, path, body in asked:
+        with agent.stream(method, path, json=body) as stream:
+            names = [name.lower() for name in stream.headers.keys()]
+            assert len(names) == len(set(names)), (body, names)
+            stream.read()
+
+
 def test_a_traceparent_reaches_the_command_and_the_log(agent):
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     answer = agent.request("POST", "/v1/commands",
@@ -255,9 +271,7 @@ def test_a_traceparent_reaches_the_command_and_the_log(agent):
 
 
 def test_a_long_wait_and_a_silent_stream_are_kept_alive(start_agent):
-    options = subprocess.run(command_line("--help"), capture_output=True, text=True, timeout=20).stdout
-    flag = re.search(r"--keepalive\b", options)
-    agent = start_agent(*([flag.group(), "100ms"] if flag else []))  # without a flag: the 15 s of the contract
+    agent = start_agent("--keepalive", "100ms")
     (agent.root / "wait").touch()
     waiting = "while [ -e wait ]; do sleep 0.02; done; echo done"
     with agent.stream("POST", "/v1/commands", json={"command": waiting}) as wait, \
@@ -273,7 +287,8 @@ def test_a_long_wait_and_a_silent_stream_are_kept_alive(start_agent):
         records = sse.sse()
         assert any(event is None for _, event, _ in records)  # a comment
         (agent.root / "wait").unlink()
-        assert json.loads(b"".join(pieces))["stdout"] == "done\n"
+        result = b"".join(pieces)
+        assert json.loads(result)["stdout"] == "done\n" and result.endswith(b"}\n")
 
 
 def test_the_api_describes_itself_and_the_description_is_whole(agent):

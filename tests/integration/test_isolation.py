@@ -115,13 +115,18 @@ def test_limits_of_a_cgroup_are_written_to_a_leaf_and_told(start_agent, tmp_path
     agent = start_agent("--cgroup", home)
     assert {"memory_bytes", "pids", "cpu_millis"} <= set(
         agent.request("GET", "/v1/capabilities").json()["command_limits"])
-    result = agent.run("cat cgroup.procs", cwd=str(home / "skiff-c1"), id="c1",
+    result = agent.run("cat skiff-*/cgroup.procs", cwd=str(home), id="c1",
                        limits={"memory_bytes": 1 << 28, "pids": 50, "open_files": 99})
     assert result["stdout"] == "0"  # what the child wrote to enter it
     assert result["limits"] == {"memory_bytes": {"value": 1 << 28, "by": "cgroup"},
                                 "pids": {"value": 50, "by": "cgroup"}, "open_files": {"value": 99, "by": "rlimit"}}
-    assert (home / "skiff-c1" / "memory.max").read_text() == str(1 << 28)
-    assert (home / "skiff-c1" / "cgroup.kill").exists() is False
+    [leaf] = home.glob("skiff-*")
+    assert (leaf / "memory.max").read_text() == str(1 << 28)
+    assert (leaf / "cgroup.kill").exists() is False
+    # Ids are chosen by clients: the same one in another session has a leaf of its own.
+    sid = agent.session()
+    assert agent.run("true", session=sid, id="c1", limits={"pids": 50})["exit_code"] == 0
+    assert len(list(home.glob("skiff-*"))) == 2
 
 
 @pytest.fixture

@@ -484,7 +484,7 @@ def test_a_mistake_is_told_with_what_to_do(skiff):
     assert "no command" in skiff("upp", status=125)[1]
     assert "usage: skiff exec" in skiff("exec", "box", status=125)[1]
     assert "there is no sandbox" in skiff("exec", "box", "--", "true", status=125)[1]
-    assert "stands after --" in skiff("exec", "box", "ls", status=125)[1]
+    assert "takes no image" in skiff("run", "echo", "hello", status=125)[1]
 
 
 @pytest.mark.parametrize("words", [("up", "box", "--dry-run"), ("manifest", "box"), ("manifest", "--template", "py"), ("network", "box")])

@@ -6,30 +6,63 @@ import secrets
 
 import pytest
 
+import proc
+from waiting import until
+
 MIB = 1024 * 1024
-MEMORY = pathlib.Path("/sys/fs/cgroup/memory")
+TOP = pathlib.Path("/sys/fs/cgroup")
+VERSION2 = (TOP / "cgroup.controllers").exists()  # and nothing else; else version 1 has the memory controller
+GREEDY = {"argv": ["/usr/bin/python3", "-c", "held = [bytearray(1 << 20) for _ in range(400)]"]}
+
+pytestmark = pytest.mark.skipif(bool(os.environ.get("SKIFFD_SANITIZER")), reason="a sanitizer's own memory is larger")
 
 
 @pytest.fixture
-def small_group():
-    """A cgroup of 96 MiB, of version 1: what can be made on machines that mount that."""
-    if os.environ.get("SKIFFD_SANITIZER"):
-        pytest.skip("a sanitizer's own memory is larger")
-    group = MEMORY / ("itest-" + secrets.token_hex(6))
+def group():
+    """A cgroup with the memory controller, without a limit."""
+    top = TOP if VERSION2 else TOP / "memory"
+    made = top / ("itest-" + secrets.token_hex(6))
     try:
-        group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(96 * MIB))
+        if VERSION2:
+            (top / "cgroup.subtree_control").write_text("+memory +pids")
+        made.mkdir()
     except OSError as error:
         pytest.skip(f"no cgroup can be made here: {error}")
-    yield group
-    group.rmdir()
+    yield made
+    for folder, _, _ in os.walk(made, topdown=False):
+        os.rmdir(folder)
+
+
+@pytest.fixture
+def small_group(group):
+    """One of 96 MiB."""
+    (group / ("memory.max" if VERSION2 else "memory.limit_in_bytes")).write_text(str(96 * MIB))
+    if (group / "memory.swap.max").exists():
+        (group / "memory.swap.max").write_text("0")
+    return group
+
+
+@pytest.fixture
+def delegated(group):
+    """A cgroup of version 2, as an agent gets it that may bound its commands."""
+    if not VERSION2:
+        pytest.skip("this machine's memory controller is on cgroup version 1")
+    return group
+
+
+@pytest.fixture
+def start_agent(group, start_agent):
+    """Its agents have ended when the group is removed."""
+    return start_agent
+
+
+def start_in(start_agent, group, *arguments):
+    return start_agent(*arguments, preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
 
 
 def test_a_command_that_the_kernel_killed_for_memory_says_oom(start_agent, small_group):
-    agent = start_agent("--memory-guard-percent", "0",
-                        preexec_fn=lambda: (small_group / "cgroup.procs").write_text(str(os.getpid())))
-    greedy = {"argv": ["/usr/bin/python3", "-c", "held = [bytearray(1 << 20) for _ in range(400)]"]}
-    result = agent.request("POST", "/v1/commands", json=greedy, timeout=60).json()
+    agent = start_in(start_agent, small_group, "--memory-guard-percent", "0")
+    result = agent.request("POST", "/v1/commands", json=GREEDY, timeout=60).json()
     assert (result["cause"], result["signal"], result["exit_code"]) == ("oom", "SIGKILL", None)
     # The next one that is killed by somebody else is not told the same.
     result = agent.request("POST", "/v1/commands", json={"argv": ["/bin/sh", "-c", "kill -9 $$"]}).json()
@@ -38,9 +71,39 @@ def test_a_command_that_the_kernel_killed_for_memory_says_oom(start_agent, small
 
 
 def test_the_memory_guard_ends_a_greedy_command_before_the_kernel_does(start_agent, small_group):
-    agent = start_agent("--memory-guard-percent", "80",
-                        preexec_fn=lambda: (small_group / "cgroup.procs").write_text(str(os.getpid())))
+    agent = start_in(start_agent, small_group, "--memory-guard-percent", "80")
     slowly = "import time\nheld = []\nfor _ in range(400): held.append(bytearray(1 << 20)); time.sleep(0.02)"
     result = agent.request("POST", "/v1/commands", json={"argv": ["/usr/bin/python3", "-c", slowly]}, timeout=60).json()
     assert result["cause"] == "oom_guard" and result["signal"] in ("SIGTERM", "SIGKILL")
     assert agent.terminate() == 0
+
+
+# --- limits of single commands, which version 2 alone has ---
+
+@pytest.mark.parametrize("given", [True, False], ids=["a group it is told of", "its own group"])
+def test_a_command_over_its_own_limit_goes_as_a_whole_and_alone(start_agent, delegated, given):
+    agent = start_agent("--cgroup", delegated) if given else start_in(start_agent, delegated)
+    assert {"memory_bytes", "pids"} <= set(agent.request("GET", "/v1/capabilities").json()["command_limits"])
+    agent.start("exec sleep 1000", id="other")
+    line = f"setsid sleep 1001 & exec {GREEDY['argv'][0]} -c '{GREEDY['argv'][2]}'"
+    result = agent.run(line, id="greedy", limits={"memory_bytes": 48 * MIB})
+    assert (result["cause"], result["signal"]) == ("oom", "SIGKILL")
+    assert 40 * MIB < result["usage"]["peak_bytes"] <= 48 * MIB
+    until(lambda: not [pid for pid in agent.strays() if "1001" in proc.command_line(pid)], what="the end of what it had started")
+    assert agent.request("GET", "/v1/commands/other").json()["state"] == "running"
+    until(lambda: not (delegated / "skiff-greedy").exists(), what="that its group is gone")
+
+
+def test_a_command_has_as_many_processes_as_it_was_given(start_agent, delegated):
+    agent = start_agent("--cgroup", delegated)
+    line = "for _ in 1 2 3 4 5 6; do sleep 1000 & done; exit 3"
+    result = agent.run(line, limits={"pids": 4})
+    assert "fork" in result["stderr"].lower() and (result["cause"], result["exit_code"]) != ("exited", 3)
+    assert agent.run(line, limits={"pids": 40})["exit_code"] == 3
+
+
+def test_all_of_a_command_is_killed_by_its_group(start_agent, delegated):
+    agent = start_agent("--cgroup", delegated)
+    result = agent.run("setsid sleep 1000 & sleep 1000", limits={"pids": 40}, timeout_ms=200, kill_grace_ms=100)
+    assert (result["cause"], result["kill_level"]) == ("timeout", "cgroup")
+    assert not agent.strays()

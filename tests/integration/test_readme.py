@@ -1,26 +1,105 @@
-"""The quick starts of the README, line by line as a newcomer pastes them."""
+"""What the README and the tour tell a newcomer to paste, in both shells: line by line, and each block at once."""
 
 import os
 import pathlib
+import re
+import signal
+import subprocess
 
-import tools
+import pytest
+
+import proc
+from agent import binary, environment
 from launcher import Skiff
-from readme import lines_after, run_each
+from readme import README, TREE, Pasting, blocks_after
+from waiting import until
 
-def test_every_line_of_the_quick_start_prints_what_it_says(agent, tmp_path):
-    lines = lines_after("quick start")
-    assert lines[0].startswith("export URL=") and len(lines) > 10
-    program = tools.websocat()
-    prelude = [f"export URL={agent.url} TOKEN={agent.token}", f'PATH="$PATH:{pathlib.Path(program).parent}"', lines[1]]
-    run_each(lines[2:], prelude, tmp_path)
+TOUR = TREE / "docs/tour.md"
 
 
-def test_every_line_about_the_companion_prints_what_it_says(tmp_path):
-    lines = lines_after("companion")
-    assert lines[0].startswith("export PATH=") and len(lines) > 8
+@pytest.fixture(params=["bash", "zsh"])
+def shell(request):
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["by line", "at once"])
+def at_once(request):
+    return request.param
+
+
+@pytest.fixture
+def empty(tmp_path):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    return folder
+
+
+class Served:
+    """skiffd as `make run` starts it."""
+
+    def __init__(self, folder):
+        self.folder, self.mark = folder / "run", f"itest-serve-{os.getpid()}"
+        self.log = folder / "log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [TREE / ".ci/serve", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL,
+                env=environment(SKIFFD=binary(), SKIFF_RUN_DIR=self.folder, ITEST_MARK=self.mark))
+        line = self.process.stdout.readline().decode()
+        assert line.startswith("skiffd listening on http://"), (line, self.log.read_text())
+        self.export = until(lambda: re.search(r"export SKIFF_URL=\S+ SKIFF_TOKEN=\S+", self.log.read_text()), what="a line to paste").group()
+
+    def finish(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(20) == 0
+        self.process.stdout.close()
+        until(lambda: not proc.belonging(self.mark, self.folder), what="an end of all that it started")
+
+
+@pytest.fixture
+def served(tmp_path):
+    agent = Served(tmp_path)
+    yield agent
+    agent.finish()
+
+
+def paste_for(served, blocks, shell, folder, at_once):
+    """The blocks, the first line of which is replaced by the one that skiffd has printed."""
+    (first, *others), _ = blocks[0]
+    assert first.startswith("export SKIFF_URL="), first
+    blocks[0] = ([served.export, *others], blocks[0][1])
+    with Pasting(shell, folder, environment()) as pasting:
+        for commands, expected in blocks:
+            pasting.try_block(commands, expected, at_once)
+    assert not list(folder.iterdir()), "something was left where the commands were pasted"
+    assert (served.folder / "workspace/notes/todo.txt").exists()
+
+
+def test_the_curl_start_prints_what_it_says(served, shell, at_once, empty):
+    paste_for(served, blocks_after("curl"), shell, empty, at_once)
+
+
+def test_the_tour_of_the_agent_prints_what_it_says(served, shell, at_once, empty):
+    blocks = blocks_after("quick start", TOUR)
+    assert sum(len(commands) for commands, _ in blocks) > 20
+    paste_for(served, blocks, shell, empty, at_once)
+
+
+@pytest.mark.parametrize("name, document", [("try", README), ("companion", TOUR)])
+def test_the_start_with_skiff_prints_what_it_says(name, document, tmp_path, shell, at_once, empty):
+    ((commands, expected),) = blocks_after(name, document)
+    assert commands[0] == 'export SKIFF_DRIVER=local PATH="$PWD/build/release:$PATH"'
     skiff = Skiff(tmp_path)
     try:
-        path = f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}"
-        run_each(lines[1:], [], skiff.work, env=skiff.environment(PATH=path))
+        commands[0] = commands[0].replace("$PWD/build/release", str(pathlib.Path(skiff.program).parent))
+        with Pasting(shell, empty, skiff.environment(TMPDIR=tmp_path / "work", HOME=skiff.home)) as pasting:
+            pasting.try_block(commands, expected, at_once)
     finally:
         skiff.finish()
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/tour.md", "docs/clusters.md", "docs/operating.md", "docs/stateful.md", "examples/shell/skiff.sh"])
+def test_nothing_needs_a_newer_curl_than_it_says(document):
+    """What curl has learnt since 7.76: that is what enterprise distributions still have."""
+    newer = r"--(json|no-clobber|remove-on-error|rate|url-query|variable|ca-native|http3-only|form-escape|dump-ca-embed|skip-existing)\b"
+    for number, line in enumerate((TREE / document).read_text().splitlines(), 1):
+        assert "curl has since" in line or not re.search(newer, line), f"{document}:{number}: {line}"

@@ -1,6 +1,7 @@
 """Starting skiffd: its line, its settings, what it refuses, the ways to give a credential, `skiffd health`."""
 
 import os
+import pathlib
 import re
 import socket
 import subprocess
@@ -10,18 +11,19 @@ import pytest
 from agent import command_line, environment
 from waiting import until
 
+NOTICE = pathlib.Path(__file__).resolve().parents[2] / "NOTICE"
+
 
 def skiffd(*arguments, env=None, cwd=None, seconds=30):
     return subprocess.run(command_line(*arguments), env=environment(**(env or {})), cwd=cwd, capture_output=True,
                           stdin=subprocess.DEVNULL, timeout=seconds, text=True)
 
 
-def refused(*arguments, env=None, cwd=None):
+def refused(*arguments, cwd, status=2):
     """Checks that it does not start, says why on stderr and nothing on stdout; returns what it said."""
-    done = skiffd(*arguments, env=env, cwd=cwd)
-    assert done.returncode not in (0, None) and done.returncode > 0, done
-    assert done.stdout == "" and done.stderr.strip(), done
-    return done.stderr, done.returncode
+    done = skiffd(*arguments, cwd=cwd)
+    assert (done.returncode, done.stdout) == (status, "") and done.stderr.strip(), done
+    return done.stderr
 
 
 def test_one_line_on_stdout_says_where_it_listens(agent):
@@ -36,6 +38,21 @@ def test_health_and_readiness_need_no_credential(agent):
         assert agent.request("GET", path, headers={"Authorization": None}).status == 200
 
 
+def test_it_listens_on_ip6(start_agent):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError as error:
+        pytest.skip(f"no IPv6 here: {error}")
+    agent = start_agent(listen="[::1]:0")
+    assert re.fullmatch(r"skiffd listening on http://\[::1\]:[1-9]\d*", agent.line)
+    assert agent.run("echo hi")["stdout"] == "hi\n"
+    done = subprocess.run(["curl", "-sSg", "-m", "20", "-H", f"Authorization: Bearer {agent.token}",
+                           "--data-binary", "echo over six", f"{agent.url}/v1/run"],
+                          capture_output=True, text=True, timeout=30)
+    assert done.stdout == "over six\n", done
+    assert skiffd("health", env={"SKIFF_LISTEN": agent.host}).returncode == 0
+
+
 def test_help_lists_every_setting_with_its_variable():
     done = skiffd("--help")
     assert done.returncode == 0, done
@@ -44,7 +61,7 @@ def test_help_lists_every_setting_with_its_variable():
         assert re.search(re.escape(flag) + r"\b", done.stdout), flag
     for variable in ("SKIFF_LISTEN", "SKIFF_ROOT", "SKIFF_TOKEN_FILE", "SKIFF_PUBLIC_KEY", "SKIFF_SANDBOX_ID"):
         assert re.search(variable + r"\b", done.stdout), variable
-    for word in ("health", "install", "version"):
+    for word in ("health", "install", "version", "licenses"):
         assert word in done.stdout
 
 
@@ -56,6 +73,13 @@ def test_version_is_the_same_on_the_command_line_and_over_http(agent):
     assert answer.status == 200 and answer.json()["version"] == version
 
 
+def test_it_prints_its_license_and_the_notices():
+    done = skiffd("licenses")
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("Licensed under the Apache License, Version 2.0")
+    assert done.stdout.endswith("\n" + NOTICE.read_text())
+
+
 @pytest.mark.parametrize("arguments, named", [
     (["--no-such-flag"], "--no-such-flag"),
     (["--listen", "nonsense", "--allow-unauthenticated"], "nonsense"),
@@ -64,9 +88,7 @@ def test_version_is_the_same_on_the_command_line_and_over_http(agent):
     (["--token-sha256", "abc"], "sha256"),
 ])
 def test_a_bad_flag_ends_it_with_status_2_and_a_line_that_names_it(arguments, named, tmp_path):
-    said, status = refused(*arguments, cwd=tmp_path)
-    assert status == 2, said
-    assert named in said
+    assert named in refused(*arguments, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("arguments, named", [
@@ -75,14 +97,12 @@ def test_a_bad_flag_ends_it_with_status_2_and_a_line_that_names_it(arguments, na
     (["--public-key", "/no/such/key"], "/no/such/key"),
 ])
 def test_a_missing_file_is_named(arguments, named, tmp_path):
-    said, _ = refused("--listen", "127.0.0.1:0", *arguments, cwd=tmp_path)
-    assert named in said
+    assert named in refused("--listen", "127.0.0.1:0", *arguments, cwd=tmp_path)
 
 
 def test_without_a_credential_it_refuses_and_says_what_to_set(tmp_path):
-    said, _ = refused("--listen", "127.0.0.1:0", cwd=tmp_path)
-    assert "--token-file" in said or "SKIFF_TOKEN" in said
-    assert "--print-token" in said
+    said = refused("--listen", "127.0.0.1:0", cwd=tmp_path)
+    assert all(one in said for one in ("--token-file", "SKIFF_TOKEN", "--print-token"))
 
 
 def test_an_empty_token_file_is_no_credential(tmp_path):
@@ -102,6 +122,8 @@ def test_print_token_makes_a_token_and_prints_it_once_with_a_curl_line(start_age
     assert len(token) >= 20
     assert agent.request("GET", "/v1/sessions", token=token).status == 200
     assert agent.request("GET", "/v1/sessions", token=token + "x").status == 401
+    # And what the README's lines read.
+    assert f"export SKIFF_URL={agent.url} SKIFF_TOKEN={token}\n" in agent.log()
 
 
 def test_settings_come_from_variables_too_and_a_flag_wins(start_agent, tmp_path):
@@ -178,8 +200,18 @@ def test_a_port_that_is_taken_is_told(tmp_path):
         holder.bind(("127.0.0.1", 0))
         holder.listen()
         address = f"127.0.0.1:{holder.getsockname()[1]}"
-        said, _ = refused("--listen", address, "--allow-unauthenticated", cwd=tmp_path)
+        said = refused("--listen", address, "--allow-unauthenticated", cwd=tmp_path, status=1)
     assert address in said and re.search("in use", said, re.I)
+    assert "--listen 127.0.0.1:0 takes a free port" in said
+
+
+def test_a_unix_socket_that_is_taken_is_told_without_talk_of_ports(tmp_path):
+    path = tmp_path / "taken.sock"
+    with socket.socket(socket.AF_UNIX) as holder:
+        holder.bind(str(path))
+        holder.listen()
+        said = refused("--listen", f"unix:{path}", "--allow-unauthenticated", cwd=tmp_path, status=1)
+    assert str(path) in said and "free port" not in said
 
 
 def test_health_asks_a_running_agent_and_fails_for_none(start_agent):
@@ -187,8 +219,7 @@ def test_health_asks_a_running_agent_and_fails_for_none(start_agent):
     assert skiffd("health", env={"SKIFF_LISTEN": agent.host}).returncode == 0
     assert agent.terminate() == 0
     done = skiffd("health", env={"SKIFF_LISTEN": agent.host})
-    assert done.returncode not in (0, None), done
-    assert done.stderr.strip()
+    assert done.returncode == 1 and done.stderr.strip(), done
 
 
 def test_install_copies_a_binary_that_works(tmp_path):

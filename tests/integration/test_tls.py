@@ -137,6 +137,21 @@ def test_the_usual_ciphers_and_groups_work(tls_agent, secret, options):
     assert b"HTTP/1.1 200" in said
 
 
+def test_a_cipher_without_forward_secrecy_is_refused(start_agent, tmp_path):
+    key = tmp_path / "tls.key"
+    make_key(key, "RSA")
+    certificate = sign(tmp_path, key)
+    context = trusting(certificate)
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    agent = start_agent("--tls-cert", certificate, "--tls-key", key, tls=context)
+    for cipher in "AES256-GCM-SHA384", "ECDHE-RSA-AES256-SHA384":
+        context.set_ciphers(cipher)
+        with pytest.raises(ssl.SSLError):
+            agent.request("GET", "/healthz")
+    context.set_ciphers("ECDHE-RSA-AES256-GCM-SHA384")
+    assert agent.request("GET", "/healthz").status == 200
+
+
 def test_a_key_that_is_encrypted_is_refused_at_the_start(start_agent, tmp_path):
     key = tmp_path / "tls.key"
     make_key(key, "P-256")

@@ -3,7 +3,7 @@
 import time
 
 
-def until(condition, seconds=15.0, what=None):
+def until(condition, seconds=15.0, what=None, every=0.005):
     """Asks `condition()` until it answers something true, and returns that; fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
@@ -12,7 +12,7 @@ def until(condition, seconds=15.0, what=None):
             return answer
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {what or getattr(condition, '__name__', 'condition')}")
-        time.sleep(0.005)
+        time.sleep(every)
 
 
 def until_still(value, same=8, seconds=30.0, every=0.03):

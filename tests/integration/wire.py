@@ -24,6 +24,7 @@ class Answer:
         """Checks that this is a problem document (RFC 9457) with that status and code, and returns it."""
         assert self.status == status, (self.status, self.body[:500])
         assert self.headers.get_content_type() == "application/problem+json", self.headers.items()
+        assert self.body.endswith(b"}\n"), self.body[-100:]
         document = self.json()
         assert document["status"] == status and isinstance(document["code"], str), document
         if code is not None:

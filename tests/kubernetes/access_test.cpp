@@ -17,10 +17,10 @@ namespace skiff::kube {
 namespace {
 
 using Json = nlohmann::json;
-using protocol::test::RawClient;
-using protocol::test::TemporaryFolder;
 using test::access_as;
 using test::connect_as;
+using test::RawClient;
+using test::TemporaryFolder;
 
 /// A token of the default service account, as the kubelet asks for one.
 Task<std::string> service_account_token(Client* admin) {

@@ -19,7 +19,7 @@
 #include "base/unique_fd.hpp"
 #include "container/kube/client.hpp"
 
-namespace skiff::kube::test {
+namespace skiff::test {
 
 /// A real Kubernetes control plane (tests/kubernetes/cluster/start.py), one for all tests of this program.
 class Cluster {
@@ -57,6 +57,11 @@ class Cluster {
   }
   [[nodiscard]] const std::string& kubeconfig() const { return kubeconfig_; }
 
+  void restart_the_server() {
+    tell("kill kube-apiserver");
+    tell("start kube-apiserver");
+  }
+
   /// "kill kube-apiserver", "start kube-apiserver": returns when it is done.
   void tell(const std::string& order) {
     const std::string line = order + "\n";
@@ -87,18 +92,18 @@ class Cluster {
 Cluster& cluster();
 
 /// What find_access gives for one of the cluster's contexts.
-inline Access access_as(const std::string& context) {
-  AccessOptions options;
+inline kube::Access access_as(const std::string& context) {
+  kube::AccessOptions options;
   options.kubeconfig = cluster().kubeconfig();
   options.context = context;
-  return find_access(options, [](const char*) { return std::string{}; }).value();
+  return kube::find_access(options, [](const char*) { return std::string{}; }).value();
 }
 
-inline Client connect(Executor executor, Access access, TransportOptions options = {}) {
+inline kube::Client connect(Executor executor, kube::Access access, kube::TransportOptions options = {}) {
   auto pool = std::make_shared<BlockingPool>("test", 2);
-  return Client{Transport::open(executor, std::move(pool), std::move(access), std::move(options)).value()};
+  return kube::Client{kube::Transport::open(executor, std::move(pool), std::move(access), std::move(options)).value()};
 }
-inline Client connect_as(Executor executor, const std::string& context) {
+inline kube::Client connect_as(Executor executor, const std::string& context) {
   return connect(executor, access_as(context));
 }
 
@@ -109,18 +114,18 @@ inline std::string fresh_name(const std::string& prefix) {
 }
 
 /// A namespace for one test. It is not removed: the cluster goes with the program.
-inline Task<std::string> make_namespace(Client* client) {
+inline Task<std::string> make_namespace(kube::Client* client) {
   const std::string name = fresh_name("test");
-  Object object = Object::make(kNamespaces, {}, name);
-  auto made = co_await client->create(kNamespaces, std::move(object));
+  kube::Object object = kube::Object::make(kube::kNamespaces, {}, name);
+  auto made = co_await client->create(kube::kNamespaces, std::move(object));
   if (!made) ADD_FAILURE() << made.error().error.message;
   co_return name;
 }
 
-inline Object config_map(const std::string& namespace_name, const std::string& name, const std::string& value) {
-  Object object = Object::make(kConfigMaps, namespace_name, name);
+inline kube::Object config_map(const std::string& namespace_name, const std::string& name, const std::string& value) {
+  kube::Object object = kube::Object::make(kube::kConfigMaps, namespace_name, name);
   object.json["data"]["key"] = value;
   return object;
 }
 
-}  // namespace skiff::kube::test
+}  // namespace skiff::test

@@ -16,11 +16,11 @@ namespace {
 
 using kube::Client;
 using kube::Object;
-using kube::test::access_as;
-using kube::test::connect_as;
-using kube::test::fresh_name;
-using kube::test::make_namespace;
 using nlohmann::json;
+using test::access_as;
+using test::connect_as;
+using test::fresh_name;
+using test::make_namespace;
 
 /// A text that is told when the check is missing, so that the test fails with it.
 Check find(const std::vector<Check>& checks, std::string_view what) {
@@ -53,9 +53,21 @@ Task<> await_quota(Client* client, std::string namespace_name) {
   }
 }
 
+/// A new namespace gets its service account from the controllers, and takes no Pod before.
+Task<> await_service_account(Client* client, std::string namespace_name) {
+  constexpr kube::Resource kServiceAccounts{"", "v1", "serviceaccounts", "ServiceAccount"};
+  kube::Watch watch{client, {.resource = kServiceAccounts, .namespace_name = std::move(namespace_name)}};
+  for (bool there = false; !there;) {
+    auto event = co_await watch.next();
+    CO_ASSERT_TRUE(event) << event.error().error.message;
+    there = !event->objects.empty();
+  }
+}
+
 CO_TEST(ClusterChecks, PassForWhoeverMayDoEverything) {
   Client admin = connect_as(executor, "admin");
   const std::string place = co_await make_namespace(&admin);
+  co_await await_service_account(&admin, place);
   ClusterQuestions questions = about(place);
   questions.trial = small_pod(place);
   const auto checks = co_await examine_cluster(&admin, std::move(questions));
@@ -70,7 +82,7 @@ CO_TEST(ClusterChecks, PassForWhoeverMayDoEverything) {
 CO_TEST(ClusterChecks, NameAClusterThatDoesNotAnswer) {
   kube::Access away = access_as("admin");
   away.server.port = 1;
-  Client client = kube::test::connect(executor, std::move(away), {.retry = {.attempts = 1}});
+  Client client = test::connect(executor, std::move(away), {.retry = {.attempts = 1}});
   const auto checks = co_await examine_cluster(&client, about("default"));
   CO_ASSERT_TRUE(checks.size() == 1);
   EXPECT_FALSE(checks[0].passed);
@@ -87,8 +99,9 @@ CO_TEST(ClusterChecks, TellSomebodyUnknownToLogIn) {
 CO_TEST(ClusterChecks, ListWhatIsNotAllowedAndTheRoleThatTheyAdviseHelps) {
   Client admin = connect_as(executor, "admin");
   const std::string place = co_await make_namespace(&admin);
+  co_await await_service_account(&admin, place);
   const std::string user = fresh_name("user");
-  Client client = kube::test::connect_as_user(executor, user);
+  Client client = test::connect_as_user(executor, user);
   ClusterQuestions questions = about(place);
   questions.trial = small_pod(place);
   auto checks = co_await examine_cluster(&client, std::move(questions));
@@ -107,7 +120,7 @@ CO_TEST(ClusterChecks, ListWhatIsNotAllowedAndTheRoleThatTheyAdviseHelps) {
   EXPECT_TRUE(has(find(checks, "namespace " + place).detail, "not known"));
 
   const auto all = rules_of({}).value();
-  co_await kube::test::grant(&admin, all, place, user);
+  co_await test::grant(&admin, all, place, user);
   checks = co_await examine_cluster(&client, about(place));
   for (const Check& check : checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.detail;
 }
@@ -125,7 +138,7 @@ CO_TEST(ClusterChecks, SayWhoHelpsSomebodyWhoMayNotEvenAsk) {
   constexpr kube::Resource kBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding",
                                      false};
   Client admin = connect_as(executor, "admin");
-  Client client = kube::test::connect_as_user(executor, fresh_name("user"));
+  Client client = test::connect_as_user(executor, fresh_name("user"));
   auto usual = co_await admin.get(kBindings, {}, "system:basic-user");
   CO_ASSERT_TRUE(usual) << usual.error().error.message;
   auto removed = co_await admin.remove(kBindings, {}, usual->name());
@@ -145,6 +158,7 @@ CO_TEST(ClusterChecks, SayWhoHelpsSomebodyWhoMayNotEvenAsk) {
 CO_TEST(ClusterChecks, LeaveToTheMessageWhatOnlyThatClusterKnows) {
   Client admin = connect_as(executor, "admin");
   const std::string place = co_await make_namespace(&admin);
+  co_await await_service_account(&admin, place);
   Object range = Object::make({"", "v1", "limitranges", "LimitRange"}, place, "tiny");
   range.json["spec"]["limits"] = json::array({{{"type", "Container"}, {"max", {{"memory", "1Mi"}}}}});
   auto made = co_await admin.create({"", "v1", "limitranges", "LimitRange"}, std::move(range));
@@ -164,8 +178,8 @@ CO_TEST(ClusterChecks, GoByTheProxyWherePortForwardIsNotAllowed) {
   const std::string user = fresh_name("user");
   auto rules = rules_of({}).value();
   std::erase_if(rules, [](const ApiRule& rule) { return rule.resource == "pods/portforward"; });
-  co_await kube::test::grant(&admin, rules, place, user);
-  Client client = kube::test::connect_as_user(executor, user);
+  co_await test::grant(&admin, rules, place, user);
+  Client client = test::connect_as_user(executor, user);
   const auto checks = co_await examine_cluster(&client, about(place));
   EXPECT_EQ(find(checks, "way to agents").detail, "proxy of the API server");
   EXPECT_TRUE(has(find(checks, "permissions").detail, "create pods/portforward, get pods/portforward"));
@@ -180,7 +194,7 @@ CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
   EXPECT_TRUE(has(check.remedy, "`kubectl create namespace " + nowhere + "`")) << check.remedy;
 
   const std::string going = co_await make_namespace(&admin);
-  Object holder = kube::test::config_map(going, "holder", "");
+  Object holder = test::config_map(going, "holder", "");
   holder.json["metadata"]["finalizers"] = json::array({"test.skiff.dev/hold"});
   auto held = co_await admin.create(kube::kConfigMaps, std::move(holder));
   CO_ASSERT_TRUE(held) << held.error().error.message;
@@ -199,6 +213,7 @@ CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
 CO_TEST(ClusterChecks, SeeAQuotaThatIsUsedUpAndWhatIsLeftOfOthers) {
   Client admin = connect_as(executor, "admin");
   const std::string place = co_await make_namespace(&admin);
+  co_await await_service_account(&admin, place);
   Object quota = Object::make(kube::kResourceQuotas, place, "small");
   quota.json["spec"]["hard"] = {{"pods", "0"}, {"requests.memory", "1Gi"}, {"secrets", "0"}};
   auto made = co_await admin.create(kube::kResourceQuotas, std::move(quota));
@@ -219,6 +234,7 @@ CO_TEST(ClusterChecks, SeeAQuotaThatIsUsedUpAndWhatIsLeftOfOthers) {
 CO_TEST(ClusterChecks, ShowTheLevelOfPodSecurityAndWhatItRefuses) {
   Client admin = connect_as(executor, "admin");
   const std::string place = co_await make_namespace(&admin);
+  co_await await_service_account(&admin, place);
   json label{{"metadata", {{"labels", {{"pod-security.kubernetes.io/enforce", "restricted"}}}}}};
   auto labelled = co_await admin.patch(kube::kNamespaces, {}, place, kube::PatchKind::merge, std::move(label));
   CO_ASSERT_TRUE(labelled) << labelled.error().error.message;

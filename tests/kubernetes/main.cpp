@@ -6,7 +6,7 @@
 
 #include "tests/kubernetes/cluster.hpp"
 
-namespace skiff::kube::test {
+namespace skiff::test {
 namespace {
 std::unique_ptr<Cluster> running;
 }  // namespace
@@ -14,15 +14,15 @@ std::unique_ptr<Cluster> running;
 Cluster& cluster() {
   return *running;
 }
-}  // namespace skiff::kube::test
+}  // namespace skiff::test
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
-  using skiff::kube::test::running;
+  using skiff::test::running;
   int status = 1;
   try {
     if (!GTEST_FLAG_GET(list_tests)) {
-      running = std::make_unique<skiff::kube::test::Cluster>();
+      running = std::make_unique<skiff::test::Cluster>();
       running->begin();
     }
     status = RUN_ALL_TESTS();

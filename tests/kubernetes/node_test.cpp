@@ -14,7 +14,7 @@ namespace skiff::kube {
 namespace {
 
 using Json = nlohmann::json;
-using protocol::test::TestServer;
+using test::TestServer;
 
 /// A node that the API server knows, and a pod that is bound to it.
 struct Node {
@@ -36,8 +36,8 @@ struct Node {
     EXPECT_TRUE(made.has_value()) << made.error().error.message;
   }
 
-  protocol::test::TemporaryFolder folder;
-  protocol::test::Certificate certificate = protocol::test::make_certificate();
+  test::TemporaryFolder folder;
+  test::Certificate certificate = test::make_certificate();
   test::CannedNode node;
   std::string name = test::fresh_name("node");
 };

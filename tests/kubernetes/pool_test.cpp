@@ -28,9 +28,10 @@ struct Launcher {
 
   static std::unique_ptr<Cluster> open(Executor executor, const std::string& ns) {
     ClusterOptions options;
-    options.access.kubeconfig = kube::test::cluster().kubeconfig();
+    options.access.kubeconfig = test::cluster().kubeconfig();
     options.access.context = "admin";
     options.access.namespace_name = ns;
+    options.agent_image = "registry.test/skiffd:1";
     return Cluster::open(executor, std::move(options)).value();
   }
 
@@ -41,7 +42,7 @@ struct Launcher {
 
 /// A fresh namespace in which Pods can be made.
 Task<std::string> namespace_for_pods(kube::Client* client) {
-  std::string ns = co_await kube::test::make_namespace(client);
+  std::string ns = co_await test::make_namespace(client);
   kube::Watch accounts{client, {.resource = kServiceAccounts, .namespace_name = ns}};
   for (bool is_there = false; !is_there;) {
     auto event = co_await accounts.next();
@@ -112,7 +113,7 @@ Task<std::vector<Object>> pods_of(kube::Client* client, std::string ns) {
 }
 
 Task<> live_of_a_pool(Executor executor) {
-  kube::Client admin = kube::test::connect_as(executor, "admin");
+  kube::Client admin = test::connect_as(executor, "admin");
   const std::string ns = co_await namespace_for_pods(&admin);
   Launcher skiff{executor, ns};
   Kubelet kubelet{executor, &admin, ns};
@@ -124,7 +125,7 @@ Task<> live_of_a_pool(Executor executor) {
   EXPECT_EQ(twice.error().code, Errc::already_exists);
 
   // The sandbox's record owns what it takes; what it takes isn't the pool's any more.
-  Object record = kube::test::config_map(ns, "skiff-box", "a");
+  Object record = test::config_map(ns, "skiff-box", "a");
   auto made = co_await admin.create(kube::kConfigMaps, std::move(record));
   CO_ASSERT_TRUE(made.has_value());
   auto taken = co_await skiff.pools.claim(sandbox("box"), *made);
@@ -196,7 +197,7 @@ struct Race {
 };
 
 Task<> race_for_the_last(Executor executor) {
-  kube::Client admin = kube::test::connect_as(executor, "admin");
+  kube::Client admin = test::connect_as(executor, "admin");
   const std::string ns = co_await namespace_for_pods(&admin);
   Launcher one{executor, ns};
   Launcher two{executor, ns};
@@ -219,7 +220,7 @@ Task<> race_for_the_last(Executor executor) {
 }
 
 Task<> fill_from_everywhere(Executor executor) {
-  kube::Client admin = kube::test::connect_as(executor, "admin");
+  kube::Client admin = test::connect_as(executor, "admin");
   const std::string ns = co_await namespace_for_pods(&admin);
   Launcher one{executor, ns};
   Launcher two{executor, ns};
@@ -255,7 +256,7 @@ Task<> fill_from_everywhere(Executor executor) {
 }
 
 Task<> fail_early_and_leave_nothing(Executor executor) {
-  kube::Client admin = kube::test::connect_as(executor, "admin");
+  kube::Client admin = test::connect_as(executor, "admin");
   const std::string ns = co_await namespace_for_pods(&admin);
   Launcher skiff{executor, ns};
   Object quota = Object::make(kube::kResourceQuotas, ns, "small");
@@ -279,13 +280,13 @@ Task<> fail_early_and_leave_nothing(Executor executor) {
 }
 
 Task<> tell_nothing_to_what_can_not_be_limited(Executor executor) {
-  kube::Client admin = kube::test::connect_as(executor, "admin");
+  kube::Client admin = test::connect_as(executor, "admin");
   const std::string ns = co_await namespace_for_pods(&admin);
   Launcher skiff{executor, ns};
   Kubelet kubelet{executor, &admin, ns};
   auto status = co_await skiff.pools.create(pool(1), kQuiet);
   CO_ASSERT_TRUE(status.has_value()) << status.error().message;
-  Object record = kube::test::config_map(ns, "skiff-box", "a");
+  Object record = test::config_map(ns, "skiff-box", "a");
   auto made = co_await admin.create(kube::kConfigMaps, std::move(record));
   CO_ASSERT_TRUE(made.has_value());
   const std::vector<Object> waiting = co_await pods_of(&admin, ns);

@@ -150,11 +150,6 @@ CO_TEST(KubeSharedWatch, FollowsNothingWithoutPermission) {
   EXPECT_EQ(watch.connections(), 0u);
 }
 
-void restart_the_server() {
-  test::cluster().tell("kill kube-apiserver");
-  test::cluster().tell("start kube-apiserver");
-}
-
 Task<> tell_all_after_a_restart(Executor executor) {
   Client client = connect_as(executor, "admin");
   const std::string ns = co_await make_namespace(&client);
@@ -167,7 +162,7 @@ Task<> tell_all_after_a_restart(Executor executor) {
   TaskGroup group{executor};
   group.spawn("one", read_until(&*one, "1", &told[0]));
   group.spawn("two", read_until(&*two, "1", &told[1]));
-  restart_the_server();
+  test::cluster().restart_the_server();
   co_await make(&client, ns, "one", "1");
   co_await make(&client, ns, "two", "1");
   co_await group.join();

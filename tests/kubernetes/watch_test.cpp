@@ -90,11 +90,6 @@ CO_TEST(KubeWatch, SeesWhatGoesWithItsOwner) {
   co_await expect(&watch, Kind::deleted, "owned", "1");
 }
 
-void restart_the_server() {
-  test::cluster().tell("kill kube-apiserver");
-  test::cluster().tell("start kube-apiserver");
-}
-
 Task<> go_on_after_a_restart(Executor executor) {
   Client client = connect_as(executor, "admin");
   const std::string ns = co_await make_namespace(&client);
@@ -103,7 +98,7 @@ Task<> go_on_after_a_restart(Executor executor) {
   EXPECT_TRUE(event.has_value());
   auto made = co_await client.create(kConfigMaps, watched(ns, "before", "1"));
   co_await expect(&watch, Kind::added, "before", "1");
-  restart_the_server();
+  test::cluster().restart_the_server();
   made = co_await client.create(kConfigMaps, watched(ns, "after", "1"));
   CO_ASSERT_TRUE(made.has_value()) << made.error().error.message;
   // The new server may or may not remember the version: an event or a snapshot, either way nothing is missed.
@@ -124,7 +119,7 @@ Task<> take_a_snapshot(Executor executor) {
   const std::string ns = co_await make_namespace(&client);
   auto made = co_await client.create(kConfigMaps, watched(ns, "a", "1"));
   CO_ASSERT_TRUE(made.has_value()) << made.error().error.message;
-  restart_the_server();
+  test::cluster().restart_the_server();
   WatchOptions options = labelled(ns);
   options.resource_version = "1";
   Watch watch{&client, std::move(options)};

@@ -101,3 +101,33 @@ def test_documents_that_drifted_are_found(lint):
         "README.md: `make tast`: there is no such target",
         "README.md:5: there is no fs/write.cpp",
         "README.md:5: there is no docs/adr/0002-*.md"]
+
+
+def test_a_copy_of_the_version_is_found(lint):
+    findings = lint("version", {
+        "CMakeLists.txt": "project(x VERSION 1.2.3 LANGUAGES C)\n", "deploy/README.md": "image:1.2.3\n11.2.3 1.2.30 1.2.3.4\n",
+        "README.md": "v1.2.3, as tagged\n", "CHANGELOG.md": "# Changes\n\n## 1.2.2\n\nafter it 1.2.3\n"})
+    assert findings == ["README.md:1: repeats the version 1.2.3", "deploy/README.md:1: repeats the version 1.2.3",
+                        "CHANGELOG.md: has no heading for 1.2.3"]
+
+
+def test_one_version_with_its_heading_is_fine(lint):
+    assert lint("version", {"CMakeLists.txt": "project(x VERSION 1.2.3 LANGUAGES C)\n", "CHANGELOG.md": "## [1.2.3] - 2026-11-22\n"}) == []
+
+
+def test_a_library_that_the_notices_do_not_name_is_found(lint):
+    tree = {
+        "NOTICE": "libssl, libcrypto, libre2, headers boost/\n",
+        "CMakeLists.txt": "skiff_layer(base OpenSSL::Crypto)\ntarget_link_libraries(skiff_fs PUBLIC re2 ${zstd})\n"
+                          "find_library(ZSTD libzstd.a REQUIRED)\nforeach(archive yaml-cpp acl)\nendforeach()\n",
+        "base/a.cpp": "#include <boost/asio/post.hpp>\n#include <sys/stat.h>\n#include <openssl/evp.h>\n#include <vector>\n",
+        "base/b.cpp": "#include <nlohmann/json.hpp>\n",
+    }
+    assert lint("notices", tree) == [
+        *(f"CMakeLists.txt: lib{name} is linked, and NOTICE does not name it" for name in ("acl", "yaml-cpp", "zstd")),
+        "base/b.cpp: includes <nlohmann/...>, and NOTICE does not name headers nlohmann/"]
+
+
+def test_the_notices_are_what_the_installed_packages_say():
+    written = subprocess.run([sys.executable, "-B", HERE.parents[1] / ".ci/notices"], capture_output=True, text=True, check=True)
+    assert written.stdout == (HERE.parents[1] / "NOTICE").read_text(), "run `.ci/notices >NOTICE`"

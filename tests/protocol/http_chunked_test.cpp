@@ -15,7 +15,7 @@ struct Decoded {
 };
 
 /// Decodes `bytes` given in pieces that end at `cut`, and nothing when they are refused.
-std::optional<Decoded> decode(std::string_view bytes, std::size_t cut) {
+std::optional<Decoded> decode_chunked(std::string_view bytes, std::size_t cut) {
   ChunkedDecoder decoder;
   Decoded decoded;
   for (std::string_view piece : {bytes.substr(0, cut), bytes.substr(cut)}) {
@@ -41,7 +41,7 @@ TEST(ChunkedDecoder, GivesTheSameWhereverTheBodyIsCut) {
   constexpr std::string_view kBody =
       "3\r\nabc\r\n0A;x=\"y\"\r\n0123456789\r\n1\r\n\n\r\n000\r\nT: v \r\nU:\r\n\r\nNEXT";
   for (std::size_t cut = 0; cut <= kBody.size(); ++cut) {
-    const auto decoded = decode(kBody, cut);
+    const auto decoded = decode_chunked(kBody, cut);
     ASSERT_TRUE(decoded.has_value()) << cut;
     EXPECT_TRUE(decoded->done) << cut;
     EXPECT_EQ(decoded->payload, "abc0123456789\n") << cut;
@@ -57,16 +57,16 @@ TEST(ChunkedDecoder, RefusesEveryOtherForm) {
                                       "1\r\naX",     "1\r\na\n",     "1\r\na\rX",      "1111111111111111",
                                       "0\r\nX\r\n",  "0\r\n: a\r\n", "0\r\nA : b\r\n", "0\r\n a\r\n",
                                       "0\r\nA: b\n", "0\r\n\rX"}) {
-    EXPECT_FALSE(decode(body, 0).has_value()) << body;
-    EXPECT_FALSE(decode(body, body.size() / 2).has_value()) << body;
+    EXPECT_FALSE(decode_chunked(body, 0).has_value()) << body;
+    EXPECT_FALSE(decode_chunked(body, body.size() / 2).has_value()) << body;
   }
 }
 
 TEST(ChunkedDecoder, BoundsWhatIsNotPayload) {
-  EXPECT_TRUE(decode("1;" + std::string(256, 'e') + "\r\na", 0).has_value());
-  EXPECT_FALSE(decode("1;" + std::string(257, 'e') + "\r\na", 0).has_value());
-  EXPECT_TRUE(decode("0\r\nA: " + std::string(8000, 't') + "\r\n\r\n", 0)->done);
-  EXPECT_FALSE(decode("0\r\nA: " + std::string(9000, 't') + "\r\n\r\n", 0).has_value());
+  EXPECT_TRUE(decode_chunked("1;" + std::string(256, 'e') + "\r\na", 0).has_value());
+  EXPECT_FALSE(decode_chunked("1;" + std::string(257, 'e') + "\r\na", 0).has_value());
+  EXPECT_TRUE(decode_chunked("0\r\nA: " + std::string(8000, 't') + "\r\n\r\n", 0)->done);
+  EXPECT_FALSE(decode_chunked("0\r\nA: " + std::string(9000, 't') + "\r\n\r\n", 0).has_value());
 }
 
 TEST(ChunkedDecoder, TakesTheLargestSizeWithoutOverflow) {

@@ -22,7 +22,7 @@ using test::RawClient;
 using test::TestServer;
 
 /// Answers with what came, streamed if asked to.
-Task<> mirror(HttpExchange& exchange) {
+Task<> answer_with_host(HttpExchange& exchange) {
   auto body = co_await exchange.read_body(1024 * 1024);
   std::string text = exchange.request().method + " " + exchange.request().host + " ";
   if (body) text += *body;
@@ -45,7 +45,7 @@ HttpClientOptions to(const Address& address) {
 }
 
 CO_TEST(HttpClient, KeepsItsConnectionAcrossRequests) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_host};
   HttpClient client{executor, to(server.address)};
   for (int i = 0; i < 3; ++i) {
     HttpClient::Request request{.method = "POST", .target = "/a?b", .headers = {}, .body = "body"};
@@ -61,7 +61,7 @@ CO_TEST(HttpClient, KeepsItsConnectionAcrossRequests) {
 }
 
 CO_TEST(HttpClient, StreamsBothWays) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_host};
   HttpClient client{executor, to(server.address)};
   HttpClient::Request request{.method = "PUT", .target = "/stream"};
   auto sent = co_await client.start(std::move(request));
@@ -92,7 +92,7 @@ CO_TEST(HttpClient, StreamsBothWays) {
 }
 
 CO_TEST(HttpClient, ConnectsAgainWhenTheServerHasClosed) {
-  TestServer server{executor, mirror, {.keep_alive_time = 10ms}};
+  TestServer server{executor, answer_with_host, {.keep_alive_time = 10ms}};
   HttpClient client{executor, to(server.address)};
   for (int i = 0; i < 3; ++i) {
     auto reply = co_await client.request({});
@@ -201,7 +201,7 @@ Task<Result<std::vector<Address>>> two_addresses(std::string host, std::uint16_t
 }
 
 CO_TEST(HttpClient, AsksItsResolverAndTriesEveryAddress) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_host};
   HttpClientOptions options = to(server.address);
   options.host = "box.test";
   HttpClient lost{executor, options};
@@ -222,7 +222,7 @@ Task<Result<Stream>> dial_counting(Executor executor, Address address, int* coun
 }
 
 CO_TEST(HttpClient, ConnectsByAnotherWay) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_host};
   int dialled = 0;
   HttpClient client{executor, {.host = "box.test", .port = 80, .dial = [&](std::chrono::milliseconds limit) {
                                  return dial_counting(executor, server.address, &dialled, limit);
@@ -261,7 +261,7 @@ CO_TEST(HttpClient, HandsOverWhatAProxyHasConnected) {
 
 CO_TEST(HttpClient, SpeaksOverAUnixSocket) {
   const test::TemporaryFolder folder;
-  HttpServer server{executor, {.limits = {}, .handler = mirror}};
+  HttpServer server{executor, {.limits = {}, .handler = answer_with_host}};
   server.listen(Listener::open(executor, Address::parse("unix:" + (folder / "s")).value()).value());
   HttpClient client{executor, {.host = "localhost", .unix_path = folder / "s"}};
   auto reply = co_await client.request({});
@@ -273,19 +273,19 @@ CO_TEST(HttpClient, SpeaksOverAUnixSocket) {
   EXPECT_FALSE(reply.has_value());
 }
 
-Task<> shout(Upgraded connection) {
+Task<> exclaim(Upgraded connection) {
   const std::array<std::string_view, 2> parts{connection.buffered, "!"};
   auto sent = co_await connection.stream.write(parts);
   EXPECT_TRUE(sent.has_value());
 }
 
-Task<> upgrades(HttpExchange& exchange) {
-  auto sent = co_await exchange.upgrade({{"Connection", "Upgrade"}, {"Upgrade", "shout"}}, shout);
+Task<> upgrades_to_exclaim(HttpExchange& exchange) {
+  auto sent = co_await exchange.upgrade({{"Connection", "Upgrade"}, {"Upgrade", "shout"}}, exclaim);
   EXPECT_TRUE(sent.has_value());
 }
 
 CO_TEST(HttpClient, TakesAnUpgradedConnection) {
-  TestServer server{executor, upgrades};
+  TestServer server{executor, upgrades_to_exclaim};
   HttpClient client{executor, to(server.address)};
   HttpClient::Request request{.headers = {{"Connection", "Upgrade"}, {"Upgrade", "shout"}}};
   auto head = co_await client.open(std::move(request));

@@ -20,7 +20,7 @@ using test::RawResponse;
 using test::TestServer;
 
 /// Answers with the method, the target and the body, so that a test sees where a request was thought to end.
-Task<> mirror(HttpExchange& exchange) {
+Task<> answer_with_target(HttpExchange& exchange) {
   auto body = co_await exchange.read_body(1024 * 1024);
   HttpResponse response;
   if (body) {
@@ -42,7 +42,7 @@ Task<> ignore_body(HttpExchange& exchange) {
 }
 
 CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   RawClient client = co_await test::dial(executor, server.address);
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(co_await client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -58,7 +58,7 @@ CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection) {
 }
 
 CO_TEST(HttpConnection, TakesPipelinedRequestsCutAtEveryByte) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   const std::string bytes =
       "POST /one HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
       "PUT /two HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4;e=1\r\nwxyz\r\n0\r\nT: v\r\n\r\n"
@@ -81,7 +81,7 @@ CO_TEST(HttpConnection, TakesPipelinedRequestsCutAtEveryByte) {
 }
 
 CO_TEST(HttpConnection, TakesARequestThatComesByteByByte) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   RawClient client = co_await test::dial(executor, server.address);
   const std::string bytes =
       "POST /slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n";
@@ -121,6 +121,8 @@ const std::vector<Shape>& refused_shapes() {
       {"coding that looks like it", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"},
       {"coding in 1.0", "POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
       {"repeated Host", "GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n"},
+      {"repeated Authorization", "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nauthorization: a\r\n\r\n"},
+      {"repeated Origin", "GET / HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nOrigin: http://x\r\n\r\n"},
       {"no Host", "GET / HTTP/1.1\r\nAccept: */*\r\n\r\n"},
       {"Host with a path", "GET / HTTP/1.1\r\nHost: x/y\r\n\r\n"},
       {"bare line feeds", "GET / HTTP/1.1\nHost: x\n\n"},
@@ -160,7 +162,7 @@ const std::vector<Shape>& refused_shapes() {
 }
 
 CO_TEST(HttpConnection, RefusesWhatTwoPartiesCouldReadInTwoWaysAndCloses) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   for (const Shape& shape : refused_shapes()) {
     RawClient client = co_await test::dial(executor, server.address);
     // A second request right behind: it must never be answered.
@@ -174,7 +176,7 @@ CO_TEST(HttpConnection, RefusesWhatTwoPartiesCouldReadInTwoWaysAndCloses) {
 }
 
 CO_TEST(HttpConnection, RefusesBrokenChunksAndCloses) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   const std::vector<std::string> bodies{"+3\r\nabc\r\n0\r\n\r\n",
                                         "-3\r\nabc\r\n0\r\n\r\n",
                                         "0x3\r\nabc\r\n0\r\n\r\n",
@@ -205,7 +207,7 @@ CO_TEST(HttpConnection, RefusesBrokenChunksAndCloses) {
 }
 
 CO_TEST(HttpConnection, TakesUnusualButValidForms) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   struct Case {
     std::string bytes;
     std::string body;
@@ -231,7 +233,7 @@ CO_TEST(HttpConnection, TakesUnusualButValidForms) {
 }
 
 CO_TEST(HttpConnection, LimitsHeaderAndTarget) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   RawClient long_target = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await long_target.send("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await long_target.response()).status, 414u);
@@ -253,7 +255,7 @@ CO_TEST(HttpConnection, LimitsHeaderAndTarget) {
 }
 
 CO_TEST(HttpConnection, EndsAHeaderThatIsTooSlow) {
-  TestServer server{executor, mirror, {.header_time = 50ms}};
+  TestServer server{executor, answer_with_target, {.header_time = 50ms}};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost:"));
   const RawResponse response = co_await client.response();
@@ -263,14 +265,14 @@ CO_TEST(HttpConnection, EndsAHeaderThatIsTooSlow) {
 }
 
 CO_TEST(HttpConnection, ClosesAConnectionThatSaysNothingWithoutAWord) {
-  TestServer server{executor, mirror, {.header_time = 50ms}};
+  TestServer server{executor, answer_with_target, {.header_time = 50ms}};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_EQ(co_await client.read_all(), "");
   co_await server.server.stop();
 }
 
 CO_TEST(HttpConnection, ClosesAnIdleKeptConnectionWithoutAWord) {
-  TestServer server{executor, mirror, {.keep_alive_time = 50ms}};
+  TestServer server{executor, answer_with_target, {.keep_alive_time = 50ms}};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await client.response()).status, 200u);
@@ -279,7 +281,7 @@ CO_TEST(HttpConnection, ClosesAnIdleKeptConnectionWithoutAWord) {
 }
 
 CO_TEST(HttpConnection, EndsABodyThatIsTooSlow) {
-  TestServer server{executor, mirror, {.body_idle_time = 50ms}};
+  TestServer server{executor, answer_with_target, {.body_idle_time = 50ms}};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc"));
   const RawResponse response = co_await client.response();
@@ -290,7 +292,7 @@ CO_TEST(HttpConnection, EndsABodyThatIsTooSlow) {
 }
 
 CO_TEST(HttpConnection, SpeaksHttp10) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   RawClient closing = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await closing.send("GET /old HTTP/1.0\r\n\r\n"));
   RawResponse response = co_await closing.response();
@@ -309,7 +311,7 @@ CO_TEST(HttpConnection, SpeaksHttp10) {
 }
 
 CO_TEST(HttpConnection, ClosesWhenTheClientAsksForIt) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
   const RawResponse response = co_await client.response();
@@ -320,7 +322,7 @@ CO_TEST(HttpConnection, ClosesWhenTheClientAsksForIt) {
 }
 
 CO_TEST(HttpConnection, AnswersAClientThatHasEndedItsDirection) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"));
   client.stream().shutdown_write();
@@ -374,7 +376,7 @@ CO_TEST(HttpConnection, GivesUpOnAClientThatDoesNotRead) {
 }
 
 CO_TEST(HttpConnection, SurvivesClientsThatVanish) {
-  TestServer server{executor, mirror};
+  TestServer server{executor, answer_with_target};
   for (const std::string_view bytes :
        {"", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"}) {

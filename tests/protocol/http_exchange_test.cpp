@@ -58,6 +58,10 @@ Task<> streams(HttpExchange& exchange) {
     head.body = "fixed";
     sent = co_await exchange.respond(head);
     EXPECT_EQ(exchange.status(), 200u);
+  } else if (target == "/twice") {
+    exchange.extra_headers().add("x-kind", "extra");
+    exchange.extra_headers().add("X-Request-Id", "r1");
+    sent = co_await exchange.respond(head);
   } else if (target == "/forge") {
     head.headers.add("X-Echo", "a\r\nX-Forged: 1");
     sent = co_await exchange.respond(head);
@@ -172,6 +176,17 @@ CO_TEST(HttpExchange, LetsNoValueForgeAHeader) {
   const RawResponse response = co_await client.response();
   EXPECT_FALSE(response.has("\r\nX-Forged"));
   EXPECT_TRUE(response.has("X-Echo: a  X-Forged: 1\r\n"));
+  co_await server.server.stop();
+}
+
+CO_TEST(HttpExchange, SendsNoFieldTwice) {
+  TestServer server{executor, streams};
+  RawClient client = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await client.send(get("/twice")));
+  const RawResponse response = co_await client.response();
+  EXPECT_TRUE(response.has("X-Kind: stream\r\n")) << "the response's own";
+  EXPECT_FALSE(response.has("x-kind"));
+  EXPECT_TRUE(response.has("X-Request-Id: r1\r\n"));
   co_await server.server.stop();
 }
 
@@ -294,7 +309,7 @@ CO_TEST(HttpExchange, LearnsThatThePeerIsGone) {
   }
 }
 
-Task<> shout(Upgraded connection) {
+Task<> shout_after_six(Upgraded connection) {
   std::string received = connection.buffered;
   while (received.size() < 6) {
     std::array<char, 16> bytes{};
@@ -307,14 +322,14 @@ Task<> shout(Upgraded connection) {
   EXPECT_TRUE(sent.has_value());
 }
 
-Task<> upgrades(HttpExchange& exchange) {
+Task<> upgrades_to_shout(HttpExchange& exchange) {
   Headers headers{{"Connection", "Upgrade"}, {"Upgrade", "shout"}};
-  auto sent = co_await exchange.upgrade(std::move(headers), shout);
+  auto sent = co_await exchange.upgrade(std::move(headers), shout_after_six);
   EXPECT_TRUE(sent.has_value());
 }
 
 CO_TEST(HttpExchange, HandsAnUpgradedConnectionOverWithWhatCameEarly) {
-  TestServer server{executor, upgrades};
+  TestServer server{executor, upgrades_to_shout};
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\nabc"));
   const RawResponse response = co_await client.response();

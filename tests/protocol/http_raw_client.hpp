@@ -17,7 +17,7 @@
 #include "protocol/stream.hpp"
 
 /// A client that knows next to nothing of HTTP, so that tests see the bytes, and a server on a free port.
-namespace skiff::protocol::test {
+namespace skiff::test {
 
 struct RawResponse {
   unsigned status = 0;  ///< 0: the connection ended instead
@@ -31,9 +31,9 @@ struct RawResponse {
 
 class RawClient {
  public:
-  explicit RawClient(Stream stream) : stream_{std::move(stream)} {}
+  explicit RawClient(protocol::Stream stream) : stream_{std::move(stream)} {}
 
-  [[nodiscard]] Stream& stream() { return stream_; }
+  [[nodiscard]] protocol::Stream& stream() { return stream_; }
 
   Task<bool> send(std::string text) {
     const std::array<std::string_view, 1> parts{text};
@@ -130,28 +130,28 @@ class RawClient {
     return taken;
   }
 
-  Stream stream_;
+  protocol::Stream stream_;
   std::string received_;
 };
 
-inline Task<RawClient> dial(Executor executor, Address address) {
-  auto stream = co_await connect(std::move(address), std::chrono::seconds{5}, executor);
+inline Task<RawClient> dial(Executor executor, protocol::Address address) {
+  auto stream = co_await protocol::connect(std::move(address), std::chrono::seconds{5}, executor);
   if (!stream) throw std::runtime_error{stream.error().message};
   co_return RawClient{std::move(*stream)};
 }
 
 /// A server on 127.0.0.1. Stop it before it goes out of scope.
 struct TestServer {
-  TestServer(Executor executor, std::function<Task<>(HttpExchange&)> handler, ConnectionLimits limits = {},
-             std::shared_ptr<TlsContext> tls = nullptr)
+  TestServer(Executor executor, std::function<Task<>(protocol::HttpExchange&)> handler,
+             protocol::ConnectionLimits limits = {}, std::shared_ptr<protocol::TlsContext> tls = nullptr)
       : server{executor, {.limits = limits, .handler = std::move(handler)}} {
-    auto listener = Listener::open(executor, Address::ip("127.0.0.1", 0).value());
+    auto listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value());
     address = listener.value()->address();
     server.listen(std::move(*listener), std::move(tls));
   }
 
-  HttpServer server;
-  Address address;
+  protocol::HttpServer server;
+  protocol::Address address;
 };
 
-}  // namespace skiff::protocol::test
+}  // namespace skiff::test

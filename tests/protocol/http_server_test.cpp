@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <new>
 #include <string>
 
 #include "base/event.hpp"
@@ -51,12 +52,15 @@ CO_TEST(HttpServer, TellsConnectionsAboveItsLimitToComeBackLater) {
     EXPECT_EQ((co_await client->response()).status, 200u);
   }
   EXPECT_EQ(server.server.connections(), 2u);
-  RawClient third = co_await test::dial(executor, server.address);
-  EXPECT_TRUE(co_await third.send(std::string{kGet}));
-  const RawResponse response = co_await third.response();
-  EXPECT_EQ(response.status, 503u);
-  EXPECT_TRUE(response.has("Retry-After: 1\r\n"));
-  EXPECT_TRUE(co_await third.ended());
+  // One after another more than are refused at once: each is told.
+  for (int number = 0; number < 70; ++number) {
+    RawClient third = co_await test::dial(executor, server.address);
+    EXPECT_TRUE(co_await third.send(std::string{kGet}));
+    const RawResponse response = co_await third.response();
+    CO_ASSERT_TRUE(response.status == 503u) << number;
+    EXPECT_TRUE(response.has("Retry-After: 1\r\n"));
+    EXPECT_TRUE(co_await third.ended());
+  }
 
   EXPECT_TRUE(co_await first.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
   EXPECT_EQ((co_await first.response()).status, 200u);
@@ -97,6 +101,55 @@ CO_TEST(HttpServer, DrainsByEndingConnectionsAfterTheirAnswer) {
   response = co_await late.response();
   EXPECT_EQ(response.status, 200u);
   EXPECT_TRUE(response.has("Connection: close\r\n"));
+  co_await server.server.stop();
+}
+
+/// Sends the head of an answer, and the body once the gate is open.
+Task<> wait_within(HttpExchange& exchange, std::shared_ptr<Gate> gate) {
+  HttpResponse head{.status = 200, .headers = {}, .body = {}};
+  auto begun = co_await exchange.start(std::move(head));
+  EXPECT_TRUE(begun.has_value());
+  ++gate->inside;
+  gate->entered.notify_all();
+  while (!gate->is_open) co_await gate->open.wait();
+  auto wrote = co_await exchange.write(std::string_view{"hello"});
+  EXPECT_TRUE(wrote.has_value());
+  auto finished = co_await exchange.finish();
+  EXPECT_TRUE(finished.has_value());
+}
+
+CO_TEST(HttpServer, EndsAConnectionWhoseAnswerHadBegunBeforeTheDrain) {
+  const auto gate = std::make_shared<Gate>(executor);
+  TestServer server{executor, [gate](HttpExchange& exchange) { return wait_within(exchange, gate); }};
+  RawClient client = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await client.send(std::string{kGet}));
+  while (gate->inside < 1) co_await gate->entered.wait();
+  server.server.drain();
+  gate->is_open = true;
+  gate->open.notify_all();
+  const RawResponse response = co_await client.response();
+  EXPECT_FALSE(response.has("Connection: close\r\n")) << "the head had gone";
+  EXPECT_EQ(response.body, "hello");
+  // A connection that was kept would answer this.
+  (void)co_await client.send(std::string{kGet});
+  EXPECT_TRUE(co_await client.ended());
+  co_await server.server.stop();
+}
+
+Task<> without_memory(HttpExchange& exchange) {
+  if (exchange.request().target.path == "/greedy") throw std::bad_alloc{};
+  co_await hello(exchange);
+}
+
+CO_TEST(HttpServer, SaysThatThereIsNoMemoryAndServesOn) {
+  TestServer server{executor, without_memory};
+  RawClient client = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await client.send("GET /greedy HTTP/1.1\r\nHost: x\r\n\r\n"));
+  const RawResponse response = co_await client.response();
+  EXPECT_EQ(response.status, 503u);
+  RawClient next = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await next.send(std::string{kGet}));
+  EXPECT_EQ((co_await next.response()).status, 200u);
   co_await server.server.stop();
 }
 

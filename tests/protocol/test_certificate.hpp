@@ -13,9 +13,7 @@
 #include "tests/support/temporary_folder.hpp"
 
 /// Certificates made on the spot: for 127.0.0.1 and "box.test", signed by themselves.
-namespace skiff::protocol::test {
-
-using skiff::test::TemporaryFolder;
+namespace skiff::test {
 
 struct Certificate {
   std::string certificate_pem;
@@ -30,8 +28,8 @@ inline std::string take_text(BIO* bio) {
   return text;
 }
 
-inline Certificate make_certificate() {
-  EVP_PKEY* key = EVP_EC_gen("P-256");
+/// Takes the key.
+inline Certificate make_certificate(EVP_PKEY* key = EVP_EC_gen("P-256")) {
   X509* certificate = X509_new();
   X509_set_version(certificate, 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate), 1);
@@ -60,4 +58,4 @@ inline Certificate make_certificate() {
   return made;
 }
 
-}  // namespace skiff::protocol::test
+}  // namespace skiff::test

@@ -1,9 +1,14 @@
 #include "protocol/tls.hpp"
 
 #include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <string>
 
+#include "base/unique_fd.hpp"
 #include "tests/protocol/http_raw_client.hpp"
 #include "tests/protocol/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -14,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::TestServer;
 
-Task<> echo(HttpExchange& exchange) {
+Task<> echo_body(HttpExchange& exchange) {
   EXPECT_TRUE(exchange.is_tls());
   auto body = co_await exchange.read_body(64 * 1024 * 1024);
   HttpResponse response;
@@ -23,7 +28,7 @@ Task<> echo(HttpExchange& exchange) {
   EXPECT_TRUE(sent.has_value());
 }
 
-struct Pair {
+struct TlsPair {
   test::TemporaryFolder folder;
   test::Certificate certificate = test::make_certificate();
   std::shared_ptr<TlsContext> server =
@@ -40,8 +45,8 @@ struct Pair {
 };
 
 CO_TEST(Tls, CarriesBodiesBothWays) {
-  const Pair pair;
-  TestServer server{executor, echo, {}, pair.server};
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {}, pair.server};
   HttpClient client{executor, pair.client(server.address, pair.certificate.certificate_pem)};
   std::string body;
   while (body.size() < 5'000'000) body += std::to_string(body.size());
@@ -57,8 +62,8 @@ CO_TEST(Tls, CarriesBodiesBothWays) {
 }
 
 CO_TEST(Tls, ChecksTheServersNameToo) {
-  const Pair pair;
-  TestServer server{executor, echo, {}, pair.server};
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {}, pair.server};
   HttpClient named{executor, pair.client(server.address, pair.certificate.certificate_pem, "box.test")};
   auto reply = co_await named.request({});
   EXPECT_TRUE(reply.has_value()) << reply.error().message;
@@ -71,8 +76,8 @@ CO_TEST(Tls, ChecksTheServersNameToo) {
 }
 
 CO_TEST(Tls, RefusesACertificateOfAnotherAuthority) {
-  const Pair pair;
-  TestServer server{executor, echo, {}, pair.server};
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {}, pair.server};
   HttpClient client{executor, pair.client(server.address, test::make_certificate().certificate_pem)};
   auto reply = co_await client.request({});
   CO_ASSERT_TRUE(!reply.has_value());
@@ -83,8 +88,8 @@ CO_TEST(Tls, RefusesACertificateOfAnotherAuthority) {
 }
 
 CO_TEST(Tls, EndsAHandshakeThatDoesNotCome) {
-  const Pair pair;
-  TestServer server{executor, echo, {.header_time = 50ms}, pair.server};
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {.header_time = 50ms}, pair.server};
   test::RawClient silent = co_await test::dial(executor, server.address);
   EXPECT_EQ(co_await silent.read_all(), "");
   test::RawClient plain = co_await test::dial(executor, server.address);
@@ -92,6 +97,59 @@ CO_TEST(Tls, EndsAHandshakeThatDoesNotCome) {
   co_await plain.read_all();
   EXPECT_EQ(server.server.requests(), 0u);
   co_await server.server.stop();
+}
+
+/// Whether OpenSSL as it comes, with this one cipher of TLS 1.2, gets a connection with `ours`.
+bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test::Certificate& certificate) {
+  std::array<int, 2> sockets{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) != 0) return false;
+  const UniqueFd near{sockets[0]};
+  const UniqueFd far{sockets[1]};
+  const test::TemporaryFolder folder;
+  SSL_CTX* context = SSL_CTX_new(ours_connects ? TLS_server_method() : TLS_client_method());
+  SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  EXPECT_EQ(SSL_CTX_set_cipher_list(context, cipher), 1);
+  if (ours_connects) {
+    SSL_CTX_use_certificate_file(context, folder.write("cert", certificate.certificate_pem).c_str(), SSL_FILETYPE_PEM);
+    SSL_CTX_use_PrivateKey_file(context, folder.write("key", certificate.key_pem).c_str(), SSL_FILETYPE_PEM);
+  }
+  SSL* theirs = SSL_new(context);
+  SSL_set_fd(theirs, far.get());
+  auto session = ours.session(near.get(), ours_connects ? "box.test" : "").value();
+  bool mine = false;
+  bool yours = false;
+  bool failed = false;
+  while (!failed && (!mine || !yours)) {
+    const auto step = session->handshake().kind;
+    mine = step == IoStep::Kind::done;
+    const int result = ours_connects ? SSL_accept(theirs) : SSL_connect(theirs);
+    yours = result == 1;
+    const int error = SSL_get_error(theirs, result);
+    failed = step == IoStep::Kind::failed || step == IoStep::Kind::end ||
+             (!yours && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE);
+  }
+  ERR_clear_error();
+  SSL_free(theirs);
+  SSL_CTX_free(context);
+  return !failed;
+}
+
+TEST(TlsContext, TakesOnlyCiphersWithForwardSecrecyOnBothSides) {
+  const test::TemporaryFolder folder;
+  const test::Certificate certificate = test::make_certificate(EVP_RSA_gen(2048));
+  const auto server = TlsContext::server({.certificate_file = folder.write("cert.pem", certificate.certificate_pem),
+                                          .key_file = folder.write("key.pem", certificate.key_pem)})
+                          .value();
+  const auto client = TlsContext::client({.ca_pem = certificate.certificate_pem}).value();
+  for (const char* cipher :
+       {"ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305"}) {
+    EXPECT_TRUE(agrees(*server, false, cipher, certificate)) << cipher;
+    EXPECT_TRUE(agrees(*client, true, cipher, certificate)) << cipher;
+  }
+  for (const char* cipher : {"AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES256-SHA256", "ECDHE-RSA-AES256-SHA384"}) {
+    EXPECT_FALSE(agrees(*server, false, cipher, certificate)) << cipher;
+    EXPECT_FALSE(agrees(*client, true, cipher, certificate)) << cipher;
+  }
 }
 
 TEST(TlsContext, SaysWhichFileIsBad) {

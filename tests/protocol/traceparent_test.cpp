@@ -5,10 +5,10 @@
 namespace skiff::protocol {
 namespace {
 
-constexpr std::string_view kGood = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+constexpr std::string_view kGoodParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 TEST(Traceparent, AGoodOneIsKeptAsItIs) {
-  EXPECT_EQ(valid_traceparent(kGood), kGood);
+  EXPECT_EQ(valid_traceparent(kGoodParent), kGoodParent);
   EXPECT_EQ(valid_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00").substr(53), "00");
 }
 
@@ -30,7 +30,7 @@ TEST(Traceparent, WhatTheSpecificationForbidsIsNone) {
 }
 
 TEST(Traceparent, OfANewerVersionTheKnownPartIsKept) {
-  EXPECT_EQ(valid_traceparent("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0f-what-else"), kGood);
+  EXPECT_EQ(valid_traceparent("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0f-what-else"), kGoodParent);
   EXPECT_EQ(valid_traceparent("01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-02"),
             "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00");
 }

@@ -9,39 +9,39 @@ namespace {
 
 using Headers = std::map<std::string, std::string, std::less<>>;
 
-HeaderLookup lookup(Headers headers) {
+HeaderLookup lookup_of(Headers headers) {
   return [headers = std::move(headers)](std::string_view name) {
     const auto found = headers.find(name);
     return found == headers.end() ? std::string{} : found->second;
   };
 }
 
-const Headers kGood{{"upgrade", "websocket"},
-                    {"connection", "Upgrade"},
-                    {"sec-websocket-version", "13"},
-                    {"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
+const Headers kGoodUpgrade{{"upgrade", "websocket"},
+                           {"connection", "Upgrade"},
+                           {"sec-websocket-version", "13"},
+                           {"sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="}};
 
 Headers with(std::string name, std::string value) {
-  Headers headers = kGood;
+  Headers headers = kGoodUpgrade;
   headers[std::move(name)] = std::move(value);
   return headers;
 }
 
 TEST(WebSocketHandshake, AnswersTheKeyOfTheStandardsExample) {
   EXPECT_EQ(websocket_accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-  EXPECT_EQ(accept_websocket("GET", lookup(kGood)).value(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+  EXPECT_EQ(accept_websocket("GET", lookup_of(kGoodUpgrade)).value(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
 }
 
 TEST(WebSocketHandshake, TakesWhatBrowsersAndProxiesSend) {
-  EXPECT_TRUE(accept_websocket("GET", lookup(with("connection", "keep-alive, Upgrade"))));
-  EXPECT_TRUE(accept_websocket("GET", lookup(with("upgrade", "WebSocket"))));
-  EXPECT_TRUE(accept_websocket("GET", lookup(with("upgrade", "h2c, websocket"))));
-  EXPECT_TRUE(accept_websocket("GET", lookup(with("connection", ",\tupgrade ,"))));
+  EXPECT_TRUE(accept_websocket("GET", lookup_of(with("connection", "keep-alive, Upgrade"))));
+  EXPECT_TRUE(accept_websocket("GET", lookup_of(with("upgrade", "WebSocket"))));
+  EXPECT_TRUE(accept_websocket("GET", lookup_of(with("upgrade", "h2c, websocket"))));
+  EXPECT_TRUE(accept_websocket("GET", lookup_of(with("connection", ",\tupgrade ,"))));
 }
 
 TEST(WebSocketHandshake, RefusesWhatIsNoProperUpgrade) {
   const auto code = [](std::string_view method, const Headers& headers) {
-    return accept_websocket(method, lookup(headers)).error().code;
+    return accept_websocket(method, lookup_of(headers)).error().code;
   };
   EXPECT_EQ(code("GET", {}), Errc::upgrade_required);
   EXPECT_EQ(code("GET", with("upgrade", "h2c")), Errc::upgrade_required);
@@ -49,7 +49,7 @@ TEST(WebSocketHandshake, RefusesWhatIsNoProperUpgrade) {
   EXPECT_EQ(code("GET", with("connection", "close")), Errc::upgrade_required);
   EXPECT_EQ(code("GET", with("sec-websocket-version", "8")), Errc::upgrade_required);
   EXPECT_EQ(code("GET", with("sec-websocket-version", "")), Errc::upgrade_required);
-  EXPECT_EQ(code("POST", kGood), Errc::invalid_request);
+  EXPECT_EQ(code("POST", kGoodUpgrade), Errc::invalid_request);
   for (const std::string key : {"", "short", "dGhlIHNhbXBsZSBub25jZQ",
                                 "dGhlIHNhbXBsZSBub25jZSE=", "dGhlIHNhbXBsZSBub25j", "!!!!IHNhbXBsZSBub25jZQ=="}) {
     EXPECT_EQ(code("GET", with("sec-websocket-key", key)), Errc::invalid_request) << key;
@@ -77,17 +77,17 @@ TEST(WebSocketHandshake, ClientAndServerAgree) {
     request[lower] = value;
   }
   EXPECT_EQ(request["sec-websocket-protocol"], "a, b");
-  const auto accept = accept_websocket("GET", lookup(request));
+  const auto accept = accept_websocket("GET", lookup_of(request));
   ASSERT_TRUE(accept) << accept.error().message;
   const Headers answer{{"upgrade", "WebSocket"},
                        {"connection", "upgrade"},
                        {"sec-websocket-accept", *accept},
                        {"sec-websocket-protocol", "b"}};
-  EXPECT_EQ(client.check(101, lookup(answer)).value(), "b");
+  EXPECT_EQ(client.check(101, lookup_of(answer)).value(), "b");
   const auto fails = [&](unsigned status, std::string name, std::string value) {
     Headers changed = answer;
     changed[std::move(name)] = std::move(value);
-    return !client.check(status, lookup(changed));
+    return !client.check(status, lookup_of(changed));
   };
   EXPECT_TRUE(fails(200, "x", ""));
   EXPECT_TRUE(fails(101, "upgrade", "h2c"));

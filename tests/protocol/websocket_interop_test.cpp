@@ -108,7 +108,7 @@ Task<Head> read_head(Stream* stream) {
   co_return head;
 }
 
-HeaderLookup lookup(const Head& head) {
+HeaderLookup lookup_in(const Head& head) {
   return [&head](std::string_view name) {
     const auto found = head.headers.find(name);
     return found == head.headers.end() ? std::string{} : found->second;
@@ -124,9 +124,9 @@ Task<> write_text(Stream* stream, std::string text) {
 Task<> serve_echo(Executor executor, UniqueFd socket) {
   Stream stream{executor, std::move(socket), "python"};
   const Head head = co_await read_head(&stream);
-  const auto accept = accept_websocket(head.first.substr(0, head.first.find(' ')), lookup(head));
+  const auto accept = accept_websocket(head.first.substr(0, head.first.find(' ')), lookup_in(head));
   CO_ASSERT_TRUE(accept) << accept.error().message;
-  const auto offered = offered_subprotocols(lookup(head)("sec-websocket-protocol"));
+  const auto offered = offered_subprotocols(lookup_in(head)("sec-websocket-protocol"));
   CO_ASSERT_TRUE(offered);
   std::string answer =
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
@@ -232,7 +232,7 @@ TEST(WebSocketInterop, TalksToAPythonServer) {
     for (const auto& [name, value] : handshake.headers()) request += name + ": " + value + "\r\n";
     co_await write_text(&stream, request + "\r\n");
     const Head head = co_await read_head(&stream);
-    const auto chosen = handshake.check(static_cast<unsigned>(std::stoi(head.first.substr(9, 3))), lookup(head));
+    const auto chosen = handshake.check(static_cast<unsigned>(std::stoi(head.first.substr(9, 3))), lookup_in(head));
     CO_ASSERT_TRUE(chosen) << chosen.error().message;
     EXPECT_EQ(*chosen, "skiff.v1.json");
     WebSocket client{std::move(stream), head.rest, {.side = Side::client, .max_message_bytes = 2 * 1024 * 1024}};
@@ -256,6 +256,8 @@ TEST(WebSocketInterop, TalksToAPythonServer) {
     EXPECT_EQ(client.closed()->reason, "as asked");
   });
 }
+
+#undef SKIP_WITHOUT_WEBSOCKETS
 
 }  // namespace
 }  // namespace skiff::protocol

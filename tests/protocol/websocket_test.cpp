@@ -19,15 +19,15 @@ namespace skiff::protocol {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = WebSocket::Kind;
+using MessageKind = WebSocket::Kind;
 
-struct Pair {
+struct StreamPair {
   Stream server;
   Stream client;
 };
 
 /// Two ends of a TCP connection over the loopback interface. `buffer_bytes`: small socket buffers, to fill them soon.
-Pair connected(Executor executor, int buffer_bytes = 0) {
+StreamPair connected(Executor executor, int buffer_bytes = 0) {
   const UniqueFd listener{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -60,7 +60,7 @@ WebSocket::Options options_for(Side side) {
 }
 
 struct Both {
-  explicit Both(Executor executor, Pair pair, WebSocket::Options server_options = options_for(Side::server))
+  explicit Both(Executor executor, StreamPair pair, WebSocket::Options server_options = options_for(Side::server))
       : server{std::move(pair.server), {}, server_options},
         client{std::move(pair.client), {}, options_for(Side::client)},
         group{executor} {}
@@ -70,7 +70,7 @@ struct Both {
 };
 
 /// A client's frame, masked with zeros so that the test can read it.
-std::string client_frame(unsigned first, std::string_view payload) {
+std::string readable_frame(unsigned first, std::string_view payload) {
   std::string out{static_cast<char>(first)};
   if (payload.size() < 126) {
     out += static_cast<char>(0x80 | payload.size());
@@ -109,7 +109,7 @@ Task<std::string> read_rest(Stream* stream) {
   }
 }
 
-Task<> echo(WebSocket* socket) {
+Task<> echo_messages(WebSocket* socket) {
   while (true) {
     auto message = co_await socket->read();
     if (!message) co_return;
@@ -131,14 +131,14 @@ Task<> read_to_end(WebSocket* socket, std::optional<Error>* end) {
 
 CO_TEST(WebSocket, CarriesMessagesOfEverySizeBothWays) {
   auto both = std::make_unique<Both>(executor, connected(executor));
-  both->group.spawn("echo", echo(&both->server));
+  both->group.spawn("echo", echo_messages(&both->server));
   for (const std::size_t size : {0U, 1U, 125U, 126U, 65535U, 65536U, 100'000U, 1024U * 1024U}) {
     std::string payload(size, '\0');
     for (std::size_t i = 0; i < size; ++i) payload[i] = static_cast<char>('a' + i % 26);
-    for (const Kind kind : {Kind::text, Kind::binary}) {
+    for (const MessageKind kind : {MessageKind::text, MessageKind::binary}) {
       // Two messages at once, so that the answer to the first does not wait for the second.
       for (int i = 0; i < 2; ++i)
-        both->group.spawn("send", [](WebSocket* socket, Kind k, std::string p) -> Task<> {
+        both->group.spawn("send", [](WebSocket* socket, MessageKind k, std::string p) -> Task<> {
           const auto sent = co_await socket->send(k, std::move(p));
           EXPECT_TRUE(sent);
         }(&both->client, kind, payload));
@@ -164,7 +164,7 @@ Task<> send_series(WebSocket* socket, unsigned char who, int count, std::size_t 
     const std::string head{static_cast<char>(who), static_cast<char>(i)};
     const std::string body(size, static_cast<char>(who ^ i));
     const std::array<std::string_view, 3> parts{head, body, head};
-    const auto sent = co_await socket->send(Kind::binary, parts);
+    const auto sent = co_await socket->send(MessageKind::binary, parts);
     EXPECT_TRUE(sent) << sent.error().message;
   }
 }
@@ -172,7 +172,7 @@ Task<> send_series(WebSocket* socket, unsigned char who, int count, std::size_t 
 Task<> send_large(WebSocket* socket, std::optional<Result<>>* result) {
   const std::string bytes(4 * 1024 * 1024, 'x');
   const std::string_view part{bytes};
-  *result = co_await socket->send(Kind::binary, {&part, 1});
+  *result = co_await socket->send(MessageKind::binary, {&part, 1});
 }
 
 CO_TEST(WebSocket, LetsManySendersTakeTurnsInTheOrderTheyCame) {
@@ -203,21 +203,21 @@ CO_TEST(WebSocket, LetsManySendersTakeTurnsInTheOrderTheyCame) {
 }
 
 CO_TEST(WebSocket, AnswersPingsBetweenTheMessagesOfOthers) {
-  Pair pair = connected(executor, 16 * 1024);
+  StreamPair pair = connected(executor, 16 * 1024);
   WebSocket server{std::move(pair.server), {}, options_for(Side::server)};
   TaskGroup group{executor};
   std::optional<Error> end;
   group.spawn("read", read_to_end(&server, &end));
-  co_await write_raw(&pair.client, client_frame(0x89, "one"));
+  co_await write_raw(&pair.client, readable_frame(0x89, "one"));
   EXPECT_EQ(co_await read_raw(&pair.client, 5), "\x8A\x03one");
   // While a message that the peer does not read yet is under way, a ping waits; its answer follows the message.
   const std::string large(8 * 1024 * 1024, 'x');
   group.spawn("send", [](WebSocket* socket, const std::string* bytes) -> Task<> {
     const std::string_view part{*bytes};
-    const auto sent = co_await socket->send(Kind::binary, {&part, 1});
+    const auto sent = co_await socket->send(MessageKind::binary, {&part, 1});
     EXPECT_TRUE(sent);
   }(&server, &large));
-  co_await write_raw(&pair.client, client_frame(0x89, "two") + client_frame(0x89, "three"));
+  co_await write_raw(&pair.client, readable_frame(0x89, "two") + readable_frame(0x89, "three"));
   const std::string first = co_await read_raw(&pair.client, 10 + large.size());
   EXPECT_EQ(first.substr(0, 2), "\x82\x7F");
   const std::string answer = co_await read_raw(&pair.client, 7);
@@ -229,21 +229,21 @@ CO_TEST(WebSocket, AnswersPingsBetweenTheMessagesOfOthers) {
 }
 
 CO_TEST(WebSocket, ClosesInGoodOrderFromTheServersSide) {
-  Pair pair = connected(executor);
+  StreamPair pair = connected(executor);
   WebSocket server{std::move(pair.server), {}, options_for(Side::server)};
   TaskGroup group{executor};
   group.spawn("close", server.close(4004, "session deleted"));
   EXPECT_EQ(co_await read_raw(&pair.client, 19), "\x88\x11\x0F\xA4session deleted");
   EXPECT_FALSE(group.empty()) << "it waits for the answer";
   // What was on its way is dropped; the answer ends it.
-  co_await write_raw(&pair.client, client_frame(0x81, "late") + client_frame(0x88, "\x0F\xA4"));
+  co_await write_raw(&pair.client, readable_frame(0x81, "late") + readable_frame(0x88, "\x0F\xA4"));
   EXPECT_EQ(co_await read_rest(&pair.client), "");
   co_await group.join();
   EXPECT_EQ(server.closed()->code, 4004);
   EXPECT_FALSE(server.closed()->by_peer);
   const auto message = co_await server.read();
   EXPECT_EQ(message.error().code, Errc::cancelled);
-  const auto sent = co_await server.send(Kind::text, "x");
+  const auto sent = co_await server.send(MessageKind::text, "x");
   EXPECT_EQ(sent.error().code, Errc::cancelled);
 }
 
@@ -261,9 +261,9 @@ CO_TEST(WebSocket, ClosesWhileAnotherCoroutineReads) {
 }
 
 CO_TEST(WebSocket, EchoesTheCloseOfItsPeer) {
-  Pair pair = connected(executor);
+  StreamPair pair = connected(executor);
   WebSocket server{std::move(pair.server), {}, options_for(Side::server)};
-  co_await write_raw(&pair.client, client_frame(0x82, "m") + client_frame(0x88, "\x03\xE9going"));
+  co_await write_raw(&pair.client, readable_frame(0x82, "m") + readable_frame(0x88, "\x03\xE9going"));
   const auto message = co_await server.read();
   CO_ASSERT_TRUE(message);
   EXPECT_EQ(message->payload, "m");
@@ -283,10 +283,10 @@ CO_TEST(WebSocket, TellsAPeerThatBreaksTheProtocolAndKeepsTheCloseFrameFromARese
     Errc error;
   };
   const std::vector<Breach> breaches{{std::string{"\x81\x01x"}, 1002, Errc::invalid_request},
-                                     {client_frame(0x81, "\xFF"), 1007, Errc::invalid_request},
-                                     {client_frame(0x82, std::string(2000, 'x')), 1009, Errc::payload_too_large}};
+                                     {readable_frame(0x81, "\xFF"), 1007, Errc::invalid_request},
+                                     {readable_frame(0x82, std::string(2000, 'x')), 1009, Errc::payload_too_large}};
   for (const Breach& breach : breaches) {
-    Pair pair = connected(executor);
+    StreamPair pair = connected(executor);
     WebSocket::Options options = options_for(Side::server);
     options.max_message_bytes = 1000;
     WebSocket server{std::move(pair.server), {}, options};
@@ -308,8 +308,8 @@ CO_TEST(WebSocket, TellsAPeerThatBreaksTheProtocolAndKeepsTheCloseFrameFromARese
 }
 
 CO_TEST(WebSocket, NoticesAConnectionThatEndsWithoutAClose) {
-  Pair pair = connected(executor);
-  WebSocket server{std::move(pair.server), client_frame(0x01, "ha"), options_for(Side::server)};
+  StreamPair pair = connected(executor);
+  WebSocket server{std::move(pair.server), readable_frame(0x01, "ha"), options_for(Side::server)};
   pair.client.close();
   const auto end = co_await server.read();
   CO_ASSERT_TRUE(!end);
@@ -318,11 +318,11 @@ CO_TEST(WebSocket, NoticesAConnectionThatEndsWithoutAClose) {
 }
 
 CO_TEST(WebSocket, ReadsWhatCameBehindTheHandshake) {
-  Pair pair = connected(executor);
+  StreamPair pair = connected(executor);
   const std::string early =
-      client_frame(0x81, "one") + client_frame(0x81, "two") + client_frame(0x81, "three").substr(0, 8);
+      readable_frame(0x81, "one") + readable_frame(0x81, "two") + readable_frame(0x81, "three").substr(0, 8);
   WebSocket server{std::move(pair.server), early, options_for(Side::server)};
-  co_await write_raw(&pair.client, client_frame(0x81, "three").substr(8));
+  co_await write_raw(&pair.client, readable_frame(0x81, "three").substr(8));
   for (const std::string expected : {"one", "two", "three"}) {
     const auto message = co_await server.read();
     CO_ASSERT_TRUE(message);
@@ -338,7 +338,7 @@ WebSocket::Options impatient() {
 }
 
 CO_TEST(WebSocket, ClosesWith4008APeerThatReadsTooSlowlyAndGoesOnInTime) {
-  Pair pair = connected(executor, 16 * 1024);
+  StreamPair pair = connected(executor, 16 * 1024);
   WebSocket server{std::move(pair.server), {}, impatient()};
   TaskGroup group{executor};
   std::optional<Result<>> sent, second;
@@ -366,7 +366,7 @@ CO_TEST(WebSocket, ClosesWith4008APeerThatReadsTooSlowlyAndGoesOnInTime) {
 }
 
 CO_TEST(WebSocket, DropsAPeerThatDoesNotReadAtAll) {
-  Pair pair = connected(executor, 16 * 1024);
+  StreamPair pair = connected(executor, 16 * 1024);
   WebSocket::Options options = impatient();
   options.close_timeout = 100ms;
   WebSocket server{std::move(pair.server), {}, options};
@@ -382,7 +382,7 @@ CO_TEST(WebSocket, DropsAPeerThatDoesNotReadAtAll) {
 }
 
 CO_TEST(WebSocket, DropsAPeerThatDoesNotAnswerPings) {
-  Pair pair = connected(executor);
+  StreamPair pair = connected(executor);
   WebSocket::Options options;
   options.ping_interval = 50ms;
   WebSocket server{std::move(pair.server), {}, options};
@@ -395,7 +395,7 @@ CO_TEST(WebSocket, DropsAPeerThatDoesNotAnswerPings) {
 }
 
 CO_TEST(WebSocket, KeepsAnIdlePeerThatAnswersPings) {
-  Pair pair = connected(executor);
+  StreamPair pair = connected(executor);
   WebSocket::Options options;
   options.ping_interval = 40ms;
   WebSocket server{std::move(pair.server), {}, options};
@@ -405,7 +405,7 @@ CO_TEST(WebSocket, KeepsAnIdlePeerThatAnswersPings) {
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(co_await read_raw(&pair.client, 2), std::string("\x89\0", 2));
     EXPECT_FALSE(end);
-    co_await write_raw(&pair.client, client_frame(0x8A, ""));
+    co_await write_raw(&pair.client, readable_frame(0x8A, ""));
   }
   EXPECT_FALSE(end);
   server.abort();
@@ -413,9 +413,9 @@ CO_TEST(WebSocket, KeepsAnIdlePeerThatAnswersPings) {
 }
 
 CO_TEST(WebSocket, GoesOnAfterAReadWasCancelled) {
-  Pair pair = connected(executor);
+  StreamPair pair = connected(executor);
   WebSocket server{std::move(pair.server), {}, options_for(Side::server)};
-  const std::string message = client_frame(0x81, "split");
+  const std::string message = readable_frame(0x81, "split");
   for (std::size_t cut = 0; cut < message.size(); ++cut) {
     TaskGroup group{executor};
     std::optional<Error> end;
@@ -432,14 +432,14 @@ CO_TEST(WebSocket, GoesOnAfterAReadWasCancelled) {
 }
 
 CO_TEST(WebSocket, SendsNothingOfAMessageThatWasCancelledInTheQueueAndAllOfOneThatHadBegun) {
-  Pair pair = connected(executor, 16 * 1024);
+  StreamPair pair = connected(executor, 16 * 1024);
   WebSocket server{std::move(pair.server), {}, options_for(Side::server)};
   TaskGroup begun{executor}, queued{executor}, other{executor};
   std::optional<Result<>> first, second;
   begun.spawn("begun", send_large(&server, &first));
   queued.spawn("queued", send_large(&server, &second));
   other.spawn("other", [](WebSocket* socket) -> Task<> {
-    const auto sent = co_await socket->send(Kind::text, "third");
+    const auto sent = co_await socket->send(MessageKind::text, "third");
     EXPECT_TRUE(sent);
   }(&server));
   queued.cancel();
@@ -454,7 +454,7 @@ CO_TEST(WebSocket, SendsNothingOfAMessageThatWasCancelledInTheQueueAndAllOfOneTh
 }
 
 CO_TEST(WebSocket, EndsEverythingOnAbort) {
-  Pair pair = connected(executor, 16 * 1024);
+  StreamPair pair = connected(executor, 16 * 1024);
   WebSocket server{std::move(pair.server), {}, options_for(Side::server)};
   TaskGroup group{executor};
   std::optional<Result<>> first, second;
@@ -471,7 +471,7 @@ CO_TEST(WebSocket, EndsEverythingOnAbort) {
 }
 
 CO_TEST(WebSocket, RefusesAPingThatIsTooLong) {
-  Pair pair = connected(executor);
+  StreamPair pair = connected(executor);
   WebSocket server{std::move(pair.server), {}, options_for(Side::server)};
   const auto long_one = co_await server.ping(std::string(126, 'x'));
   EXPECT_EQ(long_one.error().code, Errc::invalid_request);

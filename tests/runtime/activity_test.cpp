@@ -18,11 +18,14 @@ using ::testing::HasSubstr;
 
 /// An activity that notes why it was over.
 struct Watched {
-  explicit Watched(Executor executor)
-      : changed{executor}, activity{executor, [this](std::string_view why) {
-                                      reasons.emplace_back(why);
-                                      changed.notify_all();
-                                    }} {}
+  explicit Watched(Executor executor, Activity::WallClock wall = wall_now)
+      : changed{executor},
+        activity{executor,
+                 [this](std::string_view why) {
+                   reasons.emplace_back(why);
+                   changed.notify_all();
+                 },
+                 std::move(wall)} {}
   Task<> until_over() {
     while (reasons.empty()) co_await changed.wait();
   }
@@ -91,6 +94,32 @@ CO_TEST(Activity, ARenewedLeaseDoesNotEndAtItsOldTime) {
   watched.activity.idle_limit({});
   co_await pass(executor, milliseconds{10});
   EXPECT_TRUE(watched.reasons.empty());
+}
+
+CO_TEST(Activity, GoesBySteadyTimeHoweverTheWallClockIsSet) {
+  using std::chrono::hours;
+  for (const hours step : {hours{24 * 365}, hours{-24 * 365}}) {
+    hours set{0};
+    Watched watched{executor, [&set] { return wall_now() + set; }};
+    watched.activity.lease(hours{1});
+    watched.activity.idle_limit(hours{1});
+    set = step;
+    co_await pass(executor, milliseconds{10});
+    EXPECT_TRUE(watched.reasons.empty());
+    EXPECT_LT(watched.activity.idle_for(), hours{1});
+    // What is shown is in the new time.
+    const WallTime now = wall_now() + set;
+    CO_ASSERT_TRUE(watched.activity.lease_ends());
+    EXPECT_GT(*watched.activity.lease_ends(), now);
+    EXPECT_LE(*watched.activity.lease_ends(), now + hours{1});
+    EXPECT_LE(watched.activity.last_used(), now);
+    EXPECT_GT(watched.activity.last_used(), now - hours{1});
+
+    watched.activity.lease(milliseconds{1});
+    set = -step;
+    co_await watched.until_over();
+    EXPECT_THAT(watched.reasons, ElementsAre(HasSubstr("lease")));
+  }
 }
 
 }  // namespace

@@ -9,10 +9,10 @@ namespace skiff::runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using test::kNow;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr WallTime kNow{std::chrono::seconds{1'800'000'000}};
 constexpr std::string_view kClaims = R"({"aud":"box-1","exp":1800000060,"scope":"exec","sub":"ci","session":"s"})";
 
 /// The token; "-" for none, "401" when the request is refused.
@@ -170,6 +170,16 @@ TEST_F(JwtAuthenticator, HonoursNotBeforeAlsoForARememberedToken) {
   EXPECT_FALSE(authenticator.authenticate(token, kNow - 1min));
 }
 
+TEST_F(JwtAuthenticator, GoesByTheWallClockAsItIsSet) {
+  const std::string token = issuer.jwt(R"({"aud":"box-1","exp":1800000060,"nbf":1800000000})");
+  EXPECT_TRUE(authenticator.authenticate(token, kNow));
+  EXPECT_FALSE(authenticator.authenticate(token, kNow + 24h)) << "set forward, the token is over";
+  EXPECT_TRUE(authenticator.authenticate(token, kNow + 30s)) << "set right again";
+  EXPECT_FALSE(authenticator.authenticate(token, kNow - 24h)) << "set back, its time has not come";
+  EXPECT_TRUE(authenticator.authenticate(token, kNow + 59s));
+  EXPECT_FALSE(authenticator.authenticate(token, kNow + 60s));
+}
+
 TEST_F(JwtAuthenticator, RemembersABoundedNumber) {
   std::string first;
   for (std::size_t i = 0; i < Authenticator::kCachedJwts + 20; ++i) {
@@ -232,7 +242,7 @@ TEST(AuthenticatorFromSettings, SaysWhichSettingIsToBlameAndNoSecret) {
   EXPECT_THAT(refusal([](Settings& s) { s.public_key_pem = "x"; }), HasSubstr("SKIFF_PUBLIC_KEY: "));
 }
 
-TEST(Require, NamesTheScopeThatIsMissing) {
+TEST(Require, NamesTheScopeThatIsMissingAndEndsWithTheToken) {
   const Identity reader{.scopes = Scopes{}.with(Scope::read), .session = "s-1", .name = "token:1", .expires = {}};
   EXPECT_TRUE(require(reader, Scope::read));
   const auto refused = require(reader, Scope::exec);
@@ -242,6 +252,12 @@ TEST(Require, NamesTheScopeThatIsMissing) {
   EXPECT_TRUE(require_session(reader, "s-1"));
   EXPECT_FALSE(require_session(reader, "s-2"));
   EXPECT_FALSE(require_session(reader, "default"));
+  const WallTime now = wall_now();
+  const Identity signed_once{.scopes = Scopes::all(), .session = {}, .name = "jwt:1", .expires = now};
+  EXPECT_TRUE(require(signed_once, Scope::admin, now - std::chrono::microseconds{1}));
+  const auto expired = require(signed_once, Scope::read, now);
+  ASSERT_FALSE(expired);
+  EXPECT_EQ(expired.error().code, Errc::unauthenticated);
   const Identity anybody{.scopes = Scopes::all(), .session = {}, .name = "token:2", .expires = {}};
   EXPECT_TRUE(require_session(anybody, "s-2"));
 }

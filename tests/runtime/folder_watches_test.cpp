@@ -35,7 +35,7 @@ struct Fixture {
   FolderWatches watches;
 };
 
-Task<Events> read(std::shared_ptr<FolderWatch> watch, std::uint64_t cursor) {
+Task<Events> read_events(std::shared_ptr<FolderWatch> watch, std::uint64_t cursor) {
   Events events;
   while (events.empty() && !watch->over()) {
     auto found = co_await FolderWatch::events(watch, cursor, 100, SteadyTime::clock::now() + test::kReactorLimit);
@@ -57,11 +57,25 @@ CO_TEST(FolderWatches, TwoReadersOfAFolderShareOneWatchAndEachSeesEverything) {
   EXPECT_EQ(fixture.watches.size(), 1U);
   const auto begin = one->watch()->newest();
   fixture.write("a");
-  const auto seen = co_await read(one->watch(), begin);
-  const auto also = co_await read(two->watch(), begin);
+  const auto seen = co_await read_events(one->watch(), begin);
+  const auto also = co_await read_events(two->watch(), begin);
   CO_ASSERT_TRUE(!seen.empty() && !also.empty());
   EXPECT_EQ(seen.front().path, "a");
   EXPECT_EQ(also.front().path, "a");
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, AFileThatIsMovedAwayIsToldWithoutAnotherEvent) {
+  Fixture fixture{executor};
+  const test::TemporaryFolder elsewhere;
+  fixture.write("a");
+  auto reader = co_await Fixture::join(&fixture);
+  CO_ASSERT_TRUE(reader);
+  const auto begin = reader->watch()->newest();
+  std::filesystem::rename(fixture.folder.path() / "a", elsewhere.path() / "a");
+  const auto seen = co_await read_events(reader->watch(), begin);
+  CO_ASSERT_TRUE(!seen.empty());
+  EXPECT_EQ(seen.front().path, "a");
   co_await fixture.watches.close();
 }
 
@@ -76,7 +90,7 @@ CO_TEST(FolderWatches, AReaderThatComesBackHasMissedNothing) {
   fixture.write("meanwhile");
   auto reader = co_await Fixture::join(&fixture);
   CO_ASSERT_TRUE(reader);
-  const auto events = co_await read(reader->watch(), cursor);
+  const auto events = co_await read_events(reader->watch(), cursor);
   CO_ASSERT_TRUE(!events.empty());
   EXPECT_EQ(events.front().type, fs::WatchEvent::Type::created);
   EXPECT_EQ(events.front().path, "meanwhile");
@@ -117,7 +131,7 @@ CO_TEST(FolderWatches, AFolderThatWasReplacedIsWatchedAnew) {
   EXPECT_NE(before->watch(), after->watch());
   const auto begin = after->watch()->newest();
   fixture.write("w/new");
-  const auto events = co_await read(after->watch(), begin);
+  const auto events = co_await read_events(after->watch(), begin);
   CO_ASSERT_TRUE(!events.empty());
   EXPECT_EQ(events.front().path, "w/new");
   co_await fixture.watches.close();
@@ -130,10 +144,10 @@ CO_TEST(FolderWatches, AFolderThatIsRemovedEndsItsWatch) {
   CO_ASSERT_TRUE(reader);
   const auto begin = reader->watch()->newest();
   std::filesystem::remove(fixture.folder.path() / "w");
-  const auto events = co_await read(reader->watch(), begin);
+  const auto events = co_await read_events(reader->watch(), begin);
   CO_ASSERT_TRUE(!events.empty());
   EXPECT_EQ(events.back().type, fs::WatchEvent::Type::deleted);
-  const auto rest = co_await read(reader->watch(), events.back().cursor);
+  const auto rest = co_await read_events(reader->watch(), events.back().cursor);
   EXPECT_TRUE(rest.empty());
   EXPECT_TRUE(reader->watch()->over());
   co_await fixture.watches.close();
@@ -159,7 +173,7 @@ CO_TEST(FolderWatches, ClosingEndsTheWaitsAndRefusesNewReaders) {
   bool ended = false;
   TaskGroup group{executor};
   group.spawn("reader", [](std::shared_ptr<FolderWatch> watch, bool* done) -> Task<> {
-    const auto events = co_await read(watch, watch->newest());
+    const auto events = co_await read_events(watch, watch->newest());
     *done = events.empty();
   }(reader->watch(), &ended));
   co_await fixture.watches.close();

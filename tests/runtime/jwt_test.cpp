@@ -12,9 +12,9 @@ namespace skiff::runtime {
 namespace {
 
 using namespace std::chrono_literals;
+using test::kNow;
 using ::testing::HasSubstr;
 
-constexpr WallTime kNow{std::chrono::seconds{1'800'000'000}};
 constexpr std::string_view kGood = R"({"aud":"box-1","exp":1800000060,"scope":"exec","sub":"ci"})";
 
 class Jwt : public ::testing::Test {

@@ -27,6 +27,7 @@ TEST(SkiffdMetrics, RequestsAreCountedByRouteAndClass) {
                                             .output_memory = zero,
                                             .output_spool = zero,
                                             .audit_lost = zero,
+                                            .log_lost = zero,
                                             .draining = zero});
   EXPECT_THAT(table.text(), Not(HasSubstr("skiff_requests_total{")));
   requests.answered(0, 200, 0.002);

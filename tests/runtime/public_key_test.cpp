@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string refusal(std::string_view pem) {
+std::string key_refusal(std::string_view pem) {
   const auto keys = PublicKey::parse_pem(pem);
   return keys ? "" : keys.error().message;
 }
@@ -67,20 +67,20 @@ TEST(PublicKey, ComesInSeveralBlocksAndAnyLineEnd) {
 
 TEST(PublicKey, IsRefusedWhenItIsAnythingElse) {
   const std::string pem = test::SigningKey{}.public_pem();
-  EXPECT_EQ(refusal(""), "there is no key in it");
-  EXPECT_EQ(refusal(" \n"), "there is no key in it");
-  EXPECT_THAT(refusal("key:\n" + pem), HasSubstr("expected \"-----BEGIN PUBLIC KEY-----\""));
-  EXPECT_THAT(refusal(pem + "rest"), HasSubstr("expected \"-----BEGIN PUBLIC KEY-----\""));
-  EXPECT_THAT(refusal(pem.substr(0, pem.find("-----END"))), HasSubstr("END PUBLIC KEY"));
-  EXPECT_EQ(refusal("-----BEGIN PUBLIC KEY-----\n????\n-----END PUBLIC KEY-----"),
+  EXPECT_EQ(key_refusal(""), "there is no key in it");
+  EXPECT_EQ(key_refusal(" \n"), "there is no key in it");
+  EXPECT_THAT(key_refusal("key:\n" + pem), HasSubstr("expected \"-----BEGIN PUBLIC KEY-----\""));
+  EXPECT_THAT(key_refusal(pem + "rest"), HasSubstr("expected \"-----BEGIN PUBLIC KEY-----\""));
+  EXPECT_THAT(key_refusal(pem.substr(0, pem.find("-----END"))), HasSubstr("END PUBLIC KEY"));
+  EXPECT_EQ(key_refusal("-----BEGIN PUBLIC KEY-----\n????\n-----END PUBLIC KEY-----"),
             "what stands between BEGIN and END is not base64");
-  EXPECT_EQ(refusal("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----"), "it is not an Ed25519 key");
+  EXPECT_EQ(key_refusal("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----"), "it is not an Ed25519 key");
   for (const char* type : {"X25519", "ED448"}) {
-    EXPECT_EQ(refusal(test::SigningKey{type}.public_pem()), "it is not an Ed25519 key") << type;
+    EXPECT_EQ(key_refusal(test::SigningKey{type}.public_pem()), "it is not an Ed25519 key") << type;
   }
   const std::string secret = test::SigningKey{}.private_pem();
-  EXPECT_THAT(refusal(secret), HasSubstr("private key"));
-  EXPECT_THAT(refusal(secret), Not(HasSubstr(secret.substr(28, 10))));
+  EXPECT_THAT(key_refusal(secret), HasSubstr("private key"));
+  EXPECT_THAT(key_refusal(secret), Not(HasSubstr(secret.substr(28, 10))));
 }
 
 TEST(PublicKey, NamesTheFileItCouldNotRead) {

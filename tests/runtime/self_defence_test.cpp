@@ -1,35 +1,26 @@
 #include "runtime/self_defence.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/in_child.hpp"
+
 namespace skiff::runtime {
 namespace {
 
-/// Runs `check` in a process of its own, which it may change as it likes; the number is what it returns.
-int in_a_child(const std::function<int()>& check) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    ::_exit(check());
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
+using test::status_in_child;
 
 TEST(SelfDefence, HidesTheProcessFromOthersOfItsUser) {
-  EXPECT_EQ(in_a_child([] {
+  EXPECT_EQ(status_in_child([] {
               if (::prctl(PR_GET_DUMPABLE) != 1) return 1;
               if (!defend_process()) return 2;
               return ::prctl(PR_GET_DUMPABLE) == 0 ? 0 : 3;
@@ -38,7 +29,7 @@ TEST(SelfDefence, HidesTheProcessFromOthersOfItsUser) {
 }
 
 TEST(SelfDefence, MarksInheritedDescriptorsCloseOnExecAndLeavesTheStandardOnes) {
-  EXPECT_EQ(in_a_child([] {
+  EXPECT_EQ(status_in_child([] {
               const int near = ::open("/dev/null", O_RDONLY);
               const int far = ::fcntl(near, F_DUPFD, 200);
               if (near < 3 || far < 200 || ::fcntl(far, F_GETFD) != 0) return 1;
@@ -55,7 +46,7 @@ TEST(SelfDefence, MarksInheritedDescriptorsCloseOnExecAndLeavesTheStandardOnes) 
 }
 
 TEST(SelfDefence, OpensStandardDescriptorsThatWereClosed) {
-  EXPECT_EQ(in_a_child([] {
+  EXPECT_EQ(status_in_child([] {
               ::close(0);
               ::close(2);
               if (!defend_process()) return 1;
@@ -70,7 +61,7 @@ TEST(SelfDefence, OpensStandardDescriptorsThatWereClosed) {
 }
 
 TEST(SelfDefence, IgnoresABrokenPipe) {
-  EXPECT_EQ(in_a_child([] {
+  EXPECT_EQ(status_in_child([] {
               std::signal(SIGPIPE, SIG_DFL);
               if (!defend_process()) return 1;
               int pipe[2];
@@ -81,8 +72,21 @@ TEST(SelfDefence, IgnoresABrokenPipe) {
             0);
 }
 
+TEST(SelfDefence, LivesOnWithItsLimitsOfTimeAndFileSizesReached) {
+  EXPECT_EQ(status_in_child([] {
+              for (const int signal : {SIGXFSZ, SIGXCPU}) std::signal(signal, SIG_DFL);
+              const int file = ::memfd_create("full", MFD_CLOEXEC);
+              if (file < 0 || !defend_process()) return 1;
+              const rlimit none{0, 0};
+              if (::setrlimit(RLIMIT_FSIZE, &none) != 0) return 2;
+              if (::write(file, "x", 1) != -1 || errno != EFBIG) return 3;
+              return ::raise(SIGXCPU);
+            }),
+            0);
+}
+
 TEST(SelfDefence, RaisesTheLimitOfOpenFilesAndTellsWhatItWas) {
-  EXPECT_EQ(in_a_child([] {
+  EXPECT_EQ(status_in_child([] {
               rlimit limit{};
               ::getrlimit(RLIMIT_NOFILE, &limit);
               limit.rlim_cur = 123;

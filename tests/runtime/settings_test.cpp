@@ -19,19 +19,19 @@ using ::testing::Not;
 
 const Surroundings kHere{.is_init = false, .host_name = "pod-7", .working_folder = "/home/me", .has_workspace = false};
 
-Result<Settings> read(std::vector<const char*> arguments, std::vector<const char*> environment = {},
-                      const Surroundings& surroundings = kHere) {
+Result<Settings> settings_from(std::vector<const char*> arguments, std::vector<const char*> environment = {},
+                               const Surroundings& surroundings = kHere) {
   environment.push_back(nullptr);
   return read_settings(arguments, environment.data(), surroundings);
 }
 
-std::string refusal(std::vector<const char*> arguments, std::vector<const char*> environment = {}) {
-  const auto settings = read(std::move(arguments), std::move(environment));
+std::string settings_refusal(std::vector<const char*> arguments, std::vector<const char*> environment = {}) {
+  const auto settings = settings_from(std::move(arguments), std::move(environment));
   return settings ? "" : settings.error().message;
 }
 
 TEST(SkiffdSettings, HaveDefaultsThatFitTheirSurroundings) {
-  const auto plain = read({});
+  const auto plain = settings_from({});
   ASSERT_TRUE(plain) << plain.error().message;
   EXPECT_THAT(plain->listen, ElementsAre("127.0.0.1:7070"));
   EXPECT_EQ(plain->root, "/home/me");
@@ -42,14 +42,14 @@ TEST(SkiffdSettings, HaveDefaultsThatFitTheirSurroundings) {
   Surroundings pod = kHere;
   pod.is_init = true;
   pod.has_workspace = true;
-  const auto in_pod = read({}, {}, pod);
+  const auto in_pod = settings_from({}, {}, pod);
   ASSERT_TRUE(in_pod);
   EXPECT_THAT(in_pod->listen, ElementsAre("0.0.0.0:7070"));
   EXPECT_EQ(in_pod->root, "/workspace");
 }
 
 TEST(SkiffdSettings, AreReadFromVariablesAndFlags) {
-  const auto settings = read(
+  const auto settings = settings_from(
       {"--listen", "0.0.0.0:0", "--listen=unix:/run/skiff.sock", "--root", "sub/dir", "--data-dir", "/data",
        "--kill-grace", "5s", "--keep-bytes=1MiB", "--print-token", "--", "server", "--port", "80"},
       {"SKIFF_LISTEN=1.2.3.4:5", "SKIFF_SANDBOX_ID=box-1", "SKIFF_TOKEN=secret", "SKIFF_KILL_GRACE=7s",
@@ -71,41 +71,42 @@ TEST(SkiffdSettings, AreReadFromVariablesAndFlags) {
 }
 
 TEST(SkiffdSettings, DoNotStumbleOverWhatKubernetesSetsForAServiceCalledSkiff) {
-  EXPECT_EQ(refusal({}, {"SKIFF_PORT=tcp://10.96.1.1:7070", "SKIFF_SERVICE_HOST=10.96.1.1", "SKIFF_SERVICE_PORT=7070",
-                         "SKIFF_PORT_7070_TCP=tcp://10.96.1.1:7070", "SKIFF_PORT_7070_TCP_PROTO=tcp",
-                         "SKIFF_SERVICE_PORT_HTTP=7070"}),
+  EXPECT_EQ(settings_refusal({}, {"SKIFF_PORT=tcp://10.96.1.1:7070", "SKIFF_SERVICE_HOST=10.96.1.1",
+                                  "SKIFF_SERVICE_PORT=7070", "SKIFF_PORT_7070_TCP=tcp://10.96.1.1:7070",
+                                  "SKIFF_PORT_7070_TCP_PROTO=tcp", "SKIFF_SERVICE_PORT_HTTP=7070"}),
             "");
 }
 
 TEST(SkiffdSettings, AreRefusedWhenTheyDoNotFitTogether) {
-  EXPECT_THAT(refusal({"--tls-cert", "a"}), HasSubstr("--tls-key is missing"));
-  EXPECT_THAT(refusal({"--tls-key", "a"}), HasSubstr("--tls-cert is missing"));
-  EXPECT_EQ(refusal({"--tls-key", "a", "--tls-cert", "b"}), "");
-  EXPECT_THAT(refusal({"--keep-bytes", "128MiB"}), HasSubstr("--output-memory"));
-  EXPECT_THAT(refusal({"--shell", "bash"}), HasSubstr("expected an absolute path"));
-  EXPECT_EQ(refusal({"--max-connections", "0"}), "--max-connections \"0\": expected a number from 1 to 100000");
-  EXPECT_EQ(refusal({"--lisen", "x"}), "unknown flag --lisen: did you mean --listen?");
-  EXPECT_EQ(refusal({}, {"SKIFF_LOG_LEVEL=loud"}),
+  EXPECT_THAT(settings_refusal({"--tls-cert", "a"}), HasSubstr("--tls-key is missing"));
+  EXPECT_THAT(settings_refusal({"--tls-key", "a"}), HasSubstr("--tls-cert is missing"));
+  EXPECT_EQ(settings_refusal({"--tls-key", "a", "--tls-cert", "b"}), "");
+  EXPECT_THAT(settings_refusal({"--keep-bytes", "128MiB"}), HasSubstr("--output-memory"));
+  EXPECT_THAT(settings_refusal({"--shell", "bash"}), HasSubstr("expected an absolute path"));
+  EXPECT_EQ(settings_refusal({"--max-connections", "0"}),
+            "--max-connections \"0\": expected a number from 1 to 100000");
+  EXPECT_EQ(settings_refusal({"--lisen", "x"}), "unknown flag --lisen: did you mean --listen?");
+  EXPECT_EQ(settings_refusal({}, {"SKIFF_LOG_LEVEL=loud"}),
             "SKIFF_LOG_LEVEL \"loud\": expected one of debug, info, warning, error");
 }
 
 TEST(SkiffdSettings, NeedARootAndAnIdThatCanBeFound) {
   Surroundings nowhere = kHere;
   nowhere.working_folder.clear();
-  EXPECT_THAT(read({}, {}, nowhere).error().message, HasSubstr("--root"));
-  EXPECT_THAT(read({"--root", "sub"}, {}, nowhere).error().message, HasSubstr("absolute"));
-  EXPECT_TRUE(read({"--root", "/w"}, {}, nowhere));
+  EXPECT_THAT(settings_from({}, {}, nowhere).error().message, HasSubstr("--root"));
+  EXPECT_THAT(settings_from({"--root", "sub"}, {}, nowhere).error().message, HasSubstr("absolute"));
+  EXPECT_TRUE(settings_from({"--root", "/w"}, {}, nowhere));
   Surroundings nameless = kHere;
   nameless.host_name.clear();
-  EXPECT_THAT(read({}, {}, nameless).error().message, HasSubstr("--sandbox-id"));
-  EXPECT_TRUE(read({"--sandbox-id", "x"}, {}, nameless));
+  EXPECT_THAT(settings_from({}, {}, nameless).error().message, HasSubstr("--sandbox-id"));
+  EXPECT_TRUE(settings_from({"--sandbox-id", "x"}, {}, nameless));
 }
 
 TEST(SkiffdSettings, GiveHelpWhateverElseIsWrong) {
-  const auto settings = read({"--nonsense", "--help"}, {"SKIFF_LOG_LEVEL=loud"});
+  const auto settings = settings_from({"--nonsense", "--help"}, {"SKIFF_LOG_LEVEL=loud"});
   ASSERT_TRUE(settings);
   EXPECT_TRUE(settings->help);
-  const auto workload = read({"--", "tool", "--help"});
+  const auto workload = settings_from({"--", "tool", "--help"});
   ASSERT_TRUE(workload);
   EXPECT_FALSE(workload->help);
 }
@@ -140,7 +141,7 @@ TEST(SkiffdSettings, HaveDefaultsWithinTheirRanges) {
     const std::string& text = cells[3];
     if (text.size() < 3 || text.front() != '`') continue;
     const std::string flag = cells[0].substr(3, cells[0].size() - 4) + "=" + text.substr(1, text.size() - 2);
-    EXPECT_EQ(refusal({flag.c_str()}), "") << flag;
+    EXPECT_EQ(settings_refusal({flag.c_str()}), "") << flag;
     ++checked;
   }
   EXPECT_GT(checked, 30);

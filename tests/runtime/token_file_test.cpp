@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string refusal(std::string_view text) {
+std::string token_file_refusal(std::string_view text) {
   const auto entries = parse_token_file(text);
   return entries ? "" : entries.error().message;
 }
@@ -43,22 +43,22 @@ TEST(TokenFile, HasOneTokenALineWithScopesAndASession) {
 }
 
 TEST(TokenFile, NamesTheLineThatIsWrongAndNeverItsText) {
-  EXPECT_EQ(refusal("ok\nhush write"), "line 2: scopes are read, exec and admin, separated by commas");
-  EXPECT_EQ(refusal("hush read,"), "line 1: scopes are read, exec and admin, separated by commas");
-  EXPECT_EQ(refusal("hush ,read"), "line 1: scopes are read, exec and admin, separated by commas");
-  EXPECT_EQ(refusal("#\n\nhush read a/b"), "line 3: the session is not a valid id");
-  EXPECT_EQ(refusal("hush read a b"), "line 1: expected: token [scopes, by commas] [session]");
-  EXPECT_EQ(refusal("hush\xc3\xa9"), "line 1: a token has at most 8192 printable ASCII characters");
-  EXPECT_EQ(refusal(std::string(8193, 'x')), "line 1: a token has at most 8192 printable ASCII characters");
-  EXPECT_EQ(refusal("hush read\nother\nhush exec"), "line 3: the same token stands on a line above");
+  EXPECT_EQ(token_file_refusal("ok\nhush write"), "line 2: scopes are read, exec and admin, separated by commas");
+  EXPECT_EQ(token_file_refusal("hush read,"), "line 1: scopes are read, exec and admin, separated by commas");
+  EXPECT_EQ(token_file_refusal("hush ,read"), "line 1: scopes are read, exec and admin, separated by commas");
+  EXPECT_EQ(token_file_refusal("#\n\nhush read a/b"), "line 3: the session is not a valid id");
+  EXPECT_EQ(token_file_refusal("hush read a b"), "line 1: expected: token [scopes, by commas] [session]");
+  EXPECT_EQ(token_file_refusal("hush\xc3\xa9"), "line 1: a token has at most 8192 printable ASCII characters");
+  EXPECT_EQ(token_file_refusal(std::string(8193, 'x')), "line 1: a token has at most 8192 printable ASCII characters");
+  EXPECT_EQ(token_file_refusal("hush read\nother\nhush exec"), "line 3: the same token stands on a line above");
   for (const char* text : {"hush write", "hush read a/b", "hush read a b", "hush\x01", "hush\nhush"}) {
-    EXPECT_THAT(refusal(text), Not(HasSubstr("hush"))) << text;
+    EXPECT_THAT(token_file_refusal(text), Not(HasSubstr("hush"))) << text;
   }
 }
 
 TEST(TokenFile, WithoutATokenIsAnError) {
-  EXPECT_EQ(refusal(""), "there is no token in it");
-  EXPECT_EQ(refusal("# nothing\n\n  \n"), "there is no token in it");
+  EXPECT_EQ(token_file_refusal(""), "there is no token in it");
+  EXPECT_EQ(token_file_refusal("# nothing\n\n  \n"), "there is no token in it");
 }
 
 TEST(TokenFile, IsReadFromDiskAndNamedInErrors) {

@@ -120,7 +120,7 @@ CO_TEST(Cursor, ThatComesAfterTheExitStillGetsIt) {
   EXPECT_EQ(co_await transcript(&cursor), (Lines{"exit 5", "out late 5 f", "end 6"}));
 }
 
-Task<> read_all(Cursor* cursor, std::string* got) {
+Task<> read_to_the_end(Cursor* cursor, std::string* got) {
   while (!cursor->finished()) *got += (co_await take(cursor)).bytes.view();
 }
 
@@ -131,7 +131,7 @@ CO_TEST(Cursor, AheadOfTheLogWaitsUntilItGetsThere) {
   EXPECT_FALSE(cursor.next(1));
   TaskGroup tasks{executor};
   std::string got;
-  tasks.spawn("read", read_all(&cursor, &got));
+  tasks.spawn("read", read_to_the_end(&cursor, &got));
   write(*log, Stream::out, "01234");
   EXPECT_FALSE(log->must_wait());
   write(*log, Stream::out, "56789");
@@ -178,7 +178,7 @@ CO_TEST(Cursor, AThousandOnOneLogAllGetEverything) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     cursors.emplace_back(log, Cursor::Options{.from = 0, .only = {}, .lossless = i % 2 == 0});
   }
-  for (std::size_t i = 0; i < got.size(); ++i) tasks.spawn("read", read_all(&cursors[i], &got[i]));
+  for (std::size_t i = 0; i < got.size(); ++i) tasks.spawn("read", read_to_the_end(&cursors[i], &got[i]));
   const std::string bytes = pattern(100 * kKiB);
   for (std::size_t at = 0; at < bytes.size(); at += kKiB) {
     EXPECT_FALSE(log->must_wait());
@@ -198,7 +198,7 @@ CO_TEST(Cursor, IsCancelledWhileItWaits) {
   Cursor cursor{log, {}};
   TaskGroup tasks{executor};
   std::string got;
-  tasks.spawn("read", read_all(&cursor, &got));
+  tasks.spawn("read", read_to_the_end(&cursor, &got));
   co_await boost::asio::post(executor, use_task);
   tasks.cancel();
   co_await tasks.join();

@@ -48,31 +48,53 @@ CO_TEST(EndTree, KillsAStoppedProcessWithoutGrace) {
 
 CO_TEST(EndTree, EndsADaemonAndItsLeader) {
   Tagged tagged{{"daemon-and-stay"}};
-  EXPECT_EQ(pids_with(tagged.tag).size(), 2U);
+  EXPECT_EQ(pids_of(tagged.tag).size(), 2U);
   EXPECT_TRUE(co_await end_tree(tagged.tag, kLong, kLong));
-  EXPECT_TRUE(pids_with(tagged.tag).empty());
+  EXPECT_TRUE(pids_of(tagged.tag).empty());
   EXPECT_EQ(WTERMSIG(tagged.child->wait()), SIGTERM);
 }
 
+/// A child that a reaper waits for, as the agent's commands are, after it has said "ready".
+struct Led {
+  Led(Executor executor, std::string word) : reaper{executor} {
+    SpawnRequest request = testcmd({std::move(word)});
+    request.tag = tree.tag;
+    auto [read, write] = test::make_pipe();
+    out = std::move(read);
+    request.out = std::move(write);
+    request.announced = reaper.begin_spawn();
+    const AnnouncedSpawn announced = request.announced;
+    leader->pid = Spawner::spawn_here(request).value();
+    reaper.conclude_spawn(announced, leader->pid, [leader = leader](const Reaped&) { leader->reaped = true; });
+    request = {};
+    EXPECT_EQ(test::read_line(out.get()), "ready");
+  }
+  Reaper reaper;
+  std::shared_ptr<Leader> leader = std::make_shared<Leader>();
+  Tree tree{new_tag(), leader};
+  UniqueFd out;
+};
+
 CO_TEST(EndTree, EndsATreeThatKeepsForking) {
-  Reaper reaper{executor};
-  SpawnRequest request = testcmd({"fork-forever"});
-  request.tag = new_tag();
-  const Tag tag = request.tag;
-  auto [read, write] = test::make_pipe();
-  request.out = std::move(write);
-  request.announced = reaper.begin_spawn();
-  const AnnouncedSpawn announced = request.announced;
-  const auto pid = Spawner::spawn_here(request);
-  request = {};
-  CO_ASSERT_TRUE(pid);
-  reaper.conclude_spawn(announced, *pid, [](const Reaped&) {});
-  EXPECT_EQ(test::read_line(read.get()), "ready");
-  EXPECT_TRUE(co_await end_tree(tag, milliseconds{0}, kLong));
-  EXPECT_TRUE(pids_with(tag).empty());
+  const Led led{executor, "fork-forever"};
+  EXPECT_TRUE(co_await end_tree(led.tree, milliseconds{0}, kLong));
+  EXPECT_TRUE(pids_of(led.tree.tag).empty());
   // The pipe was held by every one of them.
   char byte = 0;
-  EXPECT_TRUE(test::readable(read.get()) && ::read(read.get(), &byte, 1) == 0);
+  EXPECT_TRUE(test::readable(led.out.get()) && ::read(led.out.get(), &byte, 1) == 0);
+}
+
+CO_TEST(EndTree, EndsALeaderWithoutItsTagAndSaysSoOnceItIsReaped) {
+  const Led led{executor, "unmark"};
+  EXPECT_TRUE(co_await end_tree(led.tree, milliseconds{0}, kLong));
+  EXPECT_TRUE(led.leader->reaped);
+}
+
+CO_TEST(EndTree, SaysWhatItCouldNotEnd) {
+  // Nobody reaps this one, as if it could not die.
+  const Tagged tagged{{"stay"}};
+  const auto leader = std::make_shared<Leader>(Leader{.pid = tagged.child->pid()});
+  EXPECT_FALSE(co_await end_tree({tagged.tag, leader}, milliseconds{0}, milliseconds{50}));
 }
 
 CO_TEST(EndTree, IsDoneAtOnceWhenNothingCarriesTheTag) {
@@ -83,7 +105,7 @@ CO_TEST(EndTree, LeavesOtherCommandsAlone) {
   Tagged one{{"stay"}};
   const Tagged other{{"stay"}};
   EXPECT_TRUE(co_await end_tree(one.tag, kLong, kLong));
-  EXPECT_EQ(pids_with(other.tag), std::vector<pid_t>{other.child->pid()});
+  EXPECT_EQ(pids_of(other.tag), std::vector<pid_t>{other.child->pid()});
 }
 
 /// Under a tag of the test below this runs as a second agent inside a command.
@@ -102,7 +124,7 @@ TEST(NestedAgent, MarksItsCommandsBelowItsOwnMark) {
   Child child{std::move(request)};
   const std::string daemon = test::read_line(read.get());
   EXPECT_EQ(WEXITSTATUS(child.wait()), 0);
-  EXPECT_EQ(pids_with(tag), std::vector<pid_t>{std::atoi(daemon.c_str())});
+  EXPECT_EQ(pids_of(tag), std::vector<pid_t>{std::atoi(daemon.c_str())});
   if (std::getenv("LEAVE_THE_DAEMON") == nullptr) signal_tree(tag, SIGKILL);
 }
 
@@ -118,9 +140,9 @@ CO_TEST(EndTree, EndsWhatAnAgentInsideTheCommandStarted) {
   Child child{std::move(request)};
   const std::string output = test::read_all(read.get());
   EXPECT_EQ(child.wait(), 0) << output;
-  EXPECT_EQ(pids_with(tag).size(), 1U) << "the daemon of the inner agent's command";
+  EXPECT_EQ(pids_of(tag).size(), 1U) << "the daemon of the inner agent's command";
   EXPECT_TRUE(co_await end_tree(tag, kLong, kLong));
-  EXPECT_TRUE(pids_with(tag).empty());
+  EXPECT_TRUE(pids_of(tag).empty());
 }
 
 }  // namespace

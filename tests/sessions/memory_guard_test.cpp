@@ -1,5 +1,7 @@
 #include "sessions/memory_guard.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 
@@ -104,9 +106,12 @@ TEST(MemoryGauge, HasNothingToSayWithoutAController) {
   EXPECT_FALSE(MemoryGauge{root.path}.read());
 }
 
-TEST(MemoryGauge, WorksOnThisMachineIfItHasAController) {
+TEST(MemoryGauge, WorksOnThisMachine) {
   const auto use = MemoryGauge{}.read();
-  if (use) EXPECT_GT(use->used, 0U);
+  if (!use) GTEST_SKIP() << "no memory controller here";
+  EXPECT_GT(use->used, static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+  EXPECT_LT(use->used, static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 TEST(MemoryGuard, LooksMoreOftenWhenLittleIsLeft) {
@@ -137,24 +142,14 @@ CO_TEST(MemoryGuard, CallsItsOwnerWhenTheBoundIsReached) {
       }};
   guard.start();
   guard.start();
-  for (int i = 0; i < 5; ++i) {
-    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                      Executor>
-        turn{executor, milliseconds{2}};
-    co_await turn.async_wait(use_task);
-  }
+  for (int i = 0; i < 5; ++i) co_await test::pause(milliseconds{2});
   EXPECT_TRUE(calls.empty()) << "94 of 100 is below 95 percent";
   version2(root, "", "95", "100", "");
   while (calls.size() < 2) co_await changed.wait();
   EXPECT_EQ(calls.front().used, 95U);
   guard.stop();
   const auto seen = calls.size();
-  for (int i = 0; i < 5; ++i) {
-    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                      Executor>
-        turn{executor, milliseconds{2}};
-    co_await turn.async_wait(use_task);
-  }
+  for (int i = 0; i < 5; ++i) co_await test::pause(milliseconds{2});
   EXPECT_EQ(calls.size(), seen) << "stopped is stopped";
   guard.start();
   while (calls.size() == seen) co_await changed.wait();

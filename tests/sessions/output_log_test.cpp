@@ -20,9 +20,6 @@ using test::take;
 using test::write;
 using Kind = LogItem::Kind;
 
-using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
-
 /// Sets `*done` when the producer may go on.
 Task<> wait_for_room(std::shared_ptr<OutputLog> log, bool* done) {
   co_await log->room();
@@ -226,11 +223,9 @@ CO_TEST(OutputLog, AReaderThatTakesLittleKeepsItsRight) {
   bool room = false;
   tasks.spawn("room", wait_for_room(log, &room));
   // A byte at a time, for three times the patience.
-  Timer timer{executor};
   const auto until = std::chrono::steady_clock::now() + 3 * kPatience;
   while (std::chrono::steady_clock::now() < until) {
-    timer.expires_after(std::chrono::milliseconds{5});
-    co_await timer.async_wait(use_task);
+    co_await test::pause(std::chrono::milliseconds{5});
     EXPECT_TRUE(reader.next(1));
   }
   EXPECT_FALSE(room);
@@ -254,11 +249,9 @@ CO_TEST(OutputLog, PatienceRunsForAReaderThatReadsAlsoWhenOneOfTwoPumpsGaveUp) {
   second.spawn("room", wait_for_room(log, &room));
   first.cancel();
   co_await first.join();
-  Timer timer{executor};
   const auto until = std::chrono::steady_clock::now() + 3 * kPatience;
   while (std::chrono::steady_clock::now() < until) {
-    timer.expires_after(std::chrono::milliseconds{5});
-    co_await timer.async_wait(use_task);
+    co_await test::pause(std::chrono::milliseconds{5});
     EXPECT_TRUE(reader.next(1));
   }
   EXPECT_FALSE(room) << "it reads: it has not lost its right";

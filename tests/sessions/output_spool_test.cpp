@@ -41,7 +41,7 @@ struct Reading {
   bool right = true;  ///< every byte is the one that was written
 };
 
-Task<Reading> read_all(std::shared_ptr<OutputLog> log, std::string_view written) {
+Task<Reading> read_and_compare(std::shared_ptr<OutputLog> log, std::string_view written) {
   Reading reading;
   Cursor cursor{log, {}};
   while (cursor.offset() < log->next_offset()) {
@@ -68,7 +68,7 @@ TEST(OutputSpool, KeepsWhatDoesNotFitInMemoryAndLeavesNothingBehind) {
     EXPECT_TRUE(folder.empty()) << "the file has no name";
     EXPECT_LE(logs.budget.memory_used(), 2 * kMiB);
     EXPECT_GE(logs.budget.spool_used(), 9 * kMiB - 256 * kKiB);
-    const Reading reading = co_await read_all(log, bytes);
+    const Reading reading = co_await read_and_compare(log, bytes);
     EXPECT_EQ(reading.missing, 0U);
     EXPECT_TRUE(reading.bytes == bytes);
     EXPECT_LE(logs.budget.memory_used(), 2 * kMiB) << "what was brought back goes with its reader";
@@ -160,7 +160,7 @@ CO_TEST(OutputSpool, DropsAndSaysSoAboveTheQuota) {
   co_await pump(log, bytes);
   co_await logs.budget.drain();
   EXPECT_LE(logs.budget.spool_used(), 2 * kMiB);
-  const Reading reading = co_await read_all(log, bytes);
+  const Reading reading = co_await read_and_compare(log, bytes);
   EXPECT_TRUE(reading.right);
   EXPECT_EQ(reading.missing + reading.bytes.size(), bytes.size());
   EXPECT_GE(reading.bytes.size(), 2 * kMiB + 512 * kKiB);
@@ -172,7 +172,7 @@ CO_TEST(OutputSpool, DropsAndSaysSoAboveTheQuota) {
   const std::string fits = pattern(2 * kMiB);
   co_await pump(other, fits);
   co_await logs.budget.drain();
-  EXPECT_EQ((co_await read_all(other, fits)).missing, 0U);
+  EXPECT_EQ((co_await read_and_compare(other, fits)).missing, 0U);
 }
 
 /// A file system of 1 MiB.
@@ -203,7 +203,7 @@ TEST(OutputSpool, DropsAndSaysSoWhenTheDiskIsFull) {
     co_await logs.budget.drain();
     EXPECT_LE(logs.budget.spool_used(), kMiB) << "only what was really written counts";
     EXPECT_GT(logs.budget.spool_used(), 256 * kKiB);
-    const Reading reading = co_await read_all(log, bytes);
+    const Reading reading = co_await read_and_compare(log, bytes);
     EXPECT_TRUE(reading.right);
     EXPECT_EQ(reading.missing + reading.bytes.size(), bytes.size());
     EXPECT_GT(reading.missing, 7 * kMiB);
@@ -222,7 +222,7 @@ CO_TEST(OutputSpool, DropsWhenTheFolderIsGone) {
   co_await logs.budget.drain();
   EXPECT_EQ(logs.budget.spool_used(), 0U);
   EXPECT_LE(logs.budget.memory_used(), 2 * kMiB);
-  const Reading reading = co_await read_all(log, bytes);
+  const Reading reading = co_await read_and_compare(log, bytes);
   EXPECT_TRUE(reading.right);
   EXPECT_GT(reading.missing, 2 * kMiB);
 }
@@ -242,7 +242,7 @@ CO_TEST(OutputSpool, TheSharedLimitMovesEndedLogsToDisk) {
   EXPECT_LE(logs.budget.memory_used(), 4 * kMiB + 256 * kKiB);
   EXPECT_GE(logs.budget.spool_used(), 11 * kMiB);
   for (const auto& log : all) {
-    const Reading reading = co_await read_all(log, bytes);
+    const Reading reading = co_await read_and_compare(log, bytes);
     EXPECT_TRUE(reading.bytes == bytes);
   }
 }
@@ -279,8 +279,8 @@ CO_TEST(OutputSpool, AProducerWaitsForTheDiskUnlessItMayNot) {
   co_await log->room();
   co_await pump(log, std::string_view{bytes}.substr(given));
   co_await logs.budget.drain();
-  EXPECT_EQ((co_await read_all(log, bytes)).missing, 0U);
-  EXPECT_GT((co_await read_all(hasty, bytes)).missing, 0U);
+  EXPECT_EQ((co_await read_and_compare(log, bytes)).missing, 0U);
+  EXPECT_GT((co_await read_and_compare(hasty, bytes)).missing, 0U);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Outcome {
 };
 
 /// Runs a script as a command does.
-Outcome run(const ShellScript& script) {
+Outcome run_script(const ShellScript& script) {
   const auto file = [](std::string_view content) {
     UniqueFd made{::memfd_create("file", MFD_CLOEXEC)};
     EXPECT_EQ(::write(made.get(), content.data(), content.size()), static_cast<ssize_t>(content.size()));
@@ -66,35 +66,36 @@ TEST(ShellScript, TakesALongCommandFromAFile) {
 
 TEST(ShellScript, HandsItsStateToTheNext) {
   for (const char* shell : kShells) {
-    const auto first = run({.shell = shell, .command = "V='a b'; export W=1; cd /tmp; (exit 3)"});
+    const auto first = run_script({.shell = shell, .command = "V='a b'; export W=1; cd /tmp; (exit 3)"});
     EXPECT_EQ(WEXITSTATUS(first.status), 3) << shell;
     ASSERT_TRUE(first.after) << shell;
     EXPECT_EQ(first.after->cwd(), "/tmp");
-    const auto second = run({.shell = shell, .command = "echo $V $W $PWD", .before = &*first.after, .cwd = "/tmp"});
+    const auto second =
+        run_script({.shell = shell, .command = "echo $V $W $PWD", .before = &*first.after, .cwd = "/tmp"});
     EXPECT_EQ(second.out, "a b 1 /tmp\n") << shell;
     EXPECT_TRUE(second.after) << shell;
   }
 }
 
 TEST(ShellScript, FindsOutWhichShellItIsAndNotByItsName) {
-  EXPECT_EQ(run({.shell = "/bin/dash", .command = ""}).after.value().dialect(), Dialect::posix);
-  EXPECT_EQ(run({.shell = "/bin/bash", .command = ""}).after.value().dialect(), Dialect::bash);
+  EXPECT_EQ(run_script({.shell = "/bin/dash", .command = ""}).after.value().dialect(), Dialect::posix);
+  EXPECT_EQ(run_script({.shell = "/bin/bash", .command = ""}).after.value().dialect(), Dialect::bash);
 }
 
 TEST(ShellScript, DumpsNothingWhenAskedOrWhenTheShellLeavesEarly) {
   for (const char* shell : kShells) {
-    const auto quiet = run({.shell = shell, .command = "echo hi; (exit 4)", .dumps = false});
+    const auto quiet = run_script({.shell = shell, .command = "echo hi; (exit 4)", .dumps = false});
     EXPECT_EQ(quiet.out, "hi\n");
     EXPECT_EQ(WEXITSTATUS(quiet.status), 4);
     EXPECT_FALSE(quiet.after);
-    EXPECT_FALSE(run({.shell = shell, .command = "exit 0"}).after);
+    EXPECT_FALSE(run_script({.shell = shell, .command = "exit 0"}).after);
   }
 }
 
 TEST(ShellScript, RunsALongCommandTheSameWay) {
   for (const char* shell : kShells) {
     const std::string text = "echo $#; V=1; echo " + std::string(200'000, 'x') + " | wc -c; (exit 5)";
-    const auto ran = run({.shell = shell, .command = text});
+    const auto ran = run_script({.shell = shell, .command = text});
     EXPECT_EQ(ran.out, "0\n200001\n");
     EXPECT_EQ(WEXITSTATUS(ran.status), 5);
     EXPECT_TRUE(ran.after) << shell;

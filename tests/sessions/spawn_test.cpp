@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 
 #include "base/kernel_features.hpp"
 #include "sessions/terminal.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/reactor_test.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -18,27 +18,16 @@ namespace {
 using test::Child;
 using test::Ran;
 using test::run;
+using test::TemporaryFolder;
 using test::testcmd;
 
-/// A folder that goes away with its files.
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "spawn-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name, const std::string& content, mode_t mode) {
-    const auto path = path_ / name;
-    std::ofstream{path} << content;
-    ::chmod(path.c_str(), mode);
-    return path;
-  }
-  [[nodiscard]] std::string path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+/// Writes a file into it; its path.
+std::string file_with_mode(const TemporaryFolder& folder, const std::string& name, const std::string& content,
+                           mode_t mode) {
+  std::string path = folder.write(name, content);
+  ::chmod(path.c_str(), mode);
+  return path;
+}
 
 SpawnFailure failure_of(const SpawnRequest& request) {
   const auto spawned = Spawner::spawn_here(request);
@@ -178,32 +167,32 @@ TEST(Spawn, GivesATerminalAsTheControllingOne) {
 }
 
 TEST(Spawn, RunsInItsWorkingDirectoryWithItsEnvironmentOnly) {
-  const Folder folder;
+  const TemporaryFolder folder;
   SpawnRequest request = testcmd({});
   request.argv = {"/bin/sh", "-c", "pwd; /usr/bin/env"};
   request.env = {"ONE=1", "TWO=zwei"};
-  request.cwd = folder.path();
+  request.cwd = folder.path().string();
   const Ran ran = run(std::move(request));
-  EXPECT_TRUE(ran.out.starts_with(folder.path() + "\n")) << ran.out;
+  EXPECT_TRUE(ran.out.starts_with(folder.path().string() + "\n")) << ran.out;
   EXPECT_NE(ran.out.find("ONE=1\n"), std::string::npos);
   EXPECT_EQ(ran.out.find("HOME="), std::string::npos);
 }
 
 TEST(Spawn, LooksForItsProgramInThePathOfItsEnvironment) {
-  Folder first;
-  Folder second;
-  first.file("tool", "#!/bin/sh\necho refused\n", 0644);
-  second.file("tool", "#!/bin/sh\necho found\n", 0755);
+  const TemporaryFolder first;
+  const TemporaryFolder second;
+  file_with_mode(first, "tool", "#!/bin/sh\necho refused\n", 0644);
+  file_with_mode(second, "tool", "#!/bin/sh\necho found\n", 0755);
   SpawnRequest request = testcmd({});
   request.argv = {"tool"};
-  request.env = {"PATH=/nowhere:" + first.path() + ":" + second.path()};
+  request.env = {"PATH=/nowhere:" + first.path().string() + ":" + second.path().string()};
   EXPECT_EQ(run(std::move(request)).out, "found\n");
 }
 
 TEST(Spawn, RunsAScriptWithoutAFirstLineByTheShell) {
-  Folder folder;
+  const TemporaryFolder folder;
   SpawnRequest request = testcmd({});
-  request.argv = {folder.file("plain", "echo \"$0 has $1\"\n", 0755), "an argument"};
+  request.argv = {file_with_mode(folder, "plain", "echo \"$0 has $1\"\n", 0755), "an argument"};
   const std::string name = request.argv[0];
   EXPECT_EQ(run(std::move(request)).out, name + " has an argument\n");
 }
@@ -222,13 +211,13 @@ TEST(Spawn, NamesAMissingProgram) {
 }
 
 TEST(Spawn, NamesAProgramThatMayNotBeRun) {
-  Folder folder;
+  const TemporaryFolder folder;
   SpawnRequest request = testcmd({});
-  request.argv = {folder.file("tool", "#!/bin/sh\n", 0644)};
+  request.argv = {file_with_mode(folder, "tool", "#!/bin/sh\n", 0644)};
   EXPECT_EQ(failure_of(request).error, EACCES);
   // Found but refused goes before not found at all, as in a shell.
   request.argv = {"tool"};
-  request.env = {"PATH=" + folder.path() + ":/nowhere"};
+  request.env = {"PATH=" + folder.path().string() + ":/nowhere"};
   EXPECT_EQ(failure_of(request).error, EACCES);
   EXPECT_EQ(failure_of(request).stage, "exec");
 }

@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 class Users : public ::testing::Test {
  protected:
   Users() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "users-XXXXXX").string();
-    etc_ = ::mkdtemp(pattern.data());
     std::ofstream{etc_ / "passwd"} << "root:x:0:0:root:/root:/bin/bash\n"
                                    << "# a comment\n"
                                    << "broken:x:nonsense:1:::\n"
@@ -26,11 +25,11 @@ class Users : public ::testing::Test {
     std::ofstream{etc_ / "group"}
         << "root:x:0:\nwheel:x:10:root,ann\nann:x:1000:\nvideo:x:44:ann\nnear:x:45:anna,joann\n";
   }
-  ~Users() override { std::filesystem::remove_all(etc_); }
 
   Result<Credentials> look_up(const std::string& user) { return look_up_user(user, etc_); }
 
-  std::filesystem::path etc_;
+  const test::TemporaryFolder folder_;
+  const std::filesystem::path& etc_ = folder_.path();
 };
 
 TEST_F(Users, FindsAUserByName) {

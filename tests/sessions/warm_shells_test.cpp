@@ -2,11 +2,13 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-
-#include <boost/asio/basic_waitable_timer.hpp>
+#include <string>
+#include <vector>
 
 #include "sessions/tag.hpp"
 #include "tests/support/child.hpp"
@@ -20,9 +22,6 @@ using namespace std::chrono_literals;
 using test::make_pipe;
 using test::read_all;
 using test::TemporaryFolder;
-
-using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 /// Everything that a pool needs, and one pool.
 struct Pool {
@@ -60,11 +59,6 @@ SpawnRequest line(std::string text, UniqueFd out = {}) {
   return request;
 }
 
-Task<> pause() {
-  Timer timer{co_await boost::asio::this_coro::executor, 1ms};
-  co_await timer.async_wait(use_task);
-}
-
 /// Children of this thread that wait, as ps(1) would show them.
 std::vector<pid_t> waiting_children() {
   std::vector<pid_t> found;
@@ -79,12 +73,21 @@ std::vector<pid_t> waiting_children() {
   return found;
 }
 
+/// As in proc(5): S sleeps, T is stopped.
+char state_of(pid_t pid) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end + 2 < text.size() ? text[name_end + 2] : '?';
+}
+
 /// Asks until a shell has taken the request.
 Task<pid_t> start_warm(Pool& pool, const SpawnRequest& request) {
   for (;;) {
     if (const auto pid = pool.start(request)) co_return *pid;
     // As often as clients ask, and less often than it takes to count as quiet.
-    for (int i = 0; i < 10; ++i) co_await pause();
+    for (int i = 0; i < 10; ++i) co_await test::pause(1ms);
   }
 }
 
@@ -92,7 +95,7 @@ Task<pid_t> start_warm(Pool& pool, const SpawnRequest& request) {
 Task<bool> never_starts(Pool& pool, const SpawnRequest& request) {
   for (int i = 0; i < 40; ++i) {
     if (pool.start(request)) co_return false;
-    for (int j = 0; j < 10; ++j) co_await pause();
+    for (int j = 0; j < 10; ++j) co_await test::pause(1ms);
   }
   co_return pool.warm.waiting() == 0;
 }
@@ -101,7 +104,7 @@ CO_TEST(WarmShells, TheFirstCommandStartsColdAndTheNextFindsShellsThatWait) {
   Pool pool{executor};
   EXPECT_FALSE(pool.start(line("true")));
   EXPECT_EQ(pool.warm.waiting(), 0U);
-  while (pool.warm.waiting() < 2) co_await pause();
+  while (pool.warm.waiting() < 2) co_await test::pause(1ms);
   const SpawnRequest request = line("exit 42");
   co_await start_warm(pool, request);
   const Reaped reaped = co_await pool.end();
@@ -188,11 +191,16 @@ CO_TEST(WarmShells, WhatAWaitingShellCanNotBecomeStartsCold) {
     change(request);
     return !pool.start(request);
   };
-  while (pool.warm.waiting() < 2) co_await pause();
+  while (pool.warm.waiting() < 2) co_await test::pause(1ms);
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.shell = false; }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.controlling_terminal = true; }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.user = Credentials{}; }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.cgroup = 0; }));
+  EXPECT_TRUE(refused([](SpawnRequest& one) {
+    rlimit own{};
+    ::getrlimit(RLIMIT_NOFILE, &own);
+    one.limits = {{RLIMIT_NOFILE, {own.rlim_cur, own.rlim_max + 1}}};
+  }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.env.add("LD_LIBRARY_PATH=/x"); }));
   EXPECT_TRUE(refused([](SpawnRequest& one) { one.env.add("GLIBC_TUNABLES=x"); }));
   EXPECT_TRUE(refused([](SpawnRequest& one) {
@@ -226,7 +234,7 @@ CO_TEST(WarmShells, AShellThatWasReplacedMeanwhileIsNotUsed) {
   SpawnRequest request = line("echo ${BASH_VERSION:+bash}", std::move(pipe.write));
   request.argv.front() = shell.string();
   EXPECT_FALSE(pool.start(request));
-  while (pool.warm.waiting() < 2) co_await pause();
+  while (pool.warm.waiting() < 2) co_await test::pause(1ms);
   std::filesystem::remove(shell);
   std::filesystem::create_symlink("/bin/bash", shell);
   EXPECT_FALSE(pool.start(request));
@@ -243,10 +251,10 @@ CO_TEST(WarmShells, OneThatWasKilledIsReplaced) {
   const pid_t first = co_await start_warm(pool, request);
   co_await pool.end();
   EXPECT_GT(first, 0);
-  while (pool.warm.waiting() < 2) co_await pause();
+  while (pool.warm.waiting() < 2) co_await test::pause(1ms);
   while (pool.warm.waiting() > 0) {
     for (const pid_t pid : waiting_children()) ::kill(pid, SIGKILL);
-    co_await pause();
+    co_await test::pause(1ms);
   }
   co_await start_warm(pool, request);
   const Reaped reaped = co_await pool.end();
@@ -254,11 +262,42 @@ CO_TEST(WarmShells, OneThatWasKilledIsReplaced) {
   co_await pool.warm.close();
 }
 
+CO_TEST(WarmShells, OneThatWasStoppedRunsItsCommand) {
+  Pool pool{executor};
+  EXPECT_FALSE(pool.start(line("true")));
+  while (pool.warm.waiting() < 2 || waiting_children().size() < 2) co_await test::pause(1ms);
+  for (const pid_t pid : waiting_children()) {
+    ::kill(pid, SIGSTOP);
+    while (state_of(pid) != 'T') co_await test::pause(1ms);
+  }
+  co_await start_warm(pool, line("exit 42"));
+  const Reaped reaped = co_await pool.end();
+  EXPECT_TRUE(WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == 42);
+  co_await pool.warm.close();
+}
+
+CO_TEST(WarmShells, OneThatCanNotBeMarkedMakesRoomForAnother) {
+  Pool pool{executor};
+  EXPECT_FALSE(pool.start(line("true")));
+  while (pool.warm.waiting() < 2 || waiting_children().size() < 2) co_await test::pause(1ms);
+  // A hard limit can be lowered by every process of the user, and raised by CAP_SYS_RESOURCE alone.
+  for (const pid_t pid : waiting_children()) {
+    const rlimit low{1000, 1000};
+    CO_ASSERT_TRUE(::prlimit(pid, RLIMIT_RTTIME, &low, nullptr) == 0);
+  }
+  co_await start_warm(pool, line("exit 42"));
+  const Reaped reaped = co_await pool.end();
+  EXPECT_TRUE(WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == 42);
+  co_await pool.warm.close();
+}
+
 CO_TEST(WarmShells, TheyGoWhenNobodyAsks) {
   Pool pool{executor, {.quiet = 1ms, .idle = 50ms}};
-  EXPECT_FALSE(pool.start(line("true")));
-  while (pool.warm.waiting() == 0) co_await pause();
-  while (pool.warm.waiting() > 0) co_await pause();
+  while (pool.warm.waiting() == 0) {
+    EXPECT_FALSE(pool.start(line("true")));  // once more: a slow machine may let them go before the first is there
+    co_await test::pause(20ms);
+  }
+  while (pool.warm.waiting() > 0) co_await test::pause(1ms);
   co_await pool.warm.close();
   EXPECT_TRUE(waiting_children().empty());
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,22 +16,12 @@
 
 #include "base/unique_fd.hpp"
 #include "sessions/spawn.hpp"
+#include "tests/support/pipe.hpp"
 
 /// Real children for tests.
 namespace skiff::test {
 
 inline constexpr std::chrono::seconds kPatience{20};
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-inline Pipe make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) std::abort();
-  return {UniqueFd{ends[0]}, UniqueFd{ends[1]}};
-}
 
 /// A request for testcmd with these words, with /dev/null as stdin and stderr, and `out` as stdout.
 inline sessions::SpawnRequest testcmd(std::vector<std::string> words, UniqueFd out = {}) {

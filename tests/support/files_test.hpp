@@ -28,9 +28,11 @@ inline std::string get(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
+using Names = std::set<std::string>;
+
 /// The names in a folder.
-inline std::set<std::string> names_in(const std::filesystem::path& folder) {
-  std::set<std::string> names;
+inline Names names_in(const std::filesystem::path& folder) {
+  Names names;
   for (const auto& entry : std::filesystem::directory_iterator{folder}) names.insert(entry.path().filename());
   return names;
 }

@@ -19,7 +19,10 @@ namespace skiff::test {
 template <class Body>
 int status_in_child(Body body) {
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(body());
+  if (child == 0) {
+    ::alarm(60);  // a body that hangs
+    ::_exit(body());
+  }
   int status = -1;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

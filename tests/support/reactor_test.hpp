@@ -1,8 +1,11 @@
 #pragma once
 
+#include <execinfo.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -13,13 +16,15 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include "base/task.hpp"
+#include "tests/support/waiting_tasks.hpp"
 
 /// Tests that are coroutines. `CO_TEST(Suite, Name) { ... }` runs its body as a `Task<>` on a fresh io_context;
-/// `executor` is that context's. Two things are checked besides the body: it must end within 10 s (it is cancelled
-/// then, and the test fails), and once it has ended nothing may be left on the reactor: what was started must have been
-/// stopped.
+/// `executor` is that context's. Two things are checked besides the body: it must end within 20 s (the test fails then,
+/// says which coroutines wait for each other, and cancels them), and once it has ended nothing may be left on the
+/// reactor: what was started must have been stopped.
 ///
 /// ASSERT_* hold a plain `return`, which a coroutine can't have: use `CO_ASSERT_TRUE(condition) << ...` (ends the body)
 /// or EXPECT_*. A test with a fixture calls `skiff::test::run_on_reactor(task_function)` from its TEST_F.
@@ -34,18 +39,50 @@ namespace skiff::test {
 #define SKIFF_TEST_SLOWDOWN 1
 #endif
 
-inline constexpr std::chrono::seconds kReactorLimit{10 * SKIFF_TEST_SLOWDOWN};
+inline constexpr std::chrono::seconds kReactorLimit{20 * SKIFF_TEST_SLOWDOWN};
+
+/// For a body that blocks the reactor itself, which no timer on the reactor could end: SIGALRM says where, and ends the
+/// test program.
+class BlockedReactor {
+ public:
+  explicit BlockedReactor(std::chrono::seconds limit) {
+    std::signal(SIGALRM, &tell);
+    ::alarm(static_cast<unsigned>(limit.count()));
+  }
+  ~BlockedReactor() {
+    ::alarm(0);
+    std::signal(SIGALRM, SIG_DFL);
+  }
+  BlockedReactor(const BlockedReactor&) = delete;
+  BlockedReactor& operator=(const BlockedReactor&) = delete;
+
+ private:
+  static void tell(int signal) {
+    // To find the names takes memory, which may be what the program hangs in: then the second one ends it.
+    std::signal(signal, SIG_DFL);
+    ::alarm(5);
+    const testing::TestInfo* test = testing::UnitTest::GetInstance()->current_test_info();
+    std::cerr << "FATAL: " << (test != nullptr ? test->test_suite_name() : "?") << '.'
+              << (test != nullptr ? test->name() : "?") << " blocks the reactor in\n";
+    std::array<void*, 32> calls{};
+    const int count = ::backtrace(calls.data(), calls.size());
+    for (void* const call : std::span{calls}.first(static_cast<std::size_t>(count))) {
+      std::cerr << "  " << function_at(static_cast<const char*>(call) - 1) << '\n';
+    }
+    ::raise(signal);
+  }
+};
 
 /// Runs `body(executor)` to its end, and then the reactor until it has no work. The limit counts for each of the two.
 template <class Body>
 void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
-  // For a body that blocks the reactor itself, which no timer on the reactor could end: SIGALRM ends the test program.
-  ::alarm(static_cast<unsigned>((limit * 2 + std::chrono::seconds{10}).count()));
+  const BlockedReactor blocked{limit * 2 + std::chrono::seconds{10}};
   {
     boost::asio::io_context io;
     boost::asio::cancellation_signal stop;
+    WaitingTasks tasks;
     bool done = false;
-    boost::asio::co_spawn(io, body(io.get_executor()),
+    boost::asio::co_spawn(io, WaitingTasks::run(&tasks, body(io.get_executor())),
                           boost::asio::bind_cancellation_slot(stop.slot(), [&done](const std::exception_ptr& failure) {
                             done = true;
                             if (!failure) return;
@@ -63,7 +100,9 @@ void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
       return finished();
     };
     if (!run_until([&] { return done; })) {
-      ADD_FAILURE() << "the test's coroutine did not end within " << limit.count() << " s";
+      ADD_FAILURE() << "the test's coroutine did not end within " << limit.count()
+                    << " s. What waits, the innermost first:\n"
+                    << tasks.names();
       if (io.stopped()) io.restart();
       stop.emit(boost::asio::cancellation_type::terminal);
       if (!run_until([&] { return done; })) {
@@ -74,7 +113,19 @@ void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
     EXPECT_TRUE(run_until([&] { return io.stopped(); }))
         << "work was left on the reactor after the test's coroutine had ended";
   }
-  ::alarm(0);
+}
+
+/// Waits while the reactor goes on, between two looks at what tells nobody of its change.
+inline Task<> pause(std::chrono::milliseconds time) {
+  using Clock = std::chrono::steady_clock;
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, Executor> timer{executor, time};
+  co_await timer.async_wait(use_task);
+}
+
+/// A task that has its value at once.
+inline Task<int> give(int value) {
+  co_return value;
 }
 
 }  // namespace skiff::test
@@ -92,3 +143,6 @@ void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
   if (static_cast<bool>(condition)) { \
   } else                              \
     co_return GTEST_MESSAGE_AT_(__FILE__, __LINE__, #condition " is false", ::testing::TestPartResult::kFatalFailure)
+
+/// GTEST_SKIP, in a coroutine: `CO_SKIP() << "there is no IPv6 here";`.
+#define CO_SKIP() co_return GTEST_MESSAGE_AT_(__FILE__, __LINE__, "", ::testing::TestPartResult::kSkip)

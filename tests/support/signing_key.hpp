@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,9 +9,13 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include "base/clock.hpp"
 #include "protocol/base64.hpp"
 
 namespace skiff::test {
+
+/// When a token is presented; its claims tell times around it.
+inline constexpr WallTime kNow{std::chrono::seconds{1'800'000'000}};
 
 /// The issuer's side, made with OpenSSL's own writers: a private key that signs JWTs.
 class SigningKey {

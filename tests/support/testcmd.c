@@ -128,6 +128,26 @@ static int reader(const char* how) {
   return read(terminal, &byte, 1) < 0;
 }
 
+// Takes the mark off that the agent knows its commands by (the hard RLIMIT_RTTIME), which anybody may.
+static void unmark(void) {
+  const struct rlimit low = {1000, 1000};
+  if (setrlimit(RLIMIT_RTTIME, &low) != 0) _exit(114);
+}
+
+// unmark-child, unmark-session: a child without the mark, for the latter in a session of its own; says the child's pid.
+static int unmarked_child(int own_session) {
+  const pid_t child = fork();
+  if (child == 0) {
+    unmark();
+    if (own_session) setsid();
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    wait_for_ever();
+  }
+  wait_for_ever();
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const char* word = argc > 1 ? argv[1] : "";
   const int number = argc > 2 ? atoi(argv[2]) : 0;
@@ -147,6 +167,13 @@ int main(int argc, char** argv) {
     fflush(stdout);
     wait_for_ever();
   }
+  if (strcmp(word, "unmark") == 0) {
+    unmark();
+    say("ready\n");
+    wait_for_ever();
+  }
+  if (strcmp(word, "unmark-child") == 0) return unmarked_child(0);
+  if (strcmp(word, "unmark-session") == 0) return unmarked_child(1);
   if (strcmp(word, "lower-soft-mark") == 0) {
     // What a process may do to the mark without meaning harm: the soft limit is its own.
     struct rlimit limit;

@@ -48,6 +48,8 @@ TEST(Candidates, AskForWhatAWordNames) {
   EXPECT_TRUE(asked({"cp", ""}).files);
   EXPECT_FALSE(asked({"cp", "box:"}).files);
   EXPECT_TRUE(asked({"exec", "box", "--", ""}).files);
+  EXPECT_TRUE(asked({"exec", "box", "cat", "-n", ""}).files);
+  EXPECT_TRUE(texts({"exec", "box", "cat", "--"}).empty());
   EXPECT_EQ(texts({"completion", ""}), (std::vector<std::string>{"bash", "zsh", "fish"}));
 }
 

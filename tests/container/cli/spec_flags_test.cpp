@@ -10,7 +10,7 @@
 namespace skiff::container {
 namespace {
 
-Result<SandboxSpec> spec_of(std::vector<const char*> words) {
+Result<SandboxSpec> spec_from_flags(std::vector<const char*> words) {
   SpecFlags flags;
   SettingsTable table{flags.rows()};
   auto given = table.read_arguments(words);
@@ -20,7 +20,7 @@ Result<SandboxSpec> spec_of(std::vector<const char*> words) {
 
 TEST(SpecFlags, MakeASandbox) {
   const auto spec =
-      spec_of({"--env", "A=1", "--env", "B=x=y", "--label", "team=a", "--ttl", "1h", "--image", "debian"});
+      spec_from_flags({"--env", "A=1", "--env", "B=x=y", "--label", "team=a", "--ttl", "1h", "--image", "debian"});
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->name, "box");
   EXPECT_EQ(spec->owner, "me");
@@ -36,18 +36,18 @@ TEST(SpecFlags, TakeVariablesFromAFileAndFromHere) {
   const std::string file = folder.path() / "env";
   std::ofstream{file} << "# comment\nA=1\n\nB=2\r\nSKIFF_TEST_HERE\nSKIFF_TEST_NOT_HERE\n";
   ::setenv("SKIFF_TEST_HERE", "here", 1);
-  const auto spec = spec_of({"--env-file", file.c_str(), "--env", "B=3"});
+  const auto spec = spec_from_flags({"--env-file", file.c_str(), "--env", "B=3"});
   ::unsetenv("SKIFF_TEST_HERE");
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->env, (std::map<std::string, std::string>{{"A", "1"}, {"B", "3"}, {"SKIFF_TEST_HERE", "here"}}));
 }
 
 TEST(SpecFlags, RefuseWhatIsNoPair) {
-  EXPECT_EQ(spec_of({"--env", "=x"}).error().field, "--env");
-  EXPECT_EQ(spec_of({"--label", "x"}).error().field, "--label");
-  EXPECT_EQ(spec_of({"--label", "=x"}).error().field, "--label");
-  EXPECT_FALSE(spec_of({"--env-file", "/no/such/file"}));
-  EXPECT_FALSE(spec_of({"--ttl", "soon"}));
+  EXPECT_EQ(spec_from_flags({"--env", "=x"}).error().field, "--env");
+  EXPECT_EQ(spec_from_flags({"--label", "x"}).error().field, "--label");
+  EXPECT_EQ(spec_from_flags({"--label", "=x"}).error().field, "--label");
+  EXPECT_FALSE(spec_from_flags({"--env-file", "/no/such/file"}));
+  EXPECT_FALSE(spec_from_flags({"--ttl", "soon"}));
 }
 
 }  // namespace

@@ -6,20 +6,15 @@
 #include <fstream>
 #include <map>
 
+#include "tests/container/kube/variables.hpp"
 #include "tests/protocol/test_certificate.hpp"
 
 namespace skiff::kube {
 namespace {
 
 using namespace std::chrono_literals;
-using protocol::test::TemporaryFolder;
-
-Environment of(std::map<std::string, std::string> values) {
-  return [values = std::move(values)](const char* name) {
-    const auto at = values.find(name);
-    return at == values.end() ? std::string{} : at->second;
-  };
-}
+using test::TemporaryFolder;
+using test::variables;
 
 constexpr const char* kConfig = R"(
 current-context: dev
@@ -36,14 +31,14 @@ contexts:
 - {name: no-user, context: {cluster: c, user: gone}}
 )";
 
-std::string problem(const AccessOptions& options, std::map<std::string, std::string> values,
-                    WallTime now = wall_now()) {
-  const auto access = find_access(options, of(std::move(values)), now);
+std::string access_problem(const AccessOptions& options, std::map<std::string, std::string> values,
+                           WallTime now = wall_now()) {
+  const auto access = find_access(options, variables(std::move(values)), now);
   return access ? "no problem" : access.error().message;
 }
 
 TEST(Access, IsThatOfTheCurrentContext) {
-  const Access access = find_access({}, of({{"SKIFF_KUBECONFIG_DATA", kConfig}})).value();
+  const Access access = find_access({}, variables({{"SKIFF_KUBECONFIG_DATA", kConfig}})).value();
   EXPECT_EQ(access.server.text(), "https://c.example:6443");
   EXPECT_EQ(access.proxy->authority(), "proxy:1");
   EXPECT_EQ(access.namespace_name, "work");
@@ -52,7 +47,7 @@ TEST(Access, IsThatOfTheCurrentContext) {
 }
 
 TEST(Access, FollowsWhatTheUserAskedFor) {
-  const Environment environment = of({{"SKIFF_KUBECONFIG_DATA", kConfig}});
+  const Environment environment = variables({{"SKIFF_KUBECONFIG_DATA", kConfig}});
   const Access other = find_access({.context = "other"}, environment).value();
   EXPECT_EQ(other.server.host, "d.example");
   EXPECT_EQ(other.namespace_name, "default");
@@ -79,7 +74,7 @@ TEST(Access, LooksForAKubeconfigInTheOrderOfItsPlaces) {
   const std::string named = write("named", "named");
   std::map<std::string, std::string> values{{"HOME", folder / ""}};
   const auto host = [&](const AccessOptions& options) {
-    const auto access = find_access(options, of(values));
+    const auto access = find_access(options, variables(values));
     return access ? access->server.host : access.error().message;
   };
   EXPECT_EQ(host({}), "home");
@@ -98,7 +93,7 @@ TEST(Access, IsThePodsOwnInsideACluster) {
   const AccessOptions options{.service_account_folder = folder / ""};
   const std::map<std::string, std::string> values{{"KUBERNETES_SERVICE_HOST", "fd00::1"},
                                                   {"KUBERNETES_SERVICE_PORT", "443"}};
-  const Access access = find_access(options, of(values)).value();
+  const Access access = find_access(options, variables(values)).value();
   EXPECT_EQ(access.server.text(), "https://[fd00::1]:443");
   EXPECT_EQ(access.ca_pem, "the CA");
   EXPECT_EQ(access.namespace_name, "sandboxes");
@@ -107,46 +102,46 @@ TEST(Access, IsThePodsOwnInsideACluster) {
   // A kubeconfig wins, as in kubectl.
   std::map<std::string, std::string> both = values;
   both["SKIFF_KUBECONFIG_DATA"] = kConfig;
-  EXPECT_EQ(find_access(options, of(both))->server.host, "c.example");
-  EXPECT_FALSE(find_access(options, of(both))->from_pod) << "it may be any cluster";
+  EXPECT_EQ(find_access(options, variables(both))->server.host, "c.example");
+  EXPECT_FALSE(find_access(options, variables(both))->from_pod) << "it may be any cluster";
 }
 
 TEST(Access, WithoutAnyClusterIsNotFound) {
-  const auto access = find_access({}, of({}));
+  const auto access = find_access({}, variables({}));
   ASSERT_FALSE(access.has_value());
   EXPECT_EQ(access.error().code, Errc::not_found);
   EXPECT_NE(access.error().message.find("set KUBECONFIG"), std::string::npos);
   EXPECT_NE(access.error().message.find("SKIFF_KUBE_TOKEN"), std::string::npos) << "no flag takes a token";
-  EXPECT_NE(problem({.context = "dev"}, {}).find("there is no kubeconfig"), std::string::npos);
+  EXPECT_NE(access_problem({.context = "dev"}, {}).find("there is no kubeconfig"), std::string::npos);
 }
 
 TEST(Access, ByServerAndTokenNeedsNoKubeconfig) {
   const TemporaryFolder folder;
   folder.write("ca.crt", "the CA");
   const AccessOptions options{.server = "https://a", .token = "t", .certificate_authority = folder / "ca.crt"};
-  const Access access = find_access(options, of({})).value();
+  const Access access = find_access(options, variables({})).value();
   EXPECT_EQ(access.server.host, "a");
   EXPECT_EQ(access.identity.token, "t");
   EXPECT_EQ(access.ca_pem, "the CA");
-  EXPECT_NE(
-      problem({.server = "https://a", .certificate_authority = folder / "none"}, {}).find("--certificate-authority"),
-      std::string::npos);
+  EXPECT_NE(access_problem({.server = "https://a", .certificate_authority = folder / "none"}, {})
+                .find("--certificate-authority"),
+            std::string::npos);
 }
 
 TEST(Access, NamesWhatIsMissingAndWhatThereIs) {
   const std::map<std::string, std::string> values{{"SKIFF_KUBECONFIG_DATA", kConfig}};
-  EXPECT_EQ(problem({.context = "typo"}, values),
+  EXPECT_EQ(access_problem({.context = "typo"}, values),
             "the context \"typo\" is not in SKIFF_KUBECONFIG_DATA: there are: dev, no-cluster, no-user, other");
-  EXPECT_NE(problem({.context = "no-cluster"}, values).find("wants the cluster \"gone\""), std::string::npos);
-  EXPECT_NE(problem({.context = "no-user"}, values).find("wants the user \"gone\""), std::string::npos);
-  EXPECT_NE(
-      problem({}, {{"SKIFF_KUBECONFIG_DATA", "contexts: [{name: a}]"}}).find("choose one with --context; there are: a"),
-      std::string::npos);
+  EXPECT_NE(access_problem({.context = "no-cluster"}, values).find("wants the cluster \"gone\""), std::string::npos);
+  EXPECT_NE(access_problem({.context = "no-user"}, values).find("wants the user \"gone\""), std::string::npos);
+  EXPECT_NE(access_problem({}, {{"SKIFF_KUBECONFIG_DATA", "contexts: [{name: a}]"}})
+                .find("choose one with --context; there are: a"),
+            std::string::npos);
 }
 
 TEST(Access, ChecksTheClientCertificate) {
   const TemporaryFolder folder;
-  const auto made = protocol::test::make_certificate();
+  const auto made = test::make_certificate();
   folder.write("cert.pem", made.certificate_pem);
   folder.write("key.pem", made.key_pem);
   const auto config = [&](const std::string& user) {
@@ -158,26 +153,28 @@ TEST(Access, ChecksTheClientCertificate) {
                             "contexts: [{name: x, context: {cluster: x, user: x}}]\n");
   };
   const std::string both = config("client-certificate: cert.pem, client-key: key.pem");
-  EXPECT_EQ(find_access({.kubeconfig = both}, of({}))->identity.key_pem, made.key_pem);
-  EXPECT_NE(problem({.kubeconfig = both}, {}, wall_now() + 48h).find("user \"x\": the client certificate expired at"),
+  EXPECT_EQ(find_access({.kubeconfig = both}, variables({}))->identity.key_pem, made.key_pem);
+  EXPECT_NE(
+      access_problem({.kubeconfig = both}, {}, wall_now() + 48h).find("user \"x\": the client certificate expired at"),
+      std::string::npos);
+  EXPECT_NE(access_problem({.kubeconfig = config("client-certificate: cert.pem")}, {}).find("no client-key"),
             std::string::npos);
-  EXPECT_NE(problem({.kubeconfig = config("client-certificate: cert.pem")}, {}).find("no client-key"),
+  EXPECT_NE(
+      access_problem({.kubeconfig = config("client-certificate: none.pem, client-key: key.pem")}, {}).find("none.pem"),
+      std::string::npos);
+  EXPECT_NE(access_problem({.kubeconfig = config("auth-provider: {name: gcp}")}, {}).find("use an exec plugin"),
             std::string::npos);
-  EXPECT_NE(problem({.kubeconfig = config("client-certificate: none.pem, client-key: key.pem")}, {}).find("none.pem"),
-            std::string::npos);
-  EXPECT_NE(problem({.kubeconfig = config("auth-provider: {name: gcp}")}, {}).find("use an exec plugin"),
-            std::string::npos);
-  EXPECT_NE(problem({.kubeconfig = config("as-uid: '5'")}, {}).find("without as"), std::string::npos);
+  EXPECT_NE(access_problem({.kubeconfig = config("as-uid: '5'")}, {}).find("without as"), std::string::npos);
 }
 
 TEST(Access, GoesThroughTheProxyOfTheEnvironment) {
   const std::string config =
       "current-context: x\nclusters: [{name: x, cluster: {server: 'https://a.example'}}]\n"
       "contexts: [{name: x, context: {cluster: x}}]\n";
-  EXPECT_EQ(find_access({}, of({{"SKIFF_KUBECONFIG_DATA", config}, {"HTTPS_PROXY", "p:8"}}))->proxy->authority(),
+  EXPECT_EQ(find_access({}, variables({{"SKIFF_KUBECONFIG_DATA", config}, {"HTTPS_PROXY", "p:8"}}))->proxy->authority(),
             "p:8");
   EXPECT_FALSE(
-      find_access({}, of({{"SKIFF_KUBECONFIG_DATA", config}, {"HTTPS_PROXY", "p:8"}, {"NO_PROXY", ".example"}}))
+      find_access({}, variables({{"SKIFF_KUBECONFIG_DATA", config}, {"HTTPS_PROXY", "p:8"}, {"NO_PROXY", ".example"}}))
           ->proxy);
 }
 

@@ -14,7 +14,7 @@
 #include "protocol/websocket_handshake.hpp"
 #include "tests/protocol/http_raw_client.hpp"
 
-namespace skiff::kube::test {
+namespace skiff::test {
 
 /// NOT a kubelet: it answers a port-forward as one does through the API server (v4.channel.k8s.io, measured), with a
 /// connection to that port of this machine, and a log with two lines. A real one needs a container runtime.
@@ -26,7 +26,7 @@ class CannedNode {
 
   [[nodiscard]] std::uint16_t port() const { return server_.address.port(); }
 
-  [[nodiscard]] Access access() const {
+  [[nodiscard]] kube::Access access() const {
     return {.origin = "a test", .server = {.tls = false, .host = "127.0.0.1", .port = server_.address.port()}};
   }
   [[nodiscard]] const std::vector<std::string>& targets() const { return targets_; }
@@ -115,7 +115,7 @@ class CannedNode {
 
   Executor executor_;
   std::vector<std::string> targets_;
-  protocol::test::TestServer server_;
+  TestServer server_;
 };
 
-}  // namespace skiff::kube::test
+}  // namespace skiff::test

@@ -14,7 +14,7 @@
 #include "protocol/listener.hpp"
 #include "tests/protocol/http_raw_client.hpp"
 
-namespace skiff::kube::test {
+namespace skiff::test {
 
 /// NOT a Kubernetes API server: it answers requests, in the order they come over whatever connection, with bytes that
 /// the test wrote down. Only for what the real one can't be made to do on demand (queues that are full, watches that
@@ -36,7 +36,7 @@ class CannedServer {
     }));
   }
 
-  [[nodiscard]] Access access() const {
+  [[nodiscard]] kube::Access access() const {
     return {.origin = "a test", .server = {.tls = false, .host = "127.0.0.1", .port = listener_->address().port()}};
   }
   /// Head and body of each request.
@@ -51,7 +51,7 @@ class CannedServer {
 
  private:
   Task<> serve(protocol::Stream stream) {
-    protocol::test::RawClient connection{std::move(stream)};
+    RawClient connection{std::move(stream)};
     for (;;) {
       std::string request = co_await connection.read_until("\r\n\r\n");
       if (!request.ends_with("\r\n\r\n")) co_return;
@@ -95,17 +95,17 @@ inline std::string chunk(std::string_view text) {
 inline constexpr std::string_view kStreamHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 /// Waits that end within a test.
-inline TransportOptions quick() {
+inline kube::TransportOptions quick() {
   using namespace std::chrono_literals;
   return {.retry = {.first = 2ms, .most = 4ms, .all = 5'000ms, .attempts = 4}};
 }
 
 struct OpenTransport {
-  OpenTransport(Executor executor, Access access, TransportOptions options = quick())
+  OpenTransport(Executor executor, kube::Access access, kube::TransportOptions options = quick())
       : pool{std::make_shared<BlockingPool>("test", 1)},
-        transport{Transport::open(executor, pool, std::move(access), std::move(options)).value()} {}
+        transport{kube::Transport::open(executor, pool, std::move(access), std::move(options)).value()} {}
   std::shared_ptr<BlockingPool> pool;
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<kube::Transport> transport;
 };
 
-}  // namespace skiff::kube::test
+}  // namespace skiff::test

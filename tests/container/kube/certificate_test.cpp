@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 TEST(Certificate, IsGoodBetweenItsDates) {
   // Made for an hour before and after now.
-  const std::string pem = protocol::test::make_certificate().certificate_pem;
+  const std::string pem = test::make_certificate().certificate_pem;
   EXPECT_TRUE(check_certificate(pem, wall_now(), "it").has_value());
   const auto expired = check_certificate(pem, wall_now() + 2h, "the certificate");
   ASSERT_FALSE(expired.has_value());
@@ -24,7 +24,7 @@ TEST(Certificate, IsGoodBetweenItsDates) {
 }
 
 TEST(Certificate, IsTheFirstOfItsText) {
-  const auto made = protocol::test::make_certificate();
+  const auto made = test::make_certificate();
   EXPECT_TRUE(check_certificate("# comment\n" + made.certificate_pem + made.certificate_pem, wall_now(), "it"));
   for (const std::string& text : {std::string{}, std::string{"nonsense"}, made.key_pem}) {
     const auto checked = check_certificate(text, wall_now(), "it");

@@ -32,7 +32,7 @@ std::string expired(std::string_view next) {
                     std::string{next} + R"("}})");
 }
 
-std::string names(const Page& page) {
+std::string names_on(const Page& page) {
   std::string out;
   for (const Object& item : page.items) out += item.name();
   return out;
@@ -43,7 +43,7 @@ CO_TEST(Client, GoesOnFromANewerStateWhenAListExpires) {
   Client client = client_for(executor, server);
   auto list = co_await client.list(kPods, "n");
   CO_ASSERT_TRUE(list.has_value()) << list.error().error.message;
-  EXPECT_EQ(names(*list), "abc");
+  EXPECT_EQ(names_on(*list), "abc");
   EXPECT_EQ(list->resource_version, "9");
   EXPECT_NE(server.requests().at(2).find("continue=two"), std::string::npos);
   co_await server.stop();
@@ -55,7 +55,7 @@ CO_TEST(Client, BeginsAgainWhenAListMustShowOneMoment) {
   Client client = client_for(executor, server);
   auto list = co_await client.list(kPods, "n", {.one_moment = true});
   CO_ASSERT_TRUE(list.has_value()) << list.error().error.message;
-  EXPECT_EQ(names(*list), "bc");
+  EXPECT_EQ(names_on(*list), "bc");
   EXPECT_EQ(server.requests().at(2).find("continue="), std::string::npos);
   co_await server.stop();
 }

@@ -12,9 +12,9 @@
 namespace skiff::kube {
 namespace {
 
-using protocol::test::TemporaryFolder;
+using test::TemporaryFolder;
 
-std::shared_ptr<BlockingPool> pool() {
+std::shared_ptr<BlockingPool> new_pool() {
   return std::make_shared<BlockingPool>("test", 2);
 }
 
@@ -27,17 +27,17 @@ Task<std::string> header(Credentials* credentials) {
 CO_TEST(Credentials, AreWhatTheKubeconfigSays) {
   Access access;
   access.identity = {.token = "abc", .impersonate = "jane", .impersonate_groups = {"a", "b"}};
-  Credentials token{executor, pool(), access};
+  Credentials token{executor, new_pool(), access};
   auto credential = co_await token.get();
   CO_ASSERT_TRUE(credential.has_value());
   EXPECT_EQ(credential->headers.wire(),
             "Authorization: Bearer abc\r\nImpersonate-User: jane\r\nImpersonate-Group: a\r\nImpersonate-Group: b\r\n");
   Access basic;
   basic.identity = {.username = "u", .password = "p"};
-  Credentials pair{executor, pool(), basic};
+  Credentials pair{executor, new_pool(), basic};
   EXPECT_EQ(co_await header(&pair), "Basic dTpw");
   const Access nobody;
-  Credentials none{executor, pool(), nobody};
+  Credentials none{executor, new_pool(), nobody};
   EXPECT_EQ(co_await header(&none), "");
 }
 
@@ -45,7 +45,7 @@ CO_TEST(Credentials, FollowATokenFile) {
   const TemporaryFolder folder;
   Access access;
   access.identity.token_file = folder.write("token", "first\n");
-  Credentials credentials{executor, pool(), access};
+  Credentials credentials{executor, new_pool(), access};
   EXPECT_EQ(co_await header(&credentials), "Bearer first");
   folder.write("token", "second");
   EXPECT_EQ(co_await header(&credentials), "Bearer first") << "it is not read for every request";
@@ -61,7 +61,7 @@ CO_TEST(Credentials, SayThatATokenFileIsMissing) {
   const TemporaryFolder folder;
   Access access;
   access.identity.token_file = folder / "none";
-  Credentials credentials{executor, pool(), access};
+  Credentials credentials{executor, new_pool(), access};
   const std::string failed = co_await header(&credentials);
   EXPECT_EQ(failed.find("failed: open"), 0u) << failed;
   folder.write("none", "late");
@@ -89,14 +89,14 @@ Access counting(const TemporaryFolder& folder, const std::string& expires) {
 CO_TEST(Credentials, KeepWhatAPluginGaveUntilItExpires) {
   const TemporaryFolder folder;
   const Access good = counting(folder, "2100-01-01T00:00:00Z");
-  Credentials credentials{executor, pool(), good};
+  Credentials credentials{executor, new_pool(), good};
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
   credentials.refused();
   EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
 
   const Access expired = counting(folder, "2001-01-01T00:00:00Z");
-  Credentials stale{executor, pool(), expired};
+  Credentials stale{executor, new_pool(), expired};
   EXPECT_EQ(co_await header(&stale), "Bearer run-3");
   EXPECT_EQ(co_await header(&stale), "Bearer run-4");
 }
@@ -108,7 +108,7 @@ Task<> expect_header(Credentials* credentials, std::string expected) {
 CO_TEST(Credentials, RunAPluginOnceForAllWhoWait) {
   const TemporaryFolder folder;
   const Access access = counting(folder, "2100-01-01T00:00:00Z");
-  Credentials credentials{executor, pool(), access};
+  Credentials credentials{executor, new_pool(), access};
   TaskGroup group{executor};
   for (int i = 0; i < 5; ++i) group.spawn("get", expect_header(&credentials, "Bearer run-1"));
   co_await group.join();
@@ -118,7 +118,7 @@ CO_TEST(Credentials, ShareAPluginsFailure) {
   const TemporaryFolder folder;
   Access access = counting(folder, "");
   access.identity.exec->arguments[1] = "echo x >>" + (folder / "runs") + "; exit 9";
-  Credentials credentials{executor, pool(), access};
+  Credentials credentials{executor, new_pool(), access};
   TaskGroup group{executor};
   const std::string expected = "failed: the credential plugin \"sh\" failed with status 9";
   for (int i = 0; i < 5; ++i) group.spawn("get", expect_header(&credentials, expected));

@@ -10,8 +10,8 @@ namespace skiff::kube {
 namespace {
 
 using namespace std::chrono_literals;
-using protocol::test::RawClient;
 using test::CannedServer;
+using test::RawClient;
 
 Url url_of(const CannedServer& server) {
   return server.access().server;

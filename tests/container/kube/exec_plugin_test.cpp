@@ -27,7 +27,7 @@ std::string printing(const std::string& status) {
          "}'";
 }
 
-std::string problem(const Access& access) {
+std::string plugin_problem(const Access& access) {
   const auto credential = run_exec_plugin(access);
   return credential ? "no problem" : credential.error().message;
 }
@@ -67,34 +67,38 @@ TEST(ExecPlugin, IsToldAboutTheClusterOnlyIfItAsks) {
       "certificate-authority-data":"Y2E=","tls-server-name":"name"}})"));
   access = with_script(R"(case "$KUBERNETES_EXEC_INFO" in *ExecCredential*) ;; *) exit 4;; esac; )" +
                        printing(R"({"token":"t"})"));
-  EXPECT_EQ(problem(access), "no problem");
+  EXPECT_EQ(plugin_problem(access), "no problem");
 }
 
 TEST(ExecPlugin, SaysWhyItGaveNothing) {
   Access missing = with_script("");
   missing.identity.exec->command = "skiff-no-such-plugin";
-  EXPECT_EQ(problem(missing), "the credential plugin \"skiff-no-such-plugin\" is not installed; install it with apt");
-  EXPECT_EQ(problem(with_script("exit 7")), "the credential plugin \"sh\" failed with status 7; install it with apt");
-  EXPECT_NE(problem(with_script("kill -9 $$")).find("signal 9"), std::string::npos);
-  EXPECT_NE(problem(with_script("echo nonsense")).find("no usable ExecCredential"), std::string::npos);
-  EXPECT_NE(problem(with_script(printing("{}"))).find("neither a token nor a certificate"), std::string::npos);
-  EXPECT_NE(problem(with_script(printing(R"({"clientKeyData":"K"})"))).find("goes with its key"), std::string::npos);
-  EXPECT_NE(problem(with_script(printing(R"({"token":"t","expirationTimestamp":"soon"})"))).find("RFC 3339"),
+  EXPECT_EQ(plugin_problem(missing),
+            "the credential plugin \"skiff-no-such-plugin\" is not installed; install it with apt");
+  EXPECT_EQ(plugin_problem(with_script("exit 7")),
+            "the credential plugin \"sh\" failed with status 7; install it with apt");
+  EXPECT_NE(plugin_problem(with_script("kill -9 $$")).find("signal 9"), std::string::npos);
+  EXPECT_NE(plugin_problem(with_script("echo nonsense")).find("no usable ExecCredential"), std::string::npos);
+  EXPECT_NE(plugin_problem(with_script(printing("{}"))).find("neither a token nor a certificate"), std::string::npos);
+  EXPECT_NE(plugin_problem(with_script(printing(R"({"clientKeyData":"K"})"))).find("goes with its key"),
+            std::string::npos);
+  EXPECT_NE(plugin_problem(with_script(printing(R"({"token":"t","expirationTimestamp":"soon"})"))).find("RFC 3339"),
             std::string::npos);
   Access other = with_script(printing(R"({"token":"t"})"));
   other.identity.exec->api_version = "client.authentication.k8s.io/v1beta1";
-  EXPECT_NE(problem(other).find("apiVersion"), std::string::npos);
+  EXPECT_NE(plugin_problem(other).find("apiVersion"), std::string::npos);
 }
 
 TEST(ExecPlugin, MayNotPrintWithoutEnd) {
-  EXPECT_NE(problem(with_script("while :; do echo 0123456789012345678901234567890123456789; done")).find("over 1 MiB"),
-            std::string::npos);
+  EXPECT_NE(
+      plugin_problem(with_script("while :; do echo 0123456789012345678901234567890123456789; done")).find("over 1 MiB"),
+      std::string::npos);
 }
 
 TEST(ExecPlugin, LeavesNoDescriptorBehind) {
   const std::size_t before = test::open_descriptors();
-  EXPECT_EQ(problem(with_script(printing(R"({"token":"t"})"))), "no problem");
-  EXPECT_NE(problem(with_script("exit 1")), "no problem");
+  EXPECT_EQ(plugin_problem(with_script(printing(R"({"token":"t"})"))), "no problem");
+  EXPECT_NE(plugin_problem(with_script("exit 1")), "no problem");
   EXPECT_EQ(test::open_descriptors(), before);
 }
 

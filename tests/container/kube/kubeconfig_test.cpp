@@ -11,7 +11,7 @@
 namespace skiff::kube {
 namespace {
 
-std::string problem(std::string_view yaml) {
+std::string kubeconfig_problem(std::string_view yaml) {
   const auto config = parse_kubeconfig(yaml, "file", "/base");
   return config ? "no problem" : config.error().message;
 }
@@ -82,29 +82,42 @@ TEST(Kubeconfig, MayBeEmptyOrHaveEmptyLists) {
 }
 
 TEST(Kubeconfig, SaysInOneLineWhatIsWrong) {
-  EXPECT_EQ(problem("clusters: [\n").find("file is no kubeconfig: line "), 0u) << problem("clusters: [\n");
-  EXPECT_EQ(problem("just words"), "file is no kubeconfig: it has no fields");
-  EXPECT_EQ(problem("clusters: {c: {}}"), "file is no kubeconfig: /clusters: expected an array");
-  EXPECT_EQ(problem("users: [{name: a, user: {token: 12345}}]"),
+  EXPECT_EQ(kubeconfig_problem("clusters: [\n").find("file is no kubeconfig: line "), 0u)
+      << kubeconfig_problem("clusters: [\n");
+  EXPECT_EQ(kubeconfig_problem("just words"), "file is no kubeconfig: it has no fields");
+  EXPECT_EQ(kubeconfig_problem("clusters: {c: {}}"), "file is no kubeconfig: /clusters: expected an array");
+  EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {token: 12345}}]"),
             "file is no kubeconfig: /users/0/user/token: expected a string");
-  EXPECT_EQ(problem("kind: Pod\napiVersion: v1"), "file is no kubeconfig: its kind is \"Pod\"");
-  EXPECT_EQ(problem("users: [{name: a}, {name: a}]"), "file: user \"a\" is there twice");
-  EXPECT_EQ(problem("users: [{name: a, user: {client-key-data: '?'}}]"),
+  EXPECT_EQ(kubeconfig_problem("kind: Pod\napiVersion: v1"), "file is no kubeconfig: its kind is \"Pod\"");
+  EXPECT_EQ(kubeconfig_problem("users: [{name: a}, {name: a}]"), "file: user \"a\" is there twice");
+  EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {client-key-data: '?'}}]"),
             "file: user \"a\", client-key-data: the data is not base64");
   for (const std::string_view yaml : {"a: [", "clusters: 1", "users: [{name: a, user: {exec: {command: x}}}]"}) {
-    EXPECT_EQ(problem(yaml).find('\n'), std::string::npos) << problem(yaml);
+    EXPECT_EQ(kubeconfig_problem(yaml).find('\n'), std::string::npos) << kubeconfig_problem(yaml);
   }
 }
 
 TEST(Kubeconfig, ChecksPlugins) {
   const auto exec = [](const std::string& rest) {
-    return problem("users: [{name: a, user: {exec: {command: x, apiVersion: client.authentication.k8s.io/" + rest +
-                   "}}}]");
+    return kubeconfig_problem("users: [{name: a, user: {exec: {command: x, apiVersion: client.authentication.k8s.io/" +
+                              rest + "}}}]");
   };
   EXPECT_EQ(exec("v1, interactiveMode: Never"), "no problem");
   EXPECT_EQ(exec("v1beta1"), "no problem");
   EXPECT_NE(exec("v1").find("interactiveMode"), std::string::npos);
   EXPECT_NE(exec("v1alpha1").find("update the plugin"), std::string::npos);
+}
+
+TEST(Kubeconfig, LeavesAPluginWithoutASlashToThePath) {
+  const auto command = [](const std::string& written) {
+    const auto config = parse_kubeconfig("users: [{name: a, user: {exec: {command: " + written +
+                                             ", apiVersion: client.authentication.k8s.io/v1beta1}}}]",
+                                         "file", "/base");
+    return config ? config->users.at("a").exec.value().command : config.error().message;
+  };
+  EXPECT_EQ(command("aws"), "aws");
+  EXPECT_EQ(command("bin/aws"), "/base/bin/aws");
+  EXPECT_EQ(command("/usr/bin/aws"), "/usr/bin/aws");
 }
 
 TEST(Kubeconfig, TakesEachEntryFromTheFirstFileThatHasIt) {

@@ -2,17 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/container/kube/parse_object.hpp"
+
 namespace skiff::kube {
 namespace {
 
 using Json = nlohmann::json;
-
-Object parse(const char* text) {
-  return {Json::parse(text)};
-}
+using test::parse_object;
 
 TEST(Object, ShowsItsMetadata) {
-  const Object object = parse(R"({"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7",
+  const Object object = parse_object(R"({"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"7",
       "creationTimestamp":"2026-01-01T00:00:00Z","labels":{"x":"y","skiff.dev/id":"z"},"annotations":{"k":"v"}}})");
   EXPECT_EQ(object.name(), "a");
   EXPECT_EQ(object.namespace_name(), "n");
@@ -30,7 +29,7 @@ TEST(Object, ReadsWhatIsAbsentOrOddAsEmpty) {
        {"{}", "[]", "null", "5", R"({"metadata":5,"status":[]})", R"({"metadata":{"name":5,"labels":[]},
        "status":{"conditions":{}}})",
         R"({"status":{"conditions":[5,null,{"type":5}]}})"}) {
-    const Object object = parse(text);
+    const Object object = parse_object(text);
     EXPECT_EQ(object.name(), "") << text;
     EXPECT_EQ(object.label("x"), "");
     EXPECT_FALSE(object.created());
@@ -42,7 +41,7 @@ TEST(Object, ReadsWhatIsAbsentOrOddAsEmpty) {
 }
 
 TEST(Object, FindsAConditionByItsType) {
-  const Object object = parse(R"({"status":{"conditions":[{"type":"A","status":"True"},
+  const Object object = parse_object(R"({"status":{"conditions":[{"type":"A","status":"True"},
       {"type":"Ready","status":"False","reason":"R","message":"M"}]}})");
   const auto ready = object.condition("Ready");
   ASSERT_TRUE(ready);

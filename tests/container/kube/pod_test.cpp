@@ -2,26 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/container/kube/parse_object.hpp"
+
 namespace skiff::kube {
 namespace {
 
-Object parse(const char* text) {
-  return {nlohmann::json::parse(text)};
-}
+using test::parse_object;
 
 TEST(Pod, IsReadyByItsConditionUntilItIsDeleted) {
-  Object pod = parse(R"({"metadata":{},"status":{"phase":"Running","podIP":"10.1.2.3",
+  Object pod = parse_object(R"({"metadata":{},"status":{"phase":"Running","podIP":"10.1.2.3",
                          "conditions":[{"type":"Ready","status":"True"}]}})");
   EXPECT_TRUE(is_pod_ready(pod));
   EXPECT_EQ(pod_phase(pod), "Running");
   EXPECT_EQ(pod_ip(pod), "10.1.2.3");
   pod.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_FALSE(is_pod_ready(pod));
-  EXPECT_FALSE(is_pod_ready(parse(R"({"status":{"phase":"Running"}})")));
+  EXPECT_FALSE(is_pod_ready(parse_object(R"({"status":{"phase":"Running"}})")));
 }
 
 TEST(Pod, TellsTheStateOfEachContainer) {
-  const auto states = container_states(parse(R"({"status":{
+  const auto states = container_states(parse_object(R"({"status":{
     "initContainerStatuses":[{"name":"inject","ready":true,"restartCount":0,"state":{"terminated":{"exitCode":0,"reason":"Completed"}}}],
     "containerStatuses":[
       {"name":"work","ready":false,"restartCount":3,
@@ -42,11 +42,12 @@ TEST(Pod, TellsTheStateOfEachContainer) {
   EXPECT_EQ(states[2].kind, ContainerState::Kind::running);
   EXPECT_TRUE(states[2].ready);
   EXPECT_EQ(states[3].kind, ContainerState::Kind::waiting);
-  EXPECT_TRUE(container_states(parse("{}")).empty());
+  EXPECT_TRUE(container_states(parse_object("{}")).empty());
 }
 
 TEST(Service, TellsItsAddresses) {
-  const Object service = parse(R"({"spec":{"clusterIP":"10.96.0.9","ports":[{"name":"api","port":80,"nodePort":30080},
+  const Object service =
+      parse_object(R"({"spec":{"clusterIP":"10.96.0.9","ports":[{"name":"api","port":80,"nodePort":30080},
       {"name":"dev","port":81}]},"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"},{"hostname":"lb.example"}]}}})");
   EXPECT_EQ(cluster_ip(service), "10.96.0.9");
   EXPECT_EQ(load_balancer_addresses(service), (std::vector<std::string>{"192.0.2.1", "lb.example"}));

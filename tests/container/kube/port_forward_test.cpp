@@ -1,11 +1,15 @@
 #include "container/kube/port_forward.hpp"
 
-#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <array>
 
+#include <gtest/gtest.h>
+
 #include "base/event.hpp"
 #include "base/task_group.hpp"
+#include "base/unique_fd.hpp"
 #include "protocol/websocket.hpp"
 #include "protocol/websocket_handshake.hpp"
 #include "tests/container/kube/canned_node.hpp"
@@ -15,10 +19,10 @@
 namespace skiff::kube {
 namespace {
 
-using protocol::test::RawClient;
-using protocol::test::TestServer;
 using test::CannedNode;
 using test::OpenTransport;
+using test::RawClient;
+using test::TestServer;
 
 /// The pod's server: answers with the body that came.
 Task<> echo(protocol::HttpExchange& exchange) {
@@ -158,10 +162,13 @@ CO_TEST(PortForward, HandsOverEverythingBeforeTheEnd) {
 }
 
 CO_TEST(PortForward, SaysWhyThePortCanNotBeReached) {
-  auto listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value()).value();
-  const std::uint16_t free_port = listener->address().port();
-  listener.reset();
-  Forwarding forwarding{executor, free_port};
+  // Taken, so that nobody else listens there, and not listened on.
+  const UniqueFd taken{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {::htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  CO_ASSERT_TRUE(::bind(taken.get(), generic, size) == 0 && ::getsockname(taken.get(), generic, &size) == 0);
+  Forwarding forwarding{executor, ::ntohs(address.sin_port)};
   auto stream = co_await forwarding.forward.open();
   CO_ASSERT_TRUE(stream.has_value());
   RawClient client{std::move(*stream)};

@@ -2,41 +2,37 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include "tests/container/kube/variables.hpp"
 
 namespace skiff::kube {
 namespace {
 
-Environment of(std::map<std::string, std::string> values) {
-  return [values = std::move(values)](const char* name) {
-    const auto at = values.find(name);
-    return at == values.end() ? std::string{} : at->second;
-  };
-}
+using test::variables;
 
 Url server(std::string_view text) {
   return parse_url(text, "x").value();
 }
 
 TEST(Proxy, ComesFromTheVariableOfTheScheme) {
-  const Environment both = of({{"HTTPS_PROXY", "http://a:1"}, {"HTTP_PROXY", "b:2"}});
+  const Environment both = variables({{"HTTPS_PROXY", "http://a:1"}, {"HTTP_PROXY", "b:2"}});
   EXPECT_EQ(proxy_for(server("https://k.example"), both).value()->authority(), "a:1");
   EXPECT_EQ(proxy_for(server("http://k.example"), both).value()->authority(), "b:2");
-  EXPECT_FALSE(proxy_for(server("https://k.example"), of({})).value());
-  const Environment cases = of({{"HTTPS_PROXY", "http://a:1"}, {"https_proxy", "http://c:3"}});
+  EXPECT_FALSE(proxy_for(server("https://k.example"), variables({})).value());
+  const Environment cases = variables({{"HTTPS_PROXY", "http://a:1"}, {"https_proxy", "http://c:3"}});
   EXPECT_EQ(proxy_for(server("https://k.example"), cases).value()->authority(), "c:3");
 }
 
 TEST(Proxy, IsNotUsedForThisMachineNorForWhatIsListed) {
   for (const char* url : {"https://127.0.0.1:6443", "https://localhost", "https://[::1]:6443", "https://k.example"}) {
-    const Environment environment = of({{"HTTPS_PROXY", "http://a:1"}, {"NO_PROXY", "other, .k.example, k.example"}});
+    const Environment environment =
+        variables({{"HTTPS_PROXY", "http://a:1"}, {"NO_PROXY", "other, .k.example, k.example"}});
     EXPECT_FALSE(proxy_for(server(url), environment).value()) << url;
   }
 }
 
 TEST(Proxy, MustBeAnHttpOne) {
   for (const char* value : {"https://a:1", "socks5://a:1"}) {
-    const auto proxy = proxy_for(server("https://k.example"), of({{"HTTPS_PROXY", value}}));
+    const auto proxy = proxy_for(server("https://k.example"), variables({{"HTTPS_PROXY", value}}));
     ASSERT_FALSE(proxy.has_value()) << value;
     EXPECT_EQ(proxy.error().code, Errc::not_supported);
     EXPECT_NE(proxy.error().message.find("HTTPS_PROXY"), std::string::npos);

@@ -5,7 +5,8 @@
 namespace skiff::kube {
 namespace {
 
-using namespace std::chrono;
+using namespace std::chrono_literals;
+using std::chrono::sys_days;
 
 TEST(Time, ReadsWhatTheApiWrites) {
   const WallTime expected = sys_days{2026y / 2 / 28} + 23h + 59min + 58s;

@@ -84,7 +84,7 @@ CO_TEST(Transport, SendsAnUnansweredRequestAgainIfThatDoesNoHarm) {
 }
 
 CO_TEST(Transport, AsksForNewCredentialsOnceWhenTheyAreRefused) {
-  const protocol::test::TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string refused =
       answer("401 Unauthorized", R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized"})");
   CannedServer server{executor, {{answer("200 OK", "1")}, {refused}, {answer("200 OK", "2")}, {refused}, {refused}}};
@@ -98,6 +98,30 @@ CO_TEST(Transport, AsksForNewCredentialsOnceWhenTheyAreRefused) {
   EXPECT_NE(server.requests().at(2).find("Bearer new"), std::string::npos);
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}),
             "failed: ask: Unauthorized (Unauthorized, 401)");
+  co_await server.stop();
+}
+
+CO_TEST(Transport, AsksForNewCredentialsForAStreamToo) {
+  const test::TemporaryFolder folder;
+  const std::string refused =
+      answer("401 Unauthorized", R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized"})");
+  CannedServer server{executor,
+                      {{answer("200 OK", "1")}, {refused}, {std::string{test::kStreamHead}}, {refused}, {refused}}};
+  Access access = server.access();
+  access.identity.token_file = folder.write("token", "old");
+  const OpenTransport open{executor, std::move(access)};
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "1");
+  folder.write("token", "new");
+  {
+    auto stream = co_await open.transport->stream({.target = "/", .what = "watch"}, std::chrono::seconds{10});
+    EXPECT_TRUE(stream.has_value()) << stream.error().error.message;
+  }
+  EXPECT_NE(server.requests().at(1).find("Bearer old"), std::string::npos);
+  EXPECT_NE(server.requests().at(2).find("Bearer new"), std::string::npos) << server.requests().at(2);
+  auto stream = co_await open.transport->stream({.target = "/", .what = "watch"}, std::chrono::seconds{10});
+  CO_ASSERT_TRUE(!stream.has_value());
+  EXPECT_EQ(stream.error().error.message, "watch: Unauthorized (Unauthorized, 401)");
+  EXPECT_TRUE(server.all_used()) << "asked anew once, and no more";
   co_await server.stop();
 }
 
@@ -131,8 +155,8 @@ CO_TEST(Transport, SaysAtOnceThatNobodyIsThere) {
 }
 
 CO_TEST(Transport, RefusesCertificatesThatAreNoUse) {
-  const auto one = protocol::test::make_certificate();
-  const auto other = protocol::test::make_certificate();
+  const auto one = test::make_certificate();
+  const auto other = test::make_certificate();
   const auto pool = std::make_shared<BlockingPool>("test", 1);
   Access access{.origin = "f", .server = {.host = "a", .port = 1}};
   access.identity = {.certificate_pem = one.certificate_pem, .key_pem = other.key_pem};
@@ -158,10 +182,10 @@ struct TlsServer {
   [[nodiscard]] Access access(std::string ca) const {
     return {.origin = "f", .server = {.host = "127.0.0.1", .port = server.address.port()}, .ca_pem = std::move(ca)};
   }
-  protocol::test::TemporaryFolder folder;
-  protocol::test::Certificate certificate = protocol::test::make_certificate();
+  test::TemporaryFolder folder;
+  test::Certificate certificate = test::make_certificate();
   std::shared_ptr<protocol::TlsContext> context;
-  protocol::test::TestServer server;
+  test::TestServer server;
 };
 
 CO_TEST(Transport, TrustsOnlyTheClustersOwnAuthority) {
@@ -169,7 +193,7 @@ CO_TEST(Transport, TrustsOnlyTheClustersOwnAuthority) {
   {
     const OpenTransport open{executor, server.access(server.certificate.certificate_pem)};
     EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "{}");
-    const OpenTransport other{executor, server.access(protocol::test::make_certificate().certificate_pem)};
+    const OpenTransport other{executor, server.access(test::make_certificate().certificate_pem)};
     const std::string refused = co_await body_of(other.transport.get(), {.target = "/", .what = "ask"});
     EXPECT_NE(refused.find("is not the one that the kubeconfig trusts"), std::string::npos) << refused;
     Access named = server.access(server.certificate.certificate_pem);

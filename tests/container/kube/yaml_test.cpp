@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string problem(std::string_view yaml) {
+std::string yaml_problem(std::string_view yaml) {
   const auto parsed = parse_yaml(yaml);
   return parsed ? "no problem: " + parsed->dump() : parsed.error().message;
 }
@@ -39,14 +39,14 @@ TEST(Yaml, OfNothingIsNull) {
 }
 
 TEST(Yaml, SaysWhereItIsBroken) {
-  EXPECT_NE(problem("a: b\nc: [1, 2\n").find("line "), std::string::npos) << problem("a: b\nc: [1, 2\n");
-  EXPECT_EQ(problem("a: 1\nb: 2\na: 3\n").find("line 3, column 1: the key \"a\" is repeated"), 0u);
-  EXPECT_NE(problem("? [a]\n: b\n").find("a key must be"), std::string::npos);
-  EXPECT_NE(problem("a: *nobody\n").find("line 1"), std::string::npos);
-  EXPECT_EQ(problem("a: 1\n---\nb: 2\n").find("line 2, column 1: something that is no part"), 0u)
-      << problem("a: 1\n---\nb: 2\n");
-  EXPECT_NE(problem(", [x").find("line 1"), std::string::npos) << "yaml-cpp's LoadAll never ends on it";
-  EXPECT_NE(problem("a: \"\xff\"").find("UTF-8"), std::string::npos);
+  EXPECT_NE(yaml_problem("a: b\nc: [1, 2\n").find("line "), std::string::npos) << yaml_problem("a: b\nc: [1, 2\n");
+  EXPECT_EQ(yaml_problem("a: 1\nb: 2\na: 3\n").find("line 3, column 1: the key \"a\" is repeated"), 0u);
+  EXPECT_NE(yaml_problem("? [a]\n: b\n").find("a key must be"), std::string::npos);
+  EXPECT_NE(yaml_problem("a: *nobody\n").find("line 1"), std::string::npos);
+  EXPECT_EQ(yaml_problem("a: 1\n---\nb: 2\n").find("line 2, column 1: something that is no part"), 0u)
+      << yaml_problem("a: 1\n---\nb: 2\n");
+  EXPECT_NE(yaml_problem(", [x").find("line 1"), std::string::npos) << "yaml-cpp's LoadAll never ends on it";
+  EXPECT_NE(yaml_problem("a: \"\xff\"").find("UTF-8"), std::string::npos);
 }
 
 TEST(Yaml, StaysWithinItsLimits) {
@@ -57,8 +57,8 @@ TEST(Yaml, StaysWithinItsLimits) {
     for (int j = 0; j < 9; ++j) laughs += ", " + below;
     laughs += "]\n";
   }
-  EXPECT_NE(problem(laughs).find("100000 values"), std::string::npos);
-  EXPECT_NE(problem(std::string(100, '[') + std::string(100, ']')).find("levels"), std::string::npos);
+  EXPECT_NE(yaml_problem(laughs).find("100000 values"), std::string::npos);
+  EXPECT_NE(yaml_problem(std::string(100, '[') + std::string(100, ']')).find("levels"), std::string::npos);
   EXPECT_FALSE(parse_yaml(std::string(100'000, '[')).has_value());
   EXPECT_EQ(parse_yaml(std::string(5 * 1024 * 1024, ' ')).error().code, Errc::payload_too_large);
 }

@@ -5,21 +5,21 @@
 #include "container/launcher/agent_client.hpp"
 #include "protocol/http_client.hpp"
 #include "tests/container/kube/canned_server.hpp"
+#include "tests/container/launcher/refusing_driver.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container {
 namespace {
 
-using kube::test::answer;
-using kube::test::CannedServer;
+using test::answer;
+using test::CannedServer;
 
 /// Knows running sandboxes, all of which lead to one canned agent: the real one has no other version than ours.
-class OneAgent : public Driver {
+class OneAgent : public fakes::RefusingDriver {
  public:
   OneAgent(Executor executor, const CannedServer& server, std::vector<std::string> names)
       : executor_{executor}, port_{server.access().server.port}, names_{std::move(names)} {}
 
-  [[nodiscard]] std::string_view name() const noexcept override { return "test"; }
   Task<Result<SandboxPage>> list(SandboxFilter filter) override {
     EXPECT_EQ(filter.state, SandboxState::running);
     SandboxPage page;
@@ -37,26 +37,7 @@ class OneAgent : public Driver {
     co_return endpoint;
   }
 
-  Task<Result<Sandbox>> create(SandboxSpec, Progress) override { return refuse<Sandbox>(); }
-  Task<Result<Sandbox>> get(std::string) override { return refuse<Sandbox>(); }
-  Task<Result<>> stop(std::string) override { return refuse<void>(); }
-  Task<Result<Sandbox>> start(std::string, std::chrono::milliseconds, Progress) override { return refuse<Sandbox>(); }
-  Task<Result<bool>> remove(std::string) override { return refuse<bool>(); }
-  Task<Result<Sandbox>> extend(std::string, Lease) override { return refuse<Sandbox>(); }
-  Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override { return refuse<protocol::Stream>(); }
-  Task<Result<PodOptions>> set_network(std::string, std::string, std::vector<std::string>) override {
-    return refuse<PodOptions>();
-  }
-  Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec, bool) override {
-    return refuse<std::vector<kube::Object>>();
-  }
-  Task<std::vector<Check>> examine() override { co_return std::vector<Check>{}; }
-
  private:
-  template <class T>
-  static Task<Result<T>> refuse() {
-    co_return fail(Errc::not_supported, "not in this test");
-  }
   Executor executor_;
   std::uint16_t port_;
   std::vector<std::string> names_;
@@ -100,12 +81,15 @@ CO_TEST(AgentChecks, TellWhoHasAnotherVersionAndHowToRenewIt) {
 }
 
 CO_TEST(AgentChecks, TellWhoDoesNotAnswerAsAnAgentDoes) {
-  CannedServer server{executor, {{answer("502 Bad Gateway", "<html>", "")}, {answer("200 OK", "[1]")}}};
-  OneAgent driver{executor, server, {"lost", "odd"}};
+  CannedServer server{
+      executor,
+      {{answer("502 Bad Gateway", "<html>", "")}, {answer("200 OK", "[1]")}, {answer("200 OK", R"({"version":1})")}}};
+  OneAgent driver{executor, server, {"lost", "odd", "vague"}};
   const Check check = co_await examine_agents(&driver, "me");
   EXPECT_FALSE(check.passed);
   EXPECT_NE(check.detail.find("lost: what answers there is no skiffd"), std::string::npos) << check.detail;
-  EXPECT_NE(check.detail.find("odd: version unknown"), std::string::npos) << check.detail;
+  EXPECT_NE(check.detail.find("odd: what answers there is no skiffd"), std::string::npos) << check.detail;
+  EXPECT_NE(check.detail.find("vague: version unknown"), std::string::npos) << check.detail;
   co_await server.stop();
 }
 

@@ -4,24 +4,18 @@
 
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
+#include "tests/container/launcher/manifest_context.hpp"
 
 namespace skiff::container {
 namespace {
 
 using kube::Object;
 using nlohmann::json;
+using test::manifest_context;
 using namespace std::chrono_literals;
 
 constexpr WallTime kUntil{1'800'000'000s};
 constexpr std::string_view kUntilText = "2027-01-15T08:00:00Z";
-
-ManifestContext context() {
-  ManifestContext context;
-  context.namespace_name = "ns";
-  context.sandbox_id = "s-1";
-  context.public_key = "PEM";
-  return context;
-}
 
 SandboxSpec spec() {
   SandboxSpec spec{.name = "box", .image = "python:3.12-slim", .owner = "ann"};
@@ -36,7 +30,7 @@ const json& container_of(const Object& object) {
   return object.json.at("spec").at("podTemplate").at("spec").at("containers").at(0);
 }
 
-json variable(const json& container, std::string_view name) {
+json variable_of_container(const json& container, std::string_view name) {
   for (const json& one : container.at("env")) {
     if (one.at("name") == name) return one;
   }
@@ -50,11 +44,11 @@ Object with_ready(Object object, std::string_view status, std::string_view reaso
 }
 
 Object bare() {
-  return make_sandbox(spec(), context(), SandboxApi::v1beta1, std::nullopt).value();
+  return make_sandbox(spec(), manifest_context(), SandboxApi::v1beta1, std::nullopt).value();
 }
 
 TEST(ClaimObjects, ABareSandboxHasThePodThatThePodDriverMakes) {
-  const Object sandbox = make_sandbox(spec(), context(), SandboxApi::v1beta1, kUntil).value();
+  const Object sandbox = make_sandbox(spec(), manifest_context(), SandboxApi::v1beta1, kUntil).value();
   EXPECT_EQ(sandbox.text({"apiVersion"}), "agents.x-k8s.io/v1beta1");
   EXPECT_EQ(sandbox.name(), "skiff-box");
   EXPECT_EQ(sandbox.label(labels::kSandbox), "s-1");
@@ -65,15 +59,15 @@ TEST(ClaimObjects, ABareSandboxHasThePodThatThePodDriverMakes) {
   EXPECT_EQ(sandbox.text({"spec", "shutdownPolicy"}), "Retain") << "it can be started again";
   EXPECT_NE(sandbox.json["spec"]["podTemplate"]["metadata"]["labels"][labels::kComponent], "sandbox")
       << "the pod driver must not take its Pod for a sandbox";
-  EXPECT_EQ(variable(container_of(sandbox), "SKIFF_SANDBOX_ID").at("value"), "s-1");
-  EXPECT_EQ(variable(container_of(sandbox), "GREETING").at("value"), "hello");
-  EXPECT_EQ(variable(container_of(sandbox), "SKIFF_TTL").at("value"), "3600000");
+  EXPECT_EQ(variable_of_container(container_of(sandbox), "SKIFF_SANDBOX_ID").at("value"), "s-1");
+  EXPECT_EQ(variable_of_container(container_of(sandbox), "GREETING").at("value"), "hello");
+  EXPECT_EQ(variable_of_container(container_of(sandbox), "SKIFF_TTL").at("value"), "3600000");
 
   SandboxSpec once = spec();
   once.is_one_shot = true;
   once.pod.service = ServiceKind::none;
   once.pod.volumes = {"1Gi:/data"};
-  const Object other = make_sandbox(once, context(), SandboxApi::v1beta1, kUntil).value();
+  const Object other = make_sandbox(once, manifest_context(), SandboxApi::v1beta1, kUntil).value();
   EXPECT_EQ(other.text({"spec", "shutdownPolicy"}), "Delete");
   EXPECT_FALSE(other.is_true({"spec", "service"}));
   const json& volume = other.json.at("spec").at("volumeClaimTemplates").at(0);
@@ -81,14 +75,14 @@ TEST(ClaimObjects, ABareSandboxHasThePodThatThePodDriverMakes) {
 }
 
 TEST(ClaimObjects, AClaimNamesItsPoolOrInTheOlderVersionItsTemplate) {
-  const Object claim = make_claim(spec(), context(), SandboxApi::v1beta1, {.pool = "python"}, kUntil);
+  const Object claim = make_claim(spec(), manifest_context(), SandboxApi::v1beta1, {.pool = "python"}, kUntil);
   EXPECT_EQ(claim.text({"apiVersion"}), "extensions.agents.x-k8s.io/v1beta1");
   EXPECT_EQ(claim.text({"spec", "warmPoolRef", "name"}), "python");
   EXPECT_EQ(claim.text({"spec", "lifecycle", "shutdownTime"}), kUntilText);
   EXPECT_EQ(claim.text({"spec", "lifecycle", "shutdownPolicy"}), "Delete");
   EXPECT_EQ(claim.find({"spec", "env"}), nullptr) << "it would force a cold start: the agent is told";
-  const Object older =
-      make_claim(spec(), context(), SandboxApi::v1alpha1, {.pool = "warm", .template_name = "t"}, std::nullopt);
+  const Object older = make_claim(spec(), manifest_context(), SandboxApi::v1alpha1,
+                                  {.pool = "warm", .template_name = "t"}, std::nullopt);
   EXPECT_EQ(older.text({"apiVersion"}), "extensions.agents.x-k8s.io/v1alpha1");
   EXPECT_EQ(older.text({"spec", "sandboxTemplateRef", "name"}), "t");
   EXPECT_EQ(older.text({"spec", "warmpool"}), "warm");
@@ -97,21 +91,22 @@ TEST(ClaimObjects, AClaimNamesItsPoolOrInTheOlderVersionItsTemplate) {
 
 TEST(ClaimObjects, ATemplatesPodsTakeTheirOwnUidsForTheirIds) {
   PoolSpec pool{.name = "python", .size = 3, .sandbox = spec()};
-  const Object made = make_template(pool, context(), SandboxApi::v1beta1).value();
+  const Object made = make_template(pool, manifest_context(), SandboxApi::v1beta1).value();
   EXPECT_EQ(made.name(), "python");
-  const json id = variable(container_of(made), "SKIFF_SANDBOX_ID");
+  const json id = variable_of_container(container_of(made), "SKIFF_SANDBOX_ID");
   EXPECT_FALSE(id.contains("value"));
   EXPECT_EQ(id.at("valueFrom").at("fieldRef").at("fieldPath"), "metadata.uid");
-  EXPECT_EQ(variable(container_of(made), "SKIFF_PUBLIC_KEY").at("value"), "PEM");
-  EXPECT_TRUE(variable(container_of(made), "SKIFF_TTL").is_null()) << "a lease begins when a sandbox is taken";
+  EXPECT_EQ(variable_of_container(container_of(made), "SKIFF_PUBLIC_KEY").at("value"), "PEM");
+  EXPECT_TRUE(variable_of_container(container_of(made), "SKIFF_TTL").is_null())
+      << "a lease begins when a sandbox is taken";
   EXPECT_EQ(made.text({"spec", "networkPolicyManagement"}), "Unmanaged")
       << "the controller's own policy lets in nobody but its router";
   pool.sandbox.pod.network = "deny";
-  const Object closed = make_template(pool, context(), SandboxApi::v1beta1).value();
+  const Object closed = make_template(pool, manifest_context(), SandboxApi::v1beta1).value();
   EXPECT_EQ(closed.text({"spec", "networkPolicyManagement"}), "Managed");
   EXPECT_EQ(closed.json.at("spec").at("networkPolicy").at("ingress").at(0).at("ports").at(0).at("port"), kAgentPort);
   EXPECT_EQ(closed.json.at("spec").at("networkPolicy").at("egress"), json::array());
-  const Object warm = make_warm_pool(pool, context(), SandboxApi::v1beta1, "python");
+  const Object warm = make_warm_pool(pool, manifest_context(), SandboxApi::v1beta1, "python");
   EXPECT_EQ(warm.integer({"spec", "replicas"}), 3);
   EXPECT_EQ(warm.text({"spec", "sandboxTemplateRef", "name"}), "python");
 }
@@ -227,7 +222,7 @@ TEST(ClaimVerdict, TrustsTheSpecMoreThanAConditionThatIsOlder) {
 }
 
 TEST(ClaimObjects, AreDescribedForPeople) {
-  Object claim = make_claim(spec(), context(), SandboxApi::v1beta1, {.pool = "python"}, kUntil);
+  Object claim = make_claim(spec(), manifest_context(), SandboxApi::v1beta1, {.pool = "python"}, kUntil);
   claim = with_ready(std::move(claim), "True", "DependenciesReady");
   claim.json["status"]["sandbox"] = {{"name", "python-x"}, {"podIPs", json::array({"10.1.2.3"})}};
   const Sandbox sandbox = describe_claim(claim);

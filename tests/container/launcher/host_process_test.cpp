@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/id.hpp"
+#include "tests/support/pipe.hpp"
 #include "tests/support/reactor_test.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -18,17 +19,8 @@ namespace skiff::container {
 namespace {
 
 using namespace std::chrono_literals;
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Pipe make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) std::abort();
-  return {UniqueFd{ends[0]}, UniqueFd{ends[1]}};
-}
+using test::make_pipe;
+using test::Pipe;
 
 /// A shell as a daemon, and the first line that it prints.
 struct Daemon {

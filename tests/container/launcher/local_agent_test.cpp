@@ -8,7 +8,7 @@
 namespace skiff::container {
 namespace {
 
-LocalRecord record() {
+LocalRecord record_with_lease() {
   return {.name = "box",
           .id = "s-1",
           .owner = {},
@@ -24,7 +24,7 @@ LocalRecord record() {
 TEST(AgentEnvironment, HoldsWhatAShellNeedsAndNothingOfOurs) {
   const std::array<const char*, 6> ours{"HOME=/home/me", "AWS_SECRET_ACCESS_KEY=x", "PATH=/usr/bin",
                                         "LC_ALL=C",      "SKIFF_TOKEN=secret",      nullptr};
-  const auto environment = agent_environment(ours.data(), record(), "PEM");
+  const auto environment = agent_environment(ours.data(), record_with_lease(), "PEM");
   const auto holds = [&](std::string_view entry) { return std::ranges::count(environment, entry) == 1; };
   EXPECT_TRUE(holds("HOME=/home/me"));
   EXPECT_TRUE(holds("LC_ALL=C"));
@@ -36,7 +36,7 @@ TEST(AgentEnvironment, HoldsWhatAShellNeedsAndNothingOfOurs) {
 }
 
 TEST(AgentArguments, NameTheSandboxItsFolderAndItsLease) {
-  const auto argv = agent_arguments("/bin/skiffd", record(), "/state/box/root");
+  const auto argv = agent_arguments("/bin/skiffd", record_with_lease(), "/state/box/root");
   EXPECT_EQ(argv.front(), "/bin/skiffd");
   const auto value_of = [&](std::string_view flag) {
     const auto at = std::ranges::find(argv, flag);

@@ -11,7 +11,7 @@
 namespace skiff::container {
 namespace {
 
-LocalRecord record(std::string name) {
+LocalRecord record_named(std::string name) {
   LocalRecord made{.name = std::move(name),
                    .id = "s-1",
                    .owner = "me",
@@ -30,12 +30,12 @@ LocalRecord record(std::string name) {
 TEST(LocalRecords, GiveBackWhatWasAdded) {
   const test::TemporaryFolder folder;
   const LocalRecords records{folder.path()};
-  ASSERT_TRUE(records.add(record("box")));
+  ASSERT_TRUE(records.add(record_named("box")));
   const auto read = records.load("box");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->id, "s-1");
-  EXPECT_EQ(read->labels, record("box").labels);
-  EXPECT_EQ(read->env, record("box").env);
+  EXPECT_EQ(read->labels, record_named("box").labels);
+  EXPECT_EQ(read->env, record_named("box").env);
   EXPECT_EQ(read->ttl, std::chrono::milliseconds{5});
   EXPECT_EQ(read->idle_ttl, std::nullopt);
   EXPECT_EQ(read->port, 1234);
@@ -46,9 +46,9 @@ TEST(LocalRecords, GiveBackWhatWasAdded) {
 TEST(LocalRecords, AreAddedOnceAndListedByName) {
   const test::TemporaryFolder folder;
   const LocalRecords records{folder.path()};
-  ASSERT_TRUE(records.add(record("b")));
-  ASSERT_TRUE(records.add(record("a")));
-  EXPECT_EQ(records.add(record("a")).error().code, Errc::sandbox_conflict);
+  ASSERT_TRUE(records.add(record_named("b")));
+  ASSERT_TRUE(records.add(record_named("a")));
+  EXPECT_EQ(records.add(record_named("a")).error().code, Errc::sandbox_conflict);
   EXPECT_EQ(records.names().value(), (std::vector<std::string>{"a", "b"}));
 }
 
@@ -64,7 +64,7 @@ TEST(LocalRecords, AreNotFoundOutsideOfTheirFolder) {
 TEST(LocalRecords, OfALaterVersionAreReadAndDamagedOnesAreTold) {
   const test::TemporaryFolder folder;
   const LocalRecords records{folder.path()};
-  ASSERT_TRUE(records.add(record("box")));
+  ASSERT_TRUE(records.add(record_named("box")));
   const auto file = records.folder("box") / "record.json";
   std::string text = read_small_file(file, 10'000).value();
   ASSERT_TRUE(write_private_file(file, text.insert(1, R"("of_the_future":1,)")));

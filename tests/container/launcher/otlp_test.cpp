@@ -10,9 +10,9 @@
 namespace skiff::container {
 namespace {
 
-using kube::test::answer;
-using kube::test::CannedServer;
 using nlohmann::json;
+using test::answer;
+using test::CannedServer;
 
 std::vector<SpanRecord> spans() {
   const auto tracer = std::make_shared<Tracer>(TraceSettings{});
@@ -26,7 +26,7 @@ std::vector<SpanRecord> spans() {
   return tracer->ended();
 }
 
-TraceSettings settings(const CannedServer& server) {
+TraceSettings settings_for(const CannedServer& server) {
   return {.collector = {.tls = false, .host = "127.0.0.1", .port = server.access().server.port, .path = "/v1/traces"},
           .headers = {},
           .resource = {{"service.name", "test"}}};
@@ -53,7 +53,7 @@ TEST(Otlp, IsTheJsonOfTheProtocol) {
 
 CO_TEST(Otlp, SendsOneRequestWithTheHeadersThatAreConfigured) {
   CannedServer server{executor, {{answer("200 OK", "{}")}}};
-  TraceSettings to = settings(server);
+  TraceSettings to = settings_for(server);
   to.headers.add("api-key", "secret");
   const auto sent = co_await send_spans(executor, {}, std::move(to), spans());
   EXPECT_TRUE(sent) << sent.error().message;
@@ -67,7 +67,7 @@ CO_TEST(Otlp, SendsOneRequestWithTheHeadersThatAreConfigured) {
 
 CO_TEST(Otlp, AsksABusyCollectorAgain) {
   CannedServer server{executor, {{answer("503 Service Unavailable", "")}, {answer("200 OK", "{}")}}};
-  const auto sent = co_await send_spans(executor, {}, settings(server), spans());
+  const auto sent = co_await send_spans(executor, {}, settings_for(server), spans());
   EXPECT_TRUE(sent) << sent.error().message;
   EXPECT_TRUE(server.all_used());
   co_await server.stop();
@@ -78,13 +78,13 @@ CO_TEST(Otlp, TakesNoForAnAnswer) {
                       {{answer("400 Bad Request", "no")},
                        {answer("200 OK", R"({"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}})")},
                        {answer("200 OK", R"({"partialSuccess":{}})")}}};
-  auto sent = co_await send_spans(executor, {}, settings(server), spans());
+  auto sent = co_await send_spans(executor, {}, settings_for(server), spans());
   CO_ASSERT_TRUE(!sent);
   EXPECT_NE(sent.error().message.find("400"), std::string::npos) << sent.error().message;
-  sent = co_await send_spans(executor, {}, settings(server), spans());
+  sent = co_await send_spans(executor, {}, settings_for(server), spans());
   CO_ASSERT_TRUE(!sent);
   EXPECT_NE(sent.error().message.find("too old"), std::string::npos) << sent.error().message;
-  sent = co_await send_spans(executor, {}, settings(server), spans());
+  sent = co_await send_spans(executor, {}, settings_for(server), spans());
   EXPECT_TRUE(sent);
   co_await server.stop();
 }
@@ -93,7 +93,7 @@ CO_TEST(Otlp, DoesNotWaitForACollectorThatIsAway) {
   TraceSettings to;
   {
     CannedServer server{executor, {}};
-    to = settings(server);
+    to = settings_for(server);
     co_await server.stop();
   }
   const auto sent = co_await send_spans(executor, {}, to, spans());

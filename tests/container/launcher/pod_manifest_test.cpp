@@ -22,7 +22,7 @@ json pod_of(const SandboxSpec& spec, const ManifestContext& context = kContext) 
   return pod ? pod->json : json{};
 }
 
-std::string variable(const json& pod, const std::string& name) {
+std::string variable_of_pod(const json& pod, const std::string& name) {
   for (const json& one : pod["spec"]["containers"][0]["env"]) {
     if (one["name"] == name) return one.value("value", "");
   }
@@ -65,11 +65,11 @@ TEST(PodManifest, OnlyThePublicKeyGoesIntoThePod) {
   spec.env = {{"A", "b"}, {"SKIFF_PUBLIC_KEY", "mine"}};
   spec.lease.ttl = std::chrono::seconds{90};
   const json pod = pod_of(spec);
-  EXPECT_EQ(variable(pod, "A"), "b");
-  EXPECT_EQ(variable(pod, "SKIFF_PUBLIC_KEY"), "PEM");
-  EXPECT_EQ(variable(pod, "SKIFF_SANDBOX_ID"), "s1");
-  EXPECT_EQ(variable(pod, "SKIFF_TTL"), "90000");
-  EXPECT_EQ(variable(pod, "SKIFF_IDLE_TTL"), "(none)");
+  EXPECT_EQ(variable_of_pod(pod, "A"), "b");
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_PUBLIC_KEY"), "PEM");
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_SANDBOX_ID"), "s1");
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_TTL"), "90000");
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_IDLE_TTL"), "(none)");
   EXPECT_FALSE(pod.dump().contains("PRIVATE"));
 }
 

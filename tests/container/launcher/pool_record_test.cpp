@@ -4,16 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "container/launcher/labels.hpp"
+#include "tests/container/launcher/manifest_context.hpp"
 
 namespace skiff::container {
 namespace {
 
 using kube::Object;
 using nlohmann::json;
+using test::manifest_context;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-PoolSpec pool(unsigned size) {
+PoolSpec pool_of(unsigned size) {
   PoolSpec wanted{.name = "python", .size = size};
   wanted.sandbox.image = "python:3.12-slim";
   wanted.sandbox.owner = "ops@example.org";  // no label holds it, so the whole of it is an annotation
@@ -27,18 +29,10 @@ Object record_of(const PoolSpec& spec) {
   return record;
 }
 
-ManifestContext context() {
-  ManifestContext context;
-  context.namespace_name = "ns";
-  context.sandbox_id = "s-1";
-  context.public_key = "PEM";
-  return context;
-}
-
 /// A Pod as the API server has it.
 Object member(unsigned number, std::string_view state = "free", bool ready = true) {
-  const PoolSpec spec = pool(3);
-  Object pod = make_member(spec, record_of(spec), context(), number).value();
+  const PoolSpec spec = pool_of(3);
+  Object pod = make_member(spec, record_of(spec), manifest_context(), number).value();
   pod.json["metadata"]["uid"] = "uid-" + std::to_string(number);
   labels::put(pod, labels::kPoolState, state);
   pod.json["status"] = {{"phase", "Running"},
@@ -46,7 +40,7 @@ Object member(unsigned number, std::string_view state = "free", bool ready = tru
   return pod;
 }
 
-std::vector<std::string> names(const std::vector<Object>& pods) {
+std::vector<std::string> names_of(const std::vector<Object>& pods) {
   std::vector<std::string> all;
   for (const Object& pod : pods) all.push_back(pod.name());
   return all;
@@ -59,7 +53,7 @@ Object patched(const Object& pod, const json& patch) {
 }
 
 TEST(PoolRecord, IsReadAsItWasWritten) {
-  PoolSpec written = pool(3);
+  PoolSpec written = pool_of(3);
   written.sandbox.lease.ttl = std::chrono::hours{1};
   const Object record = record_of(written);
   EXPECT_EQ(record.name(), "skiff-pool-python");
@@ -74,11 +68,11 @@ TEST(PoolRecord, IsReadAsItWasWritten) {
 
 TEST(PoolRecord, IsRefusedWhenSomebodyElseWroteIt) {
   for (const char* size : {"", "many", "-1", "1001", "3x"}) {
-    Object record = record_of(pool(3));
+    Object record = record_of(pool_of(3));
     record.json["data"]["size"] = size;
     EXPECT_FALSE(read_pool_record(record).has_value()) << size;
   }
-  Object record = record_of(pool(3));
+  Object record = record_of(pool_of(3));
   record.json["data"]["spec"] = "{";
   EXPECT_FALSE(read_pool_record(record).has_value());
 }
@@ -101,7 +95,7 @@ TEST(PoolRecord, CountsWhatIsAvailableActiveAndAll) {
   Object ended = member(5, "taken");
   ended.json["status"]["phase"] = "Succeeded";
   const PoolStatus status = count_members(
-      pool(3), {member(0), member(1, "free", false), member(2, "taken"), dead, going, ended, member(6, "leaving")});
+      pool_of(3), {member(0), member(1, "free", false), member(2, "taken"), dead, going, ended, member(6, "leaving")});
   EXPECT_EQ(status.available, 1u);
   EXPECT_EQ(status.active, 1u);
   EXPECT_EQ(status.total, 3u);
@@ -109,7 +103,7 @@ TEST(PoolRecord, CountsWhatIsAvailableActiveAndAll) {
 }
 
 TEST(PoolPlan, MakesWhatIsMissingUnderTheLowestNumbersThatAreNotInUse) {
-  const PoolSpec spec = pool(3);
+  const PoolSpec spec = pool_of(3);
   EXPECT_THAT(plan_pool(spec, record_of(spec), {}).create, ElementsAre(0u, 1u, 2u));
   const PoolPlan plan = plan_pool(spec, record_of(spec), {member(0, "taken"), member(2)});
   EXPECT_THAT(plan.create, ElementsAre(1u, 3u));
@@ -117,27 +111,27 @@ TEST(PoolPlan, MakesWhatIsMissingUnderTheLowestNumbersThatAreNotInUse) {
 }
 
 TEST(PoolPlan, LeavesAFullPoolAlone) {
-  const PoolSpec spec = pool(2);
+  const PoolSpec spec = pool_of(2);
   const PoolPlan plan = plan_pool(spec, record_of(spec), {member(0), member(1, "free", false), member(2, "taken")});
   EXPECT_THAT(plan.create, IsEmpty());
   EXPECT_THAT(plan.remove, IsEmpty());
 }
 
 TEST(PoolPlan, RemovesFreeOnesOnlyThoseThatAreNotReadyFirstThenTheHighestNumbers) {
-  const PoolSpec spec = pool(1);
+  const PoolSpec spec = pool_of(1);
   const PoolPlan plan =
       plan_pool(spec, record_of(spec), {member(0, "taken"), member(1), member(2, "free", false), member(3), member(4)});
-  EXPECT_THAT(names(plan.remove), ElementsAre("skiff-pool-python-2", "skiff-pool-python-4", "skiff-pool-python-3"));
+  EXPECT_THAT(names_of(plan.remove), ElementsAre("skiff-pool-python-2", "skiff-pool-python-4", "skiff-pool-python-3"));
 }
 
 TEST(PoolPlan, ReplacesWhatEndedWhileItWaitedAndFinishesRemovals) {
-  const PoolSpec spec = pool(1);
+  const PoolSpec spec = pool_of(1);
   Object dead = member(0);
   dead.json["status"]["phase"] = "Failed";
   Object going = member(2);
   going.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   const PoolPlan plan = plan_pool(spec, record_of(spec), {dead, member(1, "leaving"), going});
-  EXPECT_THAT(names(plan.remove), ElementsAre("skiff-pool-python-0", "skiff-pool-python-1"));
+  EXPECT_THAT(names_of(plan.remove), ElementsAre("skiff-pool-python-0", "skiff-pool-python-1"));
   EXPECT_THAT(plan.create, ElementsAre(3u)) << "the name of one that is on its way out is still in use";
 }
 

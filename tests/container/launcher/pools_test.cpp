@@ -5,7 +5,7 @@
 namespace skiff::container {
 namespace {
 
-PoolSpec pool() {
+PoolSpec pool_of_two() {
   PoolSpec wanted{.name = "python", .size = 2};
   wanted.sandbox.image = "python:3.12-slim";
   wanted.sandbox.env = {{"LEVEL", "pool"}, {"ONLY", "pool"}};
@@ -26,9 +26,9 @@ TEST(Pools, TakeNoNameThatDoesNotFitIntoTheNamesOfTheirPods) {
 }
 
 TEST(Pools, RefuseWhatBelongsToOneSandbox) {
-  EXPECT_TRUE(check_pool(pool()));
+  EXPECT_TRUE(check_pool(pool_of_two()));
   const auto with = [](auto change) {
-    PoolSpec wanted = pool();
+    PoolSpec wanted = pool_of_two();
     change(wanted);
     return refused(check_pool(wanted));
   };
@@ -44,7 +44,7 @@ TEST(Pools, RefuseWhatBelongsToOneSandbox) {
 }
 
 TEST(Pools, RefuseASandboxThatAsksForAnotherPodThanTheyMake) {
-  const SandboxSpec made = pool().sandbox;
+  const SandboxSpec made = pool_of_two().sandbox;
   SandboxSpec wanted{.name = "box"};
   EXPECT_TRUE(check_fits_pool(wanted, &made)) << "it asks for nothing";
   wanted.image = made.image;
@@ -98,7 +98,7 @@ TEST(Pools, GiveASandboxTheirPodAndTheirVariables) {
   wanted.pod.pool = "python";
   wanted.pod.service = ServiceKind::none;
   wanted.pod.allow = {"10.0.0.0/8"};
-  const SandboxSpec whole = complete_from_pool(wanted, pool().sandbox);
+  const SandboxSpec whole = complete_from_pool(wanted, pool_of_two().sandbox);
   EXPECT_EQ(whole.name, "box");
   EXPECT_EQ(whole.owner, "ann");
   EXPECT_EQ(whole.image, "python:3.12-slim");

@@ -14,7 +14,7 @@ TraceConfiguration read(Variables variables) {
 }
 
 /// With an endpoint.
-TraceSettings settings(Variables variables) {
+TraceSettings settings_from(Variables variables) {
   variables.try_emplace("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318");
   const auto configuration = read(std::move(variables));
   EXPECT_EQ(configuration.warnings, std::vector<std::string>{});
@@ -41,7 +41,7 @@ TEST(TraceSettings, AreNoneWhereTheyAreDisabled) {
 }
 
 TEST(TraceSettings, SendToTheBaseWithAPathOrToTheVeryEndpointOfTraces) {
-  const auto url = [](const char* name, const char* value) { return settings({{name, value}}).collector.text(); };
+  const auto url = [](const char* name, const char* value) { return settings_from({{name, value}}).collector.text(); };
   EXPECT_EQ(url("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a:1"), "http://a:1/v1/traces");
   EXPECT_EQ(url("OTEL_EXPORTER_OTLP_ENDPOINT", "https://a/b/"), "https://a:443/b/v1/traces");
   EXPECT_EQ(url("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://a:1/mine"), "http://a:1/mine");
@@ -53,11 +53,11 @@ TEST(TraceSettings, SendToTheBaseWithAPathOrToTheVeryEndpointOfTraces) {
 }
 
 TEST(TraceSettings, DecodeHeadersAndKeepSecretsOutOfWarnings) {
-  const auto found = settings({{"OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b , x=1=2"}}).headers;
+  const auto found = settings_from({{"OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b , x=1=2"}}).headers;
   EXPECT_EQ(found.get("api-key"), "a b");
   EXPECT_EQ(found.get("x"), "1=2");
   const auto own =
-      settings({{"OTEL_EXPORTER_OTLP_HEADERS", "a=1"}, {"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "b=2"}}).headers;
+      settings_from({{"OTEL_EXPORTER_OTLP_HEADERS", "a=1"}, {"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "b=2"}}).headers;
   EXPECT_EQ(own.get("a"), "");
   EXPECT_EQ(own.get("b"), "2");
   EXPECT_EQ(warning({{"OTEL_EXPORTER_OTLP_HEADERS", "a=1,geheim"}}).find("geheim"), std::string::npos);
@@ -65,26 +65,27 @@ TEST(TraceSettings, DecodeHeadersAndKeepSecretsOutOfWarnings) {
 }
 
 TEST(TraceSettings, TakeTheTimeoutInMilliseconds) {
-  EXPECT_EQ(settings({}).timeout, std::chrono::milliseconds{3'000});
-  EXPECT_EQ(settings({{"OTEL_EXPORTER_OTLP_TIMEOUT", "250"}}).timeout, std::chrono::milliseconds{250});
-  EXPECT_EQ(settings({{"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "7"}, {"OTEL_EXPORTER_OTLP_TIMEOUT", "9"}}).timeout,
+  EXPECT_EQ(settings_from({}).timeout, std::chrono::milliseconds{3'000});
+  EXPECT_EQ(settings_from({{"OTEL_EXPORTER_OTLP_TIMEOUT", "250"}}).timeout, std::chrono::milliseconds{250});
+  EXPECT_EQ(settings_from({{"OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "7"}, {"OTEL_EXPORTER_OTLP_TIMEOUT", "9"}}).timeout,
             std::chrono::milliseconds{7});
   EXPECT_NE(warning({{"OTEL_EXPORTER_OTLP_TIMEOUT", "10s"}}).find("3000"), std::string::npos);
 }
 
 TEST(TraceSettings, NameTheServiceAndItsResource) {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(settings({}).resource, (Pairs{{"service.name", "skiff"}}));
-  EXPECT_EQ(settings({{"OTEL_RESOURCE_ATTRIBUTES", "team=a%2Cb,service.name=x"}, {"OTEL_SERVICE_NAME", "ci"}}).resource,
-            (Pairs{{"team", "a,b"}, {"service.name", "ci"}}));
+  EXPECT_EQ(settings_from({}).resource, (Pairs{{"service.name", "skiff"}}));
+  EXPECT_EQ(
+      settings_from({{"OTEL_RESOURCE_ATTRIBUTES", "team=a%2Cb,service.name=x"}, {"OTEL_SERVICE_NAME", "ci"}}).resource,
+      (Pairs{{"team", "a,b"}, {"service.name", "ci"}}));
   EXPECT_NE(warning({{"OTEL_RESOURCE_ATTRIBUTES", "team"}}).find("OTEL_RESOURCE_ATTRIBUTES"), std::string::npos);
 }
 
 TEST(TraceSettings, ChooseASampler) {
   const auto sampler = [](const char* name, const char* argument) {
-    return settings({{"OTEL_TRACES_SAMPLER", name}, {"OTEL_TRACES_SAMPLER_ARG", argument}}).sampler;
+    return settings_from({{"OTEL_TRACES_SAMPLER", name}, {"OTEL_TRACES_SAMPLER_ARG", argument}}).sampler;
   };
-  EXPECT_TRUE(settings({}).sampler.parent_based);
+  EXPECT_TRUE(settings_from({}).sampler.parent_based);
   EXPECT_EQ(sampler("always_off", "").root, TraceSampler::Root::always_off);
   EXPECT_FALSE(sampler("always_on", "").parent_based);
   EXPECT_TRUE(sampler("parentbased_always_off", "").parent_based);
@@ -97,8 +98,8 @@ TEST(TraceSettings, ChooseASampler) {
 
 TEST(TraceSettings, KeepOnlyAParentThatIsValid) {
   const std::string parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-  EXPECT_EQ(settings({{"TRACEPARENT", parent}}).parent, parent);
-  EXPECT_EQ(settings({{"TRACEPARENT", "01"}}).parent, "");
+  EXPECT_EQ(settings_from({{"TRACEPARENT", parent}}).parent, parent);
+  EXPECT_EQ(settings_from({{"TRACEPARENT", "01"}}).parent, "");
 }
 
 TEST(TraceSettings, RefuseToSpeakAnotherProtocol) {

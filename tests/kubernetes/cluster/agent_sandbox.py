@@ -38,7 +38,7 @@ def resources(folder):
 
 
 def current(folder, kube):
-    built = build.addons()
+    built = build.agent_sandbox()
     return controller(folder, kube, built, resources(built / "agent-sandbox") + "\n---\n" + json.dumps(ENDPOINT),
                       [f"--webhook-cert-dir={folder}/webhook"])
 

@@ -51,8 +51,10 @@ class Part:
 
     def launch(self):
         with open(self.log, "ab") as log:
+            # It lives for minutes and there is memory: less time goes into collecting garbage.
             self.process = subprocess.Popen(self.command, executable=self.program, stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=log, preexec_fn=die_with_parent, pass_fds=self.pass_fds)
+                                            stderr=log, env={**os.environ, "GOGC": "400"}, preexec_fn=die_with_parent,
+                                            pass_fds=self.pass_fds)
 
     def wait(self):
         """Until it answers; StartFailed when it has ended or takes too long."""

@@ -25,7 +25,7 @@ SCHEDULED = """          - lastTransitionTime: {{ $now | Quote }}
 
 
 def stages():
-    folder = build.addons() / "stages"
+    folder = build.kwok() / "stages"
     *others, ready = [(folder / name).read_text() for name in STAGES]
     head, found, template = ready.partition(STATUS_TEMPLATE)
     indented = "".join(f"    {line}" if line.strip() else line for line in template.splitlines(keepends=True))
@@ -38,7 +38,7 @@ def stages():
 def kwok(folder, _kube):
     config = folder / "stages.yaml"
     config.write_text(stages())
-    return Part(folder, build.addons() / "kwok", [
+    return Part(folder, build.kwok() / "kwok", [
         f"--kubeconfig={folder}/admin.conf", f"--config={config}", "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
         "--cidr=10.128.0.0/9", "--server-address=127.0.0.1:10247",
     ], lambda: answers("http://127.0.0.1:10247/healthz"))

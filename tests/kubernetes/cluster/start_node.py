@@ -101,8 +101,8 @@ def why_not():
     """Why no node can run here, or None."""
     if os.geteuid() != 0:
         return "only root may make the namespaces of a node"
-    if not cgroups.hierarchies():
-        return "there are no cgroups of version 1 in /sys/fs/cgroup"
+    if reason := cgroups.why_not():
+        return reason
     missing = [program for program in ("containerd", "runc", "iptables", "ip", "clang-19") if shutil.which(program) is None]
     return f".ci/setup --tests has not installed {', '.join(missing)}" if missing else None
 

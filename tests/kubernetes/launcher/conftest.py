@@ -1,21 +1,15 @@
 """Fixtures of the launcher's tests on a real cluster. SKIFF and SKIFFD are the binaries, TESTCMD a static program."""
 
-import contextlib
-import itertools
 import os
 import pathlib
-import sys
 import tempfile
 
 import pytest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "integration"))
-
-import watchdogs  # noqa: E402  which need the folder above
-from cluster import Namespace, running  # noqa: E402
-from skiff import Skiff  # noqa: E402
-
-numbers = itertools.count(1)
+import watchdogs
+from cluster import running
+from namespace import namespaces
+from skiff import ClaimSkiff, Skiff
 
 
 def pytest_configure(config):
@@ -39,26 +33,15 @@ def watchdog(cluster):
 
 @pytest.fixture(scope="session")
 def cluster():
+    """One for all files that are run together. Those that need another one have a fixture of this name."""
     with running() as cluster:
         yield cluster
 
 
-@contextlib.contextmanager
-def namespaces(cluster):
-    """A function that makes fresh ones. At the end nothing of skiff's is left in any of them."""
-    made = []
-
-    def make(**labels):
-        made.append(Namespace(cluster, f"test-{next(numbers)}", labels))
-        return made[-1]
-
-    try:
-        yield make
-        left = [found for namespace in made for found in namespace.of_skiff()]
-        assert not left, left
-    finally:
-        for namespace in made:
-            namespace.remove()
+@pytest.fixture(scope="session")
+def cluster_with_agent_sandbox():
+    with running("agent-sandbox") as cluster:
+        yield cluster
 
 
 @pytest.fixture
@@ -82,6 +65,13 @@ def restricted(make_namespace):
 def skiff(namespace, tmp_path):
     """It removes what the test has left running; what then is left fails the test."""
     client = Skiff(tmp_path, namespace)
+    yield client
+    client.finish()
+
+
+@pytest.fixture
+def claim_skiff(namespace, tmp_path):
+    client = ClaimSkiff(tmp_path, namespace)
     yield client
     client.finish()
 

@@ -5,25 +5,21 @@ import signal
 
 import pytest
 
-from cluster import running
 from held_requests import HeldRequests
-from skiff import BUSYBOX, ClaimSkiff, make_pool, pool_json
+from skiff import BUSYBOX, make_pool, pool_json
 from waiting import until
 
 EXTENSIONS = "extensions.agents.x-k8s.io/v1beta1"
 
 
 @pytest.fixture(scope="session")
-def cluster():
-    with running("agent-sandbox") as cluster:
-        yield cluster
+def cluster(cluster_with_agent_sandbox):
+    return cluster_with_agent_sandbox
 
 
 @pytest.fixture
-def skiff(namespace, tmp_path):
-    client = ClaimSkiff(tmp_path, namespace)
-    yield client
-    client.finish()
+def skiff(claim_skiff):
+    return claim_skiff
 
 
 @pytest.fixture
@@ -169,7 +165,7 @@ def test_a_sandbox_whose_image_can_not_be_had_says_so_early_and_is_gone(skiff):
 
 def test_what_the_cluster_refuses_is_told_with_its_reason(skiff):
     skiff.namespace.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}})
-    skiff.namespace.kubectl("wait", "resourcequota/none", "--for=jsonpath={.status.hard.pods}=0", "--timeout=30s")
+    skiff.namespace.wait("resourcequota/none", lambda quota: quota["status"].get("hard") == {"pods": "0"})
     _, err = skiff("up", "box", "--image", BUSYBOX, status=125)
     assert "exceeded quota" in err, err
     assert skiff.objects("sandboxes.agents.x-k8s.io") == {}
@@ -185,7 +181,8 @@ def test_a_template_that_does_not_run_skiffd_is_told_with_the_remedy(skiff):
     _, err = skiff("up", "box", "--pool", "foreign", status=125)
     assert "does not run skiffd" in err and "skiff pool create" in err, err
     assert skiff.objects("sandboxclaims.extensions.agents.x-k8s.io") == {}
-    skiff.namespace.kubectl("delete", "sandboxwarmpool,sandboxtemplate", "foreign")
+    for kind in ("sandboxwarmpool", "sandboxtemplate"):
+        skiff.namespace.delete(f"{kind}/foreign")
 
 
 def test_doctor_tells_which_version_is_served(skiff):

@@ -5,7 +5,7 @@ import datetime
 import pytest
 
 from cluster import running
-from skiff import BUSYBOX, ClaimSkiff, make_pool, pool_json
+from skiff import BUSYBOX, make_pool, pool_json
 from waiting import until
 
 CLAIMS = "sandboxclaims.extensions.agents.x-k8s.io"
@@ -19,10 +19,8 @@ def cluster():
 
 
 @pytest.fixture
-def skiff(namespace, tmp_path):
-    client = ClaimSkiff(tmp_path, namespace)
-    yield client
-    client.finish()
+def skiff(claim_skiff):
+    return claim_skiff
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import subprocess
 import pytest
 
 import proc
-from cluster import running
 from router import Router
 from skiff import BUSYBOX, ClaimSkiff
 from terminal import Terminal
@@ -20,9 +19,8 @@ TOKEN = "for-the-router-alone"
 
 
 @pytest.fixture(scope="session")
-def cluster():
-    with running("agent-sandbox") as cluster:
-        yield cluster
+def cluster(cluster_with_agent_sandbox):
+    return cluster_with_agent_sandbox
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +121,7 @@ def test_a_router_whose_agent_does_not_answer_is_not_taken_for_the_agent(skiff, 
 def test_a_gateway_is_found_by_its_name(skiff, router):
     """The cluster has no controller for Gateways: this test writes what one would. The definition holds the fields that are used."""
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    skiff.cluster.create({
+    skiff.cluster.api.create({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": {"name": f"gateways.{GROUP}", "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/2466"}},
         "spec": {"group": GROUP, "scope": "Namespaced", "names": {"kind": "Gateway", "plural": "gateways", "singular": "gateway"},
@@ -144,4 +142,4 @@ def test_a_gateway_is_found_by_its_name(skiff, router):
         _, err = skiff("exec", "--gateway", "none", "box", "--", "true", status=125, env=by_name)
         assert '"none" not found' in err, err
     finally:
-        skiff.cluster.kubectl("delete", "customresourcedefinition", f"gateways.{GROUP}")
+        skiff.cluster.api.delete("customresourcedefinition", f"gateways.{GROUP}")

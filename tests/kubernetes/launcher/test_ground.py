@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from api import Refused
+
 TOKEN = "ground-test-token"
 IMAGES = ("skiff.test/busybox:1", "skiff.test/scratch:1")
 
@@ -85,7 +87,8 @@ def test_an_agent_is_reached_by_the_api_servers_proxy_its_pod_and_its_services(c
 def test_a_namespace_that_is_restricted_refuses_what_is_less(restricted):
     pod = injected("skiff.test/busybox:1")
     del pod["spec"]["securityContext"]["seccompProfile"]
-    assert "violates PodSecurity" in restricted.create(pod, status=1)
+    with pytest.raises(Refused, match="violates PodSecurity"):
+        restricted.create(pod)
 
 
 @pytest.mark.parametrize("image,reason", [
@@ -94,7 +97,8 @@ def test_the_kubelet_says_why_a_container_does_not_start(namespace, image, reaso
     pod = injected(image)
     del pod["spec"]["initContainers"], pod["spec"]["securityContext"]["runAsUser"], pod["spec"]["securityContext"]["runAsGroup"]
     namespace.create(pod)
-    namespace.kubectl("wait", "pod/box", "--timeout=60s", f"--for=jsonpath={{.status.containerStatuses[0].state.waiting.reason}}={reason}")
+    namespace.wait("pod/box", lambda found: any(
+        one["state"].get("waiting", {}).get("reason") == reason for one in found["status"].get("containerStatuses", [])))
 
 
 def test_the_users_have_no_rights_until_they_are_given_some(namespace):

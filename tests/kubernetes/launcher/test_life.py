@@ -43,8 +43,7 @@ def test_there_is_nothing_to_steal_in_the_pod(skiff):
     container = spec["containers"][0]
     assert {"cpu", "memory", "ephemeral-storage"} == set(container["resources"]["requests"]) == set(container["resources"]["limits"])
     assert "PRIVATE" not in json.dumps(pod)
-    secrets = skiff.namespace.get("secrets")["items"]
-    assert [secret["metadata"]["name"] for secret in secrets] == ["skiff-signing-key"]
+    assert skiff.namespace.names("secrets") == ["skiff-signing-key"]
     assert "secret" not in json.dumps(spec).lower()
     skiff("exec", "box", "--", "test", "!", "-e", "/var/run/secrets")
 
@@ -53,14 +52,15 @@ def test_all_that_belongs_to_a_record_is_owned_by_it(skiff, namespace):
     skiff.up()
     uid = namespace.get("configmap", "skiff-box")["metadata"]["uid"]
     for what in ("pod/skiff-box", "service/skiff-box-svc"):
-        assert [owner["uid"] for owner in namespace.get(what)["metadata"]["ownerReferences"]] == [uid]
-    namespace.kubectl("delete", "configmap", "skiff-box")
+        assert [owner["uid"] for owner in namespace.get(*what.split("/"))["metadata"]["ownerReferences"]] == [uid]
+    namespace.delete("configmap/skiff-box")
     # Kubernetes itself takes the rest.
     for what in ("pod/skiff-box", "service/skiff-box-svc"):
-        namespace.kubectl("wait", what, "--for=delete", "--timeout=60s")
+        namespace.wait(what, "delete")
     assert namespace.of_skiff() == []
 
 
+# langchain-kubernetes: get or create, with reconnect
 def test_a_name_is_taken_once(skiff):
     first = skiff.up()
     assert "already" in skiff("up", "box", status=125)[1]
@@ -80,6 +80,7 @@ def test_several_at_once_make_one_sandbox_and_remove_it(skiff, namespace):
     assert namespace.of_skiff() == []
 
 
+# orbiter's KubernetesSandbox: start, stop and cleanup
 def test_stop_keeps_the_record_and_start_makes_it_again(skiff, namespace):
     first = skiff.up("box", "-e", "WHO=me")
     skiff("stop", "box")
@@ -96,21 +97,25 @@ def test_stop_keeps_the_record_and_start_makes_it_again(skiff, namespace):
     skiff("stop", "box")
     skiff("stop", "box")
     skiff("rm", "box")
+    assert "no sandbox" in skiff("describe", "box", status=125)[1]
     assert namespace.of_skiff() == []
 
 
+# langchain-kubernetes: TTL and cleanup
 def test_a_lease_is_kept_by_the_agent_and_can_be_extended(skiff, namespace):
     skiff.up("box", "--ttl", "1h")
     first = skiff.json("describe", "box")["expires_at"]
     assert skiff.json("extend", "box", "--ttl", "2h")["expires_at"] > first
     assert skiff.json("describe", "box")["activity"]["lease"]["ttl_ms"] == 7_200_000
     skiff("extend", "box", "--ttl", "100ms")
-    namespace.wait("pod/skiff-box", "jsonpath={.status.phase}=Succeeded")
+    namespace.wait("pod/skiff-box", "phase=Succeeded")
     item = skiff.json("ps")["items"][0]
     assert item["state"] == "ended" and "lease" in item["reason"]
     err = skiff("exec", "box", "--", "true", status=125)[1]
     assert "skiff start box" in err
-    assert [each["name"] for each in skiff.json("gc")["deleted"]] == ["box"]
+    assert [each["name"] for each in skiff.json("gc", "--dry-run")["deleted"]] == ["box"]
+    done = skiff.json("gc")
+    assert [each["name"] for each in done["deleted"]] == ["box"] and done["kept"] == []
     assert namespace.of_skiff() == []
 
 
@@ -129,7 +134,7 @@ def test_sandboxes_belong_to_an_owner_and_have_labels(skiff, namespace):
 @pytest.mark.parametrize("kind", ["none", "headless", "nodeport"])
 def test_a_service_is_of_the_kind_that_was_asked_for(skiff, namespace, kind):
     skiff.up("box", "--service", kind)
-    services = namespace.get("services")["items"]
+    services = namespace.items("services")
     if kind == "none":
         assert services == []
     elif kind == "headless":
@@ -162,14 +167,15 @@ def test_one_run_is_one_pod_and_leaves_nothing(skiff, namespace):
     assert namespace.of_skiff() == []
 
 
+# langchain-kubernetes: a namespace for each sandbox, with quota
 def test_a_namespace_of_its_own_goes_with_it(skiff, cluster, namespace):
     made = skiff.up("box", "--namespace-per-sandbox", "--quota", "pods=3")
     own = made["details"]["namespace"]
-    assert own != namespace.name
-    assert cluster.get("resourcequota", f"--namespace={own}")["items"][0]["spec"]["hard"]["pods"] == "3"
+    assert own.startswith("skiff-box-")
+    assert cluster.api.get("resourcequota", "skiff-quota", own)["spec"]["hard"] == {"pods": "3"}
     assert skiff("exec", "box", "--", "echo", "hello")[0] == "hello\n"
     skiff("rm", "box")
-    assert f'"{own}" not found' in cluster.kubectl("get", "namespace", own, status=1)
+    assert cluster.api.find("namespace", own) is None
     assert namespace.of_skiff() == []
 
 
@@ -179,23 +185,26 @@ def test_an_image_that_carries_skiffd_needs_no_injection(skiff):
     assert "skiffd" in skiff("exec", "box", "--", "/skiffd", "version")[0]
 
 
+# langchain-kubernetes: overrides of the pod
 def test_overrides_are_merged_deeply(skiff):
-    flags = skiff.overrides({"enableServiceLinks": None, "containers": [{"name": "sandbox", "env": [{"name": "MORE", "value": "yes"}]}],
+    flags = skiff.overrides({"hostname": "elsewhere", "enableServiceLinks": None, "containers": [{"name": "sandbox", "env": [{"name": "MORE", "value": "yes"}]}],
                              "terminationGracePeriodSeconds": 7})
     skiff.up("box", "-e", "WHO=me", *flags)
-    assert skiff.pod()["spec"]["terminationGracePeriodSeconds"] == 7
+    spec = skiff.pod()["spec"]
+    assert (spec["terminationGracePeriodSeconds"], spec["hostname"]) == (7, "elsewhere")
     assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO $MORE")[0] == "me yes\n"
 
 
+# langchain-kubernetes: network blocking. This cluster keeps policies and enforces none: what is proved is the object.
 def test_a_policy_for_the_network_is_one_for_all_and_selects_those_who_asked(skiff, namespace):
     for name in ("one", "two"):
         skiff.up(name, "--network", "deny")
-    (policy,) = namespace.get("networkpolicies")["items"]
+    (policy,) = namespace.items("networkpolicies")
     assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"] and not policy["spec"].get("egress")
     selected = policy["spec"]["podSelector"]["matchLabels"]
     for name in ("one", "two"):
         assert selected.items() <= skiff.pod(name)["metadata"]["labels"].items()
     skiff.up("three", "--network", "cidr=10.0.0.0/8")
-    assert len(namespace.get("networkpolicies")["items"]) == 2
+    assert len(namespace.items("networkpolicies")) == 2
     skiff("rm", "three")
-    assert len(namespace.get("networkpolicies")["items"]) == 1
+    assert len(namespace.items("networkpolicies")) == 1

@@ -2,15 +2,14 @@
 
 import json
 import pathlib
-import subprocess
 import tempfile
 import urllib.request
 
 import pytest
 
 import collector as collectors
-from cluster import Namespace, running
-from conftest import namespaces
+from accounts import await_rights, kubeconfig
+from namespace import Namespace, namespaces
 from skiff import AGENT, BUSYBOX, ClaimSkiff, Skiff
 from waiting import until
 
@@ -18,32 +17,9 @@ DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
 
 
 @pytest.fixture(scope="session")
-def cluster():
-    """With agent-sandbox: the roles of both drivers are tried."""
-    with running("agent-sandbox") as cluster:
-        yield cluster
-
-
-def kubeconfig(namespace, account, folder):
-    """A file by which one is that ServiceAccount."""
-    config = json.loads(namespace.kubectl("config", "view", "--raw", "-o", "json"))
-    config["users"] = [{"name": "account", "user": {"token": namespace.kubectl("create", "token", account).strip()}}]
-    config["contexts"] = [{"name": "account", "context": {**config["contexts"][0]["context"], "user": "account"}}]
-    config["current-context"] = "account"
-    file = folder / f"{account}.conf"
-    file.write_text(json.dumps(config))
-    return str(file)
-
-
-def await_rights(namespace, objects, user):
-    """The authorizer reads roles from a cache, which is a moment behind."""
-    [role] = [one for one in objects if one["kind"].endswith("Role")]
-    rule = role["rules"][-1]
-    resource, _, part = rule["resources"][0].partition("/")
-    resource = "/".join([resource, *rule.get("resourceNames", [])])
-    ask = ["auth", "can-i", rule["verbs"][0], resource, f"--as={user}", *([f"--subresource={part}"] if part else [])]
-    until(lambda: subprocess.run(namespace.cluster.command(f"--namespace={namespace.name}", *ask), stdin=subprocess.DEVNULL,
-                                 capture_output=True).returncode == 0, what="the Role")
+def cluster(cluster_with_agent_sandbox):
+    """The roles of both drivers are tried."""
+    return cluster_with_agent_sandbox
 
 
 def account(skiff, namespace, folder, command, *flags):
@@ -169,13 +145,6 @@ def makes(skiff, folder, command):
     works_with_its_role(skiff, folder, *MAKES[command])
 
 
-@pytest.fixture
-def claim_skiff(namespace, tmp_path):
-    client = ClaimSkiff(tmp_path, namespace)
-    yield client
-    client.finish()
-
-
 @pytest.mark.parametrize("command", MAKES)
 def test_what_makes_and_removes_works_with_just_its_role_too(skiff, tmp_path, command):
     makes(skiff, tmp_path, command)
@@ -213,7 +182,7 @@ def test_gc_in_all_namespaces_needs_its_cluster_role(skiff, make_namespace, tmp_
     for one in (skiff, other):
         one.up("brief")
         one("extend", "brief", "--ttl", "10ms")
-        one.namespace.kubectl("wait", "pod/skiff-brief", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+        one.namespace.wait("pod/skiff-brief", "phase=Succeeded")
     env, give = account(skiff, skiff.namespace, tmp_path, "gc", "-A", *roles_of_the_cluster)
     refused(skiff, ["gc", "-A"], env)
     give()
@@ -304,7 +273,7 @@ def deployed(cluster):
 
 
 def job_pod(namespace):
-    [job] = namespace.get("cronjobs")["items"]
+    [job] = namespace.items("cronjobs")
     return job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
 
 
@@ -320,13 +289,14 @@ def test_the_job_removes_what_has_ended_and_may_do_nothing_else(deployed, tmp_pa
     skiff.up("ended")
     skiff.up("alive")
     skiff("extend", "ended", "--ttl", "10ms")
-    deployed.kubectl("wait", "pod/skiff-ended", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+    deployed.wait("pod/skiff-ended", "phase=Succeeded")
     env = {"KUBECONFIG": kubeconfig(deployed, "skiff-gc", tmp_path)}
     done = json.loads(skiff(*job_pod(deployed)["containers"][0]["args"], env=env)[0])
     assert [item["name"] for item in done["deleted"]] == ["ended"]
     assert [item["name"] for item in done["kept"]] == ["alive"]
     assert "cannot create" in skiff("up", "more", env=env, status=125)[1]
     skiff.finish()
+    assert deployed.of_skiff() == []
 
 
 # --- traces ---

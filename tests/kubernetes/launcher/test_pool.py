@@ -1,15 +1,9 @@
 """Pools that no controller keeps, on a real node, by the real `skiff`."""
 
-import json
-
 import pytest
 
-from skiff import BUSYBOX, Skiff
+from skiff import BUSYBOX, Skiff, pool_json
 from waiting import until
-
-
-def pool_json(skiff, *words):
-    return json.loads(skiff("pool", *words, "-o", "json")[0])
 
 
 @pytest.fixture
@@ -30,7 +24,7 @@ def pool(skiff):
 
 
 def pods(skiff):
-    listed = skiff.namespace.get("pods")["items"]
+    listed = skiff.namespace.items("pods")
     return {pod["metadata"]["name"]: pod["metadata"]["labels"].get("skiff.dev/pool-state") for pod in listed}
 
 
@@ -129,7 +123,7 @@ def test_one_from_a_pool_is_reached_by_those_alone_whom_it_allows(skiff, pool):
     labels = skiff.namespace.get("pod", up["details"]["pod"])["metadata"]["labels"]
     assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items() and labels["skiff.dev/network"] == "own"
     skiff("rm", "box")
-    assert "skiff-box-net" not in skiff.namespace.kubectl("get", "networkpolicies", "-o", "name")
+    assert "skiff-box-net" not in skiff.namespace.names("networkpolicies")
 
 
 def test_what_is_only_a_default_does_not_speak_against_a_pool(skiff, pool):

@@ -1,16 +1,21 @@
-"""The README's commands for clusters, line by line on a real node."""
+"""The documents' commands for clusters, on a real node."""
 
 import os
 import pathlib
+import re
 import socket
 
 import pytest
-from readme import lines_after, run_each
+from readme import TREE, blocks_after, run_block
 from skiff import AGENT
 
 import images
 
 IMAGE = "docker.io/library/python:3.12"
+
+
+def with_skiff(skiff):
+    return skiff.environment(PATH=f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}")
 
 
 @pytest.fixture
@@ -22,20 +27,22 @@ def python(cluster):
     archive.unlink()
 
 
-def test_every_line_about_clusters_prints_what_it_says(python, skiff):
-    lines = lines_after("cluster")
-    assert lines[0] == "export SKIFF_AGENT_IMAGE=REGISTRY/skiffd" and len(lines) > 8
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    path = f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}"
-    run_each([line.replace("18000", str(port)) for line in lines[1:]], [f"export SKIFF_AGENT_IMAGE={AGENT}"], skiff.work,
-             env=skiff.environment(PATH=path))
+@pytest.mark.parametrize("document", ["README.md", "docs/clusters.md"])
+def test_every_line_about_clusters_prints_what_it_says(document, python, skiff):
+    ((commands, expected),) = blocks_after("cluster", TREE / document)
+    assert commands[0] == "export SKIFF_DRIVER=pod SKIFF_AGENT_IMAGE=REGISTRY/skiffd" and len(commands) > 4
+    with socket.socket() as ours:
+        # A port that nobody else is given while we hold it, and that skiff may listen on beside us: both allow it.
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        ours.bind(("127.0.0.1", 0))
+        commands = [line.replace("REGISTRY/skiffd", AGENT).replace("18000", str(ours.getsockname()[1])) for line in commands]
+        run_block(commands, expected, skiff.work, env=with_skiff(skiff))
 
 
-def test_the_companions_first_lines_work_here_too(python, skiff):
-    """What the README shows for this machine alone, on the cluster: the same commands, the same output. But for an address
-    that leads there from inside only, and files that outlive a stop without a volume."""
-    lines = [line for line in lines_after("companion")[1:] if "curl" not in line and "stop" not in line]
-    path = f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}"
-    run_each(lines, [], skiff.work, env=skiff.environment(PATH=path))
+def test_the_first_lines_for_this_machine_work_here_too(python, skiff):
+    """The same commands on the cluster, the same output. But for an address that leads there from inside only, and files
+    that outlive a stop without a volume."""
+    ((commands, expected),) = blocks_after("companion", TREE / "docs/tour.md")
+    commands = [line for line in commands[2:] if not re.search("curl|stop|start|files", line)]
+    expected = [line for line in expected if "skiffd" not in line and not line.endswith(" note")]
+    run_block(commands, expected, skiff.work, env=with_skiff(skiff))

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from test_operators import await_rights, kubeconfig
+from accounts import await_rights, kubeconfig
 
 HOLD = "test.skiff.dev/hold"
 GATE = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
@@ -26,7 +26,7 @@ def release(namespace, *objects):
 
 
 def await_deletion(namespace, what):
-    namespace.wait(what, "jsonpath={.metadata.deletionTimestamp}")
+    namespace.wait(what, lambda found: "deletionTimestamp" in found["metadata"])
 
 
 def damaged_record(number):
@@ -37,7 +37,7 @@ def damaged_record(number):
 
 def test_gc_keeps_what_was_started_after_it_had_looked(skiff, namespace):
     skiff.up("z")
-    namespace.kubectl("delete", "pod", "skiff-z")
+    namespace.delete("pod/skiff-z")
     held = [damaged_record(number) for number in range(AT_ONCE)]
     namespace.create(*held)
     try:
@@ -70,7 +70,7 @@ def test_a_remover_that_is_late_leaves_what_a_successor_has(skiff, namespace):
     try:
         process = skiff.start("rm", "box")
         await_deletion(namespace, "pod/skiff-box")
-        namespace.kubectl("wait", "service/skiff-box-svc", "--for=delete", "--timeout=60s")  # by the cascade
+        namespace.wait("service/skiff-box-svc", "delete")  # by the cascade
         labels = {"app.kubernetes.io/managed-by": "skiff", "skiff.dev/sandbox": "s-successor"}
         namespace.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "skiff-box-svc", "labels": labels},
                           "spec": {"ports": [{"port": 7070}]}})
@@ -78,7 +78,7 @@ def test_a_remover_that_is_late_leaves_what_a_successor_has(skiff, namespace):
         release(namespace, "pod/skiff-box")
     out, err = process.communicate(timeout=100)
     assert (process.returncode, out) == (0, b"box\n"), err
-    namespace.kubectl("delete", "service", "skiff-box-svc")
+    namespace.delete("service/skiff-box-svc")
 
 
 def test_a_pool_and_its_members_are_no_sandboxes(skiff):

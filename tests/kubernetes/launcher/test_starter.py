@@ -37,9 +37,8 @@ def folder_of(tmp_path):
 
 def left_of(tmp_path, name):
     """Its files, cgroups and processes, also those of its containers."""
-    groups = [top / name for top in [*cgroups.hierarchies(), pathlib.Path("/sys/fs/cgroup/unified")] if (top / name).exists()]
     processes = [line for line in map(proc.command_line, proc.pids()) if name in line]
-    return [*tmp_path.iterdir(), *groups, *processes]
+    return [*tmp_path.iterdir(), *cgroups.of(name), *processes]
 
 
 def wait_until_gone(tmp_path, name):
@@ -63,7 +62,7 @@ def test_nothing_is_left_when_it_is_killed_while_it_runs(begin, tmp_path, cluste
     process.kill()
     wait_until_gone(tmp_path, name)
     assert not proc.alive(where["pid"])
-    cluster.kubectl("get", "nodes")  # the other one lives on
+    cluster.api.get("nodes")  # the other one lives on
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -104,7 +104,7 @@ def test_gc_from_several_places_at_once(skiff, namespace):
         skiff.up(name)
         skiff("extend", name, "--ttl", "100ms")
     for name in names:
-        namespace.wait(f"pod/skiff-{name}", "jsonpath={.status.phase}=Succeeded")
+        namespace.wait(f"pod/skiff-{name}", "phase=Succeeded")
     skiff.up("alive")
     collectors = [skiff.start("gc", "-o", "json") for _ in range(3)]
     outcomes = [process.communicate(timeout=100) for process in collectors]

@@ -15,7 +15,7 @@ namespace {
 
 using test::MarkdownTable;
 
-constexpr std::string_view kIntroduction =
+constexpr std::string_view kEventsIntroduction =
     "# Events, records and messages of skiffd\n\n"
     "Every line of NDJSON, every `data` of a server-sent event and every text frame of a WebSocket is one JSON object. "
     "Server-sent events\nrepeat `type` as `event:`; their `id:` is `next` (of a watch: `cursor`), so that "
@@ -31,7 +31,8 @@ constexpr std::string_view kSockets =
     "`skiff.v1.binary`. The server\nsends the events above, `pong` and `detached`; a client sends the others. On "
     "`/v1/connect` each message of either side has a `channel`:\nthe number, from 1 to 4294967295, that the client "
     "picked "
-    "when it started the command or attached to it.\n";
+    "when it started the command or attached to it. A client's message\nneeds the scope that stands with it, whatever "
+    "the upgrade needed; one that is refused is answered with `error`.\n";
 
 constexpr std::string_view kBinary =
     "\n## Binary frames\n\n"
@@ -79,11 +80,12 @@ constexpr std::array kCloseCodes{
     CloseCode{protocol::close_code::kTooBig, "A message larger than `--max-frame-bytes`."},
     CloseCode{kClosedSessionDeleted, "The session was deleted."},
     CloseCode{kClosedTooSlow, "The client took nothing for `--write-timeout`: attach again at the last `next`."},
+    CloseCode{kClosedExpired, "The token has expired."},
 };
 
 class Page {
  public:
-  Page() : schemas_(Json::parse(openapi_document())["components"]["schemas"]), text_{kIntroduction} {}
+  Page() : schemas_(Json::parse(openapi_document())["components"]["schemas"]), text_{kEventsIntroduction} {}
 
   void say(std::string_view text) { text_ += text; }
 

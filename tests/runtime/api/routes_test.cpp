@@ -13,7 +13,7 @@ namespace {
 using test::code;
 using test::MarkdownTable;
 
-constexpr std::string_view kIntroduction =
+constexpr std::string_view kRoutesIntroduction =
     "# Routes of skiffd\n\n"
     "`/v1/commands...` and `/v1/files...` mean the session `default`. HEAD is answered wherever GET is. Scope `exec` "
     "holds `read`, `admin`\nholds both. A field or parameter marked `?` may be left out. What answers look like is in "
@@ -130,7 +130,7 @@ void add_parameters(MarkdownTable& table, const Operation& operation) {
 
 std::string page() {
   const Json document = Json::parse(openapi_document());
-  std::string text{kIntroduction};
+  std::string text{kRoutesIntroduction};
   std::set<std::string> bodies;
   std::size_t shown = 0;
   const auto all = operations(document);

@@ -1,0 +1,117 @@
+"""Runs ctest and counts its cases: `run_tests.py [--again] BUILD_DIRECTORY CTEST_ARGUMENT...`.
+
+With --again, the entries that failed run once more, one at a time and with no other beside them. A case that passes then
+is flaky: it is named, and it fails the run unless tests/flaky.txt has had it for less than two weeks. The last lines are
+`N flaky: NAMES` and `N not run: REASONS`, where there are such, and `N passed, N failed`."""
+
+import collections
+import datetime
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+KNOWN_FLAKY = pathlib.Path(__file__).resolve().parent.parent / "tests/flaky.txt"
+FLAKY_FOR = datetime.timedelta(days=14)
+# More entries than this are no accident: to run them all again would cost time and hide nothing.
+MOST_AGAIN = 8
+
+
+class Entry:
+    """One ctest entry and its cases, as ctest's report and the entry's own (cases/NAME.xml) tell."""
+
+    def __init__(self, testcase, cases):
+        self.name, self.seconds = testcase.get("name"), float(testcase.get("time") or 0)
+        self.ran, self.passed, self.failed, self.not_run = testcase.get("status") == "run", 0, [], []
+        for case in self.reported(cases / f"{self.name}.xml"):
+            skipped = case.find("skipped")
+            if case.find("failure") is not None or case.find("error") is not None:
+                self.failed.append(f"{self.name}: {case.get('name')}")
+            elif skipped is not None:
+                self.not_run.append((skipped.get("message") or "no reason").strip().splitlines()[-1])
+            elif case.get("status", "run") == "run":
+                self.passed += 1
+        # It crashed, ran out of time, left something behind, or has no report: the entry is the case.
+        if not self.ran and not self.failed:
+            self.failed.append(self.name)
+        elif self.ran and not self.passed and not self.not_run:
+            self.passed = 1
+
+    @staticmethod
+    def reported(report):
+        try:
+            return list(xml.parse(report).getroot().iter("testcase"))
+        except (OSError, xml.ParseError):
+            return []
+
+
+def run(build, arguments):
+    """ctest's status, and what it ran."""
+    report, cases = build / "tests.xml", build / "cases"
+    report.unlink(missing_ok=True)
+    shutil.rmtree(cases, ignore_errors=True)
+    cases.mkdir()
+    done = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error", "--output-junit", report.resolve(), *arguments])
+    try:
+        return done.returncode, [Entry(case, cases) for case in xml.parse(report).getroot().findall("testcase")]
+    except (OSError, xml.ParseError) as error:
+        print(f"ctest left no report: {error}")
+        return done.returncode or 1, []
+
+
+def known_flaky(today):
+    """Names that may be flaky still: each line of the file is `NAME  YYYY-MM-DD  REASON`."""
+    names = set()
+    for line in KNOWN_FLAKY.read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, day, _reason = re.split(r"\s{2,}", line, maxsplit=2)
+            if today - datetime.date.fromisoformat(day) < FLAKY_FOR:
+                names.add(name)
+    return names
+
+
+def times(entries):
+    by_room = collections.Counter()
+    for entry in entries:
+        by_room[entry.name.split(".")[0]] += entry.seconds
+    print("seconds, added up: " + ", ".join(f"{room} {seconds:.0f}" for room, seconds in by_room.most_common()))
+    longest = sorted(entries, key=lambda entry: -entry.seconds)[:10]
+    print("the longest: " + ", ".join(f"{entry.name} {entry.seconds:.0f}" for entry in longest))
+
+
+def main(arguments):
+    again = arguments[0] == "--again"
+    build, *rest = arguments[1:] if again else arguments
+    build = pathlib.Path(build)
+    status, entries = run(build, rest)
+    times(entries)
+    failing = [entry for entry in entries if entry.failed]
+    flaky = []
+    if again and 0 < len(failing) <= MOST_AGAIN:
+        names = "|".join(re.escape(entry.name) for entry in failing)
+        print(f"once more, one at a time: {', '.join(name for entry in failing for name in entry.failed)}", flush=True)
+        status, second = run(build, ["--parallel", "1", "-R", f"^({names})$"])
+        still = {name for entry in second for name in entry.failed}
+        flaky = [name for entry in failing for name in entry.failed if name not in still]
+        entries = [entry for entry in entries if not entry.failed] + second
+    failed = [name for entry in entries for name in entry.failed]
+    unknown = sorted(set(flaky) - known_flaky(datetime.date.today()))
+    failed += [f"{name} (flaky, and not in tests/flaky.txt)" for name in unknown]
+    passed = sum(entry.passed for entry in entries) - len(unknown)
+    if not failed and (status != 0 or passed == 0):
+        failed.append("ctest")
+    for name in failed:
+        print(f"failed: {name}")
+    if flaky:
+        print(f"{len(flaky)} flaky: {', '.join(flaky)}")
+    reasons = collections.Counter(reason for entry in entries for reason in entry.not_run)
+    if reasons:
+        print(f"{reasons.total()} not run: " + "; ".join(f"{count} {reason}" for reason, count in reasons.most_common()))
+    print(f"{passed} passed, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,78 @@
+#include "sessions/own_root.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "fs/change.hpp"
+#include "fs/descriptor.hpp"
+#include "fs/path.hpp"
+#include "fs/remove_tree.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+/// Of what the descriptor means, wherever it is now.
+Result<std::string> real_path_of(int fd) {
+  std::array<char, fs::kMostPathBytes + 1> path;
+  const ssize_t size = ::readlink(fs::proc_path(fd).c_str(), path.data(), path.size());
+  if (size < 0) return std::unexpected{system_error(errno, "read the path of a directory")};
+  return std::string{path.data(), static_cast<std::size_t>(size)};
+}
+
+/// What stands behind `ground` in the path of a root: "a/b".
+std::string_view below(std::string_view path, std::string_view ground) {
+  path.remove_prefix(ground == "/" ? 1 : ground.size() + 1);
+  return path;
+}
+
+std::string join(const std::string& folder, std::string_view name) {
+  return (folder == "/" ? "" : folder) + '/' + std::string{name};
+}
+
+std::unexpected<Error> moved(const std::string& root) {
+  return fail(Errc::path_escapes_root,
+              "the session's root \"" + root + "\" is not where it was made: a link took its place");
+}
+
+}  // namespace
+
+Result<std::string> make_own_root(const std::string& ground, const std::string& relative) {
+  auto tree = fs::Tree::open({.path = ground});
+  if (!tree) return std::unexpected{std::move(tree.error())};
+  auto made = fs::make_folder(*tree, relative, fs::Parents::make);
+  if (!made && made.error().code != Errc::already_exists) return std::unexpected{std::move(made.error())};
+  auto folder = tree->open_folder(relative);
+  if (!folder) return std::unexpected{std::move(folder.error())};
+  auto real = real_path_of(folder->get());
+  if (!real) return real;
+  const std::string ground_path = tree->main_path();
+  if (*real == ground_path) return ground;
+  return join(ground, below(*real, ground_path));
+}
+
+Result<fs::Tree> open_own_root(const std::string& ground, const std::string& root, std::vector<fs::Root> extra) {
+  auto outer = fs::Tree::open({.path = ground});
+  if (!outer) return outer;
+  auto tree = fs::Tree::open({.path = root}, std::move(extra));
+  if (tree && root != ground && tree->main_path() != join(outer->main_path(), below(root, ground))) return moved(root);
+  return tree;
+}
+
+Result<> remove_own_root(const std::string& ground, const std::string& root) {
+  auto tree = fs::Tree::open({.path = ground});
+  if (!tree) return std::unexpected{std::move(tree.error())};
+  const std::string relative{below(root, ground)};
+  auto place = tree->locate(relative, fs::Links::keep);
+  if (!place && place.error().code == Errc::path_not_found) return {};
+  if (!place) return std::unexpected{std::move(place.error())};
+  auto parent = real_path_of(place->parent.get());
+  if (!parent) return std::unexpected{std::move(parent.error())};
+  if (join(*parent, place->name) != join(tree->main_path(), relative)) return moved(root);
+  return fs::remove_tree(*tree, place->parent.get(), place->name);
+}
+
+}  // namespace skiff::sessions

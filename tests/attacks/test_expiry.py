@@ -1,0 +1,170 @@
+"""When a signed token's time is over, so is everything that is still open with it: nothing is told any more, and nothing
+taken."""
+
+import datetime
+import json
+import os
+import time
+
+import pytest
+import websockets
+
+from signing import Signer
+from sockets import binary_stdin
+from waiting import until
+from wire import Stream, request_bytes
+
+LIFE = 10 if os.environ.get("SKIFFD_SANITIZER") else 4  # seconds: enough to open what a test needs
+TICKING = "i=0; while sleep 0.05; do echo $((i += 1)); done"
+
+
+class World:
+    def __init__(self, start_agent, folder):
+        self.signer = Signer(folder)
+        self.agent = start_agent("--public-key", self.signer.public, "--sandbox-id", "box-1")
+        self.end = time.time() + LIFE
+        self.token = self.signer.token(exp=self.end)
+
+    def ws(self, path, subprotocol=None):
+        return self.agent.ws(path, subprotocol, token=self.token)
+
+    def stream(self, method, path, **more):
+        return self.agent.stream(method, path, token=self.token, **more)
+
+    def is_over(self):
+        return time.time() > self.end
+
+
+@pytest.fixture
+def world(start_agent, tmp_path):
+    return World(start_agent, tmp_path)
+
+
+def state(agent, cid):
+    shown = agent.request("GET", f"/v1/commands/{cid}").json()
+    return shown["state"], shown.get("cause")
+
+
+def test_websockets_are_closed(world):
+    agent = world.agent
+    (agent.root / "watched").mkdir()
+    agent.start(TICKING, id="ticks")
+    with (world.ws("/v1/connect") as many, world.ws("/v1/commands/ticks/attach") as one, world.ws("/v1/shell") as shell,
+          world.ws("/v1/connect") as idle, world.ws("/v1/files:watch?path=watched") as watch):
+        many.send({"type": "attach", "channel": 1, "id": "ticks", "lossless": True})
+        many.send({"type": "start", "channel": 2, "id": "goes", "command": "exec sleep 600"})
+        many.send({"type": "start", "channel": 3, "id": "dies", "command": "exec sleep 600", "on_disconnect": "kill"})
+        for ws in (many, one, shell, idle, watch):
+            assert ws.code() == 4401
+            assert ws.socket.close_reason == "the token has expired"
+        assert world.is_over()
+    assert state(agent, "ticks") == state(agent, "goes") == ("running", None)
+    assert agent.ended("dies")["cause"] == "killed_by_client"
+    until(lambda: all(item["state"] == "ended" for item in agent.request("GET", "/v1/commands").json()["items"]
+                      if item["id"] not in ("ticks", "goes")), what="the end of the shell, as for any client that leaves")
+    with pytest.raises(websockets.InvalidStatusCode) as refusal:
+        world.ws("/v1/connect")
+    assert refusal.value.status_code == 401
+    (agent.root / "watched").rmdir()
+
+
+def test_streams_say_so_and_end(world):
+    agent = world.agent
+    (agent.root / "watched").mkdir()
+    agent.start(TICKING, id="ticks")
+    output, events = "/v1/commands/ticks/output?follow=true", {"Accept": "text/event-stream"}
+    start = {"command": TICKING, "mode": "stream"}
+    with (world.stream("GET", output) as lines, world.stream("GET", output, headers=events) as sse,
+          world.stream("GET", "/v1/files:watch?path=watched") as watch,
+          world.stream("POST", "/v1/commands", json={**start, "id": "goes"}) as goes,
+          world.stream("POST", "/v1/commands", json={**start, "id": "dies", "on_disconnect": "kill"}) as dies,
+          world.stream("POST", "/v1/run", body=TICKING.encode()) as octets):
+        for stream in (lines, goes, dies):
+            *before, last = stream.events()
+            assert {event["type"] for event in before} <= {"started", "output"} and len(before) > 1
+            assert (last["type"], last["code"], last["detail"]) == ("error", "unauthenticated", "the token has expired")
+        for stream in (sse, watch):
+            *_, (_, kind, last) = stream.sse()
+            assert (kind, last["code"]) == ("error", "unauthenticated")
+        with pytest.raises(ConnectionError):  # as a body that was cut: it has no events
+            octets.read()
+        assert world.is_over()
+    assert state(agent, "goes") == ("running", None)
+    assert agent.ended("dies")["cause"] == "killed_by_client"
+    (agent.root / "watched").rmdir()
+
+
+def test_a_busy_folder_is_no_longer_told_about(world):
+    """Its watcher always has something to read."""
+    agent = world.agent
+    (agent.root / "watched").mkdir()
+    agent.start("cd watched; while :; do : > f; rm f; done", id="busy")
+    with (world.ws("/v1/files:watch?path=watched") as ws, world.stream("GET", "/v1/files:watch?path=watched") as stream):
+        assert ws.code() == 4401
+        assert list(stream.sse())[-1][1] == "error"
+    agent.request("DELETE", "/v1/commands/busy")
+    for left in (agent.root / "watched").iterdir():
+        left.unlink()
+    (agent.root / "watched").rmdir()
+
+
+@pytest.mark.parametrize("subprotocol", ["skiff.v1.json", "skiff.v1.binary"])
+def test_no_message_is_taken_from_a_client_that_does_not_read(world, subprotocol):
+    """What is on its way to it holds the close frame up, but not the end."""
+    agent = world.agent
+    with agent.raw_ws("/v1/connect", {"Authorization": f"Bearer {world.token}",
+                                      "Sec-WebSocket-Protocol": subprotocol}) as ws:
+        ws.send(1, json.dumps({"type": "start", "channel": 1, "id": "flood", "command": "exec cat /dev/zero"}).encode())
+        ws.send(1, json.dumps({"type": "start", "channel": 2, "id": "reads", "command": "read x; touch $x",
+                               "stdin_open": True}).encode())
+        until(lambda: agent.request("GET", "/v1/commands/reads").status == 200, what="the two commands")
+        until(world.is_over, what="the end of the token")
+        if subprotocol == "skiff.v1.binary":
+            ws.send(2, binary_stdin(b"taken\n", channel=2))
+        else:
+            ws.send(1, json.dumps({"type": "stdin", "channel": 2, "data": "taken\n"}).encode())
+        ws.send(1, json.dumps({"type": "start", "channel": 3, "command": "touch taken"}).encode())
+        assert ws.close_code() == 4401
+    assert not (agent.root / "taken").exists()
+    assert {item["id"] for item in agent.request("GET", "/v1/commands").json()["items"]} == {"flood", "reads"}
+    agent.request("DELETE", "/v1/commands/flood")
+
+
+def test_no_command_begins_after_the_end(world):
+    """Whatever races with the close frame."""
+    agent = world.agent
+    with world.ws("/v1/connect") as ws:
+        try:
+            while True:
+                ws.send({"type": "start", "channel": 1, "command": "sleep 0.01"})
+                ws.until("exit", channel=1)
+        except websockets.ConnectionClosed:
+            pass
+        assert ws.code() == 4401
+    started = [item["started_at"] for item in agent.request("GET", "/v1/commands?limit=1000").json()["items"]]
+    end = datetime.datetime.fromtimestamp(world.end, datetime.UTC)
+    assert started and max(map(datetime.datetime.fromisoformat, started)) <= end
+
+
+def test_stdin_that_comes_in_pieces_is_taken_up_to_the_end(world):
+    agent = world.agent
+    agent.start("exec cat", id="cat", stdin_open=True)
+    headers = agent.headers({"Transfer-Encoding": "chunked"}, token=world.token)
+    with agent.connect() as sock:
+        sock.sendall(request_bytes("POST", "/v1/commands/cat/stdin", headers, b"7\r\nbefore\n\r\n"))
+        until(lambda: agent.request("GET", "/v1/commands/cat/output").body.count(b"before"), what="the first piece")
+        until(world.is_over, what="the end of the token")
+        sock.sendall(b"6\r\nafter\n\r\n")
+        with Stream(sock) as answer:
+            refused = answer.answer()
+            refused.problem(401, "unauthenticated")
+            assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+    agent.request("POST", "/v1/commands/cat/stdin?eof=true", body=b"")
+    assert "".join(event["data"] for event in agent.output("cat") if event["type"] == "output") == "before\n"
+
+
+def test_an_answer_that_was_asked_for_in_time_is_given(world):
+    """One answer is no stream: a client may have a new token for each request."""
+    done = world.agent.request("POST", "/v1/commands", token=world.token, json={
+        "command": f"while [ $(date +%s) -le {int(world.end) + 1} ]; do sleep 0.05; done; echo done"})
+    assert world.is_over() and done.status == 200 and done.json()["stdout"] == "done\n"

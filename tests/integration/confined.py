@@ -1,0 +1,51 @@
+"""What goes before an agent's command line so that it gets less than others: of disk, descriptors, memory, watches. A test
+that needs what this machine doesn't allow is skipped and says so."""
+
+import functools
+import subprocess
+
+import pytest
+
+from tools import tool
+
+# As root, else in a user namespace of its own.
+WAYS = (["unshare", "--mount"], ["unshare", "--user", "--map-root-user", "--mount"])
+
+
+@functools.cache
+def _works(*command):
+    return subprocess.run(command, capture_output=True, timeout=20).returncode == 0
+
+
+def _then(script):
+    return ["sh", "-c", script + ' && exec "$@"', "sh"]
+
+
+def private_mounts():
+    """What is mounted behind this is seen by the agent and its commands alone, and gone with them."""
+    for way in WAYS:
+        if _works(*way, "mount", "-t", "tmpfs", "none", "/mnt"):
+            return way
+    pytest.skip("nothing can be mounted here")
+
+
+def on_small_disk(folder, size):
+    """`folder`, below the agent's own, is a file system of so many bytes."""
+    return [*private_mounts(), *_then(f"mkdir -p {folder} && mount -t tmpfs -o size={size} none {folder}")]
+
+
+def with_descriptors(most):
+    return [tool("prlimit"), f"--nofile={most}:{most}", "--"]
+
+
+def with_memory(most):
+    return [tool("prlimit"), f"--as={most}", "--"]
+
+
+def with_inotify(**most):
+    """At most so many `instances` or `watches` of inotify: limits of a user namespace (namespaces(7))."""
+    script = " && ".join(f"echo {count} > /proc/sys/user/max_inotify_{what}" for what, count in most.items())
+    wrapper = ["unshare", "--user", "--map-root-user", *_then(script)]
+    if not _works(*wrapper, "true"):
+        pytest.skip("no user namespace with limits of its own can be made here")
+    return wrapper

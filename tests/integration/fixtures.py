@@ -1,0 +1,70 @@
+"""Fixtures of the integration tests and the attacks. SKIFFD is the binary; what SKIFFD_WRAPPER holds goes before it."""
+
+import os
+import pathlib
+import tempfile
+
+import pytest
+
+import watchdogs
+from agent import Agent, binary
+from stateful import SHELLS, Shell, shell_paths
+
+
+def pytest_configure(config):
+    if not os.path.exists(binary()):
+        raise pytest.UsageError(f"SKIFFD={binary()} does not exist")
+
+
+@pytest.fixture
+def tmp_path():
+    """A folder that is gone after the test, in place of pytest's, which stays: what a failure needs is printed."""
+    with tempfile.TemporaryDirectory(prefix="skiff-", ignore_cleanup_errors=True) as folder:
+        yield pathlib.Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def watchdog():
+    with watchdogs.at_most(seconds=180):
+        yield
+
+
+@pytest.fixture
+def start_agent(tmp_path):
+    """Starts agents with given arguments; at the end each must have left nothing behind and stop with status 0."""
+    agents = []
+
+    def start(*arguments, **options):
+        folder = tmp_path / f"agent{len(agents)}"
+        folder.mkdir()
+        agent = Agent(folder, *arguments, **options)
+        agents.append(agent)
+        return agent
+
+    yield start
+    errors = []
+    for agent in agents:
+        try:
+            agent.finish()
+        except Exception as error:  # every agent must be ended before the first failure is told
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture
+def agent(start_agent):
+    return start_agent()
+
+
+@pytest.fixture(scope="session")
+def shells():
+    """{"dash": path, "ash": path, "bash": path, "sh": path}"""
+    with shell_paths() as paths:
+        yield paths
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request, agent, shells):
+    """A stateful session of each of them."""
+    return Shell(agent, request.param, shells[request.param])

@@ -1,0 +1,87 @@
+"""Clients that read or send slowly: bounded memory, nobody else held up, and nothing lost. Those that take or send nothing
+at all are test_bounds.py's."""
+
+import hashlib
+import os
+import ssl
+import time
+
+import pytest
+
+import proc
+from test_tls import make_certificate
+from waiting import until, until_still
+from wire import Stream, request_bytes
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def tls_agent(start_agent, tmp_path):
+    certificate, key = make_certificate(tmp_path / "tls")
+    return start_agent("--tls-cert", certificate, "--tls-key", key, tls=ssl.create_default_context(cafile=certificate))
+
+
+def test_a_slow_reader_over_tls_misses_nothing_and_costs_bounded_memory(tls_agent):
+    agent = tls_agent
+    before = proc.rss_bytes(agent.pid)
+    body = {"command": "exec head -c 100000000 /dev/zero", "mode": "stream", "id": "c"}
+    with agent.stream("POST", "/v1/commands", json=body, headers={"Accept": "application/octet-stream"}) as stream:
+        pieces = stream.chunks()
+        size = len(next(pieces))
+        pid = agent.request("GET", "/v1/commands/c").json()["pid"]
+        until_still(lambda: proc.written_bytes(pid))  # it waits for this reader
+        assert proc.alive(pid)
+        assert agent.run("echo others go on")["exit_code"] == 0
+        assert proc.rss_bytes(agent.pid) - before < proc.allowance(48 * MIB)
+        size += sum(map(len, pieces))
+    assert size == 100_000_000
+
+
+def test_a_slow_download_over_tls_holds_no_other_file_up(tls_agent):
+    agent = tls_agent
+    data = os.urandom(16 * MIB)
+    (agent.root / "large").write_bytes(data)
+    digests = []
+    streams = [agent.stream("GET", "/v1/files/large") for _ in range(8)]  # four for each disk thread
+    assert agent.request("PUT", "/v1/files/other", body=b"x").status == 201
+    assert agent.request("GET", "/v1/files/other").body == b"x"
+    for stream in streams:
+        with stream:
+            digests.append(hashlib.sha256(stream.read()).digest())
+    assert digests == [hashlib.sha256(data).digest()] * 8
+
+
+class Upload:
+    """A PUT whose body comes in pieces."""
+
+    def __init__(self, agent, name, size):
+        self.sock = agent.connect()
+        self.sock.sendall(request_bytes("PUT", f"/v1/files/{name}", agent.headers({"Content-Length": str(size)})))
+
+    def answer(self):
+        with Stream(self.sock, "PUT") as stream:
+            return stream.answer()
+
+
+def test_an_upload_that_trickles_is_taken_however_long_it_takes(start_agent):
+    agent = start_agent("--body-timeout", "400ms")
+    pieces = [os.urandom(10_000) for _ in range(20)]
+    uploads = [Upload(agent, f"f{number}", 200_000) for number in range(8)]
+    for piece in pieces:
+        for upload in uploads:
+            upload.sock.sendall(piece)
+        assert agent.request("PUT", "/v1/files/other", body=piece).status in (200, 201)  # no thread is held
+        time.sleep(0.05)  # all pieces together take longer than the limit, which is for each
+    assert [upload.answer().status for upload in uploads] == [201] * 8
+    assert (agent.root / "f7").read_bytes() == b"".join(pieces)
+
+
+def test_an_upload_that_stops_coming_is_given_up_and_leaves_nothing(start_agent):
+    agent = start_agent("--body-timeout", "300ms")
+    agent.request("PUT", "/v1/files/f", body=b"old")
+    upload = Upload(agent, "f", 10 * MIB)
+    upload.sock.sendall(b"x" * MIB)
+    upload.answer().problem(408, "request_timeout")
+    assert agent.request("GET", "/v1/files/f").body == b"old"
+    until(lambda: os.listdir(agent.root) == ["f"], what="the end of the upload's file")

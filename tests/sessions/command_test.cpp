@@ -1,0 +1,103 @@
+#include "sessions/command.hpp"
+
+#include <fcntl.h>
+
+#include <string>
+
+#include "tests/support/supervised.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Supervised;
+
+/// Its output waits for a reader who never comes.
+CommandSpec held_up() {
+  CommandSpec spec;
+  spec.argv = {"/usr/bin/yes"};
+  spec.keep_bytes = 256 * 1024;
+  spec.overflow = Overflow::block;
+  return spec;
+}
+
+CO_TEST(Command, IsEndedByItsTimeoutAlsoWhileItsOutputWaitsForAReader) {
+  Supervised here{executor};
+  const auto session = here.registry.find("default").value();
+  CommandSpec spec = held_up();
+  spec.timeout = 50ms;
+  const auto command = session->start(std::move(spec)).value().command;
+  co_await command->gone();
+  CO_ASSERT_TRUE(command->exit_status());
+  EXPECT_EQ(command->exit_status()->cause, Cause::timeout);
+  co_await here.close();
+}
+
+CO_TEST(Command, IsEndedByItsSessionAlsoWhileItsOutputWaitsForAReader) {
+  Supervised here{executor};
+  const auto session = here.session("s");
+  const auto command = session->start(held_up()).value().command;
+  while (!command->log()->must_wait()) co_await command->log()->changed();
+  EXPECT_TRUE(co_await here.registry.erase("s", false));
+  CO_ASSERT_TRUE(command->exit_status());
+  EXPECT_EQ(command->exit_status()->cause, Cause::session_deleted);
+  co_await here.close();
+}
+
+CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns) {
+  Supervised here{executor};
+  const auto session = here.session("s");
+  CommandSpec spec;
+  spec.argv = {"/bin/sleep", "1000"};
+  const auto command = session->start(std::move(spec)).value().command;
+  EXPECT_EQ(command->state(), State::starting);
+  command->end(Cause::killed_by_client);
+  co_await command->gone();
+  CO_ASSERT_TRUE(command->exit_status());
+  EXPECT_EQ(command->exit_status()->cause, Cause::killed_by_client);
+  co_await here.close();
+}
+
+CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded) {
+  Supervised here{executor};
+  const auto session = here.session("s");
+  CommandSpec spec;
+  spec.argv = {"/bin/sleep", "1000"};
+  const auto command = session->start(std::move(spec)).value().command;
+  co_await command->started();
+  // This test's own process is none of the command's: it is as good as one that took its mark off.
+  const std::string pipe = "/proc/" + std::to_string(command->pid()) + "/fd/1";
+  const UniqueFd held{::open(pipe.c_str(), O_WRONLY | O_CLOEXEC)};
+  CO_ASSERT_TRUE(held.get() >= 0);
+  command->end(Cause::killed_by_client);
+  co_await command->gone();
+  CO_ASSERT_TRUE(command->exit_status());
+  EXPECT_EQ(command->exit_status()->kill_level, "tree");
+  EXPECT_FALSE(command->exit_status()->output_complete);
+  co_await here.close();
+}
+
+CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds) {
+  Supervised here{executor};
+  const auto session = here.session("s");
+  CommandSpec spec;
+  spec.argv = {"/bin/cat"};
+  spec.input_open = true;
+  const auto command = session->start(std::move(spec)).value().command;
+  co_await command->started();
+  const std::string pipe = "/proc/" + std::to_string(command->pid()) + "/fd/1";
+  {
+    const UniqueFd held{::open(pipe.c_str(), O_WRONLY | O_CLOEXEC)};
+    CO_ASSERT_TRUE(held.get() >= 0);
+    EXPECT_TRUE(co_await command->close_stdin());
+    co_await command->log()->exited();
+    EXPECT_EQ(here.supervisor.live, 0U);
+    EXPECT_FALSE(command->over());
+  }
+  co_await command->gone();
+  EXPECT_EQ(here.supervisor.live, 0U);
+  co_await here.close();
+}
+
+}  // namespace
+}  // namespace skiff::sessions

@@ -1,0 +1,25 @@
+#include "sessions/registry.hpp"
+
+#include "tests/support/supervised.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+using namespace std::chrono_literals;
+using test::pass;
+using test::Supervised;
+
+CO_TEST(Registry, WhoFindsASessionUsesIt) {
+  Supervised here{executor};
+  const auto session = here.session("s");
+  co_await pass(executor, 2ms);
+  const SteadyTime before = std::chrono::steady_clock::now();
+  (void)here.registry.sessions();
+  EXPECT_LT(session->last_used(), before) << "a list uses none of them";
+  EXPECT_TRUE(here.registry.find("s"));
+  EXPECT_GE(session->last_used(), before);
+  co_await here.close();
+}
+
+}  // namespace
+}  // namespace skiff::sessions

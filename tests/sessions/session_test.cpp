@@ -1,0 +1,59 @@
+#include "sessions/session.hpp"
+
+#include <filesystem>
+
+#include "tests/support/supervised.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+using namespace std::chrono_literals;
+using test::pass;
+using test::Supervised;
+
+CO_TEST(Session, IsUsedUntilItsLastCommandHasEnded) {
+  Supervised here{executor};
+  const auto session = here.session("s");
+  CommandSpec cat;
+  cat.argv = {"/bin/cat"};
+  cat.input_open = true;
+  const auto command = session->start(std::move(cat)).value().command;
+  co_await command->started();
+  co_await pass(executor, 2ms);
+  const SteadyTime before_the_end = std::chrono::steady_clock::now();
+  EXPECT_LT(session->last_used(), before_the_end);
+  EXPECT_TRUE(co_await command->close_stdin());
+  co_await command->gone();
+  co_await pass(executor, 1ms);
+  EXPECT_GE(session->last_used(), before_the_end) << "its idle time begins with the command's end";
+  co_await here.close();
+}
+
+CO_TEST(Session, IsIdleAfterTheTimeThatItWasPatchedTo) {
+  Supervised here{executor};
+  const auto session = here.session("s");
+  SessionPatch patch;
+  patch.idle_timeout = std::optional{1ms};
+  EXPECT_TRUE(session->patch(patch));
+  co_await session->closing();
+  EXPECT_FALSE(here.registry.find("s"));
+  co_await here.close();
+}
+
+CO_TEST(Session, SeesItsRootAgainOnceItWasMadeAnew) {
+  Supervised here{executor};
+  SessionSpec spec;
+  spec.id = "s";
+  spec.root = "own";
+  const auto session = here.registry.create(std::move(spec)).value();
+  CO_ASSERT_TRUE(session->tree());
+  std::filesystem::remove(here.folder.path() / "own");
+  std::filesystem::create_directories(here.folder.path() / "own" / "fresh");
+  const auto tree = session->tree();
+  CO_ASSERT_TRUE(tree);
+  EXPECT_TRUE((*tree)->open_folder("fresh"));
+  co_await here.close();
+}
+
+}  // namespace
+}  // namespace skiff::sessions

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "base/unique_fd.hpp"
+
+namespace skiff::test {
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+/// Neither end is inherited by a program that is started.
+inline Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) std::abort();
+  return {UniqueFd{ends[0]}, UniqueFd{ends[1]}};
+}
+
+}  // namespace skiff::test
