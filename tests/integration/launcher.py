@@ -63,7 +63,9 @@ class Skiff:
 
     def processes(self):
         """{pid: command line} of all skiffd that work below the state folder, and of what their commands left."""
-        return proc.belonging(f"HOME={self.home}", str(self.sandboxes))
+        # Whose environment can't be read, as a skiffd's by an ordinary user, has its sandbox among its arguments.
+        agents = {pid: line for pid in proc.pids() if f" --root {self.sandboxes}/" in (line := proc.command_line(pid))}
+        return agents | proc.belonging(f"HOME={self.home}", str(self.sandboxes))
 
     def finish(self):
         self("rm", "--all", "--everyone", "-q")

@@ -99,7 +99,8 @@ def test_stats_have_every_part_and_null_for_what_is_not_known(agent):
     (disk,) = stats["disk"]
     expected = os.statvfs(agent.root)
     assert disk["path"] == str(agent.root) and disk["total_bytes"] == expected.f_blocks * expected.f_frsize
-    assert stats["agent"]["open_files"] == pytest.approx(len(proc.descriptors(agent.pid)), abs=3)
+    counted = len(proc.descriptors(agent.pid))  # by root alone
+    assert stats["agent"]["open_files"] == pytest.approx(counted, abs=3) if counted else stats["agent"]["open_files"] > 3
     assert stats["commands"] == {"live": 0, "limit": 512}
     assert stats["uptime_ms"] >= 0 and stats["agent"]["rss_bytes"] > 1 << 20
 

@@ -19,7 +19,7 @@ inline std::string tar_member(std::string_view name, char type = '0', std::strin
   std::string block(512, '\0');
   const auto put = [&block](std::size_t at, std::string_view text) { text.copy(block.data() + at, text.size()); };
   put(0, name.substr(0, 100));
-  put(100, "0000644");
+  put(100, type == '5' ? "0000755" : "0000644");
   put(108, "0000000");
   put(116, "0000000");
   char size[13];
