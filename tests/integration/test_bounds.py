@@ -2,6 +2,8 @@
 
 import contextlib
 
+import pytest
+
 import proc
 from sockets import RawWs
 from waiting import until
@@ -93,6 +95,8 @@ def test_a_slow_command_is_no_idle_connection(start_agent):
 
 def test_a_websocket_client_that_takes_nothing_is_dropped_and_can_resume(start_agent):
     agent = start_agent("--write-timeout", "500ms")
+    if agent.baseline is None:
+        pytest.skip("only root can count the agent's descriptors")
     started = agent.start("exec head -c 40000000 /dev/zero", output={"keep_bytes": 64 * 1024 * 1024})
     path = f"/v1/sessions/default/commands/{started['id']}/attach"
     with RawWs(agent.connect(), path, agent.headers()) as ws:
