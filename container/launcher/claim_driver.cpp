@@ -389,17 +389,24 @@ Task<Result<>> ClaimDriver::remove_found(Object object) {
   auto sandbox = co_await sandbox_of(object);
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
   const std::string sandbox_name = *sandbox ? (*sandbox)->name() : object.name();
+  const std::string sandbox_uid = *sandbox ? (*sandbox)->uid() : std::string{};
   const std::string pod = *sandbox ? pod_name(**sandbox) : object.name();
   kube::Client& client = cluster_->client();
+  // By uid, as somebody may make another one of this name meanwhile, whose end nobody waits for.
+  auto found = co_await client.get(kube::kPods, object.namespace_name(), pod);
+  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error().error)};
+  const std::string pod_uid = found ? found->uid() : std::string{};
   kube::RemoveOptions options{.uid = object.uid()};
   auto removed =
       co_await client.remove(resource_of(object, *api), object.namespace_name(), object.name(), std::move(options));
-  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+  // A conflict: what has the name now is another one.
+  const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
+  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
   const std::string ns = object.namespace_name();
   const std::array<GoneWait, 3> waits{{
       {resource_of(object, *api), ns, object.name(), object.uid(), kRemovalTime},
-      {at(kube::kSandboxes, *api), ns, sandbox_name, {}, kRemovalTime},
-      {kube::kPods, ns, pod, {}, kRemovalTime},
+      {at(kube::kSandboxes, *api), ns, sandbox_name, sandbox_uid, kRemovalTime},
+      {kube::kPods, ns, pod, pod_uid, kRemovalTime},
   }};
   for (const GoneWait& wait : waits) {
     auto gone = co_await wait_until_gone(&client, wait);

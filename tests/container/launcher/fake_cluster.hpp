@@ -47,6 +47,11 @@ inline ReachOptions through_the_proxy() {
   return {.only = Way::proxy};
 }
 
+/// What a skiffd answers to what it does not do.
+inline FakeAnswer agent_refusal(unsigned status, std::string problem) {
+  return {.status = status, .body = std::move(problem), .headers = {{"Content-Type", "application/problem+json"}}};
+}
+
 inline void ignore_progress(Phase, std::string_view) {}
 
 /// What `create` wants to know of a sandbox, at least.

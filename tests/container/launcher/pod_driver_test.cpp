@@ -42,7 +42,7 @@ struct DrivenCluster {
 };
 
 FakeAnswer silent_agent(const FakeRequest& /*request*/) {
-  return {.status = 503, .body = R"({"code":"draining","message":"not now"})"};
+  return fakes::agent_refusal(503, R"({"code":"draining","detail":"not now"})");
 }
 
 // --- stop -----------------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ CO_TEST(PodDriver, LeavesTheRecordWhenTheAgentRefusesALease) {
   put_sandbox(on.fake.server, record);
   on.fake.server.agent = [](const FakeRequest& request) -> FakeAnswer {
     if (request.path != "/v1/lease") return {.body = "{}"};
-    return {.status = 422, .body = R"({"code":"invalid_field","message":"too long"})"};
+    return fakes::agent_refusal(422, R"({"code":"invalid_field","detail":"too long"})");
   };
   auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
   CO_ASSERT_TRUE(!extended);

@@ -1,0 +1,127 @@
+#include "container/launcher/reach.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/container/launcher/fake_cluster.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::container {
+namespace {
+
+using fakes::FakeAnswer;
+using fakes::FakeCluster;
+using fakes::FakeRequest;
+using fakes::sandbox_pod;
+
+std::function<Result<std::string>()> a_token() {
+  return [] { return std::string{"token"}; };
+}
+
+ReachTarget box() {
+  return {.sandbox = "box", .namespace_name = "default", .pod = sandbox_pod("box", "s1")};
+}
+
+/// The fake has no port-forward, so its agents are behind the proxy.
+Task<Result<Endpoint>> look(FakeCluster* fake, ReachOptions options, ReachTarget target = box()) {
+  Reach reach{fake->cluster.get(), std::move(options)};
+  auto found = co_await reach.find(std::move(target), a_token());
+  co_await reach.stop();
+  co_return found;
+}
+
+std::size_t forwards_asked_for(const FakeCluster& fake) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      fake.server.requests(), [](const FakeRequest& one) { return one.path.ends_with("/portforward"); }));
+}
+
+TEST(Reach, HasAWordForEachWay) {
+  for (const Way way : {Way::url, Way::in_cluster, Way::service, Way::gateway, Way::port_forward, Way::proxy}) {
+    EXPECT_EQ(find_way(way_word(way)), way);
+  }
+  EXPECT_EQ(find_way("carrier-pigeon"), std::nullopt);
+}
+
+CO_TEST(Reach, TakesTheProxyWhenAPortForwardIsRefused) {
+  FakeCluster fake{executor};
+  auto found = co_await look(&fake, {});
+  CO_ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->way, "proxy");
+  EXPECT_EQ(found->token().value(), "token");
+  EXPECT_GE(forwards_asked_for(fake), 1u) << "that comes first";
+  co_await fake.stop();
+}
+
+CO_TEST(Reach, TriesOnlyTheWayThatWasNamed) {
+  FakeCluster fake{executor};
+  auto found = co_await look(&fake, {.only = Way::proxy});
+  EXPECT_TRUE(found.has_value());
+  EXPECT_EQ(forwards_asked_for(fake), 0u);
+  found = co_await look(&fake, {.only = Way::gateway});
+  CO_ASSERT_TRUE(!found);
+  EXPECT_EQ(found.error().code, Errc::sandbox_not_running);
+  EXPECT_EQ(found.error().message, "the agent of sandbox \"box\" does not answer: no way leads there by gateway");
+  co_await fake.stop();
+}
+
+CO_TEST(Reach, TriesNothingBesideAnAddressThatWasNamed) {
+  FakeCluster fake{executor};
+  FakeCluster gone{executor};
+  const std::string nobody = "http://127.0.0.1:" + std::to_string(gone.server.port());
+  co_await gone.stop();
+  auto found = co_await look(&fake, {.url = nobody});
+  CO_ASSERT_TRUE(!found);
+  EXPECT_TRUE(found.error().message.contains("url: ")) << found.error().message;
+  EXPECT_FALSE(found.error().message.contains("proxy: ")) << found.error().message;
+  EXPECT_TRUE(fake.server.requests().empty()) << "the cluster was asked";
+  co_await fake.stop();
+}
+
+CO_TEST(Reach, SaysWhatEachWaySaidWhenNoneLeadsThere) {
+  FakeCluster fake{executor};
+  fake.server.agent = [](const FakeRequest&) -> FakeAnswer {
+    return fakes::agent_refusal(503, R"({"code":"draining","detail":"the agent stops"})");
+  };
+  auto found = co_await look(&fake, {});
+  CO_ASSERT_TRUE(!found);
+  EXPECT_EQ(found.error().code, Errc::sandbox_not_running);
+  EXPECT_TRUE(found.error().message.contains("port-forward: ")) << found.error().message;
+  EXPECT_TRUE(found.error().message.contains("proxy: the agent stops")) << found.error().message;
+  co_await fake.stop();
+}
+
+CO_TEST(Reach, UsesAPodsAddressOnlyFromWithinItsCluster) {
+  FakeCluster fake{executor};
+  ReachTarget target = box();
+  target.pod.json["status"]["podIP"] = "127.0.0.1";  // where nobody listens on the agent's port
+  auto found = co_await look(&fake, {}, target);
+  CO_ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->way, "proxy");
+  found = co_await look(&fake, {.only = Way::in_cluster}, target);
+  CO_ASSERT_TRUE(!found);
+  EXPECT_TRUE(found.error().message.contains("no way leads there")) << found.error().message;
+  found = co_await look(&fake, {.only = Way::in_cluster, .in_cluster = true}, target);
+  CO_ASSERT_TRUE(!found);
+  EXPECT_TRUE(found.error().message.contains("in-cluster: ")) << found.error().message;
+  co_await fake.stop();
+}
+
+CO_TEST(Reach, TellsARouterWhomItMeansAndNobodyElseItsToken) {
+  FakeCluster fake{executor};
+  FakeCluster router{executor};
+  ReachTarget target = box();
+  target.gateway_id = "skiff-box";
+  const std::string url = "http://127.0.0.1:" + std::to_string(router.server.port());
+  auto found = co_await look(&fake, {.gateway_url = url, .gateway_token = "routers", .only = Way::gateway}, target);
+  // The imitation knows no /readyz: what was sent is what counts.
+  CO_ASSERT_TRUE(!router.server.requests().empty());
+  EXPECT_EQ(router.server.requests().front().path, "/readyz");
+  EXPECT_TRUE(fake.server.requests().empty());
+  if (!found) EXPECT_TRUE(found.error().message.contains("gateway: ")) << found.error().message;
+  co_await router.stop();
+  co_await fake.stop();
+}
+
+}  // namespace
+}  // namespace skiff::container
