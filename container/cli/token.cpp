@@ -54,7 +54,7 @@ Command token_command() {
           .summary = "print a bearer token for the agent of a sandbox",
           .text =
               "It works for this sandbox alone. With -o json its address comes along.\n\n"
-              "  curl -H \"X-Skiff-Token: $(skiff token demo)\" $URL/v1/run -d 'date'",
+              "  curl -H \"X-Skiff-Token: $(skiff token demo)\" $SKIFF_URL/v1/run -d 'date'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<Token>};
 }
