@@ -14,7 +14,11 @@ void ToReactor::wake(const std::shared_ptr<State>& state) {
 
 bool ToReactor::push(std::string block) {
   std::unique_lock lock{state_->mutex};
-  state_->room.wait(lock, [this] { return state_->left || state_->bytes < state_->most; });
+  if (!state_->left && state_->bytes >= state_->most) {
+    lock.unlock();
+    wait_for_room();
+    lock.lock();
+  }
   if (state_->left) return false;
   state_->bytes += block.size();
   state_->blocks.push_back(std::move(block));
@@ -22,6 +26,14 @@ bool ToReactor::push(std::string block) {
   lock.unlock();
   if (first) wake(state_);
   return true;
+}
+
+void ToReactor::wait_for_room() {
+  // Its turn to come back may take a while: nobody else must find the lock taken meanwhile.
+  BlockingPool::Aside aside{state_->pool, BlockingPool::Return::in_turn};
+  std::unique_lock lock{state_->mutex};
+  state_->room.wait(lock, [this] { return state_->left || state_->bytes <= state_->most / 2; });
+  if (state_->left) aside.returns(BlockingPool::Return::at_once);
 }
 
 void ToReactor::finish() {
@@ -40,7 +52,7 @@ Task<std::optional<std::string>> ToReactor::pop(std::shared_ptr<State> state) {
         std::string block = std::move(state->blocks.front());
         state->blocks.pop_front();
         state->bytes -= block.size();
-        state->room.notify_one();
+        if (state->bytes <= state->most / 2) state->room.notify_one();
         co_return block;
       }
       if (state->finished) co_return std::nullopt;
@@ -86,9 +98,20 @@ void ToThread::finish(bool whole) {
   state_->arrived.notify_all();
 }
 
-std::optional<std::size_t> ToThread::read(std::span<char> into) {
+void ToThread::wait_for_more() {
+  BlockingPool::Aside aside{state_->pool, BlockingPool::Return::in_turn};
   std::unique_lock lock{state_->mutex};
   state_->arrived.wait(lock, [this] { return !state_->blocks.empty() || state_->finished; });
+  if (state_->blocks.empty()) aside.returns(BlockingPool::Return::at_once);
+}
+
+std::optional<std::size_t> ToThread::read(std::span<char> into) {
+  std::unique_lock lock{state_->mutex};
+  if (state_->blocks.empty() && !state_->finished) {
+    lock.unlock();
+    wait_for_more();
+    lock.lock();
+  }
   if (state_->blocks.empty()) return state_->whole ? std::optional<std::size_t>{0} : std::nullopt;
   const std::string& block = state_->blocks.front();
   const std::size_t count = std::min(into.size(), block.size() - state_->begun);

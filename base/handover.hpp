@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "base/blocking_pool.hpp"
 #include "base/event.hpp"
 #include "base/task.hpp"
 
@@ -18,8 +19,10 @@ namespace skiff {
 /// coroutine is behind. Whoever leaves first tells the other: `finish()` on the thread, `leave()` in the coroutine.
 class ToReactor {
  public:
-  /// The thread waits while `most` bytes or more are on their way.
-  ToReactor(Executor executor, std::size_t most) : state_{std::make_shared<State>(executor, most)} {}
+  /// With `most` bytes or more on their way the thread waits until half of that is taken. It waits aside, if it works
+  /// for a job of `pool`.
+  ToReactor(Executor executor, std::size_t most, BlockingPool* pool = nullptr)
+      : state_{std::make_shared<State>(executor, most, pool)} {}
 
   // --- the thread ---
   /// False when nobody takes them any more.
@@ -33,9 +36,10 @@ class ToReactor {
 
  private:
   struct State {
-    State(Executor on, std::size_t bytes) : executor{on}, most{bytes}, arrived{on} {}
+    State(Executor on, std::size_t bytes, BlockingPool* of) : executor{on}, most{bytes}, pool{of}, arrived{on} {}
     Executor executor;
     const std::size_t most;
+    BlockingPool* const pool;
     std::mutex mutex;
     std::condition_variable room;
     std::deque<std::string> blocks;
@@ -44,6 +48,7 @@ class ToReactor {
     bool left = false;
     Event arrived;  ///< reactor thread
   };
+  void wait_for_room();
   static Task<std::optional<std::string>> pop(std::shared_ptr<State> state);
   static void wake(const std::shared_ptr<State>& state);
 
@@ -53,8 +58,10 @@ class ToReactor {
 /// The other way: from a coroutine to a thread that may block.
 class ToThread {
  public:
-  /// The coroutine waits while `most` bytes or more are on their way.
-  ToThread(Executor executor, std::size_t most) : state_{std::make_shared<State>(executor, most)} {}
+  /// The coroutine waits while `most` bytes or more are on their way. The thread waits aside, if it works for a job of
+  /// `pool`.
+  ToThread(Executor executor, std::size_t most, BlockingPool* pool = nullptr)
+      : state_{std::make_shared<State>(executor, most, pool)} {}
 
   // --- the coroutine ---
   /// False when nobody takes them any more.
@@ -69,9 +76,10 @@ class ToThread {
 
  private:
   struct State {
-    State(Executor on, std::size_t bytes) : executor{on}, most{bytes}, taken{on} {}
+    State(Executor on, std::size_t bytes, BlockingPool* of) : executor{on}, most{bytes}, pool{of}, taken{on} {}
     Executor executor;
     const std::size_t most;
+    BlockingPool* const pool;
     std::mutex mutex;
     std::condition_variable arrived;
     std::deque<std::string> blocks;
@@ -82,6 +90,7 @@ class ToThread {
     bool left = false;
     Event taken;  ///< reactor thread
   };
+  void wait_for_more();
   static Task<bool> push(std::shared_ptr<State> state, std::string block);
   static void wake(const std::shared_ptr<State>& state);
 

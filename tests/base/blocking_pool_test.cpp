@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <latch>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -116,6 +119,158 @@ TEST(BlockingPool, RunsEveryPostedJobBeforeItEnds) {
     for (int i = 0; i < 1000; ++i) pool.post([&] { ++done; });
   }
   EXPECT_EQ(done, 1000);
+}
+
+using Aside = BlockingPool::Aside;
+using Return = BlockingPool::Return;
+
+TEST(BlockingPool, RunsAnotherJobInThePlaceOfOneThatStandsAside) {
+  std::atomic<int> done = 0;
+  std::latch last_one_ran{1};
+  {
+    BlockingPool pool{"test-pool", 1, 8};
+    for (int i = 0; i < 8; ++i) {
+      pool.post([&] {
+        const Aside aside{BlockingPool::current()};
+        last_one_ran.wait();
+        ++done;
+      });
+    }
+    pool.post([&] { last_one_ran.count_down(); });
+  }
+  EXPECT_EQ(done, 8);
+}
+
+TEST(BlockingPool, LetsAJobStandAsideOnAnyThread) {
+  std::latch other_ran{1};
+  {
+    BlockingPool pool{"test-pool", 1, 1};
+    pool.post([&] {
+      std::thread{[&] {
+        EXPECT_EQ(BlockingPool::current(), nullptr);
+        const Aside aside{&pool};
+        other_ran.wait();
+      }}.join();
+    });
+    pool.post([&] { other_ran.count_down(); });
+  }
+  EXPECT_TRUE(other_ran.try_wait());
+}
+
+TEST(BlockingPool, RunsNoMoreJobsThanItShallWhenTheyComeBackInTurn) {
+  constexpr int kAside = 40;
+  std::latch all_aside{kAside};
+  std::atomic<int> running = 0, most = 0, done = 0;
+  const auto work = [&] {
+    const int now = ++running;
+    for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    std::this_thread::yield();
+    --running;
+    ++done;
+  };
+  {
+    BlockingPool pool{"test-pool", 2, kAside};
+    for (int i = 0; i < kAside; ++i) {
+      pool.post([&] {
+        {
+          const Aside aside{BlockingPool::current(), Return::in_turn};
+          all_aside.arrive_and_wait();
+        }
+        work();
+      });
+    }
+    for (int i = 0; i < 1000; ++i) pool.post(work);
+  }
+  EXPECT_EQ(done, kAside + 1000);
+  EXPECT_LE(most, 2);
+}
+
+TEST(BlockingPool, HasAPlaceForEveryJobThatHasBegunUntilItIsCrowded) {
+  std::latch first_is_aside{1}, over{1};
+  std::atomic<bool> crowded_at_first = true, crowded_then = false;
+  BlockingPool pool{"test-pool", 1, 1};
+  pool.post([&] {
+    crowded_at_first = pool.crowded();
+    const Aside aside{&pool};
+    first_is_aside.count_down();
+    over.wait();
+  });
+  first_is_aside.wait();
+  pool.post([&] {
+    crowded_then = pool.crowded();
+    const Aside without_a_place{&pool};
+    over.count_down();
+  });
+  over.wait();
+  EXPECT_FALSE(crowded_at_first);
+  EXPECT_TRUE(crowded_then);
+}
+
+std::size_t threads_of_name(std::string_view name) {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+    std::ifstream file{task.path() / "comm"};
+    std::string found;
+    std::getline(file, found);
+    if (found == name) ++count;
+  }
+  return count;
+}
+
+TEST(BlockingPool, EndsThreadsThatFindNothingToDo) {
+  constexpr int kAside = 20;
+  BlockingPool pool{"test-aside", 1, kAside};
+  std::latch all_aside{kAside};
+  for (int i = 0; i < kAside; ++i) {
+    pool.post([&] {
+      const Aside aside{&pool};
+      all_aside.arrive_and_wait();
+    });
+  }
+  all_aside.wait();
+  while (threads_of_name("test-aside") > 1) std::this_thread::yield();
+}
+
+TEST(BlockingPool, LetsAJobComeBackWhereThereIsNoThreadForTheNextOne) {
+  const auto body = [] {
+    std::atomic<int> done = 0;
+    {
+      BlockingPool pool{"test-pool", 1, 3};
+      test::refuse_syscall(SYS_clone3, EAGAIN);
+      test::refuse_syscall(SYS_clone, EAGAIN);
+      for (int i = 0; i < 10; ++i) {
+        pool.post([&] {
+          {
+            const Aside aside{&pool, Return::in_turn};
+          }
+          {
+            const Aside aside{&pool, Return::in_turn};
+          }
+          ++done;
+        });
+      }
+    }
+    return done == 10 ? 0 : 1;
+  };
+  EXPECT_EQ(test::status_in_child(body), 0);
+}
+
+TEST(BlockingPool, RunsEveryJobWhateverStandsAsideWhenItEnds) {
+  std::atomic<int> done = 0;
+  for (int round = 0; round < 20; ++round) {
+    BlockingPool pool{"test-pool", 3, 5};
+    for (int i = 0; i < 100; ++i) {
+      pool.post([&, i] {
+        for (int turn = 0; turn < i % 4; ++turn) {
+          const Aside aside{&pool, i % 3 == 0 ? Return::at_once : Return::in_turn};
+          std::this_thread::yield();
+        }
+        ++done;
+      });
+    }
+  }
+  EXPECT_EQ(done, 2000);
 }
 
 CO_TEST(BlockingPool, HasThreadsWithANameAndNoSignals) {

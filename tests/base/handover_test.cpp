@@ -1,6 +1,9 @@
 #include "base/handover.hpp"
 
 #include <array>
+#include <atomic>
+#include <memory>
+#include <vector>
 
 #include "base/blocking_pool.hpp"
 #include "base/task_group.hpp"
@@ -92,6 +95,53 @@ CO_TEST(ToThread, TellsTheThreadThatTheRestWillNotCome) {
   door.finish(false);
   co_await group.join();
   EXPECT_TRUE(cut);
+}
+
+CO_TEST(ToReactor, HoldsNoThreadWhileNobodyTakesAnything) {
+  BlockingPool pool{"test", 1, 4};
+  std::vector<std::unique_ptr<ToReactor>> doors;
+  TaskGroup group{executor};
+  for (int i = 0; i < 4; ++i) {
+    ToReactor& door = *doors.emplace_back(std::make_unique<ToReactor>(executor, 10, &pool));
+    group.spawn("producer", run_on(pool, [&door] {
+                  for (int sent = 0; sent < 100; ++sent) EXPECT_TRUE(door.push("a block of some bytes"));
+                  door.finish();
+                }));
+  }
+  co_await run_on(pool, [] {});  // behind them all
+  for (const auto& door : doors) {
+    int taken = 0;
+    while (const auto block = co_await door->pop()) ++taken;
+    EXPECT_EQ(taken, 100);
+  }
+  co_await group.join();
+}
+
+CO_TEST(ToThread, HoldsNoThreadWhileNothingComes) {
+  BlockingPool pool{"test", 1, 4};
+  std::vector<std::unique_ptr<ToThread>> doors;
+  TaskGroup group{executor};
+  std::atomic<int> got = 0;
+  for (int i = 0; i < 4; ++i) {
+    ToThread& door = *doors.emplace_back(std::make_unique<ToThread>(executor, 100, &pool));
+    group.spawn("consumer", run_on(pool, [&door, &got] {
+                  std::array<char, 7> piece{};
+                  std::size_t size = 0;
+                  while (const auto count = door.read(piece)) {
+                    if (*count == 0) break;
+                    size += *count;
+                  }
+                  EXPECT_EQ(size, 9U);
+                  ++got;
+                }));
+  }
+  co_await run_on(pool, [] {});
+  for (const auto& door : doors) {
+    CO_ASSERT_TRUE(co_await door->push("nine byte"));
+    door->finish(true);
+  }
+  co_await group.join();
+  EXPECT_EQ(got, 4);
 }
 
 CO_TEST(ToThread, TellsTheCoroutineThatNobodyTakesThemAnyMore) {
