@@ -16,6 +16,7 @@
 #include "fs/name_lock.hpp"
 #include "fs/remove_tree.hpp"
 #include "fs/replacement.hpp"
+#include "fs/stop.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -58,7 +59,7 @@ Result<bool> is_empty(const Place& place, const std::string& name) {
 
 class Batch {
  public:
-  explicit Batch(const Tree& tree) : tree_{tree} {}
+  Batch(const Tree& tree, const std::stop_token& stop) : tree_{tree}, stop_{stop} {}
   ~Batch() {
     // The last first: what a later one staged is in the folders that an earlier one made.
     while (!prepared_.empty()) prepared_.pop_back();
@@ -75,6 +76,7 @@ class Batch {
     }
     const NameLock lock{std::move(keys)};
     for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (stop_.stop_requested()) return stopped_error();
       if (auto staged = stage(prepared_[i]); !staged) return at(i, std::move(staged.error()));
     }
     for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -298,12 +300,14 @@ class Batch {
   }
 
   const Tree& tree_;
+  const std::stop_token& stop_;
   std::vector<Prepared> prepared_;
   std::vector<std::function<void()>> undo_;
   std::vector<std::function<void()>> finish_;
 };
 
-Result<Outcome> run_one(const Tree& tree, const Operation& operation) {
+Result<Outcome> run_one(const Tree& tree, const Operation& operation, const std::stop_token& stop) {
+  if (stop.stop_requested()) return stopped_error();
   const auto outcome = [](Result<Written> result) -> Result<Outcome> {
     if (!result) return std::unexpected{std::move(result.error())};
     return Outcome{.written = std::move(*result)};
@@ -319,29 +323,31 @@ Result<Outcome> run_one(const Tree& tree, const Operation& operation) {
           .written = std::move(edited->written), .diff = std::move(edited->diff), .diff_cut = edited->diff_cut};
     }
     case OperationKind::remove:
-      if (auto removed = remove(tree, operation.path, operation.contents, operation.conditions); !removed) {
+      if (auto removed = remove(tree, operation.path, operation.contents, operation.conditions, stop); !removed) {
         return std::unexpected{std::move(removed.error())};
       }
       return Outcome{};
     case OperationKind::move:
       return outcome(move(tree, operation.path, operation.to,
-                          {.existing = operation.existing, .conditions = operation.conditions}));
+                          {.existing = operation.existing, .conditions = operation.conditions, .stop = stop}));
   }
   return Outcome{};
 }
 
 }  // namespace
 
-Result<std::vector<Outcome>> run_all(const Tree& tree, std::span<const Operation> operations) {
+Result<std::vector<Outcome>> run_all(const Tree& tree, std::span<const Operation> operations,
+                                     const std::stop_token& stop) {
   if (operations.size() > kMostOperations) {
     return fail(Errc::invalid_field, "a batch has at most 500 operations", "/operations");
   }
-  return Batch{tree}.run(operations);
+  return Batch{tree, stop}.run(operations);
 }
 
-std::vector<Result<Outcome>> run_each(const Tree& tree, std::span<const Operation> operations) {
+std::vector<Result<Outcome>> run_each(const Tree& tree, std::span<const Operation> operations,
+                                      const std::stop_token& stop) {
   std::vector<Result<Outcome>> outcomes;
-  for (const Operation& operation : operations) outcomes.push_back(run_one(tree, operation));
+  for (const Operation& operation : operations) outcomes.push_back(run_one(tree, operation, stop));
   return outcomes;
 }
 

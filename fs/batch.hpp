@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,12 @@ inline constexpr std::size_t kMostOperations = 500;
 /// and when the agent is killed meanwhile, a reader can see a part of them; a kill may also leave names that begin with
 /// ".skiff-". Folders that were made on the way to a file stay. No name may occur twice. Errors: those of the single
 /// operations with the operation's number in front, and its field below "/operations/N"; not_supported for a move to
-/// another file system.
-[[nodiscard]] Result<std::vector<Outcome>> run_all(const Tree& tree, std::span<const Operation> operations);
+/// another file system; cancelled when `stop` is requested before the renames.
+[[nodiscard]] Result<std::vector<Outcome>> run_all(const Tree& tree, std::span<const Operation> operations,
+                                                   const std::stop_token& stop = {});
 
-/// One after the other, each by itself.
-[[nodiscard]] std::vector<Result<Outcome>> run_each(const Tree& tree, std::span<const Operation> operations);
+/// One after the other, each by itself; those that come after `stop` is requested are `cancelled`.
+[[nodiscard]] std::vector<Result<Outcome>> run_each(const Tree& tree, std::span<const Operation> operations,
+                                                    const std::stop_token& stop = {});
 
 }  // namespace skiff::fs

@@ -71,14 +71,14 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
 
 /// A whole copy under a temporary name beside its destination, then that name.
 Result<> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Place& to,
-                         std::string_view to_path, Existing existing, Keep keep) {
+                         std::string_view to_path, const Transfer& options, Keep keep) {
   const int folder = to.parent.get();
   const std::string temporary = temporary_name();
-  auto copied = copy_tree(object, std::string{from_path}, folder, temporary, keep);
+  auto copied = copy_tree(object, std::string{from_path}, folder, temporary, keep, options.stop);
   int error = 0;
   if (copied) {
     error = rename_new(folder, temporary, folder, to.name);
-    if (error == EEXIST && existing == Existing::replace) {
+    if (error == EEXIST && options.existing == Existing::replace) {
       error = ::renameat(folder, temporary.c_str(), folder, to.name.c_str()) == 0 ? 0 : errno;
     }
     if (error == 0) return {};
@@ -148,7 +148,8 @@ Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, c
   return written(object->get(), false);
 }
 
-Result<> remove(const Tree& tree, std::string_view path, Contents contents, const Conditions& conditions) {
+Result<> remove(const Tree& tree, std::string_view path, Contents contents, const Conditions& conditions,
+                const std::stop_token& stop) {
   auto place = tree.locate(path, Links::keep);
   if (!place) return std::unexpected{std::move(place.error())};
   auto lock = NameLock::of(place->parent.get(), place->name);
@@ -157,7 +158,7 @@ Result<> remove(const Tree& tree, std::string_view path, Contents contents, cons
   if (!entry) return std::unexpected{std::move(entry.error())};
   if (!*entry) return fail(Errc::path_not_found, "there is no " + quoted(path));
   const bool folder = (**entry).type == EntryType::folder;
-  if (folder && contents == Contents::remove) return remove_tree(tree, place->parent.get(), place->name);
+  if (folder && contents == Contents::remove) return remove_tree(tree, place->parent.get(), place->name, stop);
   if (::unlinkat(place->parent.get(), place->name.c_str(), folder ? AT_REMOVEDIR : 0) == 0) return {};
   return failed(errno == EEXIST ? ENOTEMPTY : errno, "remove", path);
 }
@@ -181,7 +182,7 @@ Result<Written> move(const Tree& tree, std::string_view from, std::string_view t
   if (error == EXDEV) {
     const UniqueFd object = look(ends->from);
     if (!object) return failed(errno, "move", from);
-    auto moved = copy_into_place(tree, object.get(), from, ends->to, to, options.existing, Keep::everything);
+    auto moved = copy_into_place(tree, object.get(), from, ends->to, to, options, Keep::everything);
     if (moved) moved = remove_tree(tree, from_folder, ends->from.name);
     if (!moved) return std::unexpected{std::move(moved.error())};
     error = 0;
@@ -211,7 +212,7 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
   auto replaced = check_free(*place, to, options.existing);
   if (!replaced) return std::unexpected{std::move(replaced.error())};
   if (same_inode(*source, *replaced)) return what_is_at(*place, false);
-  auto copied = copy_into_place(tree, object->get(), from, *place, to, options.existing, Keep::mode);
+  auto copied = copy_into_place(tree, object->get(), from, *place, to, options, Keep::mode);
   if (!copied) return std::unexpected{std::move(copied.error())};
   return what_is_at(*place, !replaced->has_value());
 }

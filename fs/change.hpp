@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <stop_token>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -29,14 +30,16 @@ namespace skiff::fs {
 
 enum class Contents : unsigned char { refuse, remove };
 /// A folder with `Contents::refuse` must be empty. What is below a root that can only be read stays. Errors:
-/// path_not_found, directory_not_empty, precondition_failed.
+/// path_not_found, directory_not_empty, precondition_failed, cancelled when `stop` is requested: a part of what was in
+/// the folder is gone then.
 [[nodiscard]] Result<> remove(const Tree& tree, std::string_view path, Contents contents = Contents::refuse,
-                              const Conditions& conditions = {});
+                              const Conditions& conditions = {}, const std::stop_token& stop = {});
 
 struct Transfer {
   Existing existing = Existing::refuse;  ///< replace: a file, or an empty folder by a folder
   Parents parents = Parents::make;       ///< of the destination
   Conditions conditions = {};            ///< of the source
+  std::stop_token stop = {};             ///< ends a copy, of which nothing is left then, with `cancelled`
 };
 /// In one step for anyone who looks; to another file system by a copy that is complete before it shows, and then the
 /// removal of the original. Errors: path_not_found, already_exists, is_a_directory, not_a_directory,

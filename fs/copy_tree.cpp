@@ -17,6 +17,7 @@
 #include "fs/descriptor.hpp"
 #include "fs/folder_reader.hpp"
 #include "fs/read.hpp"
+#include "fs/stop.hpp"
 #include "fs/write.hpp"
 
 namespace skiff::fs {
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::size_t kMostCopyDepth = 128;  // four descriptors each
 constexpr std::size_t kCopyBlock = 256 * 1024;
+constexpr off_t kKernelPiece = 64 << 20;  // of a file, between two looks whether the copy is still wanted
 
 std::unexpected<Error> failed(const std::string& name) {
   return std::unexpected{system_error(errno, "copy " + quoted(name))};
@@ -31,9 +33,10 @@ std::unexpected<Error> failed(const std::string& name) {
 
 class Copy {
  public:
-  explicit Copy(Keep keep) : keep_{keep} {}
+  Copy(Keep keep, const std::stop_token& stop) : keep_{keep}, stop_{stop} {}
 
   Result<> run(int object, const std::string& name, int to_folder, const std::string& to) {
+    if (stop_.stop_requested()) return stopped_error();
     auto status = status_of(object);
     if (!status) return std::unexpected{std::move(status.error())};
     if (S_ISDIR(status->st_mode)) return copy_folder(object, *status, name, to_folder, to);
@@ -49,7 +52,7 @@ class Copy {
     if (!in) return failed(name);
     const UniqueFd out{::openat(to_folder, to.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)};
     if (!out) return failed(to);
-    if (auto copied = copy_bytes(in.get(), out.get()); !copied) return copied;
+    if (auto copied = copy_bytes(in.get(), out.get(), stop_); !copied) return copied;
     return set_attributes_of(out.get(), status, name);
   }
 
@@ -113,16 +116,19 @@ class Copy {
   }
 
   Keep keep_;
+  const std::stop_token& stop_;
   std::optional<struct stat> top_;  // of what is made: reached again, the copy would never end
   std::size_t depth_ = 0;
 };
 
 /// The bytes from `at` to `end`; less where the file was cut meanwhile. `at` is moved on.
-Result<> copy_range(int from, int to, off_t& at, off_t end) {
+Result<> copy_range(int from, int to, off_t& at, off_t end, const std::stop_token& stop) {
   while (at < end) {
+    if (stop.stop_requested()) return stopped_error();
     off_t in = at;
     off_t out = at;
-    const ssize_t size = ::copy_file_range(from, &in, to, &out, static_cast<std::size_t>(end - at), 0);
+    const auto piece = static_cast<std::size_t>(std::min<off_t>(end - at, kKernelPiece));
+    const ssize_t size = ::copy_file_range(from, &in, to, &out, piece, 0);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno != EXDEV && !means_unsupported(errno)) {
       return std::unexpected{system_error(errno, "copy a file")};
@@ -132,6 +138,7 @@ Result<> copy_range(int from, int to, off_t& at, off_t end) {
   }
   const auto buffer = at < end ? std::make_unique_for_overwrite<char[]>(kCopyBlock) : nullptr;
   while (at < end) {
+    if (stop.stop_requested()) return stopped_error();
     const auto wanted = static_cast<std::size_t>(std::min<off_t>(end - at, kCopyBlock));
     auto got = read_at(from, static_cast<std::uint64_t>(at), {buffer.get(), wanted});
     if (!got) return std::unexpected{std::move(got.error())};
@@ -147,7 +154,7 @@ Result<> copy_range(int from, int to, off_t& at, off_t end) {
 
 }  // namespace
 
-Result<> copy_bytes(int from, int to) {
+Result<> copy_bytes(int from, int to, const std::stop_token& stop) {
   if (::ioctl(to, FICLONE, from) == 0) return {};
   auto status = status_of(from);
   if (!status) return std::unexpected{std::move(status.error())};
@@ -161,15 +168,16 @@ Result<> copy_bytes(int from, int to) {
     const off_t hole = ::lseek(from, data, SEEK_HOLE);
     const off_t end = hole > data && status->st_size > 0 ? std::min(hole, size) : size;
     at = data;
-    if (auto copied = copy_range(from, to, at, end); !copied) return copied;
+    if (auto copied = copy_range(from, to, at, end, stop); !copied) return copied;
     if (at < end) return {};  // it was cut meanwhile, or has come to its end
   }
   if (::ftruncate(to, size) != 0) return std::unexpected{system_error(errno, "copy a file")};
   return {};
 }
 
-Result<> copy_tree(int object, const std::string& name, int to_folder, const std::string& to, Keep keep) {
-  return Copy{keep}.run(object, name, to_folder, to);
+Result<> copy_tree(int object, const std::string& name, int to_folder, const std::string& to, Keep keep,
+                   const std::stop_token& stop) {
+  return Copy{keep, stop}.run(object, name, to_folder, to);
 }
 
 }  // namespace skiff::fs

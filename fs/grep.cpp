@@ -29,8 +29,8 @@ std::size_t bytes_of(const LineMatch& line) {
 
 class Grep {
  public:
-  Grep(const LineMatcher& matcher, const GrepOptions& options, const GrepSink& sink)
-      : matcher_{matcher}, options_{options}, sink_{sink} {}
+  Grep(const LineMatcher& matcher, const GrepOptions& options, const std::stop_token& stop, const GrepSink& sink)
+      : matcher_{matcher}, options_{options}, stop_{stop}, sink_{sink} {}
 
   /// What one thread searches with, and what it found and did not hand over yet.
   struct Worker {
@@ -71,14 +71,16 @@ class Grep {
     ++searched_;
     bool matched = false;
     // Some virtual files say that they are empty.
-    const auto end = worker.search->search(file.get(), size == 0 ? options_.largest_file : size, [&](LineMatch line) {
+    const auto take = [&](LineMatch line) {
       if (taken_.fetch_add(1) >= options_.most) {
         stopped_ = true;
         return false;
       }
       if (!std::exchange(matched, true)) ++files_;
       return add(path, std::move(line), worker);
-    });
+    };
+    const auto end = worker.search->search(file.get(), size == 0 ? options_.largest_file : size, take, stop_);
+    if (stop_.stop_requested()) stopped_ = true;
     if (end == LineSearch::End::unreadable) ++unreadable_;
   }
 
@@ -116,6 +118,7 @@ class Grep {
  private:
   const LineMatcher& matcher_;
   const GrepOptions& options_;
+  const std::stop_token& stop_;
   const GrepSink& sink_;
   std::array<Worker, 4> workers_;
   std::atomic<std::uint64_t> taken_ = 0, files_ = 0, searched_ = 0, unreadable_ = 0, too_large_ = 0;
@@ -129,15 +132,15 @@ class Grep {
 
 GrepSummary grep(const UniqueFd& folder, const LineMatcher& matcher, const GrepOptions& options,
                  const std::stop_token& stop, const GrepSink& sink) {
-  Grep searching{matcher, options, sink};
+  Grep searching{matcher, options, stop, sink};
   const WalkSummary walked =
       walk(folder, options.walk, stop, [&](const WalkEntry& entry) { return searching.visit(entry); });
   return searching.finish(walked);
 }
 
 GrepSummary grep_file(const UniqueFd& file, const std::string& path, const LineMatcher& matcher,
-                      const GrepOptions& options, const GrepSink& sink) {
-  Grep searching{matcher, options, sink};
+                      const GrepOptions& options, const std::stop_token& stop, const GrepSink& sink) {
+  Grep searching{matcher, options, stop, sink};
   searching.search(file, path, searching.only_worker());
   return searching.finish({});
 }

@@ -47,6 +47,6 @@ using GrepSink = std::function<bool(std::span<const GrepMatch>)>;
 
 /// The same in one file, named `path` in the matches and opened by the caller.
 [[nodiscard]] GrepSummary grep_file(const UniqueFd& file, const std::string& path, const LineMatcher& matcher,
-                                    const GrepOptions& options, const GrepSink& sink);
+                                    const GrepOptions& options, const std::stop_token& stop, const GrepSink& sink);
 
 }  // namespace skiff::fs

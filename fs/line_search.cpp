@@ -25,7 +25,8 @@ LineSearch::LineSearch(const LineMatcher& matcher, const SearchLimits& limits)
   limits_.longest_line = std::max<std::size_t>(limits.longest_line, 1);
 }
 
-LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std::function<bool(LineMatch)>& sink) {
+LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std::function<bool(LineMatch)>& sink,
+                                   const std::stop_token& stop) {
   end_ = counted_ = 0;
   at_end_ = line_matched_ = false;
   room_ = most_bytes;
@@ -35,6 +36,7 @@ LineSearch::End LineSearch::search(int file, std::uint64_t most_bytes, const std
   held_.clear();
   End end = End::searched;
   while (!at_end_) {
+    if (stop.stop_requested()) return End::stopped;
     switch (fill(file)) {
       case Filled::failed:
         end = End::unreadable;

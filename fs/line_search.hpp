@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,11 +38,12 @@ class LineSearch {
   enum class End : unsigned char {
     searched,
     binary,   ///< a zero byte was met: what stands in its block and behind it was not searched
-    stopped,  ///< by the sink
+    stopped,  ///< by the sink, or by `stop`
     unreadable,
   };
   /// Searches what can be read from `file`, at most `most_bytes`. `sink` takes each match and returns false to stop.
-  End search(int file, std::uint64_t most_bytes, const std::function<bool(LineMatch)>& sink);
+  End search(int file, std::uint64_t most_bytes, const std::function<bool(LineMatch)>& sink,
+             const std::stop_token& stop = {});
 
  private:
   enum class Filled : unsigned char { some, none, binary, failed };

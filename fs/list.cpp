@@ -9,12 +9,14 @@
 
 #include "fs/descriptor.hpp"
 #include "fs/folder_reader.hpp"
+#include "fs/stop.hpp"
 
 namespace skiff::fs {
 namespace {
 
 constexpr std::size_t kMostListDepth = 256;     // one descriptor each
 constexpr std::size_t kMostVisited = 500'000;   // names looked at for one page
+constexpr std::size_t kLookForStop = 4096;      // names, between two looks whether the list is still wanted
 constexpr std::size_t kLeastBatch = 256;        // names sorted at once
 constexpr std::uint64_t kMostHashed = 1 << 20;  // of one fresh file
 constexpr std::uint64_t kMostHashedInAll = 16 << 20;
@@ -49,6 +51,7 @@ class Listing {
     }
     folder.reset();
     while (!levels_.empty()) {
+      if (options_.stop.stop_requested()) return stopped_error();
       Level& level = levels_.back();
       if (level.next == level.batch.size()) {
         if (!level.more) {
@@ -95,7 +98,7 @@ class Listing {
       auto got = level.reader.next(found);
       if (!got) return std::unexpected{std::move(got.error())};
       if (!*got) break;
-      ++visited_;
+      if (++visited_ % kLookForStop == 0 && options_.stop.stop_requested()) return stopped_error();
       // The folder that the cursor lies in is not given again, but looked into.
       const bool resumed = level.has_after && !level.resume_at.empty() && found.name == level.resume_at;
       if (level.has_after && found.name <= level.after && !resumed) continue;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct ListOptions {
   /// all the same.
   std::function<bool(std::string_view path)> wanted = {};
   bool tags = true;
+  std::stop_token stop = {};
 };
 
 struct Listed {
@@ -39,7 +41,7 @@ struct Page {
 /// The entries of a folder; a link at the end of `path` is followed, none below it. Sorted by bytes, name by name, a
 /// folder before what it holds. A page goes on after the last name of the one before, whatever was made or removed
 /// meanwhile. Memory grows with the limit, not with the folder. A page may end early, with a cursor, when very much of
-/// what is there is not wanted. Errors: those of Tree; not_a_directory.
+/// what is there is not wanted. Errors: those of Tree; not_a_directory; cancelled when `stop` is requested.
 [[nodiscard]] Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options = {});
 
 }  // namespace skiff::fs

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/blocking_pool.hpp"
 #include "fs/descriptor.hpp"
 
 namespace skiff::fs {
@@ -36,8 +37,14 @@ NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
   keys_.erase(repeated.begin(), repeated.end());
   Table& names = table();
   std::unique_lock lock{names.mutex};
-  names.freed.wait(
-      lock, [&] { return std::ranges::none_of(keys_, [&](const NameKey& key) { return names.held.contains(key); }); });
+  const auto free = [&] {
+    return std::ranges::none_of(keys_, [&](const NameKey& key) { return names.held.contains(key); });
+  };
+  if (!free()) {
+    // Whoever holds them may need this thread to come to an end.
+    const BlockingPool::Aside aside{BlockingPool::current()};
+    names.freed.wait(lock, free);
+  }
   names.held.insert(keys_.begin(), keys_.end());
 }
 

@@ -21,7 +21,8 @@ struct NameKey {
 
 /// Holds names for as long as it lives: between all sessions of this process nobody else changes what has that name, so
 /// that what was checked still holds when it is acted upon. Takes all its names at once, so that no two can wait for
-/// each other; waits until all are free. Never held across the arrival of a client's bytes.
+/// each other; waits until all are free, aside where it is for a job of a pool. Never held across the arrival of a
+/// client's bytes.
 class NameLock {
  public:
   explicit NameLock(std::vector<NameKey> keys);

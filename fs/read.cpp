@@ -12,6 +12,8 @@
 #include <optional>
 #include <utility>
 
+#include "fs/stop.hpp"
+
 namespace skiff::fs {
 namespace {
 
@@ -67,7 +69,8 @@ Result<LineRange> parse_lines(std::string_view text) {
   return LineRange{.first = *first, .last = *last};
 }
 
-Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::uint64_t most_read) {
+Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::uint64_t most_read,
+                             const std::stop_token& stop) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return std::unexpected{system_error(errno, "look at a file")};
   size = std::min(size, static_cast<std::uint64_t>(info.st_size));  // it may have been cut meanwhile
@@ -78,6 +81,7 @@ Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::u
   std::uint64_t line = 1;  // the line that the next byte belongs to
   std::uint64_t read = 0;
   for (std::uint64_t offset = 0; offset < size;) {
+    if (stop.stop_requested()) return stopped_error();
     if (sparse) {
       const off_t data = ::lseek(fd, static_cast<off_t>(offset), SEEK_DATA);
       if (data < 0 && errno == ENXIO) break;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -46,9 +47,11 @@ struct ByteRange {
 /// Where lines are, in the first `size` bytes of a file: found by reading it block by block up to the last line, in
 /// bounded memory; holes are passed over (lseek(2), SEEK_DATA), which have no line's end. A line holds its "\n"; the
 /// last one may lack it. Lines past the end are empty, at the end. Errors: payload_too_large when they are not found in
-/// the first `most_read` bytes of data, so that nobody keeps a disk thread for long; io_error.
+/// the first `most_read` bytes of data, so that nobody keeps a thread for long; cancelled when `stop` is requested;
+/// io_error.
 inline constexpr std::uint64_t kMostReadForLines = 1ULL << 30U;
 [[nodiscard]] Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size,
-                                           std::uint64_t most_read = kMostReadForLines);
+                                           std::uint64_t most_read = kMostReadForLines,
+                                           const std::stop_token& stop = {});
 
 }  // namespace skiff::fs

@@ -12,6 +12,7 @@
 #include "fs/folder_reader.hpp"
 #include "fs/path.hpp"
 #include "fs/staged_file.hpp"
+#include "fs/stop.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -22,11 +23,12 @@ constexpr int kMostPasses = 16;  // over one folder: more only when others fill 
 
 class Removal {
  public:
-  Removal(const Tree& tree, int folder) : tree_{tree}, folder_{folder} {}
+  Removal(const Tree& tree, int folder, const std::stop_token& stop) : tree_{tree}, folder_{folder}, stop_{stop} {}
 
   Result<> run(const std::string& name) {
     if (auto begun = remove(folder_, name); !begun) return begun;
     while (!levels_.empty()) {
+      if (stop_.stop_requested()) return stopped_error();
       if (auto stepped = step(); !stepped) return stepped;
     }
     return {};
@@ -104,14 +106,15 @@ class Removal {
 
   const Tree& tree_;
   int folder_;
+  const std::stop_token& stop_;
   std::vector<Level> levels_;
   int swaps_ = 0;
 };
 
 }  // namespace
 
-Result<> remove_tree(const Tree& tree, int folder, const std::string& name) {
-  return Removal{tree, folder}.run(name);
+Result<> remove_tree(const Tree& tree, int folder, const std::string& name, const std::stop_token& stop) {
+  return Removal{tree, folder, stop}.run(name);
 }
 
 }  // namespace skiff::fs

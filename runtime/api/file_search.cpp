@@ -173,7 +173,7 @@ Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, 
   if (seen->entry.type == fs::EntryType::file) {
     auto file = tree.open_file(ask.path, O_RDONLY);
     if (!file) return std::unexpected{std::move(file.error())};
-    summary = fs::grep_file(*file, relative_prefix(ask.path), ask.matcher, ask.options, give);
+    summary = fs::grep_file(*file, relative_prefix(ask.path), ask.matcher, ask.options, stop, give);
   } else {
     auto ground = open_ground(tree, ask.path, std::move(ask.options.walk));
     if (!ground) return std::unexpected{std::move(ground.error())};

@@ -204,6 +204,18 @@ TEST_F(BatchTest, IsOneStepForOtherWritersWithConditions) {
   EXPECT_EQ(get(root / "one"), get(root / "two"));
 }
 
+TEST_F(BatchTest, ThatIsStoppedChangesNothing) {
+  std::stop_source source;
+  source.request_stop();
+  const std::vector<Operation> operations{write_one("a", "x"), write_one("new", "x")};
+  const std::string before = get(root / "a");
+  EXPECT_EQ(word(run_all(tree, operations, source.get_token())), "cancelled");
+  const auto outcomes = run_each(tree, operations, source.get_token());
+  EXPECT_EQ(outcomes.front().error().code, Errc::cancelled);
+  EXPECT_EQ(get(root / "a"), before);
+  EXPECT_FALSE(std::filesystem::exists(root / "new"));
+}
+
 TEST_F(BatchTest, LeavesNoDescriptorOpen) {
   const std::size_t before = test::open_descriptors();
   (void)all({write_one("a", "x"), edit_one("b", "b", "B"), remove_one("c"), move_one("d", "e")});

@@ -51,6 +51,21 @@ TEST_F(CopyTreeTest, CopiesBytesAlsoWhereTheKernelDoesNotDoIt) {
   }
 }
 
+TEST_F(CopyTreeTest, StopsWhereItIs) {
+  std::filesystem::create_directories(root / "from/inside");
+  put(root / "from/inside/f", "x");
+  std::stop_source source;
+  source.request_stop();
+  const UniqueFd object{::open((root / "from").c_str(), O_PATH | O_CLOEXEC)};
+  EXPECT_EQ(word(copy_tree(object.get(), "from", folder.get(), "to", Keep::mode, source.get_token())), "cancelled");
+  EXPECT_FALSE(std::filesystem::exists(root / "to"));
+  put(root / "large", std::string(300'000, 'x'));
+  const UniqueFd in{::open((root / "large").c_str(), O_RDONLY | O_CLOEXEC)};
+  const UniqueFd out{::open((root / "out").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+  const std::string outcome = word(copy_bytes(in.get(), out.get(), source.get_token()));
+  EXPECT_TRUE(outcome == "cancelled" || outcome == "ok") << outcome;  // ok: one call shares all of it
+}
+
 TEST_F(CopyTreeTest, LeavesHolesOut) {
   put(root / "in", "begin");
   {

@@ -104,15 +104,28 @@ TEST(Grep, SearchesOneFile) {
   tree.write("a", "x\ny\nx\n");
   const UniqueFd file{::open((tree / "a").c_str(), O_RDONLY | O_CLOEXEC)};
   std::uint64_t last = 0;
-  const auto summary = grep_file(file, "shown/a", LineMatcher::compile({.text = "x"}).value(), {}, [&](auto matches) {
-    for (const GrepMatch& match : matches) {
-      EXPECT_EQ(match.path, "shown/a");
-      last = match.line.line_number;
-    }
-    return true;
-  });
+  const auto summary =
+      grep_file(file, "shown/a", LineMatcher::compile({.text = "x"}).value(), {}, {}, [&](auto matches) {
+        for (const GrepMatch& match : matches) {
+          EXPECT_EQ(match.path, "shown/a");
+          last = match.line.line_number;
+        }
+        return true;
+      });
   EXPECT_EQ(summary.matches, 2U);
   EXPECT_EQ(last, 3U);
+}
+
+TEST(Grep, StopsWithinOneFile) {
+  const test::ScratchTree tree;
+  tree.write("a", std::string(300'000, 'y') + "\nx\n" + std::string(300'000, 'y') + "\nx\n");
+  const UniqueFd file{::open((tree / "a").c_str(), O_RDONLY | O_CLOEXEC)};
+  std::stop_source source;
+  source.request_stop();
+  const auto summary = grep_file(file, "a", LineMatcher::compile({.text = "x"}).value(), {}, source.get_token(),
+                                 [](auto) { return true; });
+  EXPECT_EQ(summary.matches, 0U);
+  EXPECT_TRUE(summary.truncated);
 }
 
 }  // namespace

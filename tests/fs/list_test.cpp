@@ -159,6 +159,12 @@ TEST_F(ListTest, GoesOnAfterANameThatIsGone) {
   EXPECT_EQ(names("x", {.depth = Depth::all, .cursor = "z"}), NameList{});
 }
 
+TEST_F(ListTest, StopsWhenNobodyWantsItAnyMore) {
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_EQ(list(tree, ".", {.stop = source.get_token()}).error().code, Errc::cancelled);
+}
+
 TEST_F(ListTest, StopsAtADepthAndSaysSo) {
   std::filesystem::path deep = root;
   for (int i = 0; i < 300; ++i) deep /= "d";

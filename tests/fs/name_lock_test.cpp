@@ -3,9 +3,11 @@
 #include <fcntl.h>
 
 #include <atomic>
+#include <latch>
 #include <thread>
 #include <utility>
 
+#include "base/blocking_pool.hpp"
 #include "tests/support/files_test.hpp"
 
 namespace skiff::fs {
@@ -37,6 +39,27 @@ TEST(NameLock, LetsOneAtATimeAtAName) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(entered, 4000);
+}
+
+TEST(NameLock, IsWaitedForAsideByThePoolsJobs) {
+  std::atomic<int> done = 0;
+  {
+    std::latch other_ran{1};
+    BlockingPool pool{"test-names", 1, 8};
+    {
+      const NameLock held{keys({"a"})};
+      for (int i = 0; i < 8; ++i) {
+        pool.post([&] {
+          const NameLock lock{keys({"a"})};
+          ++done;
+        });
+      }
+      pool.post([&] { other_ran.count_down(); });
+      other_ran.wait();
+      EXPECT_EQ(done, 0);
+    }
+  }
+  EXPECT_EQ(done, 8);
 }
 
 TEST(NameLock, HoldsUpNobodyAtAnotherName) {

@@ -132,6 +132,15 @@ TEST_F(ReadTest, PassesOverTheHolesOfASparseFile) {
   EXPECT_EQ(lines("f", "4"), "");
 }
 
+TEST_F(ReadTest, StopsLookingForLines) {
+  put(root / "f", "one\ntwo\n");
+  const OpenFile file = open_to_read(tree, "f").value();
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_EQ(word(find_lines(file.fd.get(), {.first = 2, .last = 2}, 8, kMostReadForLines, source.get_token())),
+            "cancelled");
+}
+
 TEST_F(ReadTest, LooksForLinesInSoManyBytesAndNoMore) {
   put(root / "f", std::string(600'000, 'x') + "\nend");
   const OpenFile file = open_to_read(tree, "f").value();

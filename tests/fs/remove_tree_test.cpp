@@ -25,6 +25,15 @@ class RemoveTreeTest : public test::Files {
   std::string remove(const std::string& name) const { return word(remove_tree(tree, folder.get(), name)); }
 };
 
+TEST_F(RemoveTreeTest, StopsWhereItIs) {
+  std::filesystem::create_directories(root / "a/b");
+  put(root / "a/b/f", "x");
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_EQ(word(remove_tree(tree, folder.get(), "a", source.get_token())), "cancelled");
+  EXPECT_EQ(names_in(root), Names{"a"});
+}
+
 TEST_F(RemoveTreeTest, RemovesEverythingBelowAndNothingElse) {
   std::filesystem::create_directories(root / "a/b/c");
   std::filesystem::create_directories(root / "keep");

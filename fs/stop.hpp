@@ -1,0 +1,14 @@
+#pragma once
+
+#include <stop_token>
+
+#include "base/error.hpp"
+
+namespace skiff::fs {
+
+/// What a call ends with that was asked to stop: `cancelled`.
+[[nodiscard]] inline std::unexpected<Error> stopped_error() {
+  return fail(Errc::cancelled, "nobody waits for this any more");
+}
+
+}  // namespace skiff::fs
