@@ -55,6 +55,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       disk{"skiff-disk", settings.disk_threads},
       search{"skiff-search", kSearchThreads},
       watches{on, search, {}},
+      listening_tcp{on, disk},
       supervisor{on, disk, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
       registry{supervisor,
                {.root = settings.root,

@@ -14,6 +14,7 @@
 #include "runtime/metrics.hpp"
 #include "runtime/self_defence.hpp"
 #include "runtime/settings.hpp"
+#include "sessions/condition.hpp"
 #include "sessions/memory_guard.hpp"
 #include "sessions/registry.hpp"
 #include "sessions/supervisor.hpp"
@@ -62,6 +63,7 @@ struct Agent {
   BlockingPool disk;
   BlockingPool search;  ///< for what may take long: searches and archives
   FolderWatches watches;
+  sessions::ListeningTcp listening_tcp;
   sessions::Supervisor supervisor;
   sessions::Registry registry;
   sessions::MemoryGuard memory_guard;

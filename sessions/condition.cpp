@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <re2/re2.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,7 +40,7 @@ std::string read_all(const char* path) {
 }
 
 /// Lines are "sl local_address rem_address st ...", addresses hex with ":PORT" in hex, state 0A is LISTEN.
-bool lists_listener(std::string_view table, std::uint16_t port) {
+void append_listeners(std::vector<std::uint16_t>& ports, std::string_view table) {
   while (!table.empty()) {
     const std::size_t end = table.find('\n');
     const std::string_view line = table.substr(0, end);
@@ -50,40 +49,76 @@ bool lists_listener(std::string_view table, std::uint16_t port) {
     if (local == std::string_view::npos) continue;
     const std::size_t colon = line.find(':', local + 2);
     if (colon == std::string_view::npos || colon + 5 > line.size()) continue;
-    unsigned found = 0;
-    std::from_chars(line.data() + colon + 1, line.data() + colon + 5, found, 16);
-    if (found != port) continue;
     const std::size_t remote = line.find(' ', colon);
     const std::size_t state = remote == std::string_view::npos ? remote : line.find(' ', remote + 1);
-    if (state != std::string_view::npos && line.substr(state + 1, 2) == "0A") return true;
+    if (state == std::string_view::npos || line.substr(state + 1, 2) != "0A") continue;
+    std::uint16_t port = 0;
+    std::from_chars(line.data() + colon + 1, line.data() + colon + 5, port, 16);
+    ports.push_back(port);
   }
-  return false;
 }
 
-template <class Holds>
-Task<> look_until(Executor executor, Holds holds) {
-  Timer timer{executor};
-  for (auto pause = kFirstLook; !holds(); pause = std::min(pause * 2, kSlowestLook)) {
-    timer.expires_after(pause);
-    co_await timer.async_wait(use_task);
-  }
+std::vector<std::uint16_t> listening_tcp_ports() {
+  std::vector<std::uint16_t> ports;
+  append_listeners(ports, read_all("/proc/net/tcp"));
+  append_listeners(ports, read_all("/proc/net/tcp6"));
+  std::ranges::sort(ports);
+  return ports;
 }
 
 }  // namespace
 
-bool is_listening(std::uint16_t port) {
-  return lists_listener(read_all("/proc/net/tcp"), port) || lists_listener(read_all("/proc/net/tcp6"), port);
+Task<bool> ListeningTcp::has(std::uint16_t port, SteadyTime since) {
+  while (as_of_ < since) {
+    if (looking_) {
+      co_await looked_.wait();
+      continue;
+    }
+    // However it ends, the next one may look.
+    struct Looking {
+      explicit Looking(ListeningTcp& of) : all{of} { all.looking_ = true; }
+      ~Looking() {
+        all.looking_ = false;
+        all.looked_.notify_all();
+      }
+      ListeningTcp& all;
+    } const looking{*this};
+    const SteadyTime began = std::chrono::steady_clock::now();
+    auto ports = co_await disk_.run(listening_tcp_ports);
+    ports_ = std::move(ports);
+    as_of_ = began;
+  }
+  co_return std::ranges::binary_search(ports_, port);
 }
 
-Task<> until_listening(Executor executor, std::uint16_t port) {
-  co_await look_until(executor, [port] { return is_listening(port); });
+Task<> until_listening(ListeningTcp* listening, std::uint16_t port) {
+  Timer timer{co_await asio::this_coro::executor};
+  SteadyTime since = std::chrono::steady_clock::now();
+  for (auto pause = kFirstLook;; pause = std::min(pause * 2, kSlowestLook)) {
+    const bool is_there = co_await listening->has(port, since);
+    if (is_there) co_return;
+    timer.expires_after(pause);
+    co_await timer.async_wait(use_task);
+    // Another waiter's look of just now will do.
+    since = std::chrono::steady_clock::now() - pause / 2;
+  }
 }
 
-Task<> until_exists(Executor executor, std::string path) {
-  co_await look_until(executor, [path] {
-    struct stat info{};
-    return ::lstat(path.c_str(), &info) == 0;
-  });
+Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> tree, std::string path) {
+  Timer timer{co_await asio::this_coro::executor};
+  for (auto pause = kFirstLook;; pause = std::min(pause * 2, kSlowestLook)) {
+    auto look = [&]() -> Result<> {
+      auto object = tree->open_object(path, fs::Links::keep);
+      if (!object) return std::unexpected{std::move(object.error())};
+      return {};
+    };
+    auto found = co_await disk->run(std::move(look));
+    if (found) co_return found;
+    const Errc code = found.error().code;
+    if (code == Errc::path_escapes_root || code == Errc::invalid_field || code == Errc::name_too_long) co_return found;
+    timer.expires_after(pause);
+    co_await timer.async_wait(use_task);
+  }
 }
 
 struct OutputPattern::Compiled {

@@ -4,24 +4,44 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/event.hpp"
 #include "base/task.hpp"
+#include "fs/tree.hpp"
 #include "sessions/command.hpp"
 
 /// Things a client may wait for. Each ends when it holds, or is cancelled; each answers whether it holds.
 namespace skiff::sessions {
 
-/// True when a socket listens on TCP `port` in the agent's network namespace (/proc/net/tcp and tcp6, proc_net(5)).
-[[nodiscard]] bool is_listening(std::uint16_t port);
+/// The TCP ports that sockets listen on in the agent's network namespace (/proc/net/tcp and tcp6, proc_net(5)), looked
+/// up on the disk's threads. One look serves all who ask meanwhile. Reactor thread only.
+class ListeningTcp {
+ public:
+  ListeningTcp(Executor executor, BlockingPool& disk) : disk_{disk}, looked_{executor} {}
+
+  /// As it was at `since` or later. Errors of reading the tables leave them empty.
+  [[nodiscard]] Task<bool> has(std::uint16_t port, SteadyTime since);
+
+ private:
+  BlockingPool& disk_;
+  std::vector<std::uint16_t> ports_;  ///< ascending
+  SteadyTime as_of_{};
+  bool looking_ = false;
+  Event looked_;
+};
 
 /// Until something listens on `port`. The kernel tells nobody about listen(2), so this looks, first often, then every
 /// 100 ms.
-[[nodiscard]] Task<> until_listening(Executor executor, std::uint16_t port);
+[[nodiscard]] Task<> until_listening(ListeningTcp* listening, std::uint16_t port);
 
-/// Until `path` exists (lstat(2)). It may lie in folders that do not exist yet, so this looks as `until_listening`
-/// does.
-[[nodiscard]] Task<> until_exists(Executor executor, std::string path);
+/// Until there is something at `path`, be it a link that leads nowhere. It may lie in folders that do not exist yet, so
+/// this looks as `until_listening` does, on the disk's threads. Errors: path_escapes_root, also for a link on the way
+/// that leads out of the roots; invalid_field, name_too_long.
+[[nodiscard]] Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> tree, std::string path);
 
 /// An RE2 pattern that is searched in a command's output as it comes, in both streams apart from each other.
 class OutputPattern {

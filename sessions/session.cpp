@@ -50,13 +50,8 @@ std::string Session::first_cwd() const {
   return spec_->cwd ? join(root_, *spec_->cwd) : root_;
 }
 
-Result<std::string> Session::path_below_root(const std::string& path) const {
-  std::string text = std::filesystem::path{join(cwd(), path)}.lexically_normal().string();
-  const std::string inside = root_.ends_with('/') ? root_ : root_ + '/';
-  if (text != root_ && !text.starts_with(inside)) {
-    return fail(Errc::path_escapes_root, "the path leaves the session's root \"" + root_ + '"');
-  }
-  return text;
+std::string Session::from_cwd(const std::string& path) const {
+  return join(cwd(), path);
 }
 
 std::size_t Session::live_commands() const noexcept {

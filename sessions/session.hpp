@@ -92,8 +92,8 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] const std::string& root() const noexcept { return root_; }
   /// Of a stateful session: where the last command that saved has left it.
   [[nodiscard]] std::string cwd() const;
-  /// `path` as a client gives it (relative to the cwd, or absolute), without `.` and `..`. Errors: path_escapes_root.
-  [[nodiscard]] Result<std::string> path_below_root(const std::string& path) const;
+  /// A path as a client gives it, relative to the cwd or absolute, as an absolute one: for `tree()`.
+  [[nodiscard]] std::string from_cwd(const std::string& path) const;
   [[nodiscard]] WallTime created_at() const noexcept { return created_at_; }
   [[nodiscard]] SteadyTime last_used() const noexcept { return last_used_; }
   [[nodiscard]] std::size_t live_commands() const noexcept;

@@ -23,7 +23,8 @@ struct Progress {
   bool overdue = false;
   bool quiet = false;
   bool peer_gone = false;
-  std::string detail;  ///< further members of the answer
+  std::optional<Error> failure;  ///< why it can't be met
+  std::string detail;            ///< further members of the answer
 };
 
 Task<> watch_peer(protocol::HttpExchange* http, Progress* progress) {
@@ -36,6 +37,14 @@ Task<> watch_peer(protocol::HttpExchange* http, Progress* progress) {
 Task<> hold(Task<> condition, Progress* progress) {
   co_await std::move(condition);
   progress->met = true;
+  progress->changed.notify_all();
+}
+
+Task<> hold(Task<Result<>> condition, Progress* progress) {
+  auto held = co_await std::move(condition);
+  progress->met = held.has_value();
+  progress->ended = !held;
+  if (!held) progress->failure = std::move(held.error());
   progress->changed.notify_all();
 }
 
@@ -82,6 +91,7 @@ Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
     }
     co_await progress->changed.wait();
   }
+  if (progress->failure && !begun) co_return std::unexpected{std::move(*progress->failure)};
   std::string text{R"({"met":)"};
   text += progress->met ? "true" : "false";
   if (!progress->met) {
@@ -146,11 +156,12 @@ Task<Result<>> wait_for_condition(Call& call) {
       condition = search(std::move(*pattern), (*command)->log(), &progress);
     }
   } else if (wanted.port) {
-    condition = hold(sessions::until_listening(call.agent.executor, *wanted.port), &progress);
+    condition = hold(sessions::until_listening(&call.agent.listening_tcp, *wanted.port), &progress);
   } else {
-    auto path = (*session)->path_below_root(*wanted.path);
-    if (!path) co_return std::unexpected{path.error()};
-    condition = hold(sessions::until_exists(call.agent.executor, std::move(*path)), &progress);
+    auto tree = (*session)->tree();
+    if (!tree) co_return std::unexpected{std::move(tree.error())};
+    std::string path = (*session)->from_cwd(*wanted.path);
+    condition = hold(sessions::until_exists(&call.agent.disk, std::move(*tree), std::move(path)), &progress);
   }
   co_return co_await run_beside(companions(&call, &progress, std::move(*condition)), answer(&call, &progress, limit));
 }

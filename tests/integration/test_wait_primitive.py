@@ -88,6 +88,25 @@ def test_a_wait_for_a_path_outside_the_roots_is_refused(agent):
     answer.problem(403, "path_escapes_root")
 
 
+def test_a_wait_through_a_link_that_leaves_the_roots_tells_nothing(agent):
+    (agent.root / "out").symlink_to("/etc")
+    (agent.root / "nowhere").symlink_to("/nothing-of-this-name")
+    for path in ("out/passwd", "out/nothing-of-this-name"):
+        answer = agent.request("POST", "/v1/sessions/default/wait", json={"for": {"path": path}, "timeout_ms": 100})
+        answer.problem(403, "path_escapes_root")
+    assert wait(agent, {"path": "nowhere"})["met"] is True  # the link itself is there
+
+
+def test_many_waits_for_ports_and_paths_are_answered_alike(agent):
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        waits = [Later(agent, {"port": holder.getsockname()[1]}) for _ in range(30)]
+        waits += [Later(agent, {"path": "new"}) for _ in range(30)]
+        holder.listen()
+        (agent.root / "new").touch()
+        assert all(one.result()["met"] for one in waits)
+
+
 def test_a_wait_for_output_sees_what_was_printed_before_and_after(agent):
     started = agent.start("echo early; read x; echo server on port $x.", stdin_open=True)
     cid = started["id"]

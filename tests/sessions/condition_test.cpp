@@ -1,12 +1,19 @@
 #include "sessions/condition.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include <boost/asio/post.hpp>
 
 #include "base/task_group.hpp"
+#include "base/unique_fd.hpp"
 #include "tests/support/output_test.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -17,6 +24,39 @@ using test::write;
 
 OutputPattern compiled_pattern(const std::string& text) {
   return OutputPattern::compile(text).value();
+}
+
+CO_TEST(ListeningTcp, KnowsWhatListensNow) {
+  BlockingPool pool{"test", 1};
+  ListeningTcp listening{executor, pool};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  UniqueFd holder{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  CO_ASSERT_TRUE(::bind(holder.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0);
+  CO_ASSERT_TRUE(::getsockname(holder.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  const std::uint16_t port = ntohs(address.sin_port);
+  EXPECT_FALSE(co_await listening.has(port, SteadyTime::clock::now()));
+  const SteadyTime before = SteadyTime::clock::now();
+  CO_ASSERT_TRUE(::listen(holder.get(), 1) == 0);
+  EXPECT_FALSE(co_await listening.has(port, SteadyTime{})) << "an older look will do";
+  EXPECT_TRUE(co_await listening.has(port, before));
+  co_await until_listening(&listening, port);
+}
+
+CO_TEST(UntilExists, TellsNothingOfWhatLiesOutside) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory_symlink("/etc", folder.path() / "out");
+  const auto tree = std::make_shared<const fs::Tree>(fs::Tree::open({.path = folder.path().string()}).value());
+  BlockingPool pool{"test", 1};
+  const auto at_the_link = co_await until_exists(&pool, tree, "out");
+  EXPECT_TRUE(at_the_link);
+  for (const char* path : {"out/passwd", "out/nothing", "../x"}) {
+    const auto outside = co_await until_exists(&pool, tree, path);
+    CO_ASSERT_TRUE(!outside);
+    EXPECT_EQ(outside.error().code, Errc::path_escapes_root) << path;
+  }
 }
 
 CO_TEST(OutputPattern, IsFoundAcrossItemsOfOneStream) {
