@@ -347,6 +347,10 @@ Task<bool> HttpExchange::peer_closed() {
   co_return state.cancelled() == asio::cancellation_type::none;
 }
 
+void HttpExchange::cancel() noexcept {
+  connection_.stream_.cancel();
+}
+
 Task<Result<>> HttpExchange::upgrade(Headers headers, UpgradeHandler handler) {
   const HttpResponse head{.status = 101, .headers = std::move(headers), .body = {}};
   if (auto begun = begin_head(head, std::nullopt, false); !begun) co_return begun;

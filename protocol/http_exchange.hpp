@@ -89,6 +89,9 @@ class HttpExchange {
   /// to a limit. Meant to run beside the answer (base/beside.hpp).
   [[nodiscard]] Task<bool> peer_closed();
 
+  /// Ends the calls that are under way on the connection, with `cancelled`.
+  void cancel() noexcept;
+
   /// Sends "101 Switching Protocols" with these fields and arranges that `handler` gets the connection.
   [[nodiscard]] Task<Result<>> upgrade(Headers headers, UpgradeHandler handler);
 

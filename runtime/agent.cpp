@@ -35,8 +35,12 @@ sessions::OutputBudget::Limits output_limits(const Settings& settings) {
 
 constexpr std::chrono::milliseconds kBeforeGuarding{50};
 
-/// So many searches and archives at once; further ones wait their turn.
+/// So many searches and archives run at once, and further ones wait their turn; so many may have begun and wait for
+/// their clients, each on a thread.
 constexpr std::size_t kSearchThreads = 4;
+constexpr std::size_t kTransfers = 60;
+
+constexpr std::size_t kWatchThreads = 2;
 
 }  // namespace
 
@@ -53,8 +57,9 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                  stop(why);
                }},
       disk{"skiff-disk", settings.disk_threads},
-      search{"skiff-search", kSearchThreads},
-      watches{on, search, {}},
+      search{"skiff-search", kSearchThreads, kTransfers},
+      watching{"skiff-watch", kWatchThreads},
+      watches{on, watching, {}},
       listening_tcp{on, disk},
       supervisor{on, disk, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
       registry{supervisor,

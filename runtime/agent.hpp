@@ -61,7 +61,8 @@ struct Agent {
   RequestCounts requests;
   Activity activity;
   BlockingPool disk;
-  BlockingPool search;  ///< for what may take long: searches and archives
+  BlockingPool search;    ///< for searches and archives: what they send or take goes as fast as the client does
+  BlockingPool watching;  ///< for the watches of directories
   FolderWatches watches;
   sessions::ListeningTcp listening_tcp;
   sessions::Supervisor supervisor;

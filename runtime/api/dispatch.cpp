@@ -208,7 +208,8 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
   }
   if (!outcome && http.status() == 0) {
     const Error& error = outcome.error();
-    if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions) {
+    if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions ||
+        error.code == Errc::resource_exhausted) {
       http.extra_headers().set("Retry-After", "1");
     }
     if (error.code == Errc::unauthenticated) {

@@ -1,11 +1,14 @@
 #include "runtime/api/file_archive.hpp"
 
+#include <chrono>
 #include <memory>
 #include <new>
 #include <utility>
 
 #include "base/beside.hpp"
+#include "base/clock.hpp"
 #include "base/handover.hpp"
+#include "base/log.hpp"
 #include "fs/archive.hpp"
 #include "fs/change.hpp"
 #include "fs/extract.hpp"
@@ -33,7 +36,7 @@ Result<Format> format_of(const Call& call) {
 }
 
 struct Unpacking {
-  Unpacking(Executor executor) : door{executor, kArchiveOnTheWay} {}
+  explicit Unpacking(Agent& agent) : door{agent.executor, kArchiveOnTheWay, &agent.search} {}
   ToThread door;
   std::stop_source stop;
   std::optional<Result<fs::ExtractSummary>> outcome;
@@ -43,6 +46,7 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
               fs::ExtractOptions options) {
   auto job = [&] {
     const auto extract = [&]() -> Result<fs::ExtractSummary> {
+      if (auto admitted = admit_transfer(*pool, 0); !admitted) return std::unexpected{std::move(admitted.error())};
       if (!path.empty()) {
         auto made = fs::make_folder(*tree, path, fs::Parents::make);
         if (!made) return std::unexpected{std::move(made.error())};
@@ -83,13 +87,43 @@ class Ending {
   Unpacking& work_;
 };
 
+/// Whether a body comes fast enough: judged as often as it was waited for so long as a pause in it may last.
+class BodyPace {
+ public:
+  explicit BodyPace(std::chrono::milliseconds longest_pause) : longest_pause_{longest_pause} {}
+
+  /// What one read took and gave. Errors: request_timeout.
+  Result<> add(SteadyTime::duration waited, std::size_t bytes) {
+    waited_ += waited;
+    bytes_ += bytes;
+    if (waited_ < longest_pause_) return {};
+    const auto least =
+        static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(waited_).count()) * kLeastRate / 1000;
+    if (bytes_ < least) return fail(Errc::request_timeout, "the archive comes too slowly");
+    waited_ = {};
+    bytes_ = 0;
+    return {};
+  }
+
+ private:
+  std::chrono::milliseconds longest_pause_;
+  SteadyTime::duration waited_{};
+  std::uint64_t bytes_ = 0;
+};
+
 Task<Result<>> receive(Call* call, Unpacking* work) {
   Ending ending{*work};
+  BodyPace pace{call->agent.settings.body_timeout};
   for (;;) {
     std::string block(kBlock, '\0');
+    const SteadyTime began = std::chrono::steady_clock::now();
     auto got = co_await call->http.read_body_some(block);
     if (!got) co_return std::unexpected{std::move(got.error())};
     if (*got == 0) break;
+    if (auto paced = pace.add(std::chrono::steady_clock::now() - began, *got); !paced) {
+      log::info("a transfer was cut off: its client sends too little", {{"peer", call->http.peer()}});
+      co_return paced;
+    }
     block.resize(*got);
     const bool wanted = co_await work->door.push(std::move(block));
     if (!wanted) co_return Result<>{};  // it was refused: the outcome says why
@@ -133,7 +167,8 @@ Task<Result<>> write_archive(Call& call) {
   fs::ExtractOptions options;
   if (*most) options.most_bytes = **most;
   options.keep_set_id = require(call.identity, Scope::admin).has_value();
-  Unpacking work{call.agent.executor};
+  if (auto admitted = admit_transfer(call.agent.search, 1); !admitted) co_return admitted;
+  Unpacking work{call.agent};
   const std::string path{call.query("path").value_or("")};
   auto received =
       co_await run_beside(unpack(&call.agent.search, &work, file->tree, path, options), receive(&call, &work));

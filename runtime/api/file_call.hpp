@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,10 @@
 #include "runtime/api/call.hpp"
 
 namespace skiff::runtime::api {
+
+/// A client that has shut its sending half and waits for an answer looks like one that has left. So long it is given
+/// the benefit of the doubt; then what goes on for it is stopped.
+inline constexpr std::chrono::milliseconds kShutPatience{5000};
 
 /// What the file routes share: whose roots, which path, and that everything that touches a file is done on a disk
 /// thread.
