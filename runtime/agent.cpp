@@ -40,7 +40,10 @@ constexpr std::chrono::milliseconds kBeforeGuarding{50};
 constexpr std::size_t kSearchThreads = 4;
 constexpr std::size_t kTransfers = 60;
 
+constexpr std::size_t kLongWorkThreads = 4;
 constexpr std::size_t kWatchThreads = 2;
+/// Calls that may wait until a name is free that another call is about to change.
+constexpr std::size_t kWaitsForNames = 32;
 
 }  // namespace
 
@@ -56,12 +59,14 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                  outlived_ = true;
                  stop(why);
                }},
-      disk{"skiff-disk", settings.disk_threads},
+      disk{"skiff-disk", settings.disk_threads, kWaitsForNames},
+      long_work{"skiff-long", kLongWorkThreads, kWaitsForNames},
       search{"skiff-search", kSearchThreads, kTransfers},
       watching{"skiff-watch", kWatchThreads},
       watches{on, watching, {}},
       listening_tcp{on, disk},
-      supervisor{on, disk, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
+      supervisor{
+          on, disk, long_work, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
       registry{supervisor,
                {.root = settings.root,
                 .shell = settings.shell,

@@ -60,9 +60,10 @@ struct Agent {
   BrowserGuard browser_guard;
   RequestCounts requests;
   Activity activity;
-  BlockingPool disk;
-  BlockingPool search;    ///< for searches and archives: what they send or take goes as fast as the client does
-  BlockingPool watching;  ///< for the watches of directories
+  BlockingPool disk;       ///< for what is over in a moment
+  BlockingPool long_work;  ///< for what goes through a tree or a large file: see `api::on_disk`
+  BlockingPool search;     ///< for searches and archives: what they send or take goes as fast as the client does
+  BlockingPool watching;   ///< for the watches of directories
   FolderWatches watches;
   sessions::ListeningTcp listening_tcp;
   sessions::Supervisor supervisor;

@@ -113,7 +113,7 @@ Task<Result<>> Registry::erase(std::string id, bool purge) {
   sessions_.erase(id);
   if (purge) {
     auto remove = [ground = ground_.root, root = session->root()] { return remove_own_root(ground, root); };
-    auto removed = co_await supervisor_.disk.run(std::move(remove));
+    auto removed = co_await supervisor_.long_work.run(std::move(remove));
     if (!removed) co_return removed;
   }
   co_return Result<>{};

@@ -43,10 +43,11 @@ struct SupervisorLimits {
 /// What all commands share: the threads that spawn, the one reaper, the output budget, and the owner of their
 /// coroutines.
 struct Supervisor {
-  Supervisor(Executor on, BlockingPool& disk_pool, SupervisorLimits bounds, OutputBudget::Limits output,
-             std::size_t spawn_threads)
+  Supervisor(Executor on, BlockingPool& disk_pool, BlockingPool& long_work_pool, SupervisorLimits bounds,
+             OutputBudget::Limits output, std::size_t spawn_threads)
       : executor{on},
         disk{disk_pool},
+        long_work{long_work_pool},
         limits{std::move(bounds)},
         cgroups{limits.cgroup},
         spawner{spawn_threads},
@@ -74,6 +75,7 @@ struct Supervisor {
 
   Executor executor;
   BlockingPool& disk;
+  BlockingPool& long_work;  ///< what may take long
   SupervisorLimits limits;
   CgroupHome cgroups;
   LastDescriptors last_descriptors;

@@ -30,22 +30,30 @@ struct Opened {
   std::optional<std::string> tag;
   fs::ByteRange part;  ///< by lines
   bool unchanged = false;
-  std::string small;  ///< the whole of a small file
+  bool is_long = false;  ///< nothing else is known: it needs more time than there is for what is over in a moment
+  std::string small;     ///< the whole of a small file
 };
 
 struct ReadOptions {
   std::optional<fs::LineRange> lines;
   std::optional<fs::TagList> none_match;
+  bool none_match_hashes = false;  ///< it has a tag that is made of the bytes
   bool with_bytes = false;
+  std::uint64_t may_hash = kQuicklyHashed;
 };
 
-Result<Opened> open_for(const FileCall& file, const ReadOptions& options) {
+Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const std::stop_token& stop) {
   auto opened = fs::open_to_read(*file.tree, file.path);
   if (!opened) return std::unexpected{std::move(opened.error())};
   Opened result{.file = std::move(*opened), .tag = {}, .part = {}, .small = {}};
   const fs::Entry& entry = result.file.entry;
   const int fd = result.file.fd.get();
-  result.tag = fs::entity_tag(fd, entry);
+  result.tag = fs::entity_tag(fd, entry, options.may_hash);
+  if (options.may_hash == kQuicklyHashed &&
+      (wants_long_hash(entry, result.tag) || (options.none_match_hashes && entry.size > kQuicklyHashed))) {
+    result.is_long = true;
+    return result;
+  }
   if (options.none_match) {
     auto same = options.none_match->match_weakly(fd, entry);
     if (!same) return std::unexpected{std::move(same.error())};
@@ -54,7 +62,7 @@ Result<Opened> open_for(const FileCall& file, const ReadOptions& options) {
   }
   result.part = {.from = 0, .to = entry.size};
   if (options.lines) {
-    auto found = fs::find_lines(fd, *options.lines, entry.size);
+    auto found = fs::find_lines(fd, *options.lines, entry.size, fs::kMostReadForLines, stop);
     if (!found) return std::unexpected{std::move(found.error())};
     result.part = *found;
   }
@@ -247,9 +255,14 @@ Task<Result<>> read_file(Call& call) {
     auto tags = fs::TagList::parse(*given);
     if (!tags) co_return std::unexpected{std::move(tags.error())};
     options.none_match = std::move(*tags);
+    options.none_match_hashes = given->contains("\"h-");
   }
-  auto open = [&] { return open_for(*file, options); };
-  auto opened = co_await on_disk(call, std::move(open));
+  auto open = [&](const std::stop_token& stop) { return open_for(*file, options, stop); };
+  auto opened = co_await on_disk(call, open);
+  if (opened && opened->is_long) {
+    options.may_hash = fs::kMostHashedForTag;
+    opened = co_await on_long(call, std::move(open));
+  }
   if (!opened) co_return std::unexpected{std::move(opened.error())};
   if (opened->unchanged) {
     protocol::HttpResponse response{304, {}};
@@ -300,8 +313,9 @@ Task<Result<>> delete_file(Call& call) {
   if (!conditions) co_return std::unexpected{std::move(conditions.error())};
   auto recursive = call.query_flag("recursive");
   if (!recursive) co_return std::unexpected{std::move(recursive.error())};
-  auto work = [&] {
-    return fs::remove(*file->tree, file->path, *recursive ? fs::Contents::remove : fs::Contents::refuse, *conditions);
+  auto work = [&](const std::stop_token& stop) {
+    const auto contents = *recursive ? fs::Contents::remove : fs::Contents::refuse;
+    return fs::remove(*file->tree, file->path, contents, *conditions, stop);
   };
   if (auto removed = co_await on_disk(call, std::move(work)); !removed) {
     co_return std::unexpected{std::move(removed.error())};

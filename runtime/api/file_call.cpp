@@ -6,6 +6,8 @@
 #include <charconv>
 #include <ctime>
 
+#include <boost/asio/basic_waitable_timer.hpp>
+
 #include "protocol/base64.hpp"
 #include "protocol/json_text.hpp"
 #include "protocol/utf8.hpp"
@@ -23,6 +25,26 @@ Result<FileCall> FileCall::of(const Call& call) {
   auto tree = (*session)->tree();
   if (!tree) return std::unexpected{std::move(tree.error())};
   return FileCall{.tree = std::move(*tree), .path = call.params.size() > 1 ? call.params[1] : std::string{}};
+}
+
+bool is_long(const Call& call) {
+  const std::string_view with = call.route.long_with;
+  return with == kAlwaysLong || (!with.empty() && call.query(with));
+}
+
+bool wants_long_hash(const fs::Entry& entry, const std::optional<std::string>& tag) {
+  return !tag && entry.type == fs::EntryType::file && entry.size <= fs::kMostHashedForTag &&
+         !fs::time_tag_is_final(entry);
+}
+
+Task<> stop_without_client(protocol::HttpExchange* http, std::stop_source* stop) {
+  const bool shut = co_await http->peer_closed();
+  if (!shut) co_return;
+  boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
+                                    Executor>
+      patience{http->executor(), kShutPatience};
+  co_await patience.async_wait(use_task);
+  stop->request_stop();
 }
 
 std::string relative_prefix(std::string_view path) {

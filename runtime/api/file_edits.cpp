@@ -94,14 +94,15 @@ void append_outcome(std::string& out, const fs::Operation& operation, const fs::
   out += '}';
 }
 
-Result<std::string> run(const fs::Tree& tree, const std::vector<fs::Operation>& operations, bool atomic) {
+Result<std::string> run(const fs::Tree& tree, const std::vector<fs::Operation>& operations, bool atomic,
+                        const std::stop_token& stop) {
   std::string text{R"({"items":[)"};
   if (atomic) {
-    auto done = fs::run_all(tree, operations);
+    auto done = fs::run_all(tree, operations, stop);
     if (!done) return std::unexpected{std::move(done.error())};
     for (std::size_t i = 0; i < done->size(); ++i) append_outcome(text, operations[i], (*done)[i]);
   } else {
-    const auto done = fs::run_each(tree, operations);
+    const auto done = fs::run_each(tree, operations, stop);
     for (std::size_t i = 0; i < done.size(); ++i) {
       if (done[i]) {
         append_outcome(text, operations[i], *done[i]);
@@ -161,7 +162,7 @@ Task<Result<>> change_files(Call& call) {
     if (!operation) co_return std::unexpected{std::move(operation.error())};
     operations.push_back(std::move(*operation));
   }
-  auto work = [&] { return run(*file->tree, operations, request->atomic); };
+  auto work = [&](const std::stop_token& stop) { return run(*file->tree, operations, request->atomic, stop); };
   auto text = co_await on_disk(call, std::move(work));
   if (!text) co_return std::unexpected{std::move(text.error())};
   co_return co_await call.json(200, std::move(*text));

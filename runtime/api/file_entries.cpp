@@ -69,7 +69,9 @@ Task<Result<>> transfer(Call& call, Transferring how) {
   if (!conditions) co_return std::unexpected{std::move(conditions.error())};
   fs::Transfer options{.existing = request->overwrite ? fs::Existing::replace : fs::Existing::refuse,
                        .conditions = std::move(*conditions)};
-  auto work = [how, tree = file->tree, from = request->from, to = request->to, options = std::move(options)] {
+  auto work = [how, tree = file->tree, from = request->from, to = request->to,
+               options = std::move(options)](const std::stop_token& stop) mutable {
+    options.stop = stop;
     return how(*tree, from, to, options);
   };
   co_return co_await change(call, request->to, std::move(work));
@@ -99,7 +101,8 @@ Task<Result<>> list_files(Call& call) {
     options.wanted = std::move(*wanted);
   }
   const std::string path{call.query("path").value_or("")};
-  auto work = [tree = file->tree, &path, &options]() -> Result<std::string> {
+  auto work = [tree = file->tree, &path, &options](const std::stop_token& stop) -> Result<std::string> {
+    options.stop = stop;
     auto page = fs::list(*tree, path, options);
     if (!page) return std::unexpected{std::move(page.error())};
     std::string text{R"({"items":[)"};
@@ -131,15 +134,18 @@ Task<Result<>> stat_files(Call& call) {
   if (paths.size() > kMostPaths) {
     co_return fail(Errc::invalid_field, "at most " + std::to_string(kMostPaths) + " paths at once", "path");
   }
+  std::uint64_t may_hash = kQuicklyHashed;  // of all of them together
+  bool wants_more = false;
   // One that is missing is no error of the others: its item says so.
-  auto work = [tree = file->tree, &paths] {
+  auto work = [&, tree = file->tree](const std::stop_token& stop) -> Result<std::string> {
     std::string text{R"({"items":[)"};
-    std::uint64_t may_hash = fs::kMostHashedForTag;  // of all of them together
     for (const std::string& path : paths) {
+      if (stop.stop_requested()) return fs::stopped_error();
       if (text.back() != '[') text += ',';
       if (auto seen = fs::look_at(*tree, path)) {
         const auto tag = fs::entity_tag(seen->object.get(), seen->entry, may_hash);
         if (tag && tag->starts_with("\"h-")) may_hash -= std::min(may_hash, seen->entry.size);
+        wants_more = wants_more || wants_long_hash(seen->entry, tag);
         append_entry(text, path, seen->entry, tag);
       } else {
         append_failure(text, path, seen.error());
@@ -148,8 +154,13 @@ Task<Result<>> stat_files(Call& call) {
     text += "]}";
     return text;
   };
-  auto text = co_await on_disk(call, std::move(work));
-  co_return co_await call.json(200, std::move(text));
+  auto text = co_await on_disk(call, work);
+  if (text && wants_more) {
+    may_hash = fs::kMostHashedForTag;
+    text = co_await on_long(call, std::move(work));
+  }
+  if (!text) co_return std::unexpected{std::move(text.error())};
+  co_return co_await call.json(200, std::move(*text));
 }
 
 Task<Result<>> move_file(Call& call) {

@@ -191,7 +191,7 @@ Task<Result<>> show_stats(Call& call) {
 
 Task<Result<>> list_ports(Call& call) {
   auto look = [] { return sessions::listening_ports(); };
-  const auto ports = co_await call.agent.disk.run(std::move(look));
+  const auto ports = co_await call.agent.long_work.run(std::move(look));
   const auto tags = live_tags(call.agent);
   std::string text{R"({"items":[)"};
   for (const auto& port : ports) {

@@ -35,6 +35,8 @@ struct QueryParameter {
 inline constexpr std::string_view kNumberParameter = R"({"type":"integer","minimum":0,"maximum":18446744073709551615})";
 inline constexpr std::string_view kFlagParameter = R"({"type":"boolean"})";
 
+inline constexpr std::string_view kAlwaysLong = "*";
+
 /// One row of the route table. Everything about a route comes from its row: matching, the credential's scope, the
 /// body's treatment, the name in logs and metrics, and the OpenAPI document.
 struct Route {
@@ -48,6 +50,10 @@ struct Route {
   bool websocket = false;
   bool while_draining = true;  ///< false: 503 once the agent drains
   bool is_use = true;          ///< false: it only looks, so a sandbox that is only asked this is idle
+  /// The query parameter with which a call is long work on files, `kAlwaysLong`: each one is; empty: none. Long work
+  /// has threads of its own, so that it does not hold up what is over in a moment, and ends soon after its client has
+  /// left.
+  std::string_view long_with = {};
   Task<Result<>> (*handler)(Call& call);
   std::span<const QueryParameter> query = {};
   /// Request and response bodies for the OpenAPI document.

@@ -1,5 +1,6 @@
 """A file system that hangs: a FUSE server that speaks to /dev/fuse itself (linux/fuse.h). It has the files `held`, which
-can't be opened until it is told so, and `free`. As on any that behaves, the one who waits can be killed."""
+can't be opened until it is told so, `free`, and `endless`, a line of a GiB that comes in small pieces. As on any that
+behaves, the one who waits can be killed."""
 
 import errno
 import os
@@ -15,14 +16,16 @@ LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT = 1, 2, 3, 14, 15, 18,
 OPENDIR, READDIR, RELEASEDIR, INTERRUPT, DESTROY, BATCH_FORGET = 27, 28, 29, 36, 38, 42
 UNANSWERED = {FORGET, BATCH_FORGET, INTERRUPT}
 IN_HEADER, OUT_HEADER = struct.Struct("<IIQQIIIHH"), struct.Struct("<IiQ")
-INODES = {b"held": 2, b"free": 3}
+INODES = {b"held": 2, b"free": 3, b"endless": 4}
 CONTENT = b"here\n"
+ENDLESS, PIECE = 1 << 30, b"x" * 256
+DIRECT_IO = 1
 VALID_SECONDS = 3600
 
 
 def _attributes(inode):
     mode = stat.S_IFDIR | 0o755 if inode == 1 else stat.S_IFREG | 0o644
-    size = 0 if inode == 1 else len(CONTENT)
+    size = 0 if inode == 1 else ENDLESS if inode == INODES[b"endless"] else len(CONTENT)
     return struct.pack("<QQQQQQIIIIIIIIII", inode, size, 1, 0, 0, 0, 0, 0, 0, mode, 1, os.getuid(), os.getgid(), 0, 4096, 0)
 
 
@@ -37,6 +40,7 @@ class HangingFiles:
             pytest.skip(f"no file system can be served here: {error}")
         self.folder = folder
         self.waiting = set()  # numbers of requests
+        self.pieces = 0  # of the endless file
         self.changed = threading.Condition()
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._serve, daemon=True)
@@ -100,6 +104,9 @@ class HangingFiles:
                 with self.changed:
                     self.waiting.add(unique)
                     self.changed.notify_all()
+            elif opcode == READ and inode == INODES[b"endless"]:
+                self.pieces += 1
+                self._answer(unique, PIECE)
             elif opcode not in UNANSWERED:
                 self._answer(unique, *self._result(opcode, inode, body))
 
@@ -116,7 +123,7 @@ class HangingFiles:
         if opcode == GETATTR:
             return struct.pack("<QII", VALID_SECONDS, 0, 0) + _attributes(inode),
         if opcode in (OPEN, OPENDIR):
-            return struct.pack("<QII", 0, 0, 0),
+            return struct.pack("<QII", 0, DIRECT_IO if inode == INODES[b"endless"] else 0, 0),
         if opcode == READ:
             _, offset, size = struct.unpack_from("<QQI", body)
             return CONTENT[offset:offset + size],

@@ -51,6 +51,16 @@ def belonging(mark, folder, but=()):
     return found
 
 
+def thread_names(pid):
+    names = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            names.append((task / "comm").read_text().strip())
+        except OSError:
+            pass  # it has ended
+    return names
+
+
 def _has_mark(pid, mark):
     try:
         return mark.encode() in pathlib.Path(f"/proc/{pid}/environ").read_bytes()

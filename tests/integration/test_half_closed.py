@@ -2,10 +2,12 @@
 waited for; plain and over TLS."""
 
 import contextlib
+import io
 import json
 import os
 import socket
 import ssl
+import tarfile
 
 import pytest
 
@@ -118,6 +120,16 @@ def test_a_large_download_is_whole(peer):
     data = os.urandom(8 << 20)
     (agent.root / "large").write_bytes(data)
     assert ask(peer, "GET", "/v1/files/large").body == data
+
+
+def test_a_copy_and_an_archive_are_whole(peer):
+    agent, _ = peer
+    (agent.root / "from").mkdir()
+    (agent.root / "from" / "large").write_bytes(os.urandom(8 << 20))
+    assert ask(peer, "POST", "/v1/files:copy", b'{"from": "from", "to": "to"}', **JSON).status == 201
+    archive = ask(peer, "GET", "/v1/files:archive?path=to").body
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        assert tar.extractfile("large").read() == (agent.root / "from" / "large").read_bytes()
 
 
 def test_an_upload_is_answered(peer):

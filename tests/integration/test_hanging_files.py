@@ -1,10 +1,13 @@
 """A file system that hangs holds up those who ask for its files, and nobody else."""
 
 import concurrent.futures
+import json
 
 import pytest
 
+import proc
 from hanging_files import CONTENT, HangingFiles
+from waiting import until, until_still
 from wire import request_bytes
 
 HELD = "/v1/files/net/held"
@@ -29,6 +32,10 @@ def ask_and_go(agent):
     """Asks for the file that hangs and goes away."""
     with agent.connect() as sock:
         sock.sendall(request_bytes("GET", HELD, agent.headers()))
+
+
+def copy(agent, name, to):
+    return agent.request("POST", "/v1/files:copy", json={"from": f"net/{name}", "to": to})
 
 
 def all_else_works(agent):
@@ -73,6 +80,48 @@ def test_who_went_away_gives_its_place_back_once_the_call_returns(agent, net):
         net.let_go()
         assert next_.result(30).status == 201
     all_else_works(agent)
+
+
+def test_while_copies_hang_all_else_works(agent, net):
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(copy, agent, "held", f"copy{number}") for number in range(8)]
+        net.until_held(2)
+        all_else_works(agent)
+        # Not all of them are served at once.
+        until(lambda: net.let_go() or all(one.done() for one in asked), what="the end of the copies")
+        assert [one.result().status for one in asked] == [201] * 8
+
+
+def test_who_waits_for_a_name_holds_nobody_up(agent, net):
+    def put():
+        return agent.request("PUT", "/v1/files/copy", body=b"x")
+
+    with concurrent.futures.ThreadPoolExecutor(9) as pool:
+        copied = pool.submit(copy, agent, "held", "copy")
+        net.until_held(1)
+        waiting = [pool.submit(put) for _ in range(8)]
+        until(lambda: proc.thread_names(agent.pid).count("skiff-disk") >= 8, what="all who wait")
+        all_else_works(agent)
+        assert not any(one.done() for one in (copied, *waiting))
+        net.let_go()
+        assert copied.result(30).status == 201
+        assert {one.result(30).status for one in waiting} == {200}
+
+
+@pytest.mark.parametrize("method, path, body", [
+    ("POST", "/v1/files:copy", {"from": "net/endless", "to": "copy"}),
+    ("GET", "/v1/files/net/endless?lines=5-6", None),
+    ("GET", "/v1/files:grep?pattern=needle&path=net/endless", None),
+], ids=["copy", "lines", "grep"])
+def test_long_work_ends_soon_after_its_client_has_left(agent, net, method, path, body):
+    data = json.dumps(body).encode() if body else b""
+    with agent.connect() as sock:
+        sock.sendall(request_bytes(method, path, agent.headers({
+            "Content-Type": "application/json", "Content-Length": str(len(data))}), data))
+        until(lambda: net.pieces > 1000, what="work that goes on")
+    until_still(lambda: net.pieces, same=20, seconds=15)
+    until(lambda: not [name for name in agent.root.iterdir() if name.name != "net"], what="the end of what was begun")
+    assert agent.request("GET", "/v1/files:stat?path=copy").json()["items"][0]["error"]["code"] == "path_not_found"
 
 
 def test_the_agent_stops_while_a_file_hangs(agent, net):

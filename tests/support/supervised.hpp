@@ -14,7 +14,7 @@ namespace skiff::test {
 struct Supervised {
   explicit Supervised(Executor executor)
       : disk{"test-disk", 1},
-        supervisor{executor, disk, limits(), {.memory_bytes = std::size_t{64} << 20U, .spool = {}}, 1},
+        supervisor{executor, disk, disk, limits(), {.memory_bytes = std::size_t{64} << 20U, .spool = {}}, 1},
         registry{supervisor, {.root = folder.path().string(), .shell = "/bin/sh", .inherited = {}}} {}
 
   static sessions::SupervisorLimits limits() {
