@@ -152,7 +152,7 @@ std::vector<Setting> rows(Settings& s) {
       {"warm-shells", "SKIFF_WARM_SHELLS", Count{&s.warm_shells, 0, 16}, "N", kProcess,
        "Shells of each kind in use that are started ahead and wait, so that the next command is answered sooner. They go after a minute without one. 0: none."},
       {"disk-threads", "SKIFF_DISK_THREADS", Count{&s.disk_threads, 1, 64}, "N", kProcess,
-       "Threads for disk and hashing."},
+       "Threads for short work on files and for output on disk."},
   };
 }
 // clang-format on
