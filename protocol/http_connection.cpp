@@ -39,27 +39,41 @@ HeadFailure connection_lost(Error error) {
 }  // namespace
 
 Task<> HttpConnection::run() {
+  if (stream_.is_tls()) {
+    if (auto done = co_await stream_.handshake(limits().header_time); !done) {
+      log::debug("TLS handshake failed", {{"peer", stream_.peer()}, {"error", done.error().message}});
+      co_return;
+    }
+  }
   bool first = true;
   bool go_on = true;
+  first_head_ = std::chrono::steady_clock::now();
   while (go_on) {
     if (input_.buffer().empty()) {
       if (service_.draining && !first) break;
       input_.buffer().release();
       idle_ = !first;
-      auto ready = co_await stream_.readable(first ? limits().header_time : limits().keep_alive_time);
+      auto ready = co_await stream_.readable(patience(first));
       idle_ = false;
       if (!ready) break;
     }
     go_on = co_await serve_one();
     first = false;
+    first_head_.reset();
   }
   if (!successor_) stream_.close();
+}
+
+milliseconds HttpConnection::patience(bool first) const noexcept {
+  if (first) return limits().header_time;
+  if (place_.vouched()) return limits().keep_alive_time;
+  return std::min(limits().keep_alive_time, limits().stranger_idle_time);
 }
 
 Task<HeadResult<std::size_t>> HttpConnection::read_head() {
   const HeadLimits head_limits{limits().header_bytes, limits().target_bytes};
   HeadScanner scanner{head_limits};
-  std::optional<SteadyTime> start;
+  std::optional<SteadyTime> start = first_head_;
   int empty_lines = 0;
   for (;;) {
     while (empty_lines < kMostEmptyLines && input_.buffer().data().starts_with("\r\n")) {
@@ -172,8 +186,11 @@ Task<> HttpConnection::refuse(unsigned status, Error error) {
 Task<bool> HttpConnection::drain_body() {
   std::vector<char> sink(16 * 1024);
   std::size_t drained = 0;
+  const SteadyTime start = std::chrono::steady_clock::now();
   while (!input_.body_done()) {
-    auto got = co_await input_.read_body(sink, limits().body_idle_time);
+    const milliseconds left = left_of(limits().drain_time, start);
+    if (left <= milliseconds{0}) co_return false;
+    auto got = co_await input_.read_body(sink, std::min(limits().body_idle_time, left));
     if (!got) co_return false;
     drained += *got;
     if (drained > limits().drain_bytes) co_return false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -7,12 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "protocol/http_exchange.hpp"
 #include "protocol/http_input.hpp"
 #include "protocol/http_message.hpp"
 #include "protocol/http_server.hpp"
+#include "protocol/places.hpp"
 #include "protocol/stream.hpp"
 
 namespace skiff::protocol {
@@ -28,15 +31,13 @@ struct HttpService {
 /// keeps it alive until `run` has ended.
 class HttpConnection {
  public:
-  HttpConnection(Stream stream, HttpService& service) : stream_{std::move(stream)}, service_{service} {}
+  HttpConnection(Stream stream, HttpService& service, Places::Place& place)
+      : stream_{std::move(stream)}, service_{service}, place_{place} {}
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   /// Serves until the connection ends or is handed over.
   [[nodiscard]] Task<> run();
-  /// Tells the client why it is not served, and closes.
-  [[nodiscard]] Task<> refuse(unsigned status, Error error);
-
   struct Successor {
     UpgradeHandler handler;
     Upgraded connection;
@@ -47,6 +48,8 @@ class HttpConnection {
   /// Asked of the kernel once.
   [[nodiscard]] const Address& local_address();
 
+  /// Ends it, whatever is under way.
+  void close() noexcept { stream_.close(); }
   /// Ends it if it waits for a next request.
   void close_if_idle() noexcept;
 
@@ -56,9 +59,13 @@ class HttpConnection {
   /// Serves one request; true if the connection can take another.
   [[nodiscard]] Task<bool> serve_one();
   [[nodiscard]] Task<HeadResult<std::size_t>> read_head();
+  /// Tells the client why it is not served, and closes.
+  [[nodiscard]] Task<> refuse(unsigned status, Error error);
   /// Runs the handler and makes sure that there is one whole response; true if the connection is still in order.
   [[nodiscard]] Task<bool> answer(HttpExchange& exchange);
-  /// Reads the rest of a body that the handler did not want; false if it is too much.
+  /// How long it may wait for a request.
+  [[nodiscard]] std::chrono::milliseconds patience(bool first) const noexcept;
+  /// Reads the rest of a body that the handler did not want; false if it is too much or too slow.
   [[nodiscard]] Task<bool> drain_body();
   /// Ends our side and lets the client read the answer before the connection is gone: closing at once with unread bytes
   /// would reset it, and the client could lose the answer.
@@ -69,9 +76,11 @@ class HttpConnection {
 
   Stream stream_;
   HttpService& service_;
+  Places::Place& place_;
   HttpInput input_{stream_};
   std::optional<Successor> successor_;
   std::unique_ptr<Address> local_address_;
+  std::optional<SteadyTime> first_head_;  ///< since when the first request's head is waited for
   bool idle_ = false;
   bool keep_alive_ = true;
   bool continue_wanted_ = false;  ///< the client waits for "100 Continue" before it sends the body

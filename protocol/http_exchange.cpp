@@ -52,6 +52,12 @@ Executor HttpExchange::executor() const noexcept {
   return connection_.stream_.executor();
 }
 
+Result<> HttpExchange::vouch() {
+  if (connection_.place_.vouch()) return {};
+  close_after_ = true;
+  return fail(Errc::too_many_connections, "the server has as many connections as it takes; try again later");
+}
+
 // --- the request's body
 // -----------------------------------------------------------------------------------------------
 
@@ -352,6 +358,7 @@ void HttpExchange::cancel() noexcept {
 }
 
 Task<Result<>> HttpExchange::upgrade(Headers headers, UpgradeHandler handler) {
+  if (auto kept = vouch(); !kept) co_return kept;
   const HttpResponse head{.status = 101, .headers = std::move(headers), .body = {}};
   if (auto begun = begin_head(head, std::nullopt, false); !begun) co_return begun;
   upgrade_ = std::move(handler);

@@ -49,6 +49,11 @@ class HttpExchange {
   [[nodiscard]] bool is_tls() const noexcept;
   [[nodiscard]] Executor executor() const noexcept;
 
+  /// The client has shown a credential: its connection keeps its place from now on. `too_many_connections` when as many
+  /// clients as the limit allows are connected; the connection ends after this response then. Without it a connection
+  /// is closed when others need its place, and soon after its answer.
+  [[nodiscard]] Result<> vouch();
+
   // --- the request's body -------------------------------------------------------------------------------------------
   /// The whole body. `payload_too_large` above `limit` bytes, `request_timeout` when nothing comes for the read time,
   /// `invalid_request` on broken chunks or when the peer ends it early: the handler answers with these. Sends
@@ -92,7 +97,8 @@ class HttpExchange {
   /// Ends the calls that are under way on the connection, with `cancelled`.
   void cancel() noexcept;
 
-  /// Sends "101 Switching Protocols" with these fields and arranges that `handler` gets the connection.
+  /// Sends "101 Switching Protocols" with these fields and arranges that `handler` gets the connection, which is
+  /// vouched for by that.
   [[nodiscard]] Task<Result<>> upgrade(Headers headers, UpgradeHandler handler);
 
   // --- for the log --------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 #include "protocol/http_server.hpp"
 
-#include <list>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -10,18 +9,16 @@
 #include "base/deadline.hpp"
 #include "base/log.hpp"
 #include "protocol/http_connection.hpp"
+#include "protocol/places.hpp"
 
 namespace skiff::protocol {
-namespace {
-
-/// Beyond the limit, this many clients at once are told so; the others are only closed.
-constexpr std::size_t kRefusedAtOnce = 64;
-
-}  // namespace
 
 struct HttpServer::State {
   State(Executor executor_in, HttpServerOptions options)
-      : executor{executor_in}, service{.options = std::move(options)}, tasks{executor_in} {}
+      : executor{executor_in},
+        service{.options = std::move(options)},
+        places{service.options.limits.connections},
+        tasks{executor_in} {}
 
   /// Counts a connection and makes it known to `drain`.
   struct Entry {
@@ -35,21 +32,20 @@ struct HttpServer::State {
     HttpConnection& connection;
   };
 
-  static Task<> serve(State* self, Stream stream);
-  static Task<> turn_away(State* self, Stream stream);
+  static Task<> serve(State* self, Stream stream, Address peer);
 
   Executor executor;
   HttpService service;
+  Places places;
   TaskGroup tasks;
   std::vector<std::shared_ptr<Listener>> listeners;
   std::unordered_set<HttpConnection*> connections;
   std::size_t open = 0;
-  std::size_t refused = 0;
   Event emptied{executor};  ///< `open` became 0
   bool stopping = false;
 };
 
-Task<> HttpServer::State::serve(State* self, Stream stream) {
+Task<> HttpServer::State::serve(State* self, Stream stream, Address peer) {
   struct Count {
     explicit Count(State& state_in) : state{state_in} { ++state.open; }
     ~Count() {
@@ -60,34 +56,17 @@ Task<> HttpServer::State::serve(State* self, Stream stream) {
     State& state;
   };
   const Count counted{*self};
-  if (stream.is_tls()) {
-    if (auto done = co_await stream.handshake(self->service.options.limits.header_time); !done) {
-      log::debug("TLS handshake failed", {{"peer", stream.peer()}, {"error", done.error().message}});
-      co_return;
-    }
-  }
   // On the heap, so that nothing of the HTTP connection is left in memory by the time that a successor runs.
-  std::optional<HttpConnection::Successor> successor;
+  std::unique_ptr<HttpConnection> connection;
+  Places::Place place{self->places, peer, [&connection] { connection->close(); }};
+  connection = std::make_unique<HttpConnection>(std::move(stream), self->service, place);
   {
-    const auto connection = std::make_unique<HttpConnection>(std::move(stream), self->service);
     const Entry entry{*self, *connection};
     co_await connection->run();
-    successor = connection->take_successor();
   }
+  auto successor = connection->take_successor();
+  connection.reset();
   if (successor) co_await successor->handler(std::move(successor->connection));
-}
-
-Task<> HttpServer::State::turn_away(State* self, Stream stream) {
-  ++self->refused;
-  HttpConnection connection{std::move(stream), self->service};
-  const Error error{Errc::too_many_connections, "the server has as many connections as it takes; try again later"};
-  try {
-    co_await connection.refuse(503, error);
-  } catch (...) {
-    --self->refused;
-    throw;
-  }
-  --self->refused;
 }
 
 HttpServer::HttpServer(Executor executor, HttpServerOptions options)
@@ -100,14 +79,13 @@ void HttpServer::listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsC
   auto accepted = [this, tls = std::move(tls)](UniqueFd socket, const Address& peer) {
     serve(std::move(socket), peer, tls);
   };
-  state_->tasks.spawn("listener", listener->accept_all(std::move(accepted)));
+  auto make_room = [this] { return state_->places.make_room(); };
+  state_->tasks.spawn("listener", listener->accept_all(std::move(accepted), std::move(make_room)));
 }
 
 void HttpServer::serve(UniqueFd socket, Address peer, std::shared_ptr<TlsContext> tls) {
   State& state = *state_;
   if (state.stopping) return;
-  const bool full = state.open >= state.service.options.limits.connections;
-  if (full && (tls || state.refused >= kRefusedAtOnce)) return;
   std::unique_ptr<TlsSession> session;
   if (tls) {
     auto made = tls->session(socket.get(), {});
@@ -118,11 +96,7 @@ void HttpServer::serve(UniqueFd socket, Address peer, std::shared_ptr<TlsContext
     session = std::move(*made);
   }
   Stream stream{state.executor, std::move(socket), peer.text(), std::move(session)};
-  if (full) {
-    state.tasks.spawn("refused connection", State::turn_away(&state, std::move(stream)));
-  } else {
-    state.tasks.spawn("connection", State::serve(&state, std::move(stream)));
-  }
+  state.tasks.spawn("connection", State::serve(&state, std::move(stream), std::move(peer)));
 }
 
 void HttpServer::drain() {

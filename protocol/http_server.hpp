@@ -23,11 +23,13 @@ struct ConnectionLimits {
   std::size_t header_bytes = 32 * 1024;           ///< all of the head; more is 431
   std::size_t target_bytes = 8 * 1024;            ///< more is 414
   std::chrono::milliseconds header_time{10'000};  ///< from accept or a request's first byte to the end of its head: 408
-  std::chrono::milliseconds body_idle_time{30'000};    ///< longest pause within a body: 408
-  std::chrono::milliseconds keep_alive_time{75'000};   ///< between requests; then closed without a word
-  std::chrono::milliseconds write_stall_time{30'000};  ///< without the peer taking a byte; then closed
-  std::size_t drain_bytes = 256 * 1024;                ///< of an unread body, to keep the connection; else it is closed
-  std::size_t connections = 10'000;                    ///< at the same time; further ones are told 503 and closed
+  std::chrono::milliseconds body_idle_time{30'000};     ///< longest pause within a body: 408
+  std::chrono::milliseconds keep_alive_time{75'000};    ///< between requests; then closed without a word
+  std::chrono::milliseconds stranger_idle_time{5'000};  ///< the same, at most, until the connection is vouched for
+  std::chrono::milliseconds write_stall_time{30'000};   ///< without the peer taking a byte; then closed
+  std::size_t drain_bytes = 256 * 1024;         ///< of an unread body, to keep the connection; else it is closed
+  std::chrono::milliseconds drain_time{5'000};  ///< for all of an unread body; the same
+  std::size_t connections = 10'000;             ///< vouched for at the same time; see Places for the others
 };
 
 struct HttpServerOptions {
@@ -39,7 +41,8 @@ struct HttpServerOptions {
   std::function<HttpResponse(unsigned status, const Error& error)> error_response = {};
 };
 
-/// Serves HTTP/1.1 and 1.0: keep-alive, pipelining, chunked bodies both ways, upgrades. Reactor thread only.
+/// Serves HTTP/1.1 and 1.0: keep-alive, pipelining, chunked bodies both ways, upgrades. Everybody may connect, and
+/// whoever is not vouched for (HttpExchange) makes room for others (Places). Reactor thread only.
 class HttpServer {
  public:
   HttpServer(Executor executor, HttpServerOptions options);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -104,6 +105,12 @@ struct Listener::State {
     open_reserve();
   }
 
+  /// Without a free descriptor accept4(2) says EMFILE whether there is a connection or not.
+  [[nodiscard]] bool somebody_waits() {
+    pollfd entry{.fd = descriptor.native_handle(), .events = POLLIN, .revents = 0};
+    return ::poll(&entry, 1, 0) > 0;
+  }
+
   void open_reserve() { reserve.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
   /// Without a free descriptor the waiting client would hang and the socket stay readable: the spare descriptor is
@@ -127,7 +134,8 @@ struct Listener::State {
     if (::stat(address.path().c_str(), &file) == 0 && file.st_ino == inode) ::unlink(address.path().c_str());
   }
 
-  static Task<> accept_all(std::shared_ptr<State> self, std::function<void(UniqueFd, Address)> connected);
+  static Task<> accept_all(std::shared_ptr<State> self, std::function<void(UniqueFd, Address)> connected,
+                           std::function<bool()> make_room);
 
   Descriptor descriptor;
   Timer timer;
@@ -136,7 +144,8 @@ struct Listener::State {
   ino_t inode = 0;
 };
 
-Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<void(UniqueFd, Address)> connected) {
+Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<void(UniqueFd, Address)> connected,
+                                   std::function<bool()> make_room) {
   bool complained = false;
   while (self->descriptor.is_open()) {
     boost::system::error_code error;
@@ -166,6 +175,7 @@ Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<vo
       const int reason = errno;
       if (reason == EAGAIN) break;
       if (concerns_one_connection(reason)) continue;
+      if (reason == EMFILE && make_room && self->somebody_waits() && make_room()) continue;
       if (!std::exchange(complained, true)) {
         log::warning("can't accept connections", {{"address", self->address.text()}, {"error", errno_text(reason)}});
       }
@@ -199,8 +209,8 @@ Listener::~Listener() {
 const Address& Listener::address() const noexcept {
   return state_->address;
 }
-Task<> Listener::accept_all(std::function<void(UniqueFd, Address)> connected) {
-  return State::accept_all(state_, std::move(connected));
+Task<> Listener::accept_all(std::function<void(UniqueFd, Address)> connected, std::function<bool()> make_room) {
+  return State::accept_all(state_, std::move(connected), std::move(make_room));
 }
 void Listener::close() noexcept {
   state_->close();

@@ -26,8 +26,10 @@ class Listener {
   [[nodiscard]] const Address& address() const noexcept;
 
   /// Calls `connected(socket, peer)` for each connection, until `close()` or cancellation. The socket is non-blocking,
-  /// close-on-exec and, on TCP, has TCP_NODELAY. `connected` must not block.
-  [[nodiscard]] Task<> accept_all(std::function<void(UniqueFd, Address)> connected);
+  /// close-on-exec and, on TCP, has TCP_NODELAY. `connected` must not block. Without a free descriptor `make_room` is
+  /// asked to close something; if it returns false the waiting client is turned away.
+  [[nodiscard]] Task<> accept_all(std::function<void(UniqueFd, Address)> connected,
+                                  std::function<bool()> make_room = {});
 
   /// Stops listening; `accept_all` ends.
   void close() noexcept;

@@ -85,7 +85,8 @@ std::vector<Setting> rows(Settings& s) {
        "Write what is run into the audit log; without it only its size and SHA-256. Environments and input never are."},
 
       {"max-connections", "SKIFF_MAX_CONNECTIONS", Count{&s.max_connections, 1, 100'000}, "N", kConnections,
-       "Connections at the same time."},
+       "Connections of clients that have shown a credential, at the same time. Others take what is free of these, and 64 "
+       "places of their own; when there are no more, the oldest of them is closed for the next."},
       {"max-header-bytes", "SKIFF_MAX_HEADER_BYTES", Size{&s.max_header_bytes, 1 * kKiB, 1 * kMiB}, "SIZE", kConnections,
        "A request's header section; above it 431."},
       {"max-target-bytes", "SKIFF_MAX_TARGET_BYTES", Size{&s.max_target_bytes, 256, 1 * kMiB}, "SIZE", kConnections,
@@ -101,7 +102,7 @@ std::vector<Setting> rows(Settings& s) {
       {"body-timeout", "SKIFF_BODY_TIMEOUT", Duration{&s.body_timeout, 10ms, 24h}, "TIME", kConnections,
        "Without a byte of a request's body."},
       {"idle-timeout", "SKIFF_IDLE_TIMEOUT", Duration{&s.idle_timeout, 10ms, 24h}, "TIME", kConnections,
-       "Of a connection between two requests."},
+       "Of a connection between two requests; 5s at most before it has shown a credential."},
       {"write-timeout", "SKIFF_WRITE_TIMEOUT", Duration{&s.write_timeout, 10ms, 24h}, "TIME", kConnections,
        "For a peer that takes nothing: the connection is closed, and a reader that held a command up loses that right."},
       {"keepalive", "SKIFF_KEEPALIVE", Duration{&s.keepalive, 10ms, 1h}, "TIME", kConnections,

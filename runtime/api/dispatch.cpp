@@ -178,6 +178,8 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
     Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, request.headers);
     if (!identity) {
       outcome = std::unexpected{identity.error()};
+    } else if (auto kept = open ? Result<>{} : http.vouch(); !kept) {
+      outcome = std::unexpected{kept.error()};
     } else if (found.route == nullptr) {
       if (found.allow.empty()) {
         outcome = fail(Errc::not_found, "there is no such path; the API is listed at /openapi.json");
@@ -209,10 +211,11 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
   if (!outcome && http.status() == 0) {
     const Error& error = outcome.error();
     if (error.code == Errc::too_many_commands || error.code == Errc::too_many_sessions ||
-        error.code == Errc::resource_exhausted) {
+        error.code == Errc::too_many_connections || error.code == Errc::resource_exhausted) {
       http.extra_headers().set("Retry-After", "1");
     }
     if (error.code == Errc::unauthenticated) {
+      http.close_after_response();
       http.extra_headers().set("WWW-Authenticate", challenge(request.headers.contains("Authorization")));
     }
     if (error.code == Errc::upgrade_required) {

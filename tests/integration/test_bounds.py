@@ -34,13 +34,13 @@ def test_more_connections_than_allowed_are_refused_until_one_goes(start_agent):
     agent = start_agent("--max-connections", "8")
     with contextlib.ExitStack() as held:
         for _ in range(8):
-            stream = held.enter_context(agent.stream("GET", "/healthz"))
+            stream = held.enter_context(agent.stream("GET", "/v1/version"))
             assert stream.answer().status == 200  # and stays open
         for _ in range(40):
-            refused = agent.request("GET", "/healthz")
+            refused = agent.request("GET", "/v1/version")
             refused.problem(503, "too_many_connections")
             assert refused.headers["Retry-After"]
-    until(lambda: agent.request("GET", "/healthz").status == 200, what="room for a connection")
+    until(lambda: agent.request("GET", "/v1/version").status == 200, what="room for a connection")
     assert agent.run("echo hi")["stdout"] == "hi\n"
 
 

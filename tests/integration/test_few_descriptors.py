@@ -18,7 +18,7 @@ class Kept:
 
     def __init__(self, agent):
         self.agent = agent
-        self.stream = agent.stream("GET", "/healthz")
+        self.stream = agent.stream("GET", "/v1/version")
         assert self.stream.answer().status == 200
 
     def request(self, method, path, json=None, body=b""):
@@ -41,7 +41,7 @@ class Kept:
 def is_served(agent, sock):
     """Whether a new connection gets an answer, and not its end."""
     with contextlib.suppress(ConnectionError):
-        sock.sendall(request_bytes("GET", "/healthz", {"Host": agent.host}))
+        sock.sendall(request_bytes("GET", "/v1/version", agent.headers()))
         return sock.recv(1) != b""
     return False
 
@@ -127,6 +127,15 @@ def test_a_command_has_all_of_its_streams_or_does_not_start(agent):
             before = agent.descriptor_count()
             idle.pop().close()
             until(lambda: agent.descriptor_count() < before, what="one more descriptor")
+
+
+def test_connections_without_a_credential_make_room(agent):
+    cid = agent.start("exec sleep 300")["id"]
+    with contextlib.ExitStack() as held:
+        for _ in range(2 * ALL):
+            held.enter_context(agent.connect())
+        assert agent.request("GET", "/healthz").status == 200
+        assert agent.request("DELETE", f"/v1/commands/{cid}").status == 204
 
 
 def test_without_an_inotify_instance_a_watch_is_refused_and_all_else_works(start_agent):

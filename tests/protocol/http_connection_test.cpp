@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/beside.hpp"
 #include "tests/protocol/http_raw_client.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -277,6 +278,47 @@ CO_TEST(HttpConnection, ClosesAnIdleKeptConnectionWithoutAWord) {
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await client.response()).status, 200u);
   EXPECT_TRUE(co_await client.ended());
+  co_await server.server.stop();
+}
+
+Task<> vouch_for_friends(HttpExchange& exchange) {
+  if (exchange.request().target.path == "/friend") EXPECT_TRUE(exchange.vouch().has_value());
+  co_await answer_with_target(exchange);
+}
+
+CO_TEST(HttpConnection, ClosesAnIdleConnectionOfAStrangerSooner) {
+  TestServer server{executor, vouch_for_friends, {.keep_alive_time = kForever, .stranger_idle_time = 50ms}};
+  RawClient known = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await known.send("GET /friend HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ((co_await known.response()).status, 200u);
+  RawClient stranger = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await stranger.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ((co_await stranger.response()).status, 200u);
+  EXPECT_TRUE(co_await stranger.ended());
+  // Known for good: also after an answer for which no credential was needed.
+  EXPECT_TRUE(co_await known.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ((co_await known.response()).status, 200u);
+  EXPECT_TRUE(co_await known.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_EQ((co_await known.response()).status, 200u);
+  co_await server.server.stop();
+}
+
+/// Byte after byte, until nobody takes them.
+Task<> trickle(test::RawClient* client) {
+  while (co_await client->send("x")) {
+    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
+                                      Executor>
+        pause{client->stream().executor(), 5ms};
+    co_await pause.async_wait(use_task);
+  }
+}
+
+CO_TEST(HttpConnection, EndsABodyThatNobodyReadsHoweverItTrickles) {
+  TestServer server{executor, ignore_body, {.drain_time = 100ms}};
+  RawClient client = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"));
+  EXPECT_EQ((co_await client.response()).body, "ignored");
+  EXPECT_TRUE(co_await run_beside(trickle(&client), client.ended()));
   co_await server.server.stop();
 }
 

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
 #include <memory>
 #include <new>
 #include <string>
 
 #include "base/event.hpp"
+#include "protocol/places.hpp"
 #include "tests/protocol/http_raw_client.hpp"
 #include "tests/protocol/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -43,23 +45,42 @@ Task<> wait_at(HttpExchange& exchange, std::shared_ptr<Gate> gate) {
   co_await hello(exchange);
 }
 
-CO_TEST(HttpServer, TellsConnectionsAboveItsLimitToComeBackLater) {
-  TestServer server{executor, hello, {.connections = 2}};
+/// Lets in who is no stranger.
+Task<> hello_to_friends(HttpExchange& exchange) {
+  if (exchange.request().target.path == "/friend") {
+    if (auto kept = exchange.vouch(); !kept) {
+      HttpResponse response{.status = 503, .headers = {}, .body = std::string{name(kept.error().code)}};
+      auto sent = co_await exchange.respond(std::move(response));
+      EXPECT_TRUE(sent.has_value());
+      co_return;
+    }
+  }
+  co_await hello(exchange);
+}
+
+constexpr std::string_view kGetAsFriend = "GET /friend HTTP/1.1\r\nHost: x\r\n\r\n";
+
+CO_TEST(HttpServer, TellsFriendsAboveItsLimitToComeBackLaterAndAnswersStrangers) {
+  TestServer server{executor, hello_to_friends, {.connections = 2}};
   RawClient first = co_await test::dial(executor, server.address);
   RawClient second = co_await test::dial(executor, server.address);
   for (RawClient* client : {&first, &second}) {
-    EXPECT_TRUE(co_await client->send(std::string{kGet}));
+    EXPECT_TRUE(co_await client->send(std::string{kGetAsFriend}));
     EXPECT_EQ((co_await client->response()).status, 200u);
   }
   EXPECT_EQ(server.server.connections(), 2u);
-  // One after another more than are refused at once: each is told.
+  // One after another more than there are places for strangers.
   for (int number = 0; number < 70; ++number) {
     RawClient third = co_await test::dial(executor, server.address);
-    EXPECT_TRUE(co_await third.send(std::string{kGet}));
+    EXPECT_TRUE(co_await third.send(std::string{kGetAsFriend}));
     const RawResponse response = co_await third.response();
     CO_ASSERT_TRUE(response.status == 503u) << number;
-    EXPECT_TRUE(response.has("Retry-After: 1\r\n"));
+    EXPECT_EQ(response.body, "too_many_connections");
+    EXPECT_TRUE(response.has("Connection: close\r\n"));
     EXPECT_TRUE(co_await third.ended());
+    RawClient stranger = co_await test::dial(executor, server.address);
+    EXPECT_TRUE(co_await stranger.send(std::string{kGet}));
+    CO_ASSERT_TRUE((co_await stranger.response()).status == 200u) << number;
   }
 
   EXPECT_TRUE(co_await first.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
@@ -70,8 +91,39 @@ CO_TEST(HttpServer, TellsConnectionsAboveItsLimitToComeBackLater) {
   unsigned status = 0;
   while (status != 200) {
     RawClient fourth = co_await test::dial(executor, server.address);
-    EXPECT_TRUE(co_await fourth.send(std::string{kGet}));
+    EXPECT_TRUE(co_await fourth.send(std::string{kGetAsFriend}));
     status = (co_await fourth.response()).status;
+  }
+  co_await server.server.stop();
+}
+
+/// One stranger more than have places of their own, each of which says this and hears the answer if that was a head.
+Task<> crowd(std::list<RawClient>* strangers, Address address, std::string said) {
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  for (std::size_t number = 0; number < 1 + Places::kForStrangers; ++number) {
+    strangers->push_back(co_await test::dial(executor, address));
+    if (said.empty()) continue;
+    EXPECT_TRUE(co_await strangers->back().send(said));
+    if (said.contains("\r\n\r\n")) EXPECT_EQ((co_await strangers->back().response()).status, 200u);
+  }
+}
+
+CO_TEST(HttpServer, ClosesStrangersForOthersAndKeepsFriends) {
+  TestServer server{executor, hello_to_friends, {.connections = 2}};
+  RawClient known = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await known.send(std::string{kGetAsFriend}));
+  EXPECT_EQ((co_await known.response()).status, 200u);
+  // Silent ones, half heads, some that were answered, and one that sends a body nobody reads.
+  for (const std::string_view said : {std::string_view{}, std::string_view{"GET / HT"}, kGet,
+                                      std::string_view{"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"}}) {
+    std::list<RawClient> strangers;
+    co_await crowd(&strangers, server.address, std::string{said});
+    RawClient next = co_await test::dial(executor, server.address);
+    EXPECT_TRUE(co_await next.send(std::string{kGetAsFriend}));
+    EXPECT_EQ((co_await next.response()).status, 200u);
+    EXPECT_TRUE(co_await strangers.front().ended()) << "who came first made room";
+    EXPECT_TRUE(co_await known.send(std::string{kGetAsFriend}));
+    EXPECT_EQ((co_await known.response()).status, 200u);
   }
   co_await server.server.stop();
 }
