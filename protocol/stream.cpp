@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 #include <boost/asio/error.hpp>
@@ -34,6 +36,26 @@ IoStep step_of(ssize_t result, std::string_view attempted, IoStep::Kind would_bl
   if (result >= 0) return {.bytes = static_cast<std::size_t>(result)};
   if (errno == EAGAIN || errno == EINTR) return {.kind = would_block};
   return {.kind = IoStep::Kind::failed, .error = system_error(errno, attempted)};
+}
+
+/// What TLS sends next of `parts`, as much as a record holds: each record takes a system call and a segment of its own,
+/// so small parts are put together. A part that fills one, or is all there is, goes as it is. Good until the next call.
+std::string_view next_record(std::span<const std::string_view> parts, std::size_t skip) {
+  while (skip >= parts.front().size()) {
+    skip -= parts.front().size();
+    parts = parts.subspan(1);
+  }
+  const std::string_view first = parts.front().substr(skip, kTlsRecord);
+  if (first.size() == kTlsRecord || parts.size() == 1) return first;
+  static thread_local const auto record = std::make_unique_for_overwrite<char[]>(kTlsRecord);
+  std::size_t size = 0;
+  for (std::string_view part : parts) {
+    part = part.substr(std::exchange(skip, 0), kTlsRecord - size);
+    if (!part.empty()) std::memcpy(record.get() + size, part.data(), part.size());
+    size += part.size();
+    if (size == kTlsRecord) break;
+  }
+  return {record.get(), size};
 }
 
 /// A deadline that counts while this lives; none for nullptr.
@@ -81,9 +103,10 @@ struct Stream::State {
     return step;
   }
 
-  /// Sends what the socket takes of `parts` without their first `skip` bytes.
+  /// Sends what the socket takes of `parts` without their first `skip` bytes, which are not all.
   IoStep write(std::span<const std::string_view> parts, std::size_t skip) {
     if (!descriptor.is_open()) return {.kind = IoStep::Kind::failed, .error = closed_error()};
+    if (tls) return tls->write(next_record(parts, skip));
     std::array<iovec, 64> vectors;
     std::size_t count = 0;
     for (std::string_view part : parts) {
@@ -92,7 +115,6 @@ struct Stream::State {
         continue;
       }
       part.remove_prefix(std::exchange(skip, 0));
-      if (tls) return tls->write(part);
       vectors[count++] = {const_cast<char*>(part.data()), part.size()};
       if (count == vectors.size()) break;
     }

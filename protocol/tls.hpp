@@ -10,6 +10,9 @@
 
 namespace skiff::protocol {
 
+/// What one TLS record carries at most (RFC 8446, 5.1).
+inline constexpr std::size_t kTlsRecord = 16 * 1024;
+
 /// One step of a non-blocking transfer.
 struct IoStep {
   enum class Kind : unsigned char { done, want_read, want_write, end, failed };
@@ -26,6 +29,8 @@ class TlsSession {
   [[nodiscard]] virtual IoStep handshake() = 0;
   /// `into` and `from` must not be empty.
   [[nodiscard]] virtual IoStep read(std::span<char> into) = 0;
+  /// Sends one record, and says how much of `from` it holds. After `want_write` the next call must begin with the same
+  /// bytes.
   [[nodiscard]] virtual IoStep write(std::string_view from) = 0;
   /// Bytes are decrypted and waiting, although the socket may have nothing to read.
   [[nodiscard]] virtual bool pending() const = 0;

@@ -8,6 +8,7 @@
 #include <boost/system/system_error.hpp>
 
 #include "base/id.hpp"
+#include "protocol/tls.hpp"
 #include "protocol/websocket_state.hpp"
 
 namespace skiff::protocol {
@@ -17,8 +18,6 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::size_t kTlsRecord = 16 * 1024;
-
 /// Takes `count` bytes off the front of `parts`.
 void advance(std::vector<std::string_view>& parts, std::size_t count) {
   std::size_t gone = 0;
@@ -27,12 +26,23 @@ void advance(std::vector<std::string_view>& parts, std::size_t count) {
   if (!parts.empty()) parts.front().remove_prefix(count);
 }
 
+/// The first bytes of `parts`, at most `most`.
+std::vector<std::string_view> front(std::span<const std::string_view> parts, std::size_t most) {
+  std::vector<std::string_view> some;
+  for (const std::string_view part : parts) {
+    if (most == 0) break;
+    some.push_back(part.substr(0, most));
+    most -= some.back().size();
+  }
+  return some;
+}
+
 /// Empties `text` and gives its memory back, which assigning an empty string would not.
 void release(std::string& text) {
   std::string{}.swap(text);
 }
 
-/// A whole frame in one piece, as a client's must be (it is masked) and as TLS likes a small one.
+/// A whole frame in one piece, as a client's must be: it is masked.
 std::string frame(Opcode opcode, std::span<const std::string_view> parts, Side side) {
   std::array<char, kMaxFrameHeader> header;
   std::optional<MaskKey> mask;
@@ -139,10 +149,10 @@ Task<WebSocket::State::Sent> WebSocket::State::write_by(std::vector<std::string_
     if (parts.empty()) co_return Sent::all;
     // The stream waits for room only inside a write, and a write that fails does not tell how far it got. One byte is
     // written or is not; in TLS, where a begun record must be offered again in full, the same holds for a record.
-    const std::string_view step = parts.front().substr(0, stream.is_tls() ? kTlsRecord : 1);
-    const auto waited = co_await stream.write({&step, 1}, until(deadline));
+    const std::vector<std::string_view> step = front(parts, stream.is_tls() ? kTlsRecord : 1);
+    const auto waited = co_await stream.write(step, until(deadline));
     if (!waited) co_return waited.error().code == Errc::timeout ? Sent::too_slow : Sent::broken;
-    advance(parts, step.size());
+    advance(parts, total_size(step));
     heard = steady_clock::now();  // the peer makes room, so it lives
   }
 }
@@ -206,14 +216,13 @@ Task<Result<>> WebSocket::State::write_frame(std::span<const std::string_view> p
 Task<Result<>> WebSocket::State::send_message(Opcode opcode, std::span<const std::string_view> parts) {
   if (closed) co_return over();
   const Turn mine = co_await turn(false);
-  const std::size_t size = total_size(parts);
-  if (options.side == Side::client || (stream.is_tls() && size < kTlsRecord)) {
+  if (options.side == Side::client) {
     const std::string bytes = frame(opcode, parts, options.side);
     const std::string_view whole{bytes};
     co_return co_await write_frame({&whole, 1});
   }
   std::array<char, kMaxFrameHeader> header;
-  const std::size_t header_size = write_frame_header(header, opcode, size);
+  const std::size_t header_size = write_frame_header(header, opcode, total_size(parts));
   std::array<std::string_view, 8> few;
   std::vector<std::string_view> many;
   if (parts.size() >= few.size()) many.resize(parts.size() + 1);

@@ -6,8 +6,12 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "tests/protocol/http_raw_client.hpp"
 #include "tests/protocol/test_certificate.hpp"
@@ -150,6 +154,95 @@ TEST(TlsContext, TakesOnlyCiphersWithForwardSecrecyOnBothSides) {
     EXPECT_FALSE(agrees(*server, false, cipher, certificate)) << cipher;
     EXPECT_FALSE(agrees(*client, true, cipher, certificate)) << cipher;
   }
+}
+
+/// Two ends of a TLS connection after their handshake; nothing is on its way between them.
+struct Joined {
+  explicit Joined(const TlsPair& pair) {
+    std::array<int, 2> sockets{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()), 0);
+    near.reset(sockets[0]);
+    far.reset(sockets[1]);
+    ours = pair.server->session(near.get(), {}).value();
+    theirs = TlsContext::client({.ca_pem = pair.certificate.certificate_pem})
+                 .value()
+                 ->session(far.get(), "127.0.0.1")
+                 .value();
+    bool done = false;
+    while (!done) {
+      const bool first = theirs->handshake().kind == IoStep::Kind::done;
+      const bool second = ours->handshake().kind == IoStep::Kind::done;
+      done = first && second;
+    }
+    std::array<char, 100> none{};
+    EXPECT_EQ(theirs->read(none).kind, IoStep::Kind::want_read);  // takes the session tickets
+  }
+  UniqueFd near;
+  UniqueFd far;
+  std::unique_ptr<TlsSession> ours;
+  std::unique_ptr<TlsSession> theirs;
+};
+
+/// The sizes of the records that wait on a socket, without what each takes of its own.
+std::vector<std::size_t> records_on(int socket) {
+  std::string bytes(1 << 20U, '\0');
+  const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  std::vector<std::size_t> sizes;
+  constexpr std::size_t kHeader = 5;
+  constexpr std::size_t kTypeAndTag = 17;
+  for (std::size_t at = 0; at + kHeader <= bytes.size();) {
+    const std::size_t length =
+        static_cast<unsigned char>(bytes[at + 3]) * 256U + static_cast<unsigned char>(bytes[at + 4]);
+    sizes.push_back(length - kTypeAndTag);
+    at += kHeader + length;
+  }
+  return sizes;
+}
+
+CO_TEST(Tls, PutsSmallPartsIntoOneRecord) {
+  const TlsPair pair;
+  Joined joined{pair};
+  Stream stream{executor, std::move(joined.near), "near", std::move(joined.ours)};
+  const std::string large(40'000, 'l');
+  using Sizes = std::vector<std::size_t>;
+  const std::vector<std::pair<std::vector<std::string_view>, Sizes>> cases{
+      {{"HTTP/1.1 200 OK\r\n\r\n"}, {19}},
+      {{"5\r\n", "", "hello", "\r\n"}, {10}},
+      {{"9c40\r\n", large, "\r\n"}, {16'384, 16'384, 7'240}},
+      {{large, large}, {16'384, 16'384, 16'384, 16'384, 14'464}},
+  };
+  for (const auto& [parts, sizes] : cases) {
+    auto sent = co_await stream.write(parts);
+    EXPECT_TRUE(sent.has_value());
+    EXPECT_EQ(records_on(joined.far.get()), sizes);
+  }
+}
+
+Task<> write_all_of(Stream* stream, const std::vector<std::string_view>* parts) {
+  auto sent = co_await stream->write(*parts);
+  EXPECT_TRUE(sent.has_value());
+}
+
+CO_TEST(Tls, SendsEverythingInOrderThroughASocketThatIsFull) {
+  const TlsPair pair;
+  Joined joined{pair};
+  const int small = 4096;
+  ::setsockopt(joined.near.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+  Stream stream{executor, std::move(joined.near), "near", std::move(joined.ours)};
+  Stream peer{executor, std::move(joined.far), "far", std::move(joined.theirs)};
+  std::vector<std::string> texts;
+  std::string all;
+  for (std::size_t i = 0; i < 1500; ++i) {
+    texts.push_back(std::string(i % 100 == 0 ? 30'000 : i % 50, static_cast<char>('a' + i % 26)));
+    all += texts.back();
+  }
+  const std::vector<std::string_view> parts{texts.begin(), texts.end()};
+  TaskGroup group{executor};
+  group.spawn("writer", write_all_of(&stream, &parts));
+  test::RawClient reader{std::move(peer)};
+  EXPECT_TRUE(co_await reader.read_bytes(all.size()) == all);
+  co_await group.join();
 }
 
 TEST(TlsContext, SaysWhichFileIsBad) {
