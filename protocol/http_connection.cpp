@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -26,6 +27,8 @@ constexpr milliseconds kLingerTime{2'000};
 constexpr std::size_t kLingerBytes = 8 * 1024 * 1024;
 /// RFC 9112, 2.2: empty lines before a request are skipped; some old clients send one after a body.
 constexpr int kMostEmptyLines = 2;
+/// After that many requests that were there already, others get the reactor.
+constexpr int kPipelinedAtOnce = 32;
 
 milliseconds left_of(milliseconds limit, SteadyTime start) {
   if (limit == kForever) return limit;
@@ -48,6 +51,7 @@ Task<> HttpConnection::run() {
   bool first = true;
   bool go_on = true;
   first_head_ = std::chrono::steady_clock::now();
+  int pipelined = 0;
   while (go_on) {
     if (input_.buffer().empty()) {
       if (service_.draining && !first) break;
@@ -56,6 +60,10 @@ Task<> HttpConnection::run() {
       auto ready = co_await stream_.readable(patience(first));
       idle_ = false;
       if (!ready) break;
+      pipelined = 0;
+    } else if (++pipelined == kPipelinedAtOnce) {
+      co_await asio::post(stream_.executor(), use_task);
+      pipelined = 0;
     }
     go_on = co_await serve_one();
     first = false;

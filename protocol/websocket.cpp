@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+
 #include "base/deadline.hpp"
 #include "protocol/websocket_state.hpp"
 
 namespace skiff::protocol {
+namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
@@ -97,14 +100,17 @@ bool WebSocket::State::goes_on(const Error& error) const noexcept {
 }
 
 bool WebSocket::State::next_event(MessageParser::Event& event) {
-  while (true) {
+  while (turn_left > 0) {
     if (buffered_at < buffered.size()) {
       buffered_at += parser.feed(std::string_view{buffered}.substr(buffered_at), event);
       if (buffered_at == buffered.size()) {
         std::string{}.swap(buffered);  // assigning an empty string would keep the memory
         buffered_at = 0;
       }
-      if (event.kind != MessageParser::Kind::need_more) return true;
+      if (event.kind != MessageParser::Kind::need_more) {
+        turn_left -= kEventCost;
+        return true;
+      }
     }
     const std::span<char> direct = parser.direct();
     const std::span<char> into = direct.empty() ? scratch() : direct;
@@ -117,6 +123,7 @@ bool WebSocket::State::next_event(MessageParser::Event& event) {
       return false;
     }
     heard = steady_clock::now();
+    turn_left -= static_cast<std::ptrdiff_t>(**got);
     if (!direct.empty()) {
       parser.commit(**got, event);
     } else {
@@ -124,8 +131,12 @@ bool WebSocket::State::next_event(MessageParser::Event& event) {
       const std::size_t used = parser.feed(bytes, event);
       buffered.assign(bytes.substr(used));
     }
-    if (event.kind != MessageParser::Kind::need_more) return true;
+    if (event.kind != MessageParser::Kind::need_more) {
+      turn_left -= kEventCost;
+      return true;
+    }
   }
+  return false;
 }
 
 std::optional<WebSocket::Message> WebSocket::State::next_message() {
@@ -157,11 +168,12 @@ std::optional<WebSocket::Message> WebSocket::State::next_message() {
 /// the close frame on its way to the peer.
 Task<> WebSocket::State::drain(SteadyTime deadline) {
   while (stream.is_open()) {
+    if (steady_clock::now() >= deadline) break;
     if (const auto got = stream.try_read(scratch())) {
       if (!*got || **got == 0) break;
+      co_await asio::post(stream.executor(), use_task);
       continue;
     }
-    if (steady_clock::now() >= deadline) break;
     if (const auto waited = co_await stream.readable(until(deadline)); !waited) break;
   }
 }
@@ -203,9 +215,15 @@ Task<Result<WebSocket::Message>> WebSocket::State::read() {
       break;
     }
     if (ended) break;
+    if (turn_left <= 0) {
+      turn_left = kTurn;
+      co_await asio::post(stream.executor(), use_task);
+      continue;
+    }
     const auto limit = patience();
     if (!limit) break;
     const auto waited = co_await stream.readable(*limit);
+    turn_left = kTurn;
     if (waited || goes_on(waited.error())) continue;
     finish_with({close_code::kAbnormal, waited.error().message, true}, waited.error());
     break;

@@ -77,9 +77,9 @@ struct WebSocket::State {
 
   Task<Result<Message>> read();
   /// The next message, if its bytes are here. Without one: `last_event` is set, or `final`, or the stream has no more
-  /// now.
+  /// now, or the turn is over.
   std::optional<Message> next_message();
-  /// Parses and reads until there is an event; false when there is none for now, or no more.
+  /// Parses and reads until there is an event; false when there is none for now, or no more, or the turn is over.
   bool next_event(MessageParser::Event& event);
   /// How long to wait for bytes; sends pings. Nothing when it is over.
   std::optional<std::chrono::milliseconds> patience();
@@ -95,6 +95,9 @@ struct WebSocket::State {
   std::size_t buffered_at = 0;
   MessageParser parser;
   std::unique_ptr<MessageParser::Event> last_event;  ///< a close frame or a violation
+  static constexpr std::ptrdiff_t kTurn = 256 * 1024;
+  static constexpr std::ptrdiff_t kEventCost = 4 * 1024;
+  std::ptrdiff_t turn_left = kTurn;  ///< bytes to take, an event costing some more, before others get the reactor
 
   bool busy = false;  ///< somebody has the turn
   std::list<Waiter*> waiting;

@@ -109,7 +109,12 @@ Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attac
   auto sent = co_await SocketChannel::send_log(channel);
   *finished = sent.has_value();
   if (!sent) {
-    if (!socket->closed()) socket->abort();
+    // Who was too slow is told so, and what it sends until it has heard would reset the connection before.
+    if (const auto& closed = socket->closed()) {
+      co_await socket->close(closed->code, {});
+    } else {
+      socket->abort();
+    }
     co_return;
   }
   if (attachment.agent.draining) {

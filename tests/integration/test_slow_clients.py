@@ -3,12 +3,14 @@ at all are test_bounds.py's."""
 
 import hashlib
 import os
+import socket
 import ssl
 import time
 
 import pytest
 
 import proc
+from sockets import RawWs
 from test_tls import make_certificate
 from waiting import until, until_still
 from wire import Stream, request_bytes
@@ -85,3 +87,19 @@ def test_an_upload_that_stops_coming_is_given_up_and_leaves_nothing(start_agent)
     upload.answer().problem(408, "request_timeout")
     assert agent.request("GET", "/v1/files/f").body == b"old"
     until(lambda: os.listdir(agent.root) == ["f"], what="the end of the upload's file")
+
+
+@pytest.mark.parametrize("path", ["/v1/commands/flood/attach?lossless=true", "/v1/shell?command=exec+cat+/dev/zero"])
+def test_a_websocket_client_that_is_too_slow_is_told_also_if_it_still_sends(start_agent, path):
+    """What it sends and nobody reads would reset the connection, and the close frame would be lost with what is before."""
+    agent = start_agent("--write-timeout", "10ms")
+    agent.start("exec cat /dev/zero", id="flood")
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.settimeout(30)
+        sock.connect((agent.ip, agent.port))
+        with RawWs(sock, path, agent.headers()) as ws:
+            ping = b'{"type":"ping"}'
+            sock.sendall((bytes([0x81, 0x80 | len(ping), 0, 0, 0, 0]) + ping) * 20_000)
+            assert ws.close_code() == 4008
+    assert agent.request("DELETE", "/v1/commands/flood").status == 204

@@ -5,8 +5,12 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include "base/beside.hpp"
 #include "tests/protocol/http_raw_client.hpp"
@@ -55,6 +59,31 @@ CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection) {
     EXPECT_FALSE(response.has("Connection:"));
   }
   EXPECT_EQ(server.server.requests(), 3u);
+  co_await server.server.stop();
+}
+
+/// How many requests were served at once, at most: without a turn for anybody else.
+Task<> watch_turns(const HttpServer* server, std::size_t* most) {
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  for (std::size_t before = 0;;) {
+    co_await boost::asio::post(executor, use_task);
+    *most = std::max(*most, server->requests() - before);
+    before = server->requests();
+  }
+}
+
+CO_TEST(HttpConnection, LetsOthersInBetweenManyPipelinedRequests) {
+  TestServer server{executor, answer_with_target};
+  RawClient client = co_await test::dial(executor, server.address);
+  std::string many;
+  for (int i = 0; i < 3000; ++i) many += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  std::size_t most = 0;
+  EXPECT_TRUE(co_await client.send(many + "GET /last HTTP/1.1\r\nHost: x\r\n\r\n"));
+  const std::string answers =
+      co_await run_beside(watch_turns(&server.server, &most), client.read_until("GET /last []"));
+  EXPECT_TRUE(answers.ends_with("GET /last []"));
+  EXPECT_GT(most, 1U);
+  EXPECT_LE(most, 40U);
   co_await server.server.stop();
 }
 
