@@ -5,14 +5,17 @@
 #include <type_traits>
 #include <utility>
 
+#include <boost/asio/error.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "base/task_group.hpp"
 
 namespace skiff {
 
 /// Runs `body` and, as long as that takes, `companion` beside it; then cancels and joins the companion. So the
-/// companion may refer to what the caller's frame holds. What `body` returns or throws is what the caller gets.
+/// companion may refer to what the caller's frame holds. What `body` returns or throws is what the caller gets; one
+/// that is cancelled while the companion is joined gets operation_aborted.
 template <class T>
 Task<T> run_beside(Task<> companion, Task<T> body) {
   TaskGroup group{co_await boost::asio::this_coro::executor};
@@ -28,13 +31,23 @@ Task<T> run_beside(Task<> companion, Task<T> body) {
   } catch (...) {
     failure = std::current_exception();
   }
-  // The caller may have been cancelled; the companion is joined all the same.
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  // The companion is joined although the caller has been cancelled, or is meanwhile.
+  const bool throws = co_await boost::asio::this_coro::throw_if_cancelled();
+  co_await boost::asio::this_coro::throw_if_cancelled(false);
   group.cancel();
-  co_await group.join();
+  while (!group.empty()) {
+    try {
+      co_await group.join();
+    } catch (const boost::system::system_error&) {
+      // Cancelled: the wait has ended and not the companion.
+    }
+  }
+  co_await boost::asio::this_coro::throw_if_cancelled(throws);
   if (failure) std::rethrow_exception(failure);
-  // It goes on, and may be cancelled in what follows.
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
+  const auto state = co_await boost::asio::this_coro::cancellation_state;
+  if (throws && state.cancelled() != boost::asio::cancellation_type::none) {
+    throw boost::system::system_error{boost::asio::error::operation_aborted};
+  }
   if constexpr (!std::is_void_v<T>) co_return std::move(*result);
 }
 

@@ -28,7 +28,8 @@ class TaskGroup {
   /// Asks all tasks to stop: their current `co_await` ends with operation_aborted.
   void cancel();
 
-  /// Ends when no task is left. Ignores cancellation of the caller only in so far as the tasks do end.
+  /// Ends when no task is left. A caller that is cancelled before or meanwhile gets operation_aborted, and tasks may be
+  /// left then: who must not leave them turns its own cancellation off first.
   Task<> join();
 
   [[nodiscard]] std::size_t size() const noexcept { return tasks_.size(); }

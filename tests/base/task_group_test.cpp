@@ -4,6 +4,8 @@
 #include <string>
 
 #include <gmock/gmock.h>
+#include <boost/asio/error.hpp>
+#include <boost/system/system_error.hpp>
 
 #include "base/event.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -97,6 +99,30 @@ CO_TEST(TaskGroup, JoinsAtOnceWhenItIsEmpty) {
   TaskGroup group{executor};
   co_await group.join();
   EXPECT_EQ(group.size(), 0U);
+}
+
+Task<> join_group(TaskGroup* group, int* aborted) {
+  try {
+    co_await group->join();
+  } catch (const boost::system::system_error& error) {
+    *aborted += error.code() == boost::asio::error::operation_aborted ? 1 : 0;
+  }
+}
+
+CO_TEST(TaskGroup, ACancelledCallerStopsWaitingForTasks) {
+  Event never{executor};
+  TaskGroup group{executor};
+  bool ended = false;
+  group.spawn("waiter", wait_and_mark(never, ended));
+  TaskGroup callers{executor};
+  int aborted = 0;
+  callers.spawn("caller", join_group(&group, &aborted));
+  callers.cancel();
+  co_await callers.join();
+  EXPECT_EQ(aborted, 1);
+  EXPECT_EQ(group.size(), 1U);
+  group.cancel();
+  co_await group.join();
 }
 
 TEST(TaskGroupDeathTest, AbortsWhenItIsDestroyedWithLiveTasks) {
