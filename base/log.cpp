@@ -19,28 +19,58 @@ LogQueue* g_queue = nullptr;  ///< null: lines are written by whoever logs
 constexpr std::array kLevels{std::string_view{"debug"}, std::string_view{"info"}, std::string_view{"warning"},
                              std::string_view{"error"}};
 
-bool needs_escape(char c) noexcept {
+/// What can't go as it is, whatever is around it: the rest of ASCII can.
+bool needs_care(char c) noexcept {
   const auto byte = static_cast<unsigned char>(c);
-  return c == '"' || c == '\\' || byte < 0x20 || byte == 0x7f;
+  return c == '"' || c == '\\' || byte < 0x20 || byte >= 0x7f;
 }
 
+/// How many bytes the character at the front has; 0 if they are not UTF-8 (Unicode 15, table 3-7).
+std::size_t character_size(std::string_view text) noexcept {
+  const auto byte = [text](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first < 0xc2 || first > 0xf4 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (size == 0 || text.size() < size) return 0;
+  const unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  const unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  if (byte(1) < least || byte(1) > most) return 0;
+  for (std::size_t at = 2; at < size; ++at) {
+    if ((byte(at) & 0xc0U) != 0x80) return 0;
+  }
+  return size;
+}
+
+void append_escaped(std::string& out, unsigned code) {
+  std::array<char, 8> escaped{};
+  std::snprintf(escaped.data(), escaped.size(), "\\u%04x", code);
+  out += escaped.data();
+}
+
+/// As a JSON string, whatever the bytes are: what is not UTF-8 becomes U+FFFD, and control characters, those above
+/// ASCII too, are escaped, as somebody may look at the log on a terminal.
 void append_quoted(std::string& out, std::string_view text) {
   out.push_back('"');
   while (!text.empty()) {
-    const auto clean = static_cast<std::size_t>(std::ranges::find_if(text, needs_escape) - text.begin());
+    const auto clean = static_cast<std::size_t>(std::ranges::find_if(text, needs_care) - text.begin());
     out.append(text.substr(0, clean));
     text.remove_prefix(clean);
     if (text.empty()) break;
-    const char c = text.front();
-    text.remove_prefix(1);
-    if (c == '"' || c == '\\') {
+    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t size = character_size(text);
+    if (first == '"' || first == '\\') {
       out.push_back('\\');
-      out.push_back(c);
+      out.push_back(text.front());
+    } else if (size == 0) {
+      append_escaped(out, 0xfffd);
+    } else if (size == 1) {
+      append_escaped(out, first);
+    } else if (first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) {
+      append_escaped(out, static_cast<unsigned char>(text[1]));
     } else {
-      std::array<char, 8> escaped{};
-      std::snprintf(escaped.data(), escaped.size(), "\\u%04x", static_cast<unsigned char>(c));
-      out += escaped.data();
+      out.append(text.substr(0, size));
     }
+    text.remove_prefix(std::max<std::size_t>(size, 1));
   }
   out.push_back('"');
 }

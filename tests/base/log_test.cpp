@@ -43,6 +43,31 @@ TEST_F(Log, LetsNoFieldBreakOutOfItsLine) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
+TEST_F(Log, IsUtf8WhateverAFieldHolds) {
+  const auto shown = [](std::string_view bytes) {
+    const std::string line = written(Level::info, "m", {{"k", bytes}});
+    const std::size_t at = line.find(R"("k":")") + 5;
+    return line.substr(at, line.size() - at - 3);
+  };
+  for (const std::string_view good :
+       {"\xc3\xa9", "\xe2\x82\xac", "\xed\x9f\xbf", "\xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf"}) {
+    EXPECT_EQ(shown(good), good);
+  }
+  EXPECT_EQ(shown("a\xff"
+                  "b"),
+            R"(a\ufffdb)");
+  EXPECT_EQ(shown("\xc3"), R"(\ufffd)") << "cut short";
+  EXPECT_EQ(shown("\xc3\""), R"(\ufffd\")");
+  EXPECT_EQ(shown("\xc0\xaf"), R"(\ufffd\ufffd)") << "longer than it need be";
+  EXPECT_EQ(shown("\xe0\x80\xaf"), R"(\ufffd\ufffd\ufffd)");
+  EXPECT_EQ(shown("\xed\xa0\x80"), R"(\ufffd\ufffd\ufffd)") << "half of a pair";
+  EXPECT_EQ(shown("\xf4\x90\x80\x80"), R"(\ufffd\ufffd\ufffd\ufffd)");
+  EXPECT_EQ(shown("\xc2\x9b"
+                  "2J"),
+            R"(\u009b2J)")
+      << "a control character";
+}
+
 TEST_F(Log, LeavesOutWhatIsBelowTheLevel) {
   EXPECT_EQ(written(Level::debug, "detail"), "");
   configure(Level::error, Form::json);
