@@ -31,7 +31,6 @@ struct SupervisorLimits {
   std::chrono::milliseconds kill_patience{5000};
   std::chrono::milliseconds exit_drain{150};
   std::size_t keep_bytes = std::size_t{8} << 20U;
-  std::size_t stdin_bytes = std::size_t{1} << 20U;
   std::size_t sessions = 1000;
   std::size_t remembered_ids = 100'000;
   std::chrono::milliseconds remember_ids_for{std::chrono::hours{24}};

@@ -22,7 +22,7 @@ using protocol::field;
 using protocol::Text;
 using Milliseconds = std::chrono::milliseconds;
 
-/// A day: longer times are a mistake in the unit.
+/// A year: longer times are a mistake in the unit.
 inline constexpr std::int64_t kLongestTime = std::int64_t{365} * 24 * 3600 * 1000;
 
 enum class Mode : std::uint8_t { wait, stream, background };
