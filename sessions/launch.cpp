@@ -305,10 +305,17 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
 
   const std::size_t count = 3 + plan.extra_count;
   std::array<UniqueFd, 3 + kMostExtraDescriptors> raised;
+  // The slots must not hold the pipes' ends: their reader would wait for an end that never comes.
+  const auto clear_slots = [&] {
+    for (std::size_t i = 0; beyond_ > 0 && i < count; ++i) ::dup3(null_.get(), slots_[i].get(), O_CLOEXEC);
+  };
   for (std::size_t i = 0; i < count; ++i) {
     int source = i < 3 ? plan.descriptors[i] : plan.extra[i - 3].source;
     if (source < 0 && i < 3) source = null_.get();
-    if (source < 0) return {.error = ENOENT, .stage = LaunchStage::descriptors};
+    if (source < 0) {
+      clear_slots();
+      return {.error = ENOENT, .stage = LaunchStage::descriptors};
+    }
     if (beyond_ > 0) {
       child.sources[i] = slots_[i].get();
       if (::dup3(source, slots_[i].get(), O_CLOEXEC) >= 0) continue;
@@ -320,7 +327,9 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
       child.sources[i] = source;
       if (source >= 0) continue;
     }
-    return {.error = errno, .stage = LaunchStage::descriptors};
+    const int error = errno;
+    clear_slots();
+    return {.error = error, .stage = LaunchStage::descriptors};
   }
 
   // Without close_range the child gets a copy of the whole table, by clone itself.
@@ -335,10 +344,7 @@ Launched LaunchPad::launch(const LaunchPlan& plan, std::atomic<pid_t>* pid_seen)
   const long made = clone_onto(static_cast<char*>(stack_) + kStackBytes, flags, seen, child_main, &child);
   call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&before), 0, 8);
 
-  // The slots must not hold the pipes' ends: their reader would wait for an end that never comes.
-  if (beyond_ > 0) {
-    for (std::size_t i = 0; i < count; ++i) ::dup3(null_.get(), slots_[i].get(), O_CLOEXEC);
-  }
+  clear_slots();
   if (made < 0) return {.error = static_cast<int>(-made), .stage = LaunchStage::clone};
   return {.pid = static_cast<pid_t>(made), .error = child.error, .stage = child.stage};
 }

@@ -70,6 +70,21 @@ TEST(LaunchPad, MakesNoChildForADescriptorThatIsNotOpen) {
   EXPECT_EQ(launched.stage, LaunchStage::descriptors);
 }
 
+TEST(LaunchPad, HoldsNoPipeAfterAPlanThatItCouldNotLaunch) {
+  LaunchPad pad;
+  Plan plan{"exit", "0"};
+  auto [read, write] = test::make_pipe();
+  plan.plan.descriptors = {-1, write.get(), -1};
+  plan.plan.extra[0] = {1'000'000, 3};
+  plan.plan.extra_count = 1;
+  const Launched launched = pad.launch(plan.plan, nullptr);
+  EXPECT_NE(launched.error, 0);
+  if (launched.pid > 0) EXPECT_EQ(exit_code(launched.pid), 127);
+  write.reset();
+  char byte = 0;
+  EXPECT_TRUE(test::readable(read.get()) && ::read(read.get(), &byte, 1) == 0) << "an end that the pad still holds";
+}
+
 TEST(LaunchPad, IsGoodForManyLaunchesOneAfterTheOther) {
   LaunchPad pad;
   for (int i = 0; i < 200; ++i) {
