@@ -16,8 +16,14 @@ void OutputBudget::State::release(std::size_t bytes) {
   if (was_over && !over()) relieved();
 }
 
+void OutputBudget::State::enforce_for(const OutputLog::State& grown) {
+  if (nothing_to_give && !grown.store->can_give_up_tail(grown.pinned(), false)) return;
+  enforce();
+}
+
 void OutputBudget::State::enforce() {
   using GaveUp = OutputStore::GaveUp;
+  nothing_to_give = false;
   const auto tail_of = [](OutputLog::State& log, bool ended) {
     return log.store ? log.store->give_up_tail(log.pinned(), ended, log.may_wait()) : GaveUp::nothing;
   };
@@ -46,6 +52,7 @@ void OutputBudget::State::enforce() {
       if (answer == GaveUp::nothing) break;
     }
   }
+  nothing_to_give = over();
 }
 
 void OutputBudget::State::out_of_memory() {

@@ -125,7 +125,7 @@ void OutputLog::append(Stream stream, std::size_t size, bool late) {
 
   log.retain();
   if (log.budget.over()) {
-    log.budget.enforce();
+    log.budget.enforce_for(log);
     const Spool* const spool = log.budget.spool.get();
     if (log.budget.over() && spool != nullptr && spool->backlogged()) log.disk_is_behind = log.may_wait();
   }
@@ -171,6 +171,7 @@ Task<> OutputLog::room() {
 
 void OutputLog::stop_waiting() {
   state_->stopped = true;
+  state_->budget.nothing_to_give = false;
   state_->disk_is_behind = false;
   state_->room.notify_all();
 }
@@ -187,6 +188,7 @@ void OutputLog::exit(ExitStatus status) {
 void OutputLog::end() {
   State& log = *state_;
   log.ended = true;
+  log.budget.nothing_to_give = false;
   log.unlink();
   log.budget.over_with.push_back(log);
   log.changed.notify_all();

@@ -77,6 +77,9 @@ struct OutputBudget::State {
   /// Makes logs give up memory until the limit holds or nobody can: first the tails of logs that have ended, the oldest
   /// end first; then the largest tails of the others; at last the heads of those that have ended.
   void enforce();
+  /// The same after `grown` took some bytes, which is all that has changed: when there was nothing to give before, that
+  /// log is asked alone.
+  void enforce_for(const OutputLog::State& grown);
   /// There is less memory than was allowed: from now on less is, so that all else finds some.
   void out_of_memory();
   /// After memory or the disk's queue shrank: lets producers go on.
@@ -88,6 +91,7 @@ struct OutputBudget::State {
   OutputCounts counts;
   std::size_t held = 0;
   std::size_t leaving = 0;
+  bool nothing_to_give = false;  ///< until a log ends, or waits for nobody any more
   using Logs = boost::intrusive::list<OutputLog::State, boost::intrusive::constant_time_size<false>>;
   Logs live;
   Logs over_with;  // ended, in the order of their ends
