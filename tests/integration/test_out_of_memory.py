@@ -107,3 +107,48 @@ def test_all_of_a_command_is_killed_by_its_group(start_agent, delegated):
     result = agent.run("setsid sleep 1000 & sleep 1000", limits={"pids": 40}, timeout_ms=200, kill_grace_ms=100)
     assert (result["cause"], result["kill_level"]) == ("timeout", "cgroup")
     assert not agent.strays()
+
+
+# Each takes memory that it really uses. The first gives half back when it is asked to end, and goes on; the second takes
+# more when it is told to.
+FIRST = """
+import signal, time
+held = [b"x" * (90 << 20), b"y" * (90 << 20)]
+def asked(*_):
+    held.pop()
+    print("asked", flush=True)
+signal.signal(signal.SIGTERM, asked)
+print("ready", flush=True)
+while True: time.sleep(1)
+"""
+SECOND = """
+import sys
+held = [b"x" * (80 << 20)]
+print("ready", flush=True)
+sys.stdin.readline()
+held.append(b"y" * (70 << 20))
+print("more", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_the_memory_guard_ends_one_command_after_the_other(start_agent, group):
+    (group / ("memory.max" if VERSION2 else "memory.limit_in_bytes")).write_text(str(400 * MIB))
+    agent = start_in(start_agent, group, "--memory-guard-percent", "60")  # 240 MiB
+
+    def start(text, **fields):
+        return agent.start(argv=["/usr/bin/python3", "-c", text], **fields)["id"]
+
+    def until_said(cid, word):
+        until(lambda: word in agent.request("GET", f"/v1/commands/{cid}/output").body, what=f"{word} of {cid}")
+
+    first = start(FIRST, kill_grace_ms=2000)
+    until_said(first, b"ready")
+    second = start(SECOND, stdin_open=True)
+    until_said(first, b"asked")
+    agent.request("POST", f"/v1/commands/{second}/stdin", body=b"go\n")
+    until_said(second, b"more")
+    # The second is the largest now, and the limit is reached as long as the first is there.
+    assert agent.ended(first)["cause"] == "oom_guard"
+    assert agent.request("GET", f"/v1/commands/{second}").json()["state"] == "running"
+    assert agent.terminate() == 0
