@@ -35,6 +35,18 @@ sessions::OutputBudget::Limits output_limits(const Settings& settings) {
 
 constexpr std::chrono::milliseconds kBeforeGuarding{50};
 
+/// As long as it lives, `now` is true.
+class Looking {
+ public:
+  explicit Looking(bool& now) : now_{now} { now_ = true; }
+  ~Looking() { now_ = false; }
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
+
+ private:
+  bool& now_;
+};
+
 /// So many searches and archives run at once, and further ones wait their turn; so many may have begun and wait for
 /// their clients, each on a thread.
 constexpr std::size_t kSearchThreads = 4;
@@ -75,7 +87,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       memory_guard{on,
                    sessions::MemoryGauge{},
                    {.percent = static_cast<unsigned>(std::max<std::uint64_t>(1, settings.memory_guard_percent))},
-                   [this](sessions::MemoryUse) { end_largest_command(); }},
+                   [this](sessions::MemoryUse) { supervisor.tasks.spawn("memory guard", end_largest_command()); }},
       drain_begun{on},
       stop_asked_{on},
       guard_start_{on, [this] {
@@ -102,21 +114,28 @@ void Agent::live_changed() {
   }
 }
 
-void Agent::end_largest_command() {
-  if (const auto still = guarded_.lock(); still && !still->over()) return;
-  std::shared_ptr<sessions::Command> largest;
-  std::uint64_t most = 0;
+Task<> Agent::end_largest_command() {
+  if (const auto still = guarded_.lock(); guard_looks_ || (still && !still->over())) co_return;
+  std::vector<std::shared_ptr<sessions::Command>> live;
+  std::vector<sessions::Tree> trees;
   for (const auto& session : registry.sessions()) {
     for (const auto& command : session->commands()) {
       if (command->over()) continue;
-      const std::uint64_t uses = sessions::memory_of(command->tree());
-      if (!largest || uses > most) {
-        largest = command;
-        most = uses;
-      }
+      live.push_back(command);
+      trees.push_back(command->tree());
     }
   }
-  if (!largest) return;
+  auto look = [&trees] { return sessions::memory_of_each(trees); };
+  const Looking looking{guard_looks_};
+  const std::vector<std::uint64_t> used = co_await supervisor.ending.run(std::move(look));
+  std::shared_ptr<sessions::Command> largest;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    if (live[i]->over() || (largest && used[i] <= most)) continue;
+    largest = live[i];
+    most = used[i];
+  }
+  if (!largest) co_return;
   log::warning("memory is nearly used up: the largest command is ended",
                {{"session", largest->session()}, {"command", largest->id()}, {"rss_bytes", most}});
   guarded_ = largest;

@@ -79,7 +79,7 @@ struct Agent {
   SteadyTime started = std::chrono::steady_clock::now();
 
  private:
-  void end_largest_command();
+  [[nodiscard]] Task<> end_largest_command();
   void live_changed();
 
   Event stop_asked_;
@@ -88,6 +88,7 @@ struct Agent {
 
   Deadline guard_start_;                      ///< a command that is over at once is not worth a look at the memory
   std::weak_ptr<sessions::Command> guarded_;  ///< the command that the guard is ending
+  bool guard_looks_ = false;
 };
 
 }  // namespace skiff::runtime

@@ -165,7 +165,7 @@ Task<> run_until_stopped(Running* running) {
   Deadline limit{running->agent.executor, [running, &last] {
                    log::warning("commands are still there after --drain-timeout: they are killed");
                    running->agent.kill_everything();
-                   if (running->workload) running->workload->kill();
+                   if (running->workload) running->agent.supervisor.tasks.spawn("kill", running->workload->kill());
                    last.expires_after(kLastResponses + kAfterKill);
                  }};
   limit.expires_after(running->agent.settings.drain_timeout);

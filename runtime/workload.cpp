@@ -69,8 +69,9 @@ void Workload::terminate() {
   if (running_) ::kill(pid_, SIGTERM);
 }
 
-void Workload::kill() {
-  sessions::signal_tree(tag_, SIGKILL);
+Task<> Workload::kill() {
+  auto all = [this] { return sessions::signal_tree(tag_, SIGKILL); };
+  (void)co_await supervisor_.ending.run(std::move(all));
 }
 
 Task<> Workload::ended() {
@@ -78,7 +79,8 @@ Task<> Workload::ended() {
 }
 
 Task<> Workload::sweep() {
-  (void)co_await sessions::end_tree(tag_, supervisor_.limits.kill_grace, supervisor_.limits.kill_patience);
+  (void)co_await sessions::end_tree(&supervisor_.ending, tag_, supervisor_.limits.kill_grace,
+                                    supervisor_.limits.kill_patience);
 }
 
 }  // namespace skiff::runtime

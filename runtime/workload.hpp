@@ -22,7 +22,7 @@ class Workload {
   /// SIGTERM to it alone: what becomes of its children is its own business, as under any init.
   void terminate();
   /// SIGKILL to it and to everything that it started.
-  void kill();
+  [[nodiscard]] Task<> kill();
 
   /// Ends when it has ended; at once when it was never started.
   [[nodiscard]] Task<> ended();

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <termios.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -14,6 +14,7 @@
 #include "sessions/input_wait.hpp"
 #include "sessions/shell_script.hpp"
 #include "sessions/start_process.hpp"
+#include "sessions/terminal.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;
@@ -138,12 +139,11 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
 
   Reaper::Handler ended = [self](const Reaped& reaped) { self->leader_ended(reaped); };
-  auto pid = co_await start_process(&supervisor, std::move(request), std::move(ended));
+  auto pid = co_await start_process(&supervisor, std::move(request), std::move(ended), self->leader_);
   if (!pid) {
     self->spawn_failed(std::move(pid.error()));
     co_return;
   }
-  self->leader_->pid = *pid;
   self->state_ = State::running;
 
   const auto add_pump = [&](UniqueFd source, Stream stream) {
@@ -178,7 +178,9 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   }
   if (self->shell_) co_await keep_state(self);
   self->exit_drain_.reset();
+  std::vector<pid_t> left = co_await background(self);
   ExitStatus status = self->describe_exit();
+  if (!self->pumps_at_end()) status.background = std::move(left);
   supervisor.counts.count_end(status.cause);
   self->log_->exit(std::move(status));
   self->state_ = State::ended;
@@ -243,27 +245,16 @@ Task<Result<>> Command::signal(int signal, Target target) {
   const std::string id = spec_.id;
   if (over_) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
   if (target == Target::tree) {
-    if (signal_tree(tree(), signal) > 0) co_return Result<>{};
+    if (const bool reached = co_await reaches(self, signal, Among::all); reached) co_return Result<>{};
     co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left");
   }
   // A pid that was reaped may belong to somebody else by now.
   if (reaped_ && target == Target::leader) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
-  if (target == Target::group && feed_ && terminal_) {
-    termios settings{};
-    if (::tcgetattr(terminal_.get(), &settings) == 0 && (settings.c_lflag & ISIG) != 0) {
-      const int slot = signal == SIGINT ? VINTR : signal == SIGQUIT ? VQUIT : signal == SIGTSTP ? VSUSP : -1;
-      if (slot >= 0) {
-        const char typed = static_cast<char>(settings.c_cc[slot]);
-        if (::write(terminal_.get(), &typed, 1) == 1) co_return Result<>{};
-      }
-    }
-  }
+  if (target == Target::group && feed_ && terminal_ && type_signal(terminal_.get(), signal)) co_return Result<>{};
   if (target == Target::group && reaped_) {
-    // The group's id is safe only while a process that carries our tag still is in it.
-    const auto left = processes();
-    if (std::ranges::none_of(left, [&](const ProcessInfo& one) { return one.group == pid(); })) {
-      co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left in its group");
-    }
+    // Its number may be another's by now.
+    if (const bool reached = co_await reaches(self, signal, Among::leaders_group); reached) co_return Result<>{};
+    co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left in its group");
   }
   if (::kill(target == Target::group ? -pid() : pid(), signal) != 0) {
     if (errno == ESRCH) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
@@ -275,12 +266,25 @@ Task<Result<>> Command::signal(int signal, Target target) {
 void Command::escalate(std::chrono::milliseconds delay, int signal) {
   escalation_.emplace(supervisor_.executor, [this, signal] {
     if (over_) return;
-    if (signal != SIGKILL) signal_tree(tree(), signal);
     if (!ending_) ending_ = Cause::killed_by_client;
-    if (kills_ > 0) return;
-    begin_kill(signal == SIGKILL ? std::chrono::milliseconds{0} : supervisor_.limits.kill_grace);
+    supervisor_.tasks.spawn("escalation", send_then_kill(shared_from_this(), signal));
   });
   escalation_->expires_after(delay);
+}
+
+Task<> Command::send_then_kill(std::shared_ptr<Command> self, int signal) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  if (signal != SIGKILL) {
+    (void)co_await reaches(self, signal, Among::all);
+  }
+  if (self->over_ || self->kills_ > 0) co_return;
+  self->begin_kill(signal == SIGKILL ? std::chrono::milliseconds{0} : self->supervisor_.limits.kill_grace);
+}
+
+Task<bool> Command::reaches(std::shared_ptr<Command> self, int signal, Among among) {
+  auto send = [all = self->tree(), signal, among] { return signal_tree(all, signal, among); };
+  const std::size_t reached = co_await self->supervisor_.ending.run(std::move(send));
+  co_return reached > 0;
 }
 
 Result<> Command::resize(TerminalSize size) {
@@ -312,7 +316,8 @@ void Command::begin_kill(std::chrono::milliseconds grace) {
 
 Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const bool verified = co_await end_tree(self->tree(), grace, self->supervisor_.limits.kill_patience);
+  const bool verified =
+      co_await end_tree(&self->supervisor_.ending, self->tree(), grace, self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
   // Nothing escapes from a cgroup, also not what has taken its tag off.
   if (self->group_ && self->group_->kill()) self->kill_level_ = "cgroup";
@@ -330,8 +335,20 @@ Task<> Command::gone() {
   while (!over_) co_await changed_.wait();
 }
 
-bool Command::waiting_for_input() const {
-  return state_ == State::running && stdin_inode_ != 0 && waits_for_input(tree(), stdin_inode_);
+Task<bool> Command::waiting_for_input() {
+  if (state_ != State::running || stdin_inode_ == 0) co_return false;
+  auto look = [all = tree(), inode = stdin_inode_] { return waits_for_input(all, inode); };
+  co_return co_await supervisor_.looks.run(std::move(look));
+}
+
+Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
+  std::vector<ino_t> inodes;
+  for (const auto& one : self->pumps_) {
+    if (!one->at_end()) inodes.push_back(one->inode());
+  }
+  if (inodes.empty()) co_return std::vector<pid_t>{};
+  auto look = [all = self->tree(), inodes = std::move(inodes)] { return holders_of(all, inodes); };
+  co_return co_await self->supervisor_.ending.run(std::move(look));
 }
 
 void Command::watch_time() {
@@ -354,7 +371,6 @@ void Command::watch_time() {
 }
 
 void Command::leader_ended(const Reaped& reaped) {
-  leader_->reaped = true;
   reaped_ = reaped;
   if (over_) return;  // it was given up
   const bool killed = WIFSIGNALED(reaped.status) && WTERMSIG(reaped.status) == SIGKILL;
@@ -422,13 +438,6 @@ ExitStatus Command::describe_exit() const {
   status.state_saved = state_saved_;
   if (group_) status.usage.peak_bytes = group_->peak_bytes();
   status.output_complete = std::ranges::all_of(pumps_, [](const auto& one) { return one->complete(); });
-  if (!pumps_at_end()) {
-    std::vector<ino_t> inodes;
-    for (const auto& one : pumps_) {
-      if (!one->at_end()) inodes.push_back(one->inode());
-    }
-    status.background = holders_of(tree(), inodes);
-  }
   status.ended_at = wall_now();
   return status;
 }

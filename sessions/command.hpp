@@ -87,13 +87,15 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] Task<> gone();
 
   /// True when the command is seen blocked in reading its terminal or stdin. A look at /proc; a hint, never a promise.
-  [[nodiscard]] bool waiting_for_input() const;
-  [[nodiscard]] std::vector<ProcessInfo> processes() const { return processes_of(tree()); }
+  [[nodiscard]] Task<bool> waiting_for_input();
 
  private:
   [[nodiscard]] static Task<> live(std::shared_ptr<Command> self, Launch launch);
   [[nodiscard]] static Task<> feed_input(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> pump(std::shared_ptr<Command> self, std::size_t index);
+  /// Sends it; false when nobody was there to get it.
+  [[nodiscard]] static Task<bool> reaches(std::shared_ptr<Command> self, int signal, Among among);
+  [[nodiscard]] static Task<> send_then_kill(std::shared_ptr<Command> self, int signal);
   void begin_kill(std::chrono::milliseconds grace);
   void end_life();
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
@@ -103,6 +105,8 @@ class Command : public std::enable_shared_from_this<Command> {
   void leader_ended(const Reaped& reaped);
   void spawn_failed(SpawnFailure failure);
   void watch_time();
+  /// Those of its processes that keep its pipes open.
+  [[nodiscard]] static Task<std::vector<pid_t>> background(std::shared_ptr<Command> self);
   [[nodiscard]] ExitStatus describe_exit() const;
   [[nodiscard]] std::chrono::microseconds since_start() const;
   [[nodiscard]] bool pumps_at_end() const noexcept;

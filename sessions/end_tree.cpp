@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/kernel_features.hpp"
 #include "base/unique_fd.hpp"
+#include "sessions/process_looks.hpp"
 #include "sessions/process_tree.hpp"
 
 namespace skiff::sessions {
@@ -49,26 +50,29 @@ Task<> pause(milliseconds time) {
 
 /// Whether the leader is still to be reaped, or its group has a process. A chain of forks can be missed by every look
 /// at /proc, but the kernel's answer about a group is never too late: while one is in it, its number is nobody else's.
+/// In the reactor's thread, where no number is given back meanwhile; so is the next one.
 bool leaves_a_trace(const Tree& tree) {
   if (!tree.leader || tree.leader->pid == 0) return false;
-  if (!tree.leader->reaped) return true;
+  if (!tree.leader->reaped()) return true;
   const bool number_is_taken = ::kill(tree.leader->pid, 0) == 0 || errno == EPERM;
   return !number_is_taken && (::kill(-tree.leader->pid, 0) == 0 || errno == EPERM);
 }
 
 /// The leader's group at one blow, which no fork gets ahead of (kill(2)). Only as long as the number is the leader's.
 void kill_group(const Tree& tree) {
-  if (tree.leader && tree.leader->pid > 0 && !tree.leader->reaped) ::kill(-tree.leader->pid, SIGKILL);
+  if (tree.leader && tree.leader->pid > 0 && !tree.leader->reaped()) ::kill(-tree.leader->pid, SIGKILL);
 }
 
 /// Waits until the processes that the tree has now have ended, or until `deadline`; some may have come meanwhile. True
 /// when there was none.
 class Watch {
  public:
-  Watch(Tree tree, SteadyTime deadline) : tree_{std::move(tree)}, deadline_{deadline} {}
+  Watch(ProcessLooks* looks, Tree tree, SteadyTime deadline)
+      : looks_{looks}, tree_{std::move(tree)}, deadline_{deadline} {}
 
   Task<bool> nothing_left() {
-    std::vector<pid_t> left = pids_of(tree_);
+    auto look = [this] { return pids_of(tree_); };
+    const std::vector<pid_t> left = co_await looks_->run(std::move(look));
     if (left.empty()) {
       if (!leaves_a_trace(tree_)) co_return true;
       // A zombie is reaped in the reactor's next turns.
@@ -104,6 +108,7 @@ class Watch {
   [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
 
  private:
+  ProcessLooks* looks_;
   Tree tree_;
   SteadyTime deadline_;
   milliseconds next_look_ = kFirstTreeLook;
@@ -111,25 +116,30 @@ class Watch {
 
 }  // namespace
 
-Task<bool> end_tree(Tree tree, milliseconds grace, milliseconds patience) {
-  if (grace > milliseconds{0} && signal_tree(tree, SIGTERM) > 0) {
+Task<bool> end_tree(ProcessLooks* looks, Tree tree, milliseconds grace, milliseconds patience) {
+  if (grace > milliseconds{0}) {
     // Order matters: a stopped process that is continued finds the SIGTERM waiting.
-    signal_tree(tree, SIGCONT);
-    Watch watch{tree, std::chrono::steady_clock::now() + grace};
-    while (!watch.over()) {
+    auto ask = [&tree] { return signal_tree(tree, SIGTERM) > 0 ? signal_tree(tree, SIGCONT) : 0; };
+    const std::size_t asked = co_await looks->run(std::move(ask));
+    Watch watch{looks, tree, std::chrono::steady_clock::now() + grace};
+    while (asked > 0 && !watch.over()) {
       const bool none = co_await watch.nothing_left();
       if (none) break;
     }
   }
-  Watch watch{tree, std::chrono::steady_clock::now() + patience};
+  Watch watch{looks, tree, std::chrono::steady_clock::now() + patience};
   for (int empty = 0; empty < 2;) {
     // A pass can miss a process that is forked into a pid already passed: so two of them. A process with SIGKILL
     // pending can't fork any more, so each pass leaves fewer.
     kill_group(tree);
-    signal_tree(tree, SIGKILL);
+    auto kill_all = [&tree] { return signal_tree(tree, SIGKILL); };
+    (void)co_await looks->run(std::move(kill_all));
     const bool none = co_await watch.nothing_left();
     empty = none ? empty + 1 : 0;
-    if (!none && watch.over()) co_return pids_of(tree).empty() && !leaves_a_trace(tree);
+    if (none || !watch.over()) continue;
+    auto look = [&tree] { return pids_of(tree); };
+    const std::vector<pid_t> left = co_await looks->run(std::move(look));
+    co_return left.empty() && !leaves_a_trace(tree);
   }
   co_return true;
 }

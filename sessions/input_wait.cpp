@@ -81,8 +81,9 @@ std::optional<int> awaited_descriptor(pid_t pid, const Blocked& blocked) {
 }
 
 bool is_input(pid_t pid, int fd, ino_t inode) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd);
   struct stat info{};
-  if (::stat(("/proc/" + std::to_string(pid) + "/fd/" + std::to_string(fd)).c_str(), &info) != 0) return false;
+  if (!leads_to_pipe_or_device(path) || ::stat(path.c_str(), &info) != 0) return false;
   if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) return info.st_ino == inode;
   if (!S_ISCHR(info.st_mode)) return false;
   // A password prompt opens /dev/tty (5, 0), which for a command with a terminal is that terminal. Otherwise a terminal

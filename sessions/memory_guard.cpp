@@ -4,7 +4,6 @@
 #include <fstream>
 #include <string>
 
-#include <unistd.h>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
 
@@ -102,16 +101,14 @@ std::chrono::milliseconds MemoryGuard::period(MemoryUse use, const Options& opti
       options.fastest, options.slowest);
 }
 
-std::uint64_t memory_of(const Tree& tree) {
-  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::uint64_t sum = 0;
-  for (const pid_t pid : pids_of(tree)) {
-    std::ifstream in{"/proc/" + std::to_string(pid) + "/statm"};
-    std::uint64_t size = 0;
-    std::uint64_t resident = 0;
-    if (in >> size >> resident) sum += resident * page;
+std::vector<std::uint64_t> memory_of_each(const std::vector<Tree>& trees) {
+  std::vector<std::uint64_t> sums;
+  sums.reserve(trees.size());
+  for (const auto& processes : processes_of_each(trees)) {
+    std::uint64_t& sum = sums.emplace_back(0);
+    for (const ProcessInfo& one : processes) sum += one.rss_bytes;
   }
-  return sum;
+  return sums;
 }
 
 }  // namespace skiff::sessions

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/task.hpp"
 #include "sessions/cgroup_folder.hpp"
@@ -70,7 +71,8 @@ class MemoryGuard {
   std::shared_ptr<State> state_;
 };
 
-/// The resident memory of all processes of the tree, in bytes. Shared pages count once a process.
-[[nodiscard]] std::uint64_t memory_of(const Tree& tree);
+/// The resident memory of all processes of each tree, in bytes, in one pass over /proc. Shared pages count once a
+/// process.
+[[nodiscard]] std::vector<std::uint64_t> memory_of_each(const std::vector<Tree>& trees);
 
 }  // namespace skiff::sessions

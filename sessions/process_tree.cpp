@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -17,6 +18,8 @@
 #include <ranges>
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "base/kernel_features.hpp"
 #include "base/unique_fd.hpp"
@@ -36,10 +39,18 @@ std::optional<Number> number_of(std::string_view text) {
   return value;
 }
 
+thread_local bool lacking = false;
+
+/// After what opens: by the errno of right now, if it has failed.
+void note_lack(bool opened) {
+  if (!opened && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) lacking = true;
+}
+
 /// Calls `visit` with every name in the folder that is a number.
 template <class Visit>
 void each_number(const char* path, Visit visit) {
   const std::unique_ptr<DIR, CloseFolder> folder{::opendir(path)};
+  note_lack(static_cast<bool>(folder));
   if (!folder) return;
   while (const dirent* entry = ::readdir(folder.get())) {
     if (const auto number = number_of<int>(entry->d_name)) visit(*number);
@@ -48,8 +59,8 @@ void each_number(const char* path, Visit visit) {
 
 /// Of a look at processes: /proc, the process, and a file of its own.
 constexpr std::size_t kDescriptorsOfALook = 3;
-std::array<UniqueFd, kDescriptorsOfALook> kept_back;
-bool keeps_back = false;
+thread_local std::array<UniqueFd, kDescriptorsOfALook> kept_back;
+thread_local bool keeps_back = false;
 
 void keep_back() {
   if (!keeps_back) return;
@@ -77,6 +88,7 @@ std::string proc_path(pid_t pid, std::string_view name) {
 /// The first bytes of a /proc file: enough for those read here. Empty when it can't be read.
 std::string_view read_start(const std::string& path, std::span<char> buffer) {
   const UniqueFd file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  note_lack(static_cast<bool>(file));
   if (!file) return {};
   const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
   return {buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
@@ -126,8 +138,9 @@ bool holds(pid_t pid, const std::vector<ino_t>& inodes) {
   const std::string folder = proc_path(pid, "fd/");
   bool found = false;
   each_number(folder.c_str(), [&](int fd) {
+    const std::string path = folder + std::to_string(fd);
     struct stat info{};
-    if (found || ::stat((folder + std::to_string(fd)).c_str(), &info) != 0) return;
+    if (found || !leads_to_pipe_or_device(path) || ::stat(path.c_str(), &info) != 0) return;
     // Inode numbers are only unique within a file system: those of terminals (devpts, majors 136 to 143) are small, so
     // that the devices in /dev have the same.
     const bool terminal = S_ISCHR(info.st_mode) && major(info.st_rdev) >= 136 && major(info.st_rdev) <= 143;
@@ -137,25 +150,47 @@ bool holds(pid_t pid, const std::vector<ino_t>& inodes) {
   return found;
 }
 
-/// Whether the leader's pid still stands for it, its session and its group. While it isn't reaped, it does. Then the
-/// kernel gives the number to nobody as long as a process is in that session or group; so if a process has it, they are
-/// empty.
-bool number_is_the_leaders(const Leader& leader) {
-  return !leader.reaped || (::kill(leader.pid, 0) != 0 && errno == ESRCH);
+/// What one process shows of where it belongs.
+struct Marks {
+  pid_t pid = 0;
+  pid_t group = 0;
+  pid_t session = 0;
+  std::uint64_t mark = 0;
+};
+
+/// Nothing for one that is gone, and for the agent itself: another process of its user can give it any lower mark.
+std::optional<Marks> marks_of(pid_t pid) {
+  if (pid == ::getpid()) return std::nullopt;
+  const auto mark = mark_of(pid);
+  if (!mark) {
+    note_lack(false);
+    return std::nullopt;
+  }
+  return Marks{.pid = pid, .group = ::getpgid(pid), .session = ::getsid(pid), .mark = *mark};
 }
 
-/// Whether `pid` itself shows that it belongs to the tree.
-bool is_member(const Tree& tree, pid_t pid) {
-  if (pid == ::getpid()) return false;  // another process of its user can give it any lower mark
-  const auto mark = mark_of(pid);
-  if (!mark) return false;
-  if (belongs(*mark, tree.tag)) return true;
-  if (!tree.leader || tree.leader->pid == 0) return false;
+/// Whether a process that shows this belongs to the tree. The leader's number is asked about last: while it is its own,
+/// all that was seen before was seen of its session and group. Once it is free, the kernel gives it to nobody as long
+/// as a process is in them; so if a process has it, they are empty.
+bool is_member(const Tree& tree, const Marks& marks) {
+  if (belongs(marks.mark, tree.tag)) return true;
+  if (!tree.leader) return false;
   const pid_t leader = tree.leader->pid;
-  if (pid != leader && ::getsid(pid) != leader && ::getpgid(pid) != leader) return false;
-  if (!number_is_the_leaders(*tree.leader)) return false;
+  if (leader == 0 || (marks.pid != leader && marks.session != leader && marks.group != leader)) return false;
+  Leader::Number number = tree.leader->number;
+  // The reaper is between two of its calls.
+  while (number == Leader::Number::changing) {
+    ::sched_yield();
+    number = tree.leader->number;
+  }
+  if (number == Leader::Number::its_own) return true;
   // What carries a tag that is another command's is that one's, should the number have come round.
-  return !tree.leader->reaped || !is_tag(*mark);
+  return !is_tag(marks.mark) && ::kill(leader, 0) != 0 && errno == ESRCH;
+}
+
+bool is_member(const Tree& tree, pid_t pid) {
+  const auto marks = marks_of(pid);
+  return marks && is_member(tree, *marks);
 }
 
 /// The children of all threads of `pid`, of a kernel that tells them (CONFIG_PROC_CHILDREN).
@@ -166,6 +201,7 @@ std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> children;
   for (const pid_t thread : threads) {
     const UniqueFd file{::open((folder + std::to_string(thread) + "/children").c_str(), O_RDONLY | O_CLOEXEC)};
+    note_lack(static_cast<bool>(file));
     if (!file) continue;
     std::array<char, 4096> buffer;
     std::string text;
@@ -202,20 +238,33 @@ void each_member(const Tree& tree, Visit visit) {
   });
 }
 
-bool signal_member(const Tree& tree, pid_t pid, pid_t parent, int signal) {
+bool signal_member(const Tree& tree, pid_t pid, pid_t parent, int signal, Among among) {
   const auto still_is = [&] {
+    if (among == Among::leaders_group && (!tree.leader || ::getpgid(pid) != tree.leader->pid)) return false;
     if (parent == 0) return is_member(tree, pid);
     const auto info = read_stat(pid);
     return info && info->parent == parent;
   };
   if (!kernel_features().pidfd) return still_is() && ::kill(pid, signal) == 0;
   const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+  note_lack(static_cast<bool>(process));
   if (!process) return false;
   // If the pid changed hands before this look, the descriptor means one that is gone and the signal goes nowhere.
   return still_is() && ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
 }
 
 }  // namespace
+
+bool leads_to_pipe_or_device(const std::string& link) {
+  std::array<char, 16> text;
+  const ssize_t size = ::readlink(link.c_str(), text.data(), text.size());
+  const std::string_view target{text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+  return target.starts_with("pipe:[") || target.starts_with("socket:[") || target.starts_with("/dev/");
+}
+
+bool lacked_descriptors() {
+  return std::exchange(lacking, false);
+}
 
 LastDescriptors::LastDescriptors() {
   keeps_back = true;
@@ -234,14 +283,46 @@ std::vector<pid_t> pids_of(const Tree& tree) {
 }
 
 std::vector<ProcessInfo> processes_of(const Tree& tree) {
-  std::vector<ProcessInfo> found;
-  for (const pid_t pid : pids_of(tree)) {
+  auto found = processes_of_each({tree});
+  read_command_lines(found.front());
+  return std::move(found.front());
+}
+
+std::vector<std::vector<ProcessInfo>> processes_of_each(const std::vector<Tree>& trees) {
+  const Look look;
+  std::vector<std::vector<ProcessInfo>> found(trees.size());
+  std::unordered_map<pid_t, std::size_t> tree_of;
+  std::vector<ProcessInfo> others;
+  each_number("/proc", [&](pid_t pid) {
+    const auto marks = marks_of(pid);
+    if (!marks) return;
     auto info = read_stat(pid);
-    if (!info) continue;
-    info->command_line = read_command_line(pid);
-    found.push_back(std::move(*info));
+    if (!info) return;
+    const auto tree = std::ranges::find_if(trees, [&](const Tree& one) { return is_member(one, *marks); });
+    if (tree == trees.end()) {
+      others.push_back(std::move(*info));
+      return;
+    }
+    const auto index = static_cast<std::size_t>(tree - trees.begin());
+    tree_of.emplace(pid, index);
+    found[index].push_back(std::move(*info));
+  });
+  // Those that only their parents show, generation by generation.
+  for (bool more = !found.empty(); more;) {
+    more = false;
+    std::erase_if(others, [&](ProcessInfo& one) {
+      const auto parent = tree_of.find(one.parent);
+      if (parent == tree_of.end()) return false;
+      tree_of.emplace(one.pid, parent->second);
+      found[parent->second].push_back(std::move(one));
+      return more = true;
+    });
   }
   return found;
+}
+
+void read_command_lines(std::vector<ProcessInfo>& processes) {
+  for (ProcessInfo& one : processes) one.command_line = read_command_line(one.pid);
 }
 
 std::vector<pid_t> holders_of(const Tree& tree, const std::vector<ino_t>& inodes) {
@@ -250,11 +331,11 @@ std::vector<pid_t> holders_of(const Tree& tree, const std::vector<ino_t>& inodes
   return found;
 }
 
-std::size_t signal_tree(const Tree& tree, int signal) {
+std::size_t signal_tree(const Tree& tree, int signal, Among among) {
   // In the pass, not after it: a tree that forks fast must not be given the time of a whole list.
   std::size_t count = 0;
   each_member(tree, [&](pid_t pid, pid_t parent) {
-    if (signal_member(tree, pid, parent, signal)) ++count;
+    if (signal_member(tree, pid, parent, signal, among)) ++count;
   });
   return count;
 }

@@ -50,7 +50,11 @@ struct Reaper::State : std::enable_shared_from_this<Reaper::State> {
   Executor executor;
   asio::posix::basic_stream_descriptor<Executor> signals;
   std::vector<AnnouncedSpawn> announced;
-  std::unordered_map<pid_t, Handler> tracked;
+  struct Child {
+    Handler ended;
+    std::shared_ptr<Leader> leader;
+  };
+  std::unordered_map<pid_t, Child> tracked;
   std::uint64_t orphans = 0;
   bool sweep_posted = false;
   bool held_up = false;  ///< the last sweep met a zombie whose spawn is not concluded, and stopped
@@ -109,14 +113,18 @@ struct Reaper::State : std::enable_shared_from_this<Reaper::State> {
 
   void take(pid_t pid) {
     Reaped reaped{.pid = pid};
+    const auto known = tracked.find(pid);
+    Leader* const leader = known == tracked.end() ? nullptr : known->second.leader.get();
+    if (leader != nullptr) leader->number = Leader::Number::changing;
     // __WALL is not needed: exec makes every child signal its end with SIGCHLD.
-    if (::wait4(pid, &reaped.status, WNOHANG, &reaped.usage) != pid) return;
-    auto found = tracked.extract(pid);
-    if (found.empty()) {
+    const bool taken = ::wait4(pid, &reaped.status, WNOHANG, &reaped.usage) == pid;
+    if (leader != nullptr) leader->number = taken ? Leader::Number::free : Leader::Number::its_own;
+    if (!taken) return;
+    if (known == tracked.end()) {
       ++orphans;
       return;
     }
-    found.mapped()(reaped);
+    tracked.extract(known).mapped().ended(reaped);
   }
 
   void conclude(const AnnouncedSpawn& spawn) {
@@ -141,19 +149,21 @@ AnnouncedSpawn Reaper::begin_spawn() {
   return state_->announced.emplace_back(std::make_shared<std::atomic<pid_t>>(0));
 }
 
-void Reaper::conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended) {
+void Reaper::conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended, std::shared_ptr<Leader> leader) {
   if (spawn->load() != pid) {
     // Its end could have been taken for an orphan's, which no test would show for sure.
     log::error("a spawn was announced but SpawnRequest::announced was not set");
     log::flush();
     std::abort();
   }
-  state_->tracked.emplace(pid, std::move(ended));
+  if (leader) leader->pid = pid;
+  state_->tracked.emplace(pid, State::Child{std::move(ended), std::move(leader)});
   state_->conclude(spawn);
 }
 
-void Reaper::hand_over(pid_t pid, Handler ended) {
-  state_->tracked.insert_or_assign(pid, std::move(ended));
+void Reaper::hand_over(pid_t pid, Handler ended, std::shared_ptr<Leader> leader) {
+  if (leader) leader->pid = pid;
+  state_->tracked.insert_or_assign(pid, State::Child{std::move(ended), std::move(leader)});
 }
 
 void Reaper::conclude_spawn(const AnnouncedSpawn& spawn) {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/task.hpp"
+#include "sessions/process_tree.hpp"
 #include "sessions/spawn.hpp"
 
 namespace skiff::sessions {
@@ -20,8 +21,8 @@ struct Reaped {
 };
 
 /// The one place that waits for children: tracked ones are handed to their owner, any other child is an orphan that the
-/// kernel gave to the agent (PID 1 or PR_SET_CHILD_SUBREAPER) and is reaped. It acts on SIGCHLD, in the reactor thread;
-/// since all signalling of tracked pids happens there too, a pid that was not yet handed over can't have been reused.
+/// kernel gave to the agent (PID 1 or PR_SET_CHILD_SUBREAPER) and is reaped. It acts on SIGCHLD, in the reactor thread:
+/// there a pid whose end was not yet told can't have been reused.
 ///
 /// A child may end before its spawner has said its pid. So a spawn is announced first: the kernel writes the pid into
 /// the announcement before the child runs. A zombie whose pid stands in one is left alone until that spawn is
@@ -40,10 +41,10 @@ class Reaper {
   /// Goes into `SpawnRequest::announced`, and then to `conclude_spawn`.
   [[nodiscard]] AnnouncedSpawn begin_spawn();
   /// The announced spawn gave `pid`; `ended` is called once, from the reactor, later than this call. Until `ended` is
-  /// called, `pid` means this child and no other.
-  void conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended);
+  /// called, `pid` means this child and no other. `leader` tells that to other threads; may be null.
+  void conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended, std::shared_ptr<Leader> leader = nullptr);
   /// A child whose end was not told yet is somebody else's from now on.
-  void hand_over(pid_t pid, Handler ended);
+  void hand_over(pid_t pid, Handler ended, std::shared_ptr<Leader> leader = nullptr);
   /// The announced spawn failed; a child that got as far as existing is reaped as an orphan.
   void conclude_spawn(const AnnouncedSpawn& spawn);
 

@@ -3,10 +3,34 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <boost/asio/post.hpp>
+
 #include "base/id.hpp"
 #include "sessions/own_root.hpp"
 
 namespace skiff::sessions {
+
+namespace {
+
+Result<std::string> resolve_root(const std::string& ground_root, const SessionSpec& spec) {
+  if (!spec.root) return ground_root;
+  if (spec.root->find('\0') != std::string::npos) return fail(Errc::invalid_field, "root holds a NUL byte", "/root");
+  const std::filesystem::path ground{ground_root};
+  const auto path = (ground / *spec.root).lexically_normal();
+  const auto relative = path.lexically_relative(ground);
+  if (relative.empty() || *relative.begin() == "..") {
+    return fail(Errc::invalid_field, "root must lie below the agent's root \"" + ground_root + '"', "/root");
+  }
+  if (relative == ".") return ground_root;
+  auto root = make_own_root(ground_root, relative.string());
+  if (!root) {
+    root.error().message = "make the session's root: " + root.error().message;
+    root.error().field = "/root";
+  }
+  return root;
+}
+
+}  // namespace
 
 Registry::Registry(Supervisor& supervisor, Session::Ground ground)
     : supervisor_{supervisor},
@@ -17,26 +41,7 @@ Registry::Registry(Supervisor& supervisor, Session::Ground ground)
   (void)make(std::move(spec), ground_.root);
 }
 
-Result<std::string> Registry::resolve_root(const SessionSpec& spec) const {
-  if (!spec.root) return ground_.root;
-  if (spec.root->find('\0') != std::string::npos) return fail(Errc::invalid_field, "root holds a NUL byte", "/root");
-  const std::filesystem::path ground{ground_.root};
-  const auto path = (ground / *spec.root).lexically_normal();
-  const auto relative = path.lexically_relative(ground);
-  if (relative.empty() || *relative.begin() == "..") {
-    return fail(Errc::invalid_field, "root must lie below the agent's root \"" + ground_.root + '"', "/root");
-  }
-  if (relative == ".") return ground_.root;
-  auto root = make_own_root(ground_.root, relative.string());
-  if (!root) {
-    root.error().message = "make the session's root: " + root.error().message;
-    root.error().field = "/root";
-  }
-  return root;
-}
-
-Result<std::shared_ptr<Session>> Registry::create(SessionSpec spec) {
-  if (spec.id.empty()) spec.id = new_id("s-");
+Result<> Registry::check(const SessionSpec& spec) const {
   if (!is_valid_id(spec.id))
     return fail(Errc::invalid_id, "a session id must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}", "/id");
   if (sessions_.contains(spec.id)) return fail(Errc::session_conflict, "session \"" + spec.id + "\" exists", "/id");
@@ -44,11 +49,14 @@ Result<std::shared_ptr<Session>> Registry::create(SessionSpec spec) {
     return fail(Errc::too_many_sessions,
                 std::to_string(sessions_.size()) + " sessions exist, which is the limit (--max-sessions)");
   }
-  if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return std::unexpected{possible.error()};
+  if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return possible;
+  return check_offered(spec.isolation);
+}
+
+Result<Registry::Place> Registry::make_place(const std::string& ground, const SessionSpec& spec) {
   if (spec.user) {
     if (auto user = look_up_user(*spec.user); !user) return std::unexpected{user.error()};
   }
-  if (auto offered = check_offered(spec.isolation); !offered) return std::unexpected{offered.error()};
   std::vector<Ruleset::Ground> grounds;
   for (const ExtraRoot& extra : spec.extra_roots) {
     std::error_code error;
@@ -57,22 +65,36 @@ Result<std::shared_ptr<Session>> Registry::create(SessionSpec spec) {
     }
     grounds.push_back({.folder = extra.path, .writable = extra.access == RootAccess::rw});
   }
-  auto root = resolve_root(spec);
+  auto root = resolve_root(ground, spec);
   if (!root) return std::unexpected{root.error()};
   grounds.push_back({.folder = *root, .writable = true});
   auto rules = Ruleset::create(spec.isolation, grounds);
   if (!rules) return std::unexpected{std::move(rules.error())};
-  return make(std::move(spec), std::move(*root), std::move(*rules));
+  return Place{std::move(*root), std::move(*rules)};
 }
 
-Result<Registry::Put> Registry::put(SessionSpec spec) {
-  if (const auto found = sessions_.find(spec.id); found != sessions_.end()) {
-    if (found->second->asked_for() == spec) return Put{found->second, false};
-    return fail(Errc::session_conflict, "session \"" + spec.id + "\" was created with another request", "/id");
+Task<Result<std::shared_ptr<Session>>> Registry::create(SessionSpec spec) {
+  if (spec.id.empty()) spec.id = new_id("s-");
+  if (auto possible = check(spec); !possible) co_return std::unexpected{possible.error()};
+  auto make_it = [&] { return make_place(ground_.root, spec); };
+  auto place = co_await supervisor_.disk.run(std::move(make_it));
+  if (!place) co_return std::unexpected{place.error()};
+  // Another one may have come meanwhile.
+  if (auto possible = check(spec); !possible) co_return std::unexpected{possible.error()};
+  co_return make(std::move(spec), std::move(place->root), std::move(place->rules));
+}
+
+Task<Result<Registry::Put>> Registry::put(SessionSpec spec) {
+  SessionSpec asked = spec;
+  Result<std::shared_ptr<Session>> created = fail(Errc::session_conflict, {});
+  if (!sessions_.contains(spec.id)) created = co_await create(std::move(spec));
+  if (created) co_return Put{std::move(*created), true};
+  const auto found = sessions_.find(asked.id);
+  if (created.error().code != Errc::session_conflict || found == sessions_.end()) {
+    co_return std::unexpected{created.error()};
   }
-  auto created = create(std::move(spec));
-  if (!created) return std::unexpected{created.error()};
-  return Put{std::move(*created), true};
+  if (found->second->asked_for() == asked) co_return Put{found->second, false};
+  co_return fail(Errc::session_conflict, "session \"" + asked.id + "\" was created with another request", "/id");
 }
 
 Result<std::shared_ptr<Session>> Registry::find(std::string_view id) const {
@@ -137,6 +159,8 @@ std::shared_ptr<Session> Registry::make(SessionSpec spec, std::string root, std:
 }
 
 Task<> Registry::expire(std::string id) {
+  // Not from the session's own timer, which goes with it.
+  co_await boost::asio::post(supervisor_.executor, use_task);
   (void)co_await erase(std::move(id), false);
 }
 

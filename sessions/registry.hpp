@@ -19,13 +19,13 @@ class Registry {
 
   /// Errors: session_conflict when the id is taken, too_many_sessions, invalid_field, invalid_id, user_not_found,
   /// limit_unavailable, isolation_unavailable, path_not_found (an extra root).
-  [[nodiscard]] Result<std::shared_ptr<Session>> create(SessionSpec spec);
+  [[nodiscard]] Task<Result<std::shared_ptr<Session>>> create(SessionSpec spec);
   struct Put {
     std::shared_ptr<Session> session;
     bool created = false;
   };
   /// Creates it, or answers the one that was created with the same request. Errors: as `create`.
-  [[nodiscard]] Result<Put> put(SessionSpec spec);
+  [[nodiscard]] Task<Result<Put>> put(SessionSpec spec);
   /// Errors: session_not_found.
   [[nodiscard]] Result<std::shared_ptr<Session>> find(std::string_view id) const;
   /// By id, in order; those that are being deleted too.
@@ -46,7 +46,15 @@ class Registry {
   [[nodiscard]] Task<> drain();
 
  private:
-  [[nodiscard]] Result<std::string> resolve_root(const SessionSpec& spec) const;
+  /// What the request says about it alone.
+  [[nodiscard]] Result<> check(const SessionSpec& spec) const;
+  /// The session's place on disk: its root, and what its commands may reach.
+  struct Place {
+    std::string root;
+    std::shared_ptr<const Ruleset> rules;
+  };
+  /// Any thread, as it waits for file systems.
+  [[nodiscard]] static Result<Place> make_place(const std::string& ground, const SessionSpec& spec);
   [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, std::string root,
                                               std::shared_ptr<const Ruleset> rules = nullptr);
   [[nodiscard]] Task<> expire(std::string id);

@@ -118,7 +118,14 @@ Names Session::take_over_state(const CommandSpec& spec, Environment& environment
   return own;
 }
 
-Result<Launch> Session::prepare(const CommandSpec& spec) const {
+Task<Session::User> Session::find_user(std::optional<std::string> name) const {
+  if (!name) name = spec_->user;
+  if (!name) co_return std::nullopt;
+  auto look = [&name] { return look_up_user(*name); };
+  co_return co_await supervisor_.spawner.threads().run(std::move(look));
+}
+
+Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
   Launch launch;
   const std::string& shell = spec_->shell ? *spec_->shell : ground_.shell;
   if (spec.line) {
@@ -132,22 +139,23 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   }
 
   const std::optional<std::string>& user = spec.user ? spec.user : spec_->user;
-  std::optional<Credentials> other_user;
-  std::reference_wrapper<const Credentials> credentials = supervisor_.current_user.get();
-  if (user) {
-    auto found = look_up_user(*user);
-    if (!found) {
-      found.error().field = "/user";
-      return std::unexpected{found.error()};
+  // Who was not looked up must not be taken for the agent's own.
+  if (user && !found) found = fail(Errc::user_not_found, "user \"" + *user + "\" was not looked up");
+  const std::shared_ptr<const Credentials> own = supervisor_.own_user();
+  std::reference_wrapper<const Credentials> credentials = *own;
+  if (found) {
+    if (!*found) {
+      found->error().field = "/user";
+      return std::unexpected{found->error()};
     }
-    if (found->uid != credentials.get().uid || found->gid != credentials.get().gid) {
+    const Credentials& other = **found;
+    if (other.uid != own->uid || other.gid != own->gid) {
       if (!ground_.may_switch_user || ::geteuid() != 0) {
         return fail(Errc::cannot_switch_user, "the agent may not run commands as user \"" + *user + "\"", "/user");
       }
-      launch.user = *found;
+      launch.user = other;
     }
-    other_user = std::move(*found);
-    credentials = *other_user;
+    credentials = other;
   }
 
   Environment environment;
@@ -159,22 +167,22 @@ Result<Launch> Session::prepare(const CommandSpec& spec) const {
   for (const auto& name : spec_->env_unset) environment.erase(name);
   environment.apply(spec_->env);
   environment.apply(spec_->secret_env);
-  Names own;
-  if (shell_state_) own = take_over_state(spec, environment);
+  Names names;
+  if (shell_state_) names = take_over_state(spec, environment);
   environment.apply(spec.env);
   environment.apply(spec.secret_env);
   if (!spec.traceparent.empty()) environment.set("TRACEPARENT", spec.traceparent);
   environment.complete(credentials, launch.user.has_value(), shell, spec.terminal.has_value());
   if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
   launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
-  if (spec.line) prepare_line(spec, shell, std::move(own), launch, environment);
+  if (spec.line) prepare_line(spec, shell, std::move(names), launch, environment);
   launch.env = environment.block();
   launch.rules = rules_;
   launch.line = spec.line.has_value();
   return launch;
 }
 
-Result<Session::Started> Session::start(CommandSpec spec) {
+Result<Session::Started> Session::start(CommandSpec spec, User user) {
   touch();
   if (closed_) return fail(Errc::session_not_found, "session \"" + id() + "\" is being deleted");
   std::string fingerprint;
@@ -196,7 +204,7 @@ Result<Session::Started> Session::start(CommandSpec spec) {
   if (!spec.timeout) spec.timeout = spec_->default_timeout;
   if (spec.limits == ResourceLimits{}) spec.limits = spec_->limits;
   if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return std::unexpected{possible.error()};
-  auto launch = prepare(spec);
+  auto launch = prepare(spec, std::move(user));
   if (!launch) return std::unexpected{launch.error()};
 
   if (spec.id.empty()) {
@@ -319,26 +327,19 @@ Task<> Session::closing() {
   while (!closed_) co_await closing_.wait();
 }
 
-Result<std::shared_ptr<const fs::Tree>> Session::tree() {
+Task<Result<std::shared_ptr<const fs::Tree>>> Session::tree() {
+  const auto self = shared_from_this();
   touch();
-  if (tree_ && tree_->lives()) return tree_;
+  if (tree_ && tree_->lives()) co_return tree_;
   std::vector<fs::Root> extra;
   for (const ExtraRoot& one : spec_->extra_roots) {
     extra.push_back({one.path, one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only});
   }
-  auto opened = open_own_root(ground_.root, root_, std::move(extra));
-  if (!opened) return std::unexpected{std::move(opened.error())};
+  auto open = [&] { return open_own_root(ground_.root, root_, std::move(extra)); };
+  auto opened = co_await supervisor_.disk.run(std::move(open));
+  if (!opened) co_return std::unexpected{std::move(opened.error())};
   tree_ = std::make_shared<const fs::Tree>(std::move(*opened));
-  return tree_;
-}
-
-std::vector<ProcessInfo> Session::processes() const {
-  std::vector<ProcessInfo> all;
-  for (const auto& command : order_) {
-    auto some = command->processes();
-    std::ranges::move(some, std::back_inserter(all));
-  }
-  return all;
+  co_return tree_;
 }
 
 }  // namespace skiff::sessions

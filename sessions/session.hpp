@@ -103,9 +103,12 @@ class Session : public std::enable_shared_from_this<Session> {
     std::shared_ptr<Command> command;
     bool repeated = false;  ///< the id was used before, with the same content: nothing was started
   };
-  /// Starts a command, or answers the one that was started under the same id. Errors: command_conflict,
+  /// Whom a command of that user, or the session's, is to run as: what `start` is given. Nothing: neither names one.
+  using User = std::optional<Result<Credentials>>;
+  [[nodiscard]] Task<User> find_user(std::optional<std::string> name) const;
+  /// Starts a command as `user`, or answers the one that was started under the same id. Errors: command_conflict,
   /// command_forgotten, too_many_commands, invalid_field, user_not_found, cannot_switch_user, limit_unavailable.
-  [[nodiscard]] Result<Started> start(CommandSpec spec);
+  [[nodiscard]] Result<Started> start(CommandSpec spec, User user = std::nullopt);
 
   /// Errors: command_not_found; command_forgotten when the id was used here and its command is no longer kept.
   [[nodiscard]] Result<std::shared_ptr<Command>> find(const std::string& id) const;
@@ -124,14 +127,12 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Ends waits for the session's end (attached readers of a deleted session).
   [[nodiscard]] Task<> closing();
 
-  [[nodiscard]] std::vector<ProcessInfo> processes() const;
-
   /// The folders that its file operations reach; opened at the first use, and what they then were. Errors:
   /// path_not_found, not_a_directory, permission_denied.
-  [[nodiscard]] Result<std::shared_ptr<const fs::Tree>> tree();
+  [[nodiscard]] Task<Result<std::shared_ptr<const fs::Tree>>> tree();
 
  private:
-  [[nodiscard]] Result<Launch> prepare(const CommandSpec& spec) const;
+  [[nodiscard]] Result<Launch> prepare(const CommandSpec& spec, User found) const;
   /// Of a stateful session: makes `environment` what its commands left, and tells which variables the command that is
   /// to run has to itself.
   [[nodiscard]] Names take_over_state(const CommandSpec& spec, Environment& environment) const;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/deliberate_wait.hpp"
 #include "base/error.hpp"
 #include "sessions/launch.hpp"
 
@@ -20,16 +21,27 @@ namespace {
 /// What sh and execvp(3) use when PATH is not set, and the folders where images put things.
 constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-std::vector<std::string> candidates_of(const SpawnRequest& request) {
-  const std::string& name = request.argv.front();
-  if (name.empty()) return {};
-  if (name.find('/') != std::string::npos) return {name};
+std::string_view path_of(const SpawnRequest& request) {
   std::string_view path = kDefaultPath;
   (void)request.env.any_of([&path](std::string_view variable) {
     const bool found = variable.starts_with("PATH=");
     if (found) path = variable.substr(5);
     return found;
   });
+  return path;
+}
+
+/// Where the kernel looks on the way to the program: for `LocalPlaces`.
+std::string places_of(const SpawnRequest& request, const std::string& program) {
+  std::string places = request.cwd + ':';
+  return places += program.find('/') == std::string::npos ? path_of(request) : std::string_view{program};
+}
+
+std::vector<std::string> candidates_of(const SpawnRequest& request) {
+  const std::string& name = request.argv.front();
+  if (name.empty()) return {};
+  if (name.find('/') != std::string::npos) return {name};
+  std::string_view path = path_of(request);
   std::vector<std::string> found;
   for (;;) {
     const std::size_t end = std::min(path.find(':'), path.size());
@@ -228,13 +240,30 @@ Task<std::expected<pid_t, SpawnFailure>> Spawner::spawn(SpawnRequest request, bo
   };
   const std::string program = request.argv.empty() ? std::string{} : request.argv.front();
   std::expected<pid_t, SpawnFailure> result;
-  if (alone && quick_.expects(program)) {
+  const std::string places = alone ? places_of(request, program) : std::string{};
+  const bool known = alone && local_.knows(places);
+  if (known && quick_.expects(program)) {
+    const DeliberateWait on_purpose;
     result = work();
   } else {
-    result = co_await pool_.run(std::move(work));
+    bool local = false;
+    auto there = [&] {
+      auto outcome = work();
+      local = alone && !known && LocalPlaces::are_local(places);
+      return outcome;
+    };
+    result = co_await pool_.run(std::move(there));
+    if (local) local_.note(places);
   }
   quick_.note(program, time);
   co_return result;
+}
+
+Task<bool> Spawner::find_local(std::string places) {
+  auto look = [&places] { return LocalPlaces::are_local(places); };
+  const bool local = co_await pool_.run(std::move(look));
+  if (local) local_.note(places);
+  co_return local;
 }
 
 std::expected<pid_t, SpawnFailure> Spawner::spawn_here(const SpawnRequest& request) {

@@ -17,6 +17,7 @@
 #include "sessions/environment.hpp"
 #include "sessions/exit_status.hpp"
 #include "sessions/isolation.hpp"
+#include "sessions/local_places.hpp"
 #include "sessions/quick_starts.hpp"
 #include "sessions/tag.hpp"
 #include "sessions/users.hpp"
@@ -61,12 +62,20 @@ class Spawner {
 
   /// Reactor thread. The pid, or at which stage it failed. Cancellation does not interrupt it. `alone`: nothing else
   /// is running, so a program that was quick to start just now is started in this very thread: waking another one and
-  /// being woken by it costs more than the call.
+  /// being woken by it costs more than the call. Only where all that is looked up lies on local file systems.
   [[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> spawn(SpawnRequest request, bool alone = false);
 
   /// The same, in the calling thread, whose end the child doesn't survive: for benchmarks and tests. Without
   /// `announced`, the caller waits for the child.
   [[nodiscard]] static std::expected<pid_t, SpawnFailure> spawn_here(const SpawnRequest& request);
+
+  /// Reactor thread. Whether `places` are local (`LocalPlaces`): at once if that is known, else from one of the
+  /// threads.
+  [[nodiscard]] bool knows_local(const std::string& places) const { return local_.knows(places); }
+  [[nodiscard]] Task<bool> find_local(std::string places);
+
+  /// For what else a start has to look up.
+  [[nodiscard]] BlockingPool& threads() noexcept { return pool_; }
 
   /// A tag that no other command of this agent has, and (by its random start) none of another agent either.
   [[nodiscard]] Tag new_tag() { return tags_.next(); }
@@ -76,6 +85,7 @@ class Spawner {
 
   TagSource tags_;
   QuickStarts quick_;
+  LocalPlaces local_;
   std::unique_ptr<Pads> pads_;
   BlockingPool pool_;
 };

@@ -1,6 +1,8 @@
 #include "sessions/start_process.hpp"
 
 #include <chrono>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "sessions/supervisor.hpp"
@@ -8,13 +10,19 @@
 namespace skiff::sessions {
 
 Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, SpawnRequest request,
-                                                       Reaper::Handler ended) {
+                                                       Reaper::Handler ended, std::shared_ptr<Leader> leader) {
   const auto asked = std::chrono::steady_clock::now();
   const auto observe = [&] {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - asked;
     supervisor->counts.spawn[0].observe(took.count());
   };
-  if (const auto pid = supervisor->warm_shells.start(request, ended)) {
+  // What hangs is looked up by the process itself.
+  const std::string places = request.shell ? request.cwd + ':' + request.argv.front() : std::string{};
+  bool local = request.shell && supervisor->spawner.knows_local(places);
+  if (request.shell && !local && supervisor->limits.warm_shells > 0) {
+    local = co_await supervisor->spawner.find_local(places);
+  }
+  if (const auto pid = request.shell && !local ? std::nullopt : supervisor->warm_shells.start(request, ended, leader)) {
     observe();
     ++supervisor->counts.warm_starts[0];
     co_return *pid;
@@ -24,7 +32,7 @@ Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, S
   auto pid = co_await supervisor->spawner.spawn(std::move(request), supervisor->live == 1);
   observe();
   if (pid) {
-    supervisor->reaper.conclude_spawn(announced, *pid, std::move(ended));
+    supervisor->reaper.conclude_spawn(announced, *pid, std::move(ended), std::move(leader));
   } else {
     supervisor->reaper.conclude_spawn(announced);
   }

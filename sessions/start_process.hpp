@@ -14,9 +14,10 @@ namespace skiff::sessions {
 struct Supervisor;
 
 /// Gives the request to a shell that waits, where there is one that may do it, and else starts a process. Its pid, or
-/// at which stage it failed; `ended` is called once, from the reactor, later. Reactor thread only; cancellation does
-/// not interrupt it.
+/// at which stage it failed; `ended` is called once, from the reactor, later, and `leader` says whose the pid is; may
+/// be null. Reactor thread only; cancellation does not interrupt it.
 [[nodiscard]] Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, SpawnRequest request,
-                                                                     Reaper::Handler ended);
+                                                                     Reaper::Handler ended,
+                                                                     std::shared_ptr<Leader> leader);
 
 }  // namespace skiff::sessions

@@ -12,6 +12,7 @@
 #include "sessions/counts.hpp"
 #include "sessions/memory_guard.hpp"
 #include "sessions/output_log.hpp"
+#include "sessions/process_looks.hpp"
 #include "sessions/process_tree.hpp"
 #include "sessions/reaper.hpp"
 #include "sessions/retention.hpp"
@@ -65,6 +66,30 @@ struct Supervisor {
     if (--live == 0 && live_changed) live_changed();
   }
 
+  /// Whom commands run as. passwd is looked at again each second in which one starts, and none waits for that.
+  [[nodiscard]] std::shared_ptr<const Credentials> own_user() {
+    if (!looking_at_user && std::chrono::steady_clock::now() - user_looked_at >= std::chrono::seconds{1}) {
+      tasks.spawn("passwd", look_at_user(this));
+    }
+    return current_user.get();
+  }
+  [[nodiscard]] static Task<> look_at_user(Supervisor* self) {
+    struct Looking {
+      explicit Looking(Supervisor* by) : of{by} { of->looking_at_user = true; }
+      ~Looking() {
+        of->looking_at_user = false;
+        of->user_looked_at = std::chrono::steady_clock::now();
+      }
+      Supervisor* of;
+    };
+    const Looking looking{self};
+    auto look = [known = self->current_user]() mutable {
+      known.look();
+      return known;
+    };
+    self->current_user = co_await self->spawner.threads().run(std::move(look));
+  }
+
   /// True when the kernel's count of processes killed for lack of memory has grown since the last call: asked when one
   /// got a SIGKILL that nobody here sent.
   [[nodiscard]] bool out_of_memory() {
@@ -78,6 +103,8 @@ struct Supervisor {
   SupervisorLimits limits;
   CgroupHome cgroups;
   LastDescriptors last_descriptors;
+  ProcessLooks ending{"skiff-ending"};  ///< for what ends commands, which waits for no process
+  ProcessLooks looks{"skiff-looks"};    ///< for what clients ask to see
   Spawner spawner;
   Reaper reaper;
   WarmShells warm_shells;
@@ -88,6 +115,8 @@ struct Supervisor {
   TaskGroup tasks;
   MemoryGauge memory;
   CurrentUser current_user;
+  SteadyTime user_looked_at = std::chrono::steady_clock::now();
+  bool looking_at_user = false;
   std::uint64_t oom_kills = memory.oom_kills().value_or(0);  ///< at the last look
   Counts counts;
   std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open

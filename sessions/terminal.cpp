@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <termios.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 namespace skiff::sessions {
 
@@ -37,6 +39,15 @@ Result<> resize_terminal(int master, TerminalSize size) {
   window.ws_row = size.rows;
   if (::ioctl(master, TIOCSWINSZ, &window) != 0) return std::unexpected{system_error(errno, "resize the terminal")};
   return {};
+}
+
+bool type_signal(int master, int signal) {
+  termios settings{};
+  if (::tcgetattr(master, &settings) != 0 || (settings.c_lflag & ISIG) == 0) return false;
+  const int slot = signal == SIGINT ? VINTR : signal == SIGQUIT ? VQUIT : signal == SIGTSTP ? VSUSP : -1;
+  if (slot < 0) return false;
+  const char typed = static_cast<char>(settings.c_cc[slot]);
+  return ::write(master, &typed, 1) == 1;
 }
 
 }  // namespace skiff::sessions

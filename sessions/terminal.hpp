@@ -23,4 +23,7 @@ struct Terminal {
 /// TIOCSWINSZ on the master: the foreground group gets SIGWINCH.
 [[nodiscard]] Result<> resize_terminal(int master, TerminalSize size);
 
+/// Types the character that the terminal makes `signal` of, as a person would. False where it makes it of none.
+[[nodiscard]] bool type_signal(int master, int signal);
+
 }  // namespace skiff::sessions

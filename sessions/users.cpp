@@ -122,17 +122,19 @@ Credentials current_user(const std::filesystem::path& etc) {
   return user;
 }
 
-const Credentials& CurrentUser::get() {
+CurrentUser::CurrentUser(std::filesystem::path etc) : etc_{std::move(etc)}, passwd_{etc_ / "passwd"} {
+  look();
+}
+
+void CurrentUser::look() {
   struct stat now{};
   if (::stat(passwd_.c_str(), &now) != 0) now = {};
   const bool same = now.st_dev == file_.st_dev && now.st_ino == file_.st_ino && now.st_size == file_.st_size &&
                     now.st_mtim.tv_sec == file_.st_mtim.tv_sec && now.st_mtim.tv_nsec == file_.st_mtim.tv_nsec &&
                     now.st_ctim.tv_sec == file_.st_ctim.tv_sec && now.st_ctim.tv_nsec == file_.st_ctim.tv_nsec;
-  if (!user_ || !same) {
-    user_ = current_user(etc_);
-    file_ = now;
-  }
-  return *user_;
+  if (user_ && same) return;
+  user_ = std::make_shared<const Credentials>(current_user(etc_));
+  file_ = now;
 }
 
 }  // namespace skiff::sessions

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,17 +33,18 @@ struct Credentials {
 /// The agent's own credentials.
 [[nodiscard]] Credentials current_user(const std::filesystem::path& etc = "/etc");
 
-/// The same, which stays as it is while passwd does: read again only when that file has changed.
+/// The same, as it was at the last look: a look reads passwd again only when that file has changed.
 class CurrentUser {
  public:
-  explicit CurrentUser(std::filesystem::path etc = "/etc") : etc_{std::move(etc)}, passwd_{etc_ / "passwd"} {}
-  [[nodiscard]] const Credentials& get();
+  explicit CurrentUser(std::filesystem::path etc = "/etc");
+  [[nodiscard]] std::shared_ptr<const Credentials> get() const noexcept { return user_; }
+  void look();
 
  private:
   std::filesystem::path etc_;
   std::string passwd_;
   struct stat file_{};
-  std::optional<Credentials> user_;
+  std::shared_ptr<const Credentials> user_;
 };
 
 }  // namespace skiff::sessions

@@ -190,7 +190,8 @@ WarmShells::Kind* WarmShells::kind_of(const SpawnRequest& request) {
   return kinds_.front().get();
 }
 
-std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Handler& ended) {
+std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Handler& ended,
+                                       std::shared_ptr<Leader> leader) {
   if (each_ == 0 || closed_) return std::nullopt;
   quiet_.expires_after(times_.quiet);
   if (!fits(request)) return std::nullopt;
@@ -219,7 +220,7 @@ std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Hand
   }
   kind.shells.erase(ready);
   --children_;
-  reaper_.hand_over(pid, std::move(ended));
+  reaper_.hand_over(pid, std::move(ended), std::move(leader));
   return pid;
 }
 

@@ -21,7 +21,8 @@ namespace skiff::sessions {
 /// Shells that were started ahead and wait for their command (docs/adr/0013): executed and linked, but before their
 /// first instruction, so that nothing they do with their arguments has happened yet. A command that takes one has the
 /// same fresh process that it would have had without, in a tenth of the time. They are kept while commands come with
-/// pauses between them, and go when none has come for a while; no session owns them. Reactor thread only.
+/// pauses between them, and go when none has come for a while; no session owns them. Reactor thread only, which looks
+/// up the shells and the directories of requests: they must lie on local file systems (`LocalPlaces`).
 class WarmShells {
  public:
   struct Times {
@@ -37,8 +38,10 @@ class WarmShells {
   WarmShells& operator=(const WarmShells&) = delete;
 
   /// Gives `request` to a waiting shell, which then runs it: its pid, and `ended` is what the reaper calls. Nothing
-  /// when none waits, or when the request is of those that must be started cold; it is as it was then.
-  [[nodiscard]] std::optional<pid_t> start(const SpawnRequest& request, Reaper::Handler& ended);
+  /// when none waits, or when the request is of those that must be started cold; it is as it was then. `leader` goes to
+  /// the reaper, too; may be null.
+  [[nodiscard]] std::optional<pid_t> start(const SpawnRequest& request, Reaper::Handler& ended,
+                                           std::shared_ptr<Leader> leader = nullptr);
 
   /// Ends those that put `rules` on, and with that the use of them. Null: nothing.
   void forget(const std::shared_ptr<const Ruleset>& rules);

@@ -40,26 +40,30 @@ Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> comman
 
 }  // namespace
 
-Result<sessions::Session::Started> start(Agent& agent, const Caller& caller, sessions::Session& session,
-                                         const CommandRequest& request) {
+Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller& caller,
+                                               std::shared_ptr<sessions::Session> session,
+                                               const CommandRequest& request) {
   if (request.if_instance && *request.if_instance != agent.instance) {
-    return fail(Errc::instance_changed, "the agent is now instance " + agent.instance, "/if_instance");
+    co_return fail(Errc::instance_changed, "the agent is now instance " + agent.instance, "/if_instance");
   }
   if (request.user && caller.identity.anonymous) {
-    return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
+    co_return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
   }
   auto spec = request.spec(caller.traceparent);
-  if (!spec) return std::unexpected{spec.error()};
-  auto started = session.start(std::move(*spec));
+  if (!spec) co_return std::unexpected{spec.error()};
+  auto user = co_await session->find_user(spec->user);
+  if (agent.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+  auto started = session->start(std::move(*spec), std::move(user));
   if (started && !started->repeated) audit_command(agent, caller, *started->command);
-  return started;
+  co_return started;
 }
 
-Result<sessions::Session::Started> start(Call& call, sessions::Session& session, const CommandRequest& request) {
+Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessions::Session> session,
+                                               const CommandRequest& request) {
   const Caller caller{call.identity, call.request_id, call.traceparent};
-  auto started = start(call.agent, caller, session, request);
+  auto started = co_await start(call.agent, caller, std::move(session), request);
   if (started) call.command_id = started->command->id();
-  return started;
+  co_return started;
 }
 
 Task<Result<>> start_command(Call& call) {
@@ -75,7 +79,7 @@ Task<Result<>> start_command(Call& call) {
     if (!wanted) co_return std::unexpected{wanted.error()};
     form = *wanted;
   }
-  auto started = start(call, **session, *request);
+  auto started = co_await start(call, *session, *request);
   if (!started) co_return std::unexpected{started.error()};
   const std::shared_ptr<sessions::Command> command = started->command;
   call.http.extra_headers().set("X-Skiff-Command-Id", command->id());
@@ -97,7 +101,7 @@ Task<Result<>> start_command(Call& call) {
     case Mode::background: {
       co_await command->started();
       std::string text;
-      append_command(text, *command, false);
+      append_command(text, *command);
       call.http.extra_headers().set("Location", location_of(*command));
       co_return co_await call.json(202, std::move(text));
     }
@@ -118,7 +122,7 @@ Task<Result<>> list_commands(Call& call) {
   std::string text = page.list(
       commands, [](const auto& command) -> const std::string& { return command->id(); },
       [&](const auto& command) { return !wanted || name(command->state()) == *wanted; },
-      [](std::string& out, const auto& command) { append_command(out, *command, false); });
+      [](std::string& out, const auto& command) { append_command(out, *command); });
   co_return co_await call.json(200, std::move(text));
 }
 
@@ -134,8 +138,9 @@ Task<Result<>> show_command(Call& call) {
     if (!outcome) co_return std::unexpected{outcome.error()};
     begun = outcome->begun;
   }
+  const bool waits = co_await (*command)->waiting_for_input();
   std::string text;
-  append_command(text, **command, true);
+  append_command(text, **command, waits);
   co_return co_await answer_json(call, begun, 200, std::move(text));
 }
 

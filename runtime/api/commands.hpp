@@ -19,11 +19,12 @@ namespace skiff::runtime::api {
 
 /// Starts what `request` asks for in `session`, with the rules that hold for every way in: if_instance, user switching,
 /// trace context. Records the command's id for the access log.
-[[nodiscard]] Result<sessions::Session::Started> start(Call& call, sessions::Session& session,
-                                                       const CommandRequest& request);
+[[nodiscard]] Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessions::Session> session,
+                                                             const CommandRequest& request);
 /// The same for who asks over a connection that is no longer HTTP.
-[[nodiscard]] Result<sessions::Session::Started> start(Agent& agent, const Caller& caller, sessions::Session& session,
-                                                       const CommandRequest& request);
+[[nodiscard]] Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller& caller,
+                                                             std::shared_ptr<sessions::Session> session,
+                                                             const CommandRequest& request);
 /// Sends one signal as /signal and the WebSocket do, with its default target and its escalation.
 [[nodiscard]] Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalRequest request);
 

@@ -114,7 +114,7 @@ void append_limits(std::string& out, const sessions::ResourceLimits& limits) {
   out += '}';
 }
 
-void append_command(std::string& out, const sessions::Command& command, bool with_hints) {
+void append_command(std::string& out, const sessions::Command& command, bool waits_for_input) {
   const auto& spec = command.spec();
   out += '{';
   append_json_text(out, "id", command.id());
@@ -150,7 +150,7 @@ void append_command(std::string& out, const sessions::Command& command, bool wit
   out += '}';
   append_limits(out, spec.limits);
   if (const auto& status = command.exit_status()) append_exit_members(out, *status);
-  if (with_hints && command.waiting_for_input()) {
+  if (waits_for_input) {
     append_json_key(out, "hints");
     out += R"({"waiting_for_input":true})";
   }

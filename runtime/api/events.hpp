@@ -23,8 +23,8 @@ enum class Form : std::uint8_t {
 void append_exit_members(std::string& out, const sessions::ExitStatus& status);
 /// Appends "limits", each with its value and by what it is enforced, unless there are none.
 void append_limits(std::string& out, const sessions::ResourceLimits& limits);
-/// "id", "state", "pid", ... of a command, as lists and `show` give them.
-void append_command(std::string& out, const sessions::Command& command, bool with_hints);
+/// "id", "state", "pid", ... of a command, as lists and `show` give them; with a hint where it waits for input.
+void append_command(std::string& out, const sessions::Command& command, bool waits_for_input = false);
 /// `"stdout":N,"stderr":N` in braces.
 void append_per_stream(std::string& out, std::uint64_t standard, std::uint64_t error);
 [[nodiscard]] std::string_view stream_name(sessions::Stream stream) noexcept;

@@ -135,7 +135,7 @@ Task<Result<>> receive(Call* call, Unpacking* work) {
 }  // namespace
 
 Task<Result<>> read_archive(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto format = format_of(call);
   if (!format) co_return std::unexpected{std::move(format.error())};
@@ -160,7 +160,7 @@ Task<Result<>> read_archive(Call& call) {
 }
 
 Task<Result<>> write_archive(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto most = call.query_number("most_bytes", std::numeric_limits<std::int64_t>::max());
   if (!most) co_return std::unexpected{std::move(most.error())};

@@ -241,7 +241,7 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
 }  // namespace
 
 Task<Result<>> read_file(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   const auto& headers = call.http.request().headers;
   ReadOptions options;
@@ -282,7 +282,7 @@ Task<Result<>> read_file(Call& call) {
 }
 
 Task<Result<>> write_file(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   if (call.http.request().headers.contains("Content-Range")) {
     // RFC 9110, 14.4: it must not be taken for the whole.
@@ -297,7 +297,7 @@ Task<Result<>> write_file(Call& call) {
 }
 
 Task<Result<>> change_file(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto append = call.query_flag("append");
   if (!append) co_return std::unexpected{std::move(append.error())};
@@ -307,7 +307,7 @@ Task<Result<>> change_file(Call& call) {
 }
 
 Task<Result<>> delete_file(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto conditions = conditions_of(call);
   if (!conditions) co_return std::unexpected{std::move(conditions.error())};

@@ -19,12 +19,12 @@ using protocol::append_json_integer;
 using protocol::append_json_key;
 using protocol::append_json_string;
 
-Result<FileCall> FileCall::of(const Call& call) {
+Task<Result<FileCall>> FileCall::of(const Call& call) {
   auto session = call.session();
-  if (!session) return std::unexpected{std::move(session.error())};
-  auto tree = (*session)->tree();
-  if (!tree) return std::unexpected{std::move(tree.error())};
-  return FileCall{.tree = std::move(*tree), .path = call.params.size() > 1 ? call.params[1] : std::string{}};
+  if (!session) co_return std::unexpected{std::move(session.error())};
+  auto tree = co_await (*session)->tree();
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  co_return FileCall{.tree = std::move(*tree), .path = call.params.size() > 1 ? call.params[1] : std::string{}};
 }
 
 bool is_long(const Call& call) {

@@ -29,7 +29,7 @@ struct FileCall {
   std::string path;  ///< of the routes that have one in their own path
 
   /// Errors: session_not_found, and those of opening the session's roots.
-  [[nodiscard]] static Result<FileCall> of(const Call& call);
+  [[nodiscard]] static Task<Result<FileCall>> of(const Call& call);
 };
 
 /// Whether the call is long work by its route's `long_with`.

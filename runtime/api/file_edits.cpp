@@ -148,7 +148,7 @@ Task<Result<>> edit_file(Call& call, const FileCall& file) {
 }
 
 Task<Result<>> change_files(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto request = call.decode<BatchRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};

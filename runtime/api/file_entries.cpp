@@ -61,7 +61,7 @@ Task<Result<>> change(Call& call, std::string path, Change work) {
 using Transferring = Result<fs::Written> (*)(const fs::Tree&, std::string_view, std::string_view, const fs::Transfer&);
 
 Task<Result<>> transfer(Call& call, Transferring how) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto request = call.decode<MoveRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};
@@ -80,7 +80,7 @@ Task<Result<>> transfer(Call& call, Transferring how) {
 }  // namespace
 
 Task<Result<>> list_files(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   fs::ListOptions options;
   auto limit = call.query_number("limit", kLargestPage);
@@ -125,7 +125,7 @@ Task<Result<>> list_files(Call& call) {
 }
 
 Task<Result<>> stat_files(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   std::vector<std::string> paths;
   for (const auto& parameter : call.target().query) {
@@ -172,7 +172,7 @@ Task<Result<>> copy_file(Call& call) {
 }
 
 Task<Result<>> make_folder(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto request = call.decode<MakeFolderRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};
@@ -183,7 +183,7 @@ Task<Result<>> make_folder(Call& call) {
 }
 
 Task<Result<>> make_link(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto request = call.decode<MakeLinkRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};
@@ -192,7 +192,7 @@ Task<Result<>> make_link(Call& call) {
 }
 
 Task<Result<>> set_file_mode(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto request = call.decode<SetModeRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};

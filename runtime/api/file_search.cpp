@@ -227,7 +227,7 @@ Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, 
 }  // namespace
 
 Task<Result<>> glob_files(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto glob = fs::Glob::compile(*call.query("pattern"));
   if (!glob) {
@@ -249,7 +249,7 @@ Task<Result<>> glob_files(Call& call) {
 }
 
 Task<Result<>> grep_files(Call& call) {
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto read = read_grep(call);
   if (!read) co_return std::unexpected{std::move(read.error())};

@@ -195,7 +195,7 @@ Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr
 Task<Result<>> watch_files(Call& call) {
   auto session = call.session();
   if (!session) co_return std::unexpected{std::move(session.error())};
-  auto file = FileCall::of(call);
+  auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto recursive = call.query_flag("recursive");
   if (!recursive) co_return std::unexpected{std::move(recursive.error())};

@@ -118,7 +118,7 @@ Task<Result<>> create_session(Call& call) {
   auto spec = asked_for(call);
   if (!spec) co_return std::unexpected{spec.error()};
   if (auto allowed = may_create(call, spec->id); !allowed) co_return allowed;
-  auto session = call.agent.registry.create(std::move(*spec));
+  auto session = co_await call.agent.registry.create(std::move(*spec));
   if (!session) co_return std::unexpected{session.error()};
   co_return co_await answer(call, *session, true);
 }
@@ -131,7 +131,7 @@ Task<Result<>> put_session(Call& call) {
     co_return fail(Errc::invalid_field, "id differs from the one in the path", "/id");
   spec->id = id;
   if (auto allowed = may_create(call, id); !allowed) co_return allowed;
-  auto put = call.agent.registry.put(std::move(*spec));
+  auto put = co_await call.agent.registry.put(std::move(*spec));
   if (!put) co_return std::unexpected{put.error()};
   co_return co_await answer(call, put->session, put->created);
 }
@@ -196,9 +196,20 @@ Task<Result<>> delete_session(Call& call) {
 Task<Result<>> list_processes(Call& call) {
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
+  const auto commands = (*session)->commands();
+  std::vector<sessions::Tree> trees;
+  trees.reserve(commands.size());
+  for (const auto& command : commands) trees.push_back(command->tree());
+  auto look = [&trees] {
+    auto found = sessions::processes_of_each(trees);
+    for (auto& processes : found) sessions::read_command_lines(processes);
+    return found;
+  };
+  const auto processes = co_await call.agent.supervisor.looks.run(std::move(look));
   std::string text{R"({"items":[)"};
-  for (const auto& command : (*session)->commands()) {
-    for (const auto& process : command->processes()) {
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const auto& command = commands[i];
+    for (const auto& process : processes[i]) {
       if (text.back() != '[') text += ',';
       text += '{';
       append_json_text(text, "command", command->id());

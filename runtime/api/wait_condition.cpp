@@ -158,7 +158,7 @@ Task<Result<>> wait_for_condition(Call& call) {
   } else if (wanted.port) {
     condition = hold(sessions::until_listening(&call.agent.listening_tcp, *wanted.port), &progress);
   } else {
-    auto tree = (*session)->tree();
+    auto tree = co_await (*session)->tree();
     if (!tree) co_return std::unexpected{std::move(tree.error())};
     std::string path = (*session)->from_cwd(*wanted.path);
     condition = hold(sessions::until_exists(&call.agent.disk, std::move(*tree), std::move(path)), &progress);

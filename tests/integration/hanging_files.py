@@ -1,6 +1,6 @@
 """A file system that hangs: a FUSE server that speaks to /dev/fuse itself (linux/fuse.h). It has the files `held`, which
-can't be opened until it is told so, `free`, and `endless`, a line of a GiB that comes in small pieces. As on any that
-behaves, the one who waits can be killed."""
+can't be opened until it is told so, `free`, and `endless`, a line of a GiB that comes in small pieces; nobody learns before
+that that there is no `hung`. As on any that behaves, the one who waits can be killed."""
 
 import errno
 import os
@@ -17,6 +17,7 @@ OPENDIR, READDIR, RELEASEDIR, INTERRUPT, DESTROY, BATCH_FORGET = 27, 28, 29, 36,
 UNANSWERED = {FORGET, BATCH_FORGET, INTERRUPT}
 IN_HEADER, OUT_HEADER = struct.Struct("<IIQQIIIHH"), struct.Struct("<IiQ")
 INODES = {b"held": 2, b"free": 3, b"endless": 4}
+HUNG = b"hung"
 CONTENT = b"here\n"
 ENDLESS, PIECE = 1 << 30, b"x" * 256
 DIRECT_IO = 1
@@ -39,7 +40,8 @@ class HangingFiles:
         except OSError as error:
             pytest.skip(f"no file system can be served here: {error}")
         self.folder = folder
-        self.waiting = set()  # numbers of requests
+        self.waiting = {}  # numbers of requests, and what each is told in the end
+        self.hangs = True
         self.pieces = 0  # of the endless file
         self.changed = threading.Condition()
         self.over = threading.Event()
@@ -68,10 +70,12 @@ class HangingFiles:
             assert self.changed.wait_for(lambda: len(self.waiting) >= count, 20), f"{len(self.waiting)} of {count} hang"
 
     def let_go(self):
+        """From here on nothing hangs."""
         with self.changed:
-            waiting, self.waiting = self.waiting, set()
-        for unique in waiting:
-            self._answer(unique, struct.pack("<QII", 0, 0, 0))
+            self.hangs = False
+            waiting, self.waiting = self.waiting, {}
+        for unique, answer in waiting.items():
+            self._answer(unique, *answer)
 
     def _answer(self, unique, data=b"", error=0):
         try:
@@ -79,6 +83,14 @@ class HangingFiles:
         except OSError as failure:
             if failure.errno not in (errno.ENOENT, errno.ENODEV, errno.EPERM):  # whoever asked is gone
                 raise
+
+    def _hold(self, unique, *answer):
+        with self.changed:
+            if self.hangs:
+                self.waiting[unique] = answer
+                self.changed.notify_all()
+                return
+        self._answer(unique, *answer)
 
     def _serve(self):
         while True:
@@ -97,13 +109,13 @@ class HangingFiles:
                 asked, = struct.unpack_from("<Q", body)
                 with self.changed:
                     known = asked in self.waiting
-                    self.waiting.discard(asked)
+                    self.waiting.pop(asked, None)
                 if known:
                     self._answer(asked, error=errno.EINTR)
             elif opcode == OPEN and inode == INODES[b"held"]:
-                with self.changed:
-                    self.waiting.add(unique)
-                    self.changed.notify_all()
+                self._hold(unique, struct.pack("<QII", 0, 0, 0))
+            elif opcode == LOOKUP and body.rstrip(b"\0") == HUNG:
+                self._hold(unique, b"", errno.ENOENT)
             elif opcode == READ and inode == INODES[b"endless"]:
                 self.pieces += 1
                 self._answer(unique, PIECE)

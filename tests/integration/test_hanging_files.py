@@ -128,3 +128,36 @@ def test_the_agent_stops_while_a_file_hangs(agent, net):
     ask_and_go(agent)
     net.until_held(1)
     assert agent.terminate() == 0
+
+
+@pytest.mark.parametrize("what", [{"command": "true"}, {"argv": ["true"]}], ids=["line", "program"])
+def test_a_working_directory_that_hangs_holds_nobody_up(agent, net, what):
+    for _ in range(3):
+        agent.run(**what)  # from here on it is known to start quickly
+    if "command" in what:
+        until(agent.waiting_shells, what="a shell that waits")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(agent.request, "POST", "/v1/commands", json={**what, "cwd": "net/hung"})
+        net.until_held(1)
+        all_else_works(agent)
+        net.let_go()
+        assert asked.result(30).json()["cause"] == "spawn_failed"
+
+
+def test_a_session_whose_root_hangs_holds_nobody_up(agent, net):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(agent.request, "POST", "/v1/sessions", json={"root": "net/hung"})
+        net.until_held(1)
+        all_else_works(agent)
+        net.let_go()
+        assert asked.result(30).status != 201
+
+
+def test_a_command_is_ended_while_all_threads_for_files_hang(agent, net):
+    cid = agent.start(argv=["sleep", "300"])["id"]
+    for _ in range(2):
+        ask_and_go(agent)
+    net.until_held(2)
+    assert agent.request("GET", f"/v1/commands/{cid}").json()["state"] == "running"
+    assert agent.request("GET", "/v1/sessions/default/processes").json()["items"][0]["name"] == "sleep"
+    assert agent.request("DELETE", f"/v1/commands/{cid}").status == 204

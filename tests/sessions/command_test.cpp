@@ -35,7 +35,7 @@ CO_TEST(Command, IsEndedByItsTimeoutAlsoWhileItsOutputWaitsForAReader) {
 
 CO_TEST(Command, IsEndedByItsSessionAlsoWhileItsOutputWaitsForAReader) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   const auto command = session->start(held_up()).value().command;
   while (!command->log()->must_wait()) co_await command->log()->changed();
   EXPECT_TRUE(co_await here.registry.erase("s", false));
@@ -46,7 +46,7 @@ CO_TEST(Command, IsEndedByItsSessionAlsoWhileItsOutputWaitsForAReader) {
 
 CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sleep", "1000"};
   const auto command = session->start(std::move(spec)).value().command;
@@ -60,7 +60,7 @@ CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns) {
 
 CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sleep", "1000"};
   const auto command = session->start(std::move(spec)).value().command;
@@ -79,7 +79,7 @@ CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded) {
 
 CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/cat"};
   spec.input_open = true;

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "sessions/process_looks.hpp"
 #include "sessions/process_tree.hpp"
 #include "sessions/reaper.hpp"
 #include "tests/support/child.hpp"
@@ -23,33 +24,37 @@ bool has_ended(pid_t pid) {
 }
 
 CO_TEST(EndTree, EndsAProcessThatIgnoresSigterm) {
+  ProcessLooks looks{"test-looks"};
   Tagged tagged{{"ignore-term"}};
   EXPECT_EQ(tagged.line, "ready");
-  EXPECT_TRUE(co_await end_tree(tagged.tag, milliseconds{50}, kLong));
+  EXPECT_TRUE(co_await end_tree(&looks, tagged.tag, milliseconds{50}, kLong));
   EXPECT_TRUE(has_ended(tagged.child->pid()));
   EXPECT_EQ(WTERMSIG(tagged.child->wait()), SIGKILL);
 }
 
 CO_TEST(EndTree, LetsAStoppedProcessActOnSigterm) {
+  ProcessLooks looks{"test-looks"};
   Tagged tagged{{"stop"}};
   siginfo_t info{};
   CO_ASSERT_TRUE(::waitid(P_PID, static_cast<id_t>(tagged.child->pid()), &info, WSTOPPED) == 0);
-  EXPECT_TRUE(co_await end_tree(tagged.tag, kLong, kLong));
+  EXPECT_TRUE(co_await end_tree(&looks, tagged.tag, kLong, kLong));
   EXPECT_EQ(WEXITSTATUS(tagged.child->wait()), 7);
 }
 
 CO_TEST(EndTree, KillsAStoppedProcessWithoutGrace) {
+  ProcessLooks looks{"test-looks"};
   Tagged tagged{{"stop"}};
   siginfo_t info{};
   CO_ASSERT_TRUE(::waitid(P_PID, static_cast<id_t>(tagged.child->pid()), &info, WSTOPPED) == 0);
-  EXPECT_TRUE(co_await end_tree(tagged.tag, milliseconds{0}, kLong));
+  EXPECT_TRUE(co_await end_tree(&looks, tagged.tag, milliseconds{0}, kLong));
   EXPECT_EQ(WTERMSIG(tagged.child->wait()), SIGKILL);
 }
 
 CO_TEST(EndTree, EndsADaemonAndItsLeader) {
+  ProcessLooks looks{"test-looks"};
   Tagged tagged{{"daemon-and-stay"}};
   EXPECT_EQ(pids_of(tagged.tag).size(), 2U);
-  EXPECT_TRUE(co_await end_tree(tagged.tag, kLong, kLong));
+  EXPECT_TRUE(co_await end_tree(&looks, tagged.tag, kLong, kLong));
   EXPECT_TRUE(pids_of(tagged.tag).empty());
   EXPECT_EQ(WTERMSIG(tagged.child->wait()), SIGTERM);
 }
@@ -64,8 +69,8 @@ struct Led {
     request.out = std::move(write);
     request.announced = reaper.begin_spawn();
     const AnnouncedSpawn announced = request.announced;
-    leader->pid = Spawner::spawn_here(request).value();
-    reaper.conclude_spawn(announced, leader->pid, [leader = leader](const Reaped&) { leader->reaped = true; });
+    const pid_t pid = Spawner::spawn_here(request).value();
+    reaper.conclude_spawn(announced, pid, [](const Reaped&) {}, leader);
     request = {};
     EXPECT_EQ(test::read_line(out.get()), "ready");
   }
@@ -76,8 +81,9 @@ struct Led {
 };
 
 CO_TEST(EndTree, EndsATreeThatKeepsForking) {
+  ProcessLooks looks{"test-looks"};
   const Led led{executor, "fork-forever"};
-  EXPECT_TRUE(co_await end_tree(led.tree, milliseconds{0}, kLong));
+  EXPECT_TRUE(co_await end_tree(&looks, led.tree, milliseconds{0}, kLong));
   EXPECT_TRUE(pids_of(led.tree.tag).empty());
   // The pipe was held by every one of them.
   char byte = 0;
@@ -85,26 +91,30 @@ CO_TEST(EndTree, EndsATreeThatKeepsForking) {
 }
 
 CO_TEST(EndTree, EndsALeaderWithoutItsTagAndSaysSoOnceItIsReaped) {
+  ProcessLooks looks{"test-looks"};
   const Led led{executor, "unmark"};
-  EXPECT_TRUE(co_await end_tree(led.tree, milliseconds{0}, kLong));
-  EXPECT_TRUE(led.leader->reaped);
+  EXPECT_TRUE(co_await end_tree(&looks, led.tree, milliseconds{0}, kLong));
+  EXPECT_TRUE(led.leader->reaped());
 }
 
 CO_TEST(EndTree, SaysWhatItCouldNotEnd) {
+  ProcessLooks looks{"test-looks"};
   // Nobody reaps this one, as if it could not die.
   const Tagged tagged{{"stay"}};
-  const auto leader = std::make_shared<Leader>(Leader{.pid = tagged.child->pid()});
-  EXPECT_FALSE(co_await end_tree({tagged.tag, leader}, milliseconds{0}, milliseconds{50}));
+  const auto leader = std::make_shared<Leader>(tagged.child->pid());
+  EXPECT_FALSE(co_await end_tree(&looks, Tree{tagged.tag, leader}, milliseconds{0}, milliseconds{50}));
 }
 
 CO_TEST(EndTree, IsDoneAtOnceWhenNothingCarriesTheTag) {
-  EXPECT_TRUE(co_await end_tree(new_tag(), kLong, kLong));
+  ProcessLooks looks{"test-looks"};
+  EXPECT_TRUE(co_await end_tree(&looks, new_tag(), kLong, kLong));
 }
 
 CO_TEST(EndTree, LeavesOtherCommandsAlone) {
+  ProcessLooks looks{"test-looks"};
   Tagged one{{"stay"}};
   const Tagged other{{"stay"}};
-  EXPECT_TRUE(co_await end_tree(one.tag, kLong, kLong));
+  EXPECT_TRUE(co_await end_tree(&looks, one.tag, kLong, kLong));
   EXPECT_EQ(pids_of(other.tag), std::vector<pid_t>{other.child->pid()});
 }
 
@@ -129,6 +139,7 @@ TEST(NestedAgent, MarksItsCommandsBelowItsOwnMark) {
 }
 
 CO_TEST(EndTree, EndsWhatAnAgentInsideTheCommandStarted) {
+  ProcessLooks looks{"test-looks"};
   SpawnRequest request = testcmd({});
   request.argv = {"/proc/self/exe", "--gtest_filter=NestedAgent.*", "--gtest_color=no"};
   request.argv[0] = std::filesystem::read_symlink("/proc/self/exe");
@@ -141,7 +152,7 @@ CO_TEST(EndTree, EndsWhatAnAgentInsideTheCommandStarted) {
   const std::string output = test::read_all(read.get());
   EXPECT_EQ(child.wait(), 0) << output;
   EXPECT_EQ(pids_of(tag).size(), 1U) << "the daemon of the inner agent's command";
-  EXPECT_TRUE(co_await end_tree(tag, kLong, kLong));
+  EXPECT_TRUE(co_await end_tree(&looks, tag, kLong, kLong));
   EXPECT_TRUE(pids_of(tag).empty());
 }
 

@@ -26,7 +26,7 @@ Task<std::string> output_of(std::shared_ptr<Command> command) {
 
 CO_TEST(Interrupted, CommandsLoseNothing) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   const Interruptions storm;
   const int before = Interruptions::count();
   std::string input(300'000, '\0');
@@ -49,7 +49,7 @@ CO_TEST(Interrupted, StatefulShellsKeepTheirState) {
   SessionSpec spec;
   spec.id = "s";
   spec.stateful_shell = true;
-  const auto session = here.registry.create(std::move(spec)).value();
+  const auto session = (co_await here.registry.create(std::move(spec))).value();
   const Interruptions storm;
   for (int round = 1; round <= 20; ++round) {
     CommandSpec counts;

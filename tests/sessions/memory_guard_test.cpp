@@ -181,15 +181,17 @@ CO_TEST(MemoryGuard, RestsWhereThereIsNoLimit) {
   co_return;
 }
 
-TEST(MemoryOf, SumsTheResidentMemoryOfATree) {
+TEST(MemoryOfEach, SumsTheResidentMemoryOfATree) {
   test::Pipe pipe = test::make_pipe();
   SpawnRequest request = test::testcmd({"stay"}, std::move(pipe.write));
   request.tag = TagSource{}.next();
   const Tag tag = request.tag;
   const test::Child child{std::move(request)};
   (void)test::read_line(pipe.read.get());
-  EXPECT_GT(memory_of(tag), 4096U);
-  EXPECT_EQ(memory_of(TagSource{}.next()), 0U);
+  const auto used = memory_of_each({tag, TagSource{}.next()});
+  ASSERT_EQ(used.size(), 2U);
+  EXPECT_GT(used[0], 4096U);
+  EXPECT_EQ(used[1], 0U);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "sessions/process_tree.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -114,14 +116,14 @@ TEST(ProcessTree, HoldsALeaderWithoutItsTag) {
   const Tagged tagged{{"unmark"}};
   EXPECT_EQ(tagged.line, "ready");
   EXPECT_TRUE(pids_of(tagged.tag).empty());
-  const Tree tree{tagged.tag, std::make_shared<Leader>(Leader{.pid = tagged.child->pid()})};
+  const Tree tree{tagged.tag, std::make_shared<Leader>(tagged.child->pid())};
   EXPECT_EQ(pids_of(tree), std::vector<pid_t>{tagged.child->pid()});
 }
 
 TEST(ProcessTree, HoldsWhatIsInTheLeadersSessionWithoutItsTag) {
   const Tagged tagged{{"unmark-child"}};
   const pid_t child = std::atoi(tagged.line.c_str());
-  const Tree tree{tagged.tag, std::make_shared<Leader>(Leader{.pid = tagged.child->pid()})};
+  const Tree tree{tagged.tag, std::make_shared<Leader>(tagged.child->pid())};
   EXPECT_THAT(pids_of(tree), testing::UnorderedElementsAre(tagged.child->pid(), child));
   signal_tree(tree, SIGKILL);
 }
@@ -136,8 +138,71 @@ TEST(ProcessTree, HoldsTheChildOfAMemberThatHasLeftItsSessionAndItsTag) {
 
 TEST(ProcessTree, DoesNotHoldWhoHasTheNumberOfAReapedLeader) {
   const Tagged other{{"unmark"}};
-  const Tree tree{new_tag(), std::make_shared<Leader>(Leader{.pid = other.child->pid(), .reaped = true})};
+  const Tree tree{new_tag(), std::make_shared<Leader>(other.child->pid(), Leader::Number::free)};
   EXPECT_TRUE(pids_of(tree).empty());
+}
+
+/// The number of processes that each pass is made over is not the number of trees.
+TEST(ProcessTree, ShowsSeveralTreesAsEachByItself) {
+  const Tagged one{{"daemon-and-stay"}};
+  const Tagged other{{"unmark-session"}};
+  const pid_t child = std::atoi(other.line.c_str());
+  const auto found = processes_of_each({new_tag(), one.tag, other.tag});
+  ASSERT_EQ(found.size(), 3U);
+  const auto pids = [&](std::size_t index) {
+    std::vector<pid_t> all;
+    for (const ProcessInfo& info : found[index]) all.push_back(info.pid);
+    return all;
+  };
+  EXPECT_TRUE(found[0].empty());
+  EXPECT_THAT(pids(1), testing::UnorderedElementsAreArray(pids_of(one.tag)));
+  EXPECT_THAT(pids(2), testing::UnorderedElementsAre(other.child->pid(), child)) << "known by its parent alone";
+  EXPECT_GT(found[1].front().rss_bytes, 0U);
+  signal_tree(one.tag, SIGKILL);
+  signal_tree(other.tag, SIGKILL);
+}
+
+TEST(ProcessTree, WaitsUntilTheReaperHasSaidWhoseTheLeadersNumberIs) {
+  const Tagged tagged{{"unmark"}};
+  const auto leader = std::make_shared<Leader>(tagged.child->pid(), Leader::Number::changing);
+  std::jthread reaper{[&] { leader->number = Leader::Number::free; }};
+  EXPECT_TRUE(pids_of({new_tag(), leader}).empty());
+}
+
+TEST(ProcessTree, SignalsThoseOfTheLeadersGroupAlone) {
+  Tagged tagged{{"daemon-and-stay"}};
+  const pid_t daemon = std::atoi(tagged.line.c_str());
+  const Tree tree{tagged.tag, std::make_shared<Leader>(tagged.child->pid())};
+  EXPECT_EQ(signal_tree(tree, SIGKILL, Among::leaders_group), 1U);
+  EXPECT_EQ(WTERMSIG(tagged.child->wait()), SIGKILL);
+  EXPECT_EQ(pids_of(tagged.tag), std::vector<pid_t>{daemon});
+  signal_tree(tagged.tag, SIGKILL);
+}
+
+TEST(ProcessTree, SaysWhenALookLackedDescriptors) {
+  const Tagged tagged{{"stay"}};
+  EXPECT_EQ(pids_of(tagged.tag).size(), 1U);
+  EXPECT_FALSE(lacked_descriptors());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto found = pids_of(tagged.tag);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(found.empty());
+  EXPECT_TRUE(lacked_descriptors());
+  EXPECT_FALSE(lacked_descriptors()) << "since the last call";
+}
+
+TEST(ProcessTree, AsksNoFileThatIsNeitherPipeNorDevice) {
+  const UniqueFd file{::open("/proc/self/stat", O_RDONLY | O_CLOEXEC)};
+  const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  const auto pipe = test::make_pipe();
+  const auto link = [](const UniqueFd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); };
+  EXPECT_FALSE(leads_to_pipe_or_device(link(file)));
+  EXPECT_TRUE(leads_to_pipe_or_device(link(null)));
+  EXPECT_TRUE(leads_to_pipe_or_device(link(pipe.read)));
+  EXPECT_FALSE(leads_to_pipe_or_device("/proc/self/fd/999999"));
 }
 
 }  // namespace

@@ -50,6 +50,26 @@ CO_TEST(Reaper, TellsTheOwnerHowItsChildEnded) {
   EXPECT_GT(ends[0].usage.ru_maxrss, 0);
 }
 
+CO_TEST(Reaper, SaysFromWhenOnANumberIsFree) {
+  Reaper reaper{executor};
+  Event changed{executor};
+  const auto leader = std::make_shared<Leader>();
+  SpawnRequest request = testcmd({"exit", "0"});
+  request.announced = reaper.begin_spawn();
+  const auto pid = Spawner::spawn_here(request);
+  CO_ASSERT_TRUE(pid);
+  bool ended = false;
+  const auto tell = [&](const Reaped&) {
+    EXPECT_TRUE(leader->reaped()) << "before its owner is told";
+    ended = true;
+    changed.notify_all();
+  };
+  reaper.conclude_spawn(request.announced, *pid, tell, leader);
+  EXPECT_EQ(leader->pid, *pid);
+  EXPECT_EQ(leader->number, Leader::Number::its_own);
+  while (!ended) co_await changed.wait();
+}
+
 CO_TEST(Reaper, LeavesTheZombieOfASpawnThatIsNotConcluded) {
   Reaper reaper{executor};
   Event changed{executor};

@@ -11,7 +11,7 @@ using test::Supervised;
 
 CO_TEST(Registry, WhoFindsASessionUsesIt) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   co_await pass(executor, 2ms);
   const SteadyTime before = std::chrono::steady_clock::now();
   (void)here.registry.sessions();

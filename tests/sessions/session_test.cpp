@@ -13,7 +13,7 @@ using test::Supervised;
 
 CO_TEST(Session, IsUsedUntilItsLastCommandHasEnded) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   CommandSpec cat;
   cat.argv = {"/bin/cat"};
   cat.input_open = true;
@@ -31,7 +31,7 @@ CO_TEST(Session, IsUsedUntilItsLastCommandHasEnded) {
 
 CO_TEST(Session, IsIdleAfterTheTimeThatItWasPatchedTo) {
   Supervised here{executor};
-  const auto session = here.session("s");
+  const auto session = co_await here.session("s");
   SessionPatch patch;
   patch.idle_timeout = std::optional{1ms};
   EXPECT_TRUE(session->patch(patch));
@@ -45,11 +45,11 @@ CO_TEST(Session, SeesItsRootAgainOnceItWasMadeAnew) {
   SessionSpec spec;
   spec.id = "s";
   spec.root = "own";
-  const auto session = here.registry.create(std::move(spec)).value();
-  CO_ASSERT_TRUE(session->tree());
+  const auto session = (co_await here.registry.create(std::move(spec))).value();
+  CO_ASSERT_TRUE(co_await session->tree());
   std::filesystem::remove(here.folder.path() / "own");
   std::filesystem::create_directories(here.folder.path() / "own" / "fresh");
-  const auto tree = session->tree();
+  const auto tree = co_await session->tree();
   CO_ASSERT_TRUE(tree);
   EXPECT_TRUE((*tree)->open_folder("fresh"));
   co_await here.close();

@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 namespace skiff::sessions {
@@ -26,6 +28,18 @@ TEST(Terminal, IsResizedFromTheMaster) {
   ASSERT_EQ(::ioctl(terminal->slave.get(), TIOCGWINSZ, &window), 0);
   EXPECT_EQ(window.ws_col, 7);
   EXPECT_EQ(window.ws_row, 9);
+}
+
+TEST(Terminal, TypesTheSignalsThatItMakesOfCharacters) {
+  const auto terminal = open_terminal({});
+  ASSERT_TRUE(terminal);
+  termios settings{};
+  ASSERT_EQ(::tcgetattr(terminal->slave.get(), &settings), 0);
+  EXPECT_TRUE(type_signal(terminal->master.get(), SIGINT));
+  EXPECT_FALSE(type_signal(terminal->master.get(), SIGTERM)) << "no key is for it";
+  settings.c_lflag &= ~static_cast<tcflag_t>(ISIG);
+  ASSERT_EQ(::tcsetattr(terminal->slave.get(), TCSANOW, &settings), 0);
+  EXPECT_FALSE(type_signal(terminal->master.get(), SIGINT)) << "a raw terminal passes it on";
 }
 
 TEST(Terminal, CannotBeResizedWhereThereIsNone) {

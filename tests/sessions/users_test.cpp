@@ -118,12 +118,15 @@ TEST_F(Users, SeesAChangedPasswdAtTheNextLook) {
   const std::string own = std::to_string(::geteuid());
   std::ofstream{etc_ / "passwd"} << "first:x:" + own + ":0::/first:/bin/sh\n";
   CurrentUser user{etc_};
-  EXPECT_EQ(user.get().name, "first");
-  EXPECT_EQ(user.get().home, "/first");
+  EXPECT_EQ(user.get()->name, "first");
+  EXPECT_EQ(user.get()->home, "/first");
   std::ofstream{etc_ / "passwd"} << "the-second:x:" + own + ":0::/second:/bin/sh\n";
-  EXPECT_EQ(user.get().name, "the-second");
+  EXPECT_EQ(user.get()->name, "first") << "as it was at the last look";
+  user.look();
+  EXPECT_EQ(user.get()->name, "the-second");
   std::filesystem::remove(etc_ / "passwd");
-  EXPECT_EQ(user.get().name, own);
+  user.look();
+  EXPECT_EQ(user.get()->name, own);
 }
 
 }  // namespace

@@ -23,11 +23,12 @@ struct Supervised {
     limits.warm_shells = 0;
     return limits;
   }
-  std::shared_ptr<sessions::Session> session(std::string id) {
+  Task<std::shared_ptr<sessions::Session>> session(std::string id) {
     sessions::SessionSpec spec;
     spec.id = std::move(id);
     spec.idle_timeout = std::chrono::hours{1};
-    return registry.create(std::move(spec)).value();
+    auto made = co_await registry.create(std::move(spec));
+    co_return std::move(made).value();
   }
 
   /// Before it goes out of scope.
