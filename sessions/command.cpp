@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/kernel_features.hpp"
 #include "sessions/command_pipes.hpp"
 #include "sessions/input_wait.hpp"
 #include "sessions/shell_script.hpp"
@@ -32,6 +36,9 @@ std::string_view name(State state) noexcept {
 }
 
 namespace {
+
+/// At most, between looks at background processes where nothing tells of their ends.
+constexpr std::chrono::milliseconds kBackgroundLook{30'000};
 
 /// A file in memory for the child to read.
 Result<UniqueFd> memory_file(const std::string& content) {
@@ -187,7 +194,13 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   for (auto& one : self->pumps_) one->mark_late();
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
   // What has left its tree and still holds a pipe takes no place of another command.
-  if (!self->pumps_at_end() && self->log_->exit_status()->background.empty()) self->end_life();
+  if (!self->pumps_at_end()) {
+    if (self->log_->exit_status()->background.empty()) {
+      self->end_life();
+    } else {
+      supervisor.tasks.spawn("background", watch_background(self));
+    }
+  }
   self->changed_.notify_all();
 
   while (!self->pumps_at_end() || self->kills_ > 0) {
@@ -203,7 +216,39 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   self->log_->end();
   self->over_ = true;
   self->end_life();
+  if (self->stop_watching_) self->stop_watching_();
   self->changed_.notify_all();
+}
+
+Task<> Command::watch_background(std::shared_ptr<Command> self) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const Executor executor = self->supervisor_.executor;
+  std::chrono::milliseconds pause{500};
+  std::vector<pid_t> left = co_await background(self);
+  while (self->counted_ && !left.empty()) {
+    const pid_t first = left.front();
+    UniqueFd process{kernel_features().pidfd ? static_cast<int>(::syscall(SYS_pidfd_open, first, 0)) : -1};
+    if (process) {
+      // Behind the descriptor: the number may have come to mean another process before.
+      left = co_await background(self);
+      if (std::ranges::find(left, first) == left.end()) continue;
+      if (!self->counted_) co_return;
+      asio::posix::basic_stream_descriptor<Executor> end{executor, process.release()};
+      self->stop_watching_ = [&end] { end.cancel(); };
+      co_await end.async_wait(asio::posix::descriptor_base::wait_read, asio::as_tuple(use_task));
+    } else {
+      Event over{executor};
+      Deadline again{executor, [&over] { over.notify_all(); }};
+      again.expires_after(pause);
+      pause = std::min(pause * 2, kBackgroundLook);
+      self->stop_watching_ = [&over] { over.notify_all(); };
+      co_await over.wait();
+    }
+    self->stop_watching_ = nullptr;
+    if (!self->counted_) co_return;
+    left = co_await background(self);
+  }
+  self->end_life();
 }
 
 void Command::end_life() {
@@ -274,9 +319,7 @@ void Command::escalate(std::chrono::milliseconds delay, int signal) {
 
 Task<> Command::send_then_kill(std::shared_ptr<Command> self, int signal) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  if (signal != SIGKILL) {
-    (void)co_await reaches(self, signal, Among::all);
-  }
+  if (signal != SIGKILL) (void)co_await reaches(self, signal, Among::all);
   if (self->over_ || self->kills_ > 0) co_return;
   self->begin_kill(signal == SIGKILL ? std::chrono::milliseconds{0} : self->supervisor_.limits.kill_grace);
 }

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -98,6 +99,8 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] static Task<> send_then_kill(std::shared_ptr<Command> self, int signal);
   void begin_kill(std::chrono::milliseconds grace);
   void end_life();
+  /// Once it has ended: gives its place back when the last of its processes that holds a pipe has ended, too.
+  [[nodiscard]] static Task<> watch_background(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
   /// The descriptors beside 0 to 2.
   [[nodiscard]] Result<std::vector<std::pair<UniqueFd, int>>> open_files(const Launch& launch) const;
@@ -139,7 +142,8 @@ class Command : public std::enable_shared_from_this<Command> {
   SteadyTime started_steady_{};
   std::chrono::microseconds wall_{};
   State state_ = State::starting;
-  int kills_ = 0;  ///< `kill_tree`s under way
+  int kills_ = 0;                        ///< `kill_tree`s under way
+  std::function<void()> stop_watching_;  ///< empty: nothing is waited for
   bool drain_over_ = false;
   bool given_up_ = false;  ///< something of it could not be ended
   bool counted_ = false;   ///< among the live commands of its supervisor

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <csignal>
 #include <string>
 
 #include "tests/support/supervised.hpp"
@@ -10,6 +11,7 @@ namespace skiff::sessions {
 namespace {
 
 using namespace std::chrono_literals;
+using test::pass;
 using test::Supervised;
 
 /// Its output waits for a reader who never comes.
@@ -96,6 +98,29 @@ CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds) {
   }
   co_await command->gone();
   EXPECT_EQ(here.supervisor.live, 0U);
+  co_await here.close();
+}
+
+CO_TEST(Command, ThatHasEndedTakesNoPlaceOnceItsBackgroundHasEndedToo) {
+  Supervised here{executor};
+  const auto session = co_await here.session("s");
+  CommandSpec spec;
+  spec.argv = {"/bin/sh", "-c", "sleep 1000 & echo $!; read line"};
+  spec.input_open = true;
+  const auto command = session->start(std::move(spec)).value().command;
+  co_await command->started();
+  const std::string pipe = "/proc/" + std::to_string(command->pid()) + "/fd/1";
+  const UniqueFd held{::open(pipe.c_str(), O_WRONLY | O_CLOEXEC)};
+  CO_ASSERT_TRUE(held.get() >= 0);
+  EXPECT_TRUE(co_await command->close_stdin());
+  co_await command->log()->exited();
+  CO_ASSERT_TRUE(command->exit_status()->background.size() == 1);
+  EXPECT_EQ(here.supervisor.live, 1U) << "its background is a place's worth";
+  ::kill(command->exit_status()->background.front(), SIGKILL);
+  while (here.supervisor.live > 0) co_await pass(executor, 2ms);
+  EXPECT_FALSE(command->over());
+  command->end(Cause::killed_by_client);
+  co_await command->gone();
   co_await here.close();
 }
 
