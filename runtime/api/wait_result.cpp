@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include "protocol/base64.hpp"
 #include "protocol/json_text.hpp"
 #include "protocol/utf8.hpp"
@@ -15,6 +18,8 @@ using protocol::append_json_integer;
 using protocol::append_json_key;
 using protocol::append_json_string;
 using sessions::LogItem;
+
+constexpr std::uint64_t kLarge = std::uint64_t{1} << 20U;
 
 /// The kept part of one stream: all of it, or as much of its beginning and its end.
 class Excerpt {
@@ -126,6 +131,10 @@ Task<std::string> wait_result(std::shared_ptr<sessions::Command> command, std::s
       }
     }
   }
+  // Each step through a long answer is a turn of its own.
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  const bool large = std::min<std::uint64_t>(stop_at, max_bytes) > kLarge;
+  if (large) co_await boost::asio::post(executor, use_task);
   const std::string out_text = standard.take();
   const std::string err_text = error.take();
   const std::uint64_t omitted_out = standard.omitted() + missing_out;
@@ -138,7 +147,9 @@ Task<std::string> wait_result(std::shared_ptr<sessions::Command> command, std::s
   append_json_string(text, command->id());
   append_json_key(text, "state");
   append_json_string(text, name(command->state()));
+  if (large) co_await boost::asio::post(executor, use_task);
   append_stream(text, "stdout", out_text);
+  if (large) co_await boost::asio::post(executor, use_task);
   append_stream(text, "stderr", err_text);
   append_json_key(text, "omitted_bytes");
   append_per_stream(text, omitted_out, omitted_err);
