@@ -280,7 +280,8 @@ class Agent:
                 assert not list(self.temp.rglob("*")), "temporary files are left"
             log = self.log()
             assert self.token not in log, "the token is in the log"
-            for word in ("AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:", "terminate called"):
+            for word in ("AddressSanitizer", "ThreadSanitizer", "LeakSanitizer", "runtime error:", "terminate called",
+                         "a turn of the reactor"):
                 assert word not in log, log[-6000:]
         finally:
             if self.running():
