@@ -14,12 +14,19 @@
 namespace skiff::runtime {
 namespace asio = boost::asio;
 
-FolderWatch::FolderWatch(fs::Watch watch, Executor executor)
-    : watch_{std::move(watch)},
+FolderWatch::FolderWatch(fs::Watch watch, Executor executor, BlockingPool* pool)
+    : pool_{pool},
+      watch_{std::move(watch)},
       newest_{watch_.newest()},
       ready_{executor, ::fcntl(watch_.fd(), F_DUPFD_CLOEXEC, 0)},
       held_{executor, [this] { ready_.cancel(); }},
       changed_{executor} {}
+
+FolderWatch::~FolderWatch() {
+  boost::system::error_code ignored;
+  ready_.close(ignored);  // first, so that the pool's is the last descriptor of it
+  pool_->post([over = std::move(watch_)] {});
+}
 
 Task<Result<std::vector<fs::WatchEvent>>> FolderWatch::events(std::shared_ptr<FolderWatch> self, std::uint64_t cursor,
                                                               std::size_t most, SteadyTime until) {
@@ -36,11 +43,11 @@ Task<Result<std::vector<fs::WatchEvent>>> FolderWatch::events(std::shared_ptr<Fo
   }
 }
 
-Task<> FolderWatch::pump(std::shared_ptr<FolderWatch> self, BlockingPool* pool) {
+Task<> FolderWatch::pump(std::shared_ptr<FolderWatch> self) {
   while (!self->over_) {
     self->draining_ = true;
     auto turn = [&watch = self->watch_] { return watch.drain(); };
-    auto more = co_await pool->run(std::move(turn));
+    auto more = co_await self->pool_->run(std::move(turn));
     self->draining_ = false;
     self->newest_ = self->watch_.newest();
     if (!more && !self->watch_.ended()) self->failure_ = std::move(more.error());
@@ -101,7 +108,7 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
   if (!watch) co_return std::unexpected{std::move(watch.error())};
   if (closed_) co_return fail(Errc::draining, "the agent is stopping");
   if (!shared()) {
-    auto begun = std::make_shared<FolderWatch>(std::move(*watch), executor_);
+    auto begun = std::make_shared<FolderWatch>(std::move(*watch), executor_, &pool_);
     entries_.insert_or_assign(key, Entry{.watch = begun});
     pumps_.spawn("folder watch", serve(this, begun));
   }
@@ -109,7 +116,7 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
 }
 
 Task<> FolderWatches::serve(FolderWatches* self, std::shared_ptr<FolderWatch> watch) {
-  co_await FolderWatch::pump(watch, &self->pool_);
+  co_await FolderWatch::pump(watch);
   watch.reset();
   self->sweep();
 }

@@ -23,7 +23,11 @@ namespace skiff::runtime {
 /// A folder that is watched for any number of readers, each at its own cursor. Reactor thread only.
 class FolderWatch {
  public:
-  FolderWatch(fs::Watch watch, Executor executor);
+  /// `pool` outlives it: it ends the watch, as inotify(7) takes its time for that (0.4 s were seen).
+  FolderWatch(fs::Watch watch, Executor executor, BlockingPool* pool);
+  ~FolderWatch();
+  FolderWatch(const FolderWatch&) = delete;
+  FolderWatch& operator=(const FolderWatch&) = delete;
 
   /// Up to `most` events after `cursor` (see fs::WatchLog::after). Waits until there may be one, `until` has come, the
   /// watch is over or `wake()` was called: the list may be empty. Errors: those of inotify(7), after the last event.
@@ -42,10 +46,11 @@ class FolderWatch {
   friend class FolderWatches;
   using Descriptor = boost::asio::posix::basic_stream_descriptor<Executor>;
 
-  static Task<> pump(std::shared_ptr<FolderWatch> self, BlockingPool* pool);
+  static Task<> pump(std::shared_ptr<FolderWatch> self);
   Task<> quiet();
   void end();
 
+  BlockingPool* pool_;
   fs::Watch watch_;  // the pool thread's while `draining_`
   bool draining_ = false;
   bool over_ = false;

@@ -135,8 +135,8 @@ def test_a_signal_can_be_caught(agent):
 
 def family(agent):
     """A shell, a child in its group, and a child in a session of its own: (command id, leader, sleep, daemon)."""
-    script = "sleep 300 & echo $! > near; setsid sleep 301 & echo $! > far; echo up; "
-    script += "trap 'echo usr1' USR1; while :; do wait; done"
+    script = "sleep 300 & echo $! > near; setsid sleep 301 & echo $! > far; "
+    script += "trap 'echo usr1' USR1; echo up; while :; do wait; done"
     started = agent.start(script)
     printed(agent, started["id"], "up")
 
