@@ -6,10 +6,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
@@ -89,6 +91,33 @@ CO_TEST(BlockingPool, RunsAsManyJobsAtOnceAsItMayHaveThreads) {
   TaskGroup group{executor};
   for (int i = 0; i < 3; ++i) group.spawn("job", meet(pool, all_here));
   co_await group.join();
+}
+
+TEST(BlockingPool, StartsAThreadForWhatTheIdleOnesWillNotGetTo) {
+  // Jobs that come together find the same idle threads. Whether these are idle yet is up to the scheduler, so some
+  // times and ever later.
+  for (int times = 0; times < 30; ++times) {
+    std::latch ran{1};
+    std::mutex mutex;
+    std::condition_variable came;
+    int here = 0;
+    int met = 0;
+    {
+      BlockingPool pool{"test-pool", 3};
+      pool.post([&] { ran.count_down(); });
+      ran.wait();
+      for (int moments = 0; moments < 20 * times; ++moments) std::this_thread::yield();
+      for (int i = 0; i < 3; ++i) {
+        pool.post([&] {
+          std::unique_lock lock{mutex};
+          ++here;
+          came.notify_all();
+          if (came.wait_for(lock, test::kReactorLimit, [&] { return here == 3; })) ++met;
+        });
+      }
+    }
+    ASSERT_EQ(met, 3) << "one waited for the end of another";
+  }
 }
 
 Task<> finish_anyway(BlockingPool& pool, std::latch& go, std::string& told) {

@@ -164,5 +164,20 @@ TEST(LogQueue, CountsWhatABrokenDescriptorDoesNotTake) {
   EXPECT_EQ(queue.lost(), 2U);
 }
 
+TEST(LogQueue, TellsLaterOfAllThatWasLostBeforeTheDescriptorTookSomething) {
+  const UniqueFd target{::open("/dev/full", O_WRONLY | O_CLOEXEC)};
+  const UniqueFd file{::memfd_create("log", MFD_CLOEXEC)};
+  LogQueue queue{target.get(), lost_line};
+  for (const char* line : {"one\n", "two\n", "three\n"}) {
+    queue.put(line, false);
+    queue.flush();
+  }
+  ASSERT_EQ(::dup3(file.get(), target.get(), O_CLOEXEC), target.get());
+  queue.put("four\n", false);
+  queue.flush();
+  ASSERT_EQ(::lseek(file.get(), 0, SEEK_SET), 0);
+  EXPECT_EQ(read_to_end(file.get()), "four\nlost 3\n");
+}
+
 }  // namespace
 }  // namespace skiff
