@@ -1,6 +1,7 @@
 """Talking to a running command: stdin, the terminal's size, signals."""
 
 import base64
+import hashlib
 import json
 import threading
 
@@ -66,6 +67,17 @@ def test_an_offset_makes_a_repeated_write_exact(agent):
     assert stdin(agent, cid, b"!", offset=11, eof="true").status == 204
     events = agent.output(cid)
     assert "".join(event["data"] for event in events if event["type"] == "output") == "hello world!"
+
+
+def test_an_offset_is_that_of_the_whole_body_however_large(agent):
+    cid = agent.start("sha256sum", stdin_open=True)["id"]
+    body = bytes(range(256)) * 1000
+    for _ in range(2):
+        assert stdin(agent, cid, body, offset=0).status == 204
+    assert stdin(agent, cid, body[-100_000:] + b"more", offset=len(body) - 100_000, eof="true").status == 204
+    assert agent.ended(cid)["exit_code"] == 0
+    [line] = [event["data"] for event in agent.output(cid) if event["type"] == "output"]
+    assert line.split()[0] == hashlib.sha256(body + b"more").hexdigest()
 
 
 def test_a_write_that_does_not_fit_waits_and_holds_nobody_up(agent):

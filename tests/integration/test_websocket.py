@@ -255,6 +255,19 @@ def test_a_client_that_does_not_read_costs_bounded_memory_and_holds_nobody_up(ag
         assert ws.recv() is not None  # and what waited is still there
 
 
+@pytest.mark.parametrize("where", ["attach", "connect"])
+def test_a_client_that_pauses_holds_up_nothing_unless_it_asked_to(start_agent, where):
+    agent = start_agent("--write-timeout", "1h", "--keepalive", "1h")
+    cid = agent.start("echo up; until [ -e go ]; do sleep 0.01; done; head -c 60000000 /dev/zero; touch over")["id"]
+    path = f"/v1/sessions/default/commands/{cid}/attach" if where == "attach" else "/v1/connect"
+    with agent.raw_ws(path) as ws:
+        if where == "connect":
+            ws.send(1, json.dumps({"type": "attach", "channel": 1, "id": cid}).encode())
+        assert b"up" in ws.recv()[1]
+        (agent.root / "go").touch()
+        until((agent.root / "over").exists, 60)
+
+
 def test_a_lossless_client_that_pauses_gets_everything(agent):
     started = agent.start("exec head -c 50000000 /dev/zero", output={"overflow": "block"})
     with agent.raw_ws(query(f"/v1/sessions/default/commands/{started['id']}/attach", lossless="true")) as ws:
