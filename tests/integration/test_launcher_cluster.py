@@ -1,7 +1,10 @@
 """What `skiff` does where a cluster is configured that nobody should have to reach: real skiff, no cluster."""
 
+import contextlib
+import http.server
 import json
 import socket
+import threading
 
 import pytest
 
@@ -16,16 +19,67 @@ def skiff(tmp_path):
     client.finish()
 
 
+def write_kubeconfig(skiff, port):
+    config = {"clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+              "contexts": [{"name": "x", "context": {"cluster": "c"}}], "current-context": "x"}
+    (skiff.home / ".kube").mkdir()
+    (skiff.home / ".kube/config").write_text(json.dumps(config))
+
+
 @pytest.fixture
 def server(skiff):
     """A port that a kubeconfig names, and where nobody answers."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
-        config = {"clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{listening.getsockname()[1]}"}}],
-                  "contexts": [{"name": "x", "context": {"cluster": "c"}}], "current-context": "x"}
-        (skiff.home / ".kube").mkdir()
-        (skiff.home / ".kube/config").write_text(json.dumps(config))
+        write_kubeconfig(skiff, listening.getsockname()[1])
         yield listening
+
+
+def dead_pod(namespace, name, owner):
+    labels = {"app.kubernetes.io/managed-by": "skiff", "app.kubernetes.io/component": "sandbox", "skiff.dev/name": name,
+              "skiff.dev/owner": owner, "skiff.dev/sandbox": f"s-{name}"}
+    return {"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Failed", "reason": "Evicted"},
+            "metadata": {"name": f"skiff-{name}", "namespace": namespace, "uid": f"u-{name}", "labels": labels}}
+
+
+@contextlib.contextmanager
+def cluster_of(skiff, pods):
+    """An API server that has these Pods and nothing else, and lets nobody delete."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self, status, value):
+            body = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            place = self.path.partition("?")[0].split("/")[4:]  # behind /api/v1/namespaces
+            there = [pod for pod in pods if place[1:2] == ["pods"] and pod["metadata"]["namespace"] == place[0]]
+            if len(place) == 2:
+                return self.answer(200, {"metadata": {"resourceVersion": "1"}, "items": there})
+            for pod in there:
+                if pod["metadata"]["name"] == place[-1]:
+                    return self.answer(200, pod)
+            self.answer(404, {"kind": "Status", "reason": "NotFound", "code": 404, "message": "not found"})
+
+        def do_DELETE(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.answer(403, {"kind": "Status", "reason": "Forbidden", "code": 403, "message": "you may not"})
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        write_kubeconfig(skiff, server.server_address[1])
+        serving = threading.Thread(target=server.serve_forever, args=(0.02,))
+        serving.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            serving.join()
 
 
 def was_asked(server):
@@ -74,3 +128,11 @@ def test_auto_does_not_fall_back_to_this_machine(skiff, server):
     assert skiff.names() == []
     (skiff.home / ".kube/config").unlink()
     assert skiff("run", "-q", "--", "echo", "here")[0] == "here\n"
+
+
+def test_what_could_not_be_removed_in_one_of_several_namespaces_is_told(skiff):
+    with cluster_of(skiff, [dead_pod("one", "box", "ann"), dead_pod("two", "crate", "ann")]):
+        told = skiff.json("gc", "--driver", "pod", "--owner", "ann", "--in-namespace", "one", "--in-namespace", "two", status=125)
+    assert [each["name"] for each in told["failed"]] == ["one/box", "two/crate"]
+    assert all("you may not" in each["reason"] for each in told["failed"])
+    assert told["deleted"] == told["kept"] == []
