@@ -119,6 +119,12 @@ def test_every_usual_kind_of_key_serves(start_agent, tmp_path, kind, traditional
         assert agent.run("echo $0")["stdout"] == "/bin/sh\n"
 
 
+def test_a_unix_socket_speaks_without_it(start_agent, tmp_path):
+    certificate, key = make_certificate(tmp_path / "tls")
+    agent = start_agent("--tls-cert", certificate, "--tls-key", key, listen=f"unix:{tmp_path}/skiff.sock")
+    assert agent.run("echo hello")["stdout"] == "hello\n"
+
+
 @pytest.fixture
 def tls_agent(start_agent, secret):
     return start(start_agent, secret)
