@@ -57,6 +57,18 @@ def test_a_bad_init_changes_nothing_and_can_be_mended(agent, bad, field):
     assert agent.run("echo $COLOUR")["stdout"] == "blue\n"
 
 
+def test_an_init_whose_setup_finds_no_place_changes_nothing(start_agent):
+    agent = start_agent("--max-commands", "1")
+    cid = agent.start("sleep 300")["id"]
+    body = {"env": {"COLOUR": "blue"}, "secret_env": {"TASTE": "sour"}, "labels": {"a": "b"}, "setup": {"command": "true"}}
+    agent.request("POST", "/v1/init", json=body).problem(429, "too_many_commands")
+    assert agent.request("DELETE", f"/v1/commands/{cid}").status == 204
+    assert agent.run("echo ${COLOUR-none} ${TASTE-none}")["stdout"] == "none none\n"
+    assert agent.request("GET", "/v1/version").json()["labels"] == {}
+    assert agent.request("POST", "/v1/init", json=body).json()["setup"]["exit_code"] == 0
+    assert agent.run("echo $COLOUR $TASTE")["stdout"] == "blue sour\n"
+
+
 def test_init_takes_public_keys(start_agent, tmp_path):
     folder = tmp_path / "keys"
     folder.mkdir()
