@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/event.hpp"
 #include "base/task_group.hpp"
@@ -154,6 +155,44 @@ CO_TEST(HttpClient, ReadsEveryKindOfAnswer) {
     EXPECT_EQ(reply->body, body);
   }
   co_await server.stop();
+}
+
+/// Answers the first request of a connection, and closes it when the second has come.
+Task<> answer_the_first(std::shared_ptr<std::vector<std::string>> methods, Stream stream) {
+  RawClient connection{std::move(stream)};
+  for (int i = 0; i < 2; ++i) {
+    const std::string head = co_await connection.read_until("\r\n\r\n");
+    if (head.empty()) co_return;
+    methods->push_back(head.substr(0, head.find(' ')));
+    if (i == 0) EXPECT_TRUE(co_await connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+  }
+}
+
+CO_TEST(HttpClient, SendsAgainOnlyWhatMayBeDoneTwice) {
+  auto methods = std::make_shared<std::vector<std::string>>();
+  TaskGroup tasks{executor};
+  auto listener = Listener::open(executor, Address::ip("127.0.0.1", 0).value()).value();
+  tasks.spawn("accept", listener->accept_all([&](UniqueFd socket, const Address& peer) {
+    tasks.spawn("answer", answer_the_first(methods, Stream{executor, std::move(socket), peer.text()}));
+  }));
+  const auto sent_by = [&](std::string method) -> Task<std::vector<std::string>> {
+    methods->clear();
+    HttpClient client{executor, to(listener->address())};
+    auto first = co_await client.request({});
+    EXPECT_TRUE(first.has_value());
+    HttpClient::Request request{.method = method};
+    (void)co_await client.request(std::move(request));
+    co_return *methods;
+  };
+  using Methods = std::vector<std::string>;
+  for (const std::string method : {"GET", "PUT", "DELETE"}) {
+    EXPECT_EQ(co_await sent_by(method), (Methods{"GET", method, method}));
+  }
+  for (const std::string method : {"POST", "PATCH"}) {
+    EXPECT_EQ(co_await sent_by(method), (Methods{"GET", method}));
+  }
+  tasks.cancel();
+  co_await tasks.join();
 }
 
 CO_TEST(HttpClient, RefusesAnswersThatAreBrokenCutOrTooLarge) {

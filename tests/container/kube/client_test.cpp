@@ -97,6 +97,26 @@ CO_TEST(Client, AsksForNoObjectWithoutAName) {
   co_await server.stop();
 }
 
+CO_TEST(Client, SendsOnlyThosePatchesAgainThatMayBeCarriedOutTwice) {
+  const std::string busy = answer("503 Service Unavailable", "later");
+  CannedServer server{executor, {{busy}, {busy}, {busy}, {answer("200 OK", "{}")}}};
+  Client client = client_for(executor, server);
+  // The second time its condition would not hold, although the first one was carried out.
+  const auto test = nlohmann::json::parse(R"([{"op":"test","path":"/a","value":1},{"op":"remove","path":"/a"}])");
+  auto tested = co_await client.patch(kPods, "n", "a", PatchKind::json, test);
+  EXPECT_FALSE(tested.has_value());
+  EXPECT_EQ(server.requests().size(), 1u);
+  const nlohmann::json of_a_version{{"metadata", {{"resourceVersion", "7"}}}};
+  auto versioned = co_await client.patch(kPods, "n", "a", PatchKind::merge, of_a_version);
+  EXPECT_FALSE(versioned.has_value());
+  EXPECT_EQ(server.requests().size(), 2u);
+  const nlohmann::json plain{{"metadata", {{"labels", {{"a", "b"}}}}}};
+  auto merged = co_await client.patch(kPods, "n", "a", PatchKind::merge, plain);
+  EXPECT_TRUE(merged.has_value());
+  EXPECT_EQ(server.requests().size(), 4u);
+  co_await server.stop();
+}
+
 CO_TEST(Client, WritesNamesThatNoServerHasSafelyIntoThePath) {
   CannedServer server{executor, {{answer("404 Not Found", "no")}}};
   Client client = client_for(executor, server);
