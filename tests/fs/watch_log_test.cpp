@@ -89,5 +89,14 @@ TEST(WatchLog, MakesOneEventOfManyChanges) {
   EXPECT_EQ(told(log), (Lines{"1 modified a", "2 modified b", "3 deleted a", "4 modified a", "5 modified a"}));
 }
 
+TEST(WatchLog, TellsOfChangesToWhatWasPutOverAChangedName) {
+  WatchLog log{10, 1};
+  log.add({.type = Type::modified, .path = "b"});
+  log.hold(7, {.type = Type::deleted, .path = "a"}, kLater);
+  EXPECT_TRUE(log.pair(7, "b"));
+  log.add({.type = Type::modified, .path = "b"});
+  EXPECT_EQ(told(log), (Lines{"1 modified b", "2 renamed b from a", "3 modified b"}));
+}
+
 }  // namespace
 }  // namespace skiff::fs
