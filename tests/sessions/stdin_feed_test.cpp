@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/task_group.hpp"
+#include "sessions/terminal.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -56,6 +57,30 @@ CO_TEST(StdinFeed, LetsTheNextWriterGoOnOnceTheOneBeforeItIsDone) {
   EXPECT_EQ(all, std::string(300'000, 'a') + 'b');
   co_await fed.tasks.join();
   EXPECT_EQ(fed.offsets, (std::vector<std::uint64_t>{300'000, 300'001}));
+}
+
+CO_TEST(StdinFeed, CountsNotTheKeyThatEndsATerminalsInput) {
+  auto terminal = open_terminal({});
+  CO_ASSERT_TRUE(terminal.has_value());
+  StdinFeed feed{executor, std::move(terminal->master), true};
+  auto written = co_await feed.write(Slice{std::string{"one\n"}}, std::uint64_t{0});
+  EXPECT_TRUE(written.has_value());
+  auto finished = co_await feed.finish();
+  EXPECT_TRUE(finished.has_value());
+  CO_ASSERT_TRUE(feed.offset() == 4U);
+  // A terminal's input goes on, where the client has it.
+  written = co_await feed.write(Slice{std::string{"two\n"}}, std::uint64_t{4});
+  EXPECT_TRUE(written.has_value());
+  std::string read;
+  char block[64];
+  while (!read.ends_with("two\n")) {
+    const ssize_t got = ::read(terminal->slave.get(), block, sizeof block);
+    CO_ASSERT_TRUE(got >= 0);
+    read.append(block, static_cast<std::size_t>(got));
+    if (got == 0) read += "<end>";
+    CO_ASSERT_TRUE(read.size() < 100U);
+  }
+  EXPECT_EQ(read, "one\n<end>two\n");
 }
 
 CO_TEST(StdinFeed, TakesNoByteOfARepeatTwice) {
