@@ -6,6 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include <boost/asio/post.hpp>
+
+#include "base/event.hpp"
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -72,6 +75,32 @@ CO_TEST(ConnectionPool, GoesOnWhenOneWhoWaitsGivesUp) {
   co_await second.join();
   EXPECT_EQ(turns.back(), 2);
   EXPECT_EQ(pool.in_use(), 0u);
+}
+
+Task<> stay_inside(ConnectionPool* pool, int* inside, Event* leave) {
+  auto lease = co_await pool->lease();
+  ++*inside;
+  co_await leave->wait();
+}
+
+CO_TEST(ConnectionPool, LetsInAsManyAsHaveLeft) {
+  int made = 0;
+  ConnectionPool pool{executor, 2, making(executor, &made)};
+  std::optional<ConnectionPool::Lease> one = co_await pool.lease();
+  std::optional<ConnectionPool::Lease> two = co_await pool.lease();
+  int inside = 0;
+  Event leave{executor};
+  TaskGroup group{executor};
+  for (int i = 0; i < 2; ++i) group.spawn("stay", stay_inside(&pool, &inside, &leave));
+  // Both before the first who waits gets its turn.
+  one.reset();
+  two.reset();
+  for (int turns = 0; turns < 100; ++turns) co_await boost::asio::post(use_task);
+  EXPECT_EQ(inside, 2);
+  while (group.size() > 0) {
+    leave.notify_all();
+    co_await boost::asio::post(use_task);
+  }
 }
 
 CO_TEST(ConnectionPool, ForgetsConnectionsFromBeforeARenewal) {

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "base/task_group.hpp"
+#include "container/kube/time.hpp"
 #include "tests/protocol/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -99,6 +101,15 @@ CO_TEST(Credentials, KeepWhatAPluginGaveUntilItExpires) {
   Credentials stale{executor, new_pool(), expired};
   EXPECT_EQ(co_await header(&stale), "Bearer run-3");
   EXPECT_EQ(co_await header(&stale), "Bearer run-4");
+}
+
+CO_TEST(Credentials, SendNothingInItsLastMoments) {
+  const TemporaryFolder folder;
+  const auto soon = std::chrono::floor<std::chrono::seconds>(wall_now()) + std::chrono::seconds{4};
+  const Access access = counting(folder, format_time(soon));
+  Credentials credentials{executor, new_pool(), access};
+  EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
+  EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
 }
 
 Task<> expect_header(Credentials* credentials, std::string expected) {
