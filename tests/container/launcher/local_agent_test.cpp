@@ -35,6 +35,17 @@ TEST(AgentEnvironment, HoldsWhatAShellNeedsAndNothingOfOurs) {
   EXPECT_EQ(environment.size(), 6U);
 }
 
+TEST(AgentEnvironment, TakesTheKeyFromNobodyElse) {
+  const std::array<const char*, 2> ours{"SKIFF_PUBLIC_KEY=ours", nullptr};
+  LocalRecord record = record_with_lease();
+  record.env["SKIFF_PUBLIC_KEY"] = "theirs";
+  const auto environment = agent_environment(ours.data(), record, "PEM");
+  EXPECT_EQ(std::ranges::count(environment, "SKIFF_PUBLIC_KEY=PEM"), 1);
+  EXPECT_EQ(
+      std::ranges::count_if(environment, [](const std::string& one) { return one.starts_with("SKIFF_PUBLIC_KEY="); }),
+      1);
+}
+
 TEST(AgentArguments, NameTheSandboxItsFolderAndItsLease) {
   const auto argv = agent_arguments("/bin/skiffd", record_with_lease(), "/state/box/root");
   EXPECT_EQ(argv.front(), "/bin/skiffd");

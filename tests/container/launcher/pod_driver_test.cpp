@@ -111,6 +111,26 @@ CO_TEST(PodDriver, StartsAgainUnderItsOwnNameWithItsLeaseBegunAnew) {
   co_await on.end();
 }
 
+CO_TEST(PodDriver, WaitsAsLongAsItsStartWasGivenAndNotAsItsRecordSays) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  record.spec.wait = 1ms;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.runs_pods = false;
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.is_watch() && on.fake.server.find(kube::kPods, "default", "skiff-box")) {
+      on.fake.server.change(kube::kPods, "default", "skiff-box", fakes::FakeApiServer::make_ready);
+    }
+    return std::nullopt;
+  };
+  auto up = co_await on.driver.start("box", test::kReactorLimit, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  co_await on.end();
+}
+
 CO_TEST(PodDriver, IsStoppedAgainWhenItsAgentDoesNotAnswer) {
   DrivenCluster on{executor};
   co_await on.begin();
