@@ -40,28 +40,28 @@ Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> comman
 
 }  // namespace
 
-Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller& caller,
+Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* caller,
                                                std::shared_ptr<sessions::Session> session,
-                                               const CommandRequest& request) {
-  if (request.if_instance && *request.if_instance != agent.instance) {
+                                               const CommandRequest* request) {
+  if (request->if_instance && *request->if_instance != agent.instance) {
     co_return fail(Errc::instance_changed, "the agent is now instance " + agent.instance, "/if_instance");
   }
-  if (request.user && caller.identity.anonymous) {
+  if (request->user && caller->identity.anonymous) {
     co_return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
   }
-  auto spec = request.spec(caller.traceparent);
+  auto spec = request->spec(caller->traceparent);
   if (!spec) co_return std::unexpected{spec.error()};
   auto user = co_await session->find_user(spec->user);
   if (agent.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   auto started = session->start(std::move(*spec), std::move(user));
-  if (started && !started->repeated) audit_command(agent, caller, *started->command);
+  if (started && !started->repeated) audit_command(agent, *caller, *started->command);
   co_return started;
 }
 
 Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessions::Session> session,
-                                               const CommandRequest& request) {
+                                               const CommandRequest* request) {
   const Caller caller{call.identity, call.request_id, call.traceparent};
-  auto started = co_await start(call.agent, caller, std::move(session), request);
+  auto started = co_await start(call.agent, &caller, std::move(session), request);
   if (started) call.command_id = started->command->id();
   co_return started;
 }
@@ -79,7 +79,7 @@ Task<Result<>> start_command(Call& call) {
     if (!wanted) co_return std::unexpected{wanted.error()};
     form = *wanted;
   }
-  auto started = co_await start(call, *session, *request);
+  auto started = co_await start(call, *session, &*request);
   if (!started) co_return std::unexpected{started.error()};
   const std::shared_ptr<sessions::Command> command = started->command;
   call.http.extra_headers().set("X-Skiff-Command-Id", command->id());

@@ -20,11 +20,11 @@ namespace skiff::runtime::api {
 /// Starts what `request` asks for in `session`, with the rules that hold for every way in: if_instance, user switching,
 /// trace context. Records the command's id for the access log.
 [[nodiscard]] Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessions::Session> session,
-                                                             const CommandRequest& request);
+                                                             const CommandRequest* request);
 /// The same for who asks over a connection that is no longer HTTP.
-[[nodiscard]] Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller& caller,
+[[nodiscard]] Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* caller,
                                                              std::shared_ptr<sessions::Session> session,
-                                                             const CommandRequest& request);
+                                                             const CommandRequest* request);
 /// Sends one signal as /signal and the WebSocket do, with its default target and its escalation.
 [[nodiscard]] Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalRequest request);
 

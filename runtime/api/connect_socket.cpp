@@ -170,7 +170,7 @@ class Connection {
     auto in = session(message.session);
     if (!in) co_return std::unexpected{std::move(in.error())};
     const CommandRequest& request = message.request;
-    auto started = co_await start(agent_, caller_, *in, request);
+    auto started = co_await start(agent_, &caller_, *in, &request);
     if (!started) co_return std::unexpected{std::move(started.error())};
     carry(number, started->command, {.lossless = true, .until_end = message.until_end, .announce = agent_.instance},
           request.on_disconnect == OnDisconnect::kill);

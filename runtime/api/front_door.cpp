@@ -46,7 +46,7 @@ Task<Result<>> run_script(Call& call) {
   if (auto applied = apply_query(call, request); !applied) co_return applied;
   auto form = stream_form(call.http.request().headers.get("Accept"), StreamForm::octets);
   if (!form) co_return std::unexpected{form.error()};
-  auto started = co_await start(call, *session, request);
+  auto started = co_await start(call, *session, &request);
   if (!started) co_return std::unexpected{started.error()};
   LogStream options;
   options.form = *form;

@@ -97,7 +97,7 @@ Task<Result<>> initialise(Call& call) {
     CommandRequest command;
     command.command = std::move(request->setup->command);
     command.timeout = request->setup->timeout;
-    auto started = co_await start(call, *session, command);
+    auto started = co_await start(call, *session, &command);
     if (!started) {
       agent.registry.set_environment({}, {});
       if (started.error().field == "/command") started.error().field = "/setup/command";

@@ -268,7 +268,7 @@ Task<Result<>> run_attached(Call& call) {
   if (*tty) request.tty = sessions::TerminalSize{};
   auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
   if (!handshake) co_return std::unexpected{handshake.error()};
-  auto started = co_await start(call, *session, request);
+  auto started = co_await start(call, *session, &request);
   if (!started) co_return std::unexpected{started.error()};
   auto owner = unclaimed(*started);
   options->form = form_of(*handshake);
@@ -281,7 +281,7 @@ Task<Result<>> run_attached(Call& call) {
 Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> session, CommandRequest request) {
   auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
   if (!handshake) co_return std::unexpected{handshake.error()};
-  auto started = co_await start(call, session, request);
+  auto started = co_await start(call, session, &request);
   if (!started) co_return std::unexpected{started.error()};
   auto owner = unclaimed(*started);
   SocketChannel::Options options{.form = SocketForm::terminal, .lossless = true, .announce = {}};
