@@ -6,11 +6,12 @@ is flaky: it is named, and it fails the run unless tests/flaky.txt has had it fo
 
 import collections
 import datetime
+import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as xml
 
 KNOWN_FLAKY = pathlib.Path(__file__).resolve().parent.parent / "tests/flaky.txt"
@@ -22,10 +23,10 @@ MOST_AGAIN = 8
 class Entry:
     """One ctest entry and its cases, as ctest's report and the entry's own (cases/NAME.xml) tell."""
 
-    def __init__(self, testcase, cases):
+    def __init__(self, testcase, cases, begun):
         self.name, self.seconds = testcase.get("name"), float(testcase.get("time") or 0)
         self.ran, self.passed, self.failed, self.not_run = testcase.get("status") == "run", 0, [], []
-        for case in self.reported(cases / f"{self.name}.xml"):
+        for case in self.reported(cases / f"{self.name}.xml", begun):
             skipped = case.find("skipped")
             if case.find("failure") is not None or case.find("error") is not None:
                 self.failed.append(f"{self.name}: {case.get('name')}")
@@ -40,25 +41,28 @@ class Entry:
             self.passed = 1
 
     @staticmethod
-    def reported(report):
+    def reported(report, begun):
         try:
+            if report.stat().st_mtime < begun:  # of a run before this one
+                return []
             return list(xml.parse(report).getroot().iter("testcase"))
         except (OSError, xml.ParseError):
             return []
 
 
 def run(build, arguments):
-    """ctest's status, and what it ran."""
-    report, cases = build / "tests.xml", build / "cases"
-    report.unlink(missing_ok=True)
-    shutil.rmtree(cases, ignore_errors=True)
-    cases.mkdir()
+    """ctest's status, and what it ran. Two may run in one build directory, with other entries each."""
+    report, cases = build / f"tests-{os.getpid()}.xml", build / "cases"
+    cases.mkdir(exist_ok=True)
+    begun = time.time() - 0.1  # files bear the time of the last tick
     done = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error", "--output-junit", report.resolve(), *arguments])
     try:
-        return done.returncode, [Entry(case, cases) for case in xml.parse(report).getroot().findall("testcase")]
+        ran = xml.parse(report).getroot().findall("testcase")
     except (OSError, xml.ParseError) as error:
         print(f"ctest left no report: {error}")
         return done.returncode or 1, []
+    report.unlink()
+    return done.returncode, [Entry(case, cases, begun) for case in ran]
 
 
 def known_flaky(today):
