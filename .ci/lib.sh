@@ -29,7 +29,18 @@ jobs=$(nproc)
 memory=$(awk '/^MemAvailable/ {print int($2 / 1572864)}' /proc/meminfo)
 [ "$memory" -ge "$jobs" ] || jobs=$((memory > 1 ? memory : 1))
 
-build() { # build PRESET [TARGET...]: configures and builds, politely
+build() { # build PRESET [TARGET...]: configures and builds, politely, and one at a time in each build directory
+  local preset=$1 lock status=0
+  shift
+  mkdir -p build
+  exec {lock}>"build/$preset.lock"
+  flock "$lock"
+  configure_and_build "$preset" "$@" || status=$?
+  exec {lock}>&-
+  return "$status"
+}
+
+configure_and_build() {
   local preset=$1
   shift
   cmake --preset "$preset" >"$cache/configure-$preset.log" 2>&1 || {
