@@ -79,7 +79,10 @@ void HttpServer::listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsC
   auto accepted = [this, tls = std::move(tls)](UniqueFd socket, const Address& peer) {
     serve(std::move(socket), peer, tls);
   };
-  auto make_room = [this] { return state_->places.make_room(); };
+  auto make_room = [this] {
+    const auto& ask = state_->service.options.out_of_descriptors;
+    return (ask && ask()) || state_->places.make_room();
+  };
   state_->tasks.spawn("listener", listener->accept_all(std::move(accepted), std::move(make_room)));
 }
 

@@ -36,6 +36,8 @@ struct HttpServerOptions {
   ConnectionLimits limits = {};
   /// Answers a request. The exchange lives until the returned task ends.
   std::function<Task<>(HttpExchange&)> handler;
+  /// Called when a connection finds no free descriptor. True: there may be one now.
+  std::function<bool()> out_of_descriptors = {};
   /// Makes the response to what never reaches the handler (broken requests) or where it failed (500). Default: plain
   /// text.
   std::function<HttpResponse(unsigned status, const Error& error)> error_response = {};

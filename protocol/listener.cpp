@@ -108,7 +108,8 @@ struct Listener::State {
   /// Without a free descriptor accept4(2) says EMFILE whether there is a connection or not.
   [[nodiscard]] bool somebody_waits() {
     pollfd entry{.fd = descriptor.native_handle(), .events = POLLIN, .revents = 0};
-    return ::poll(&entry, 1, 0) > 0;
+    // EINVAL where the limit of descriptors is 0: nothing else is known then.
+    return ::poll(&entry, 1, 0) != 0;
   }
 
   void open_reserve() { reserve.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }

@@ -154,6 +154,11 @@ void Agent::stop(std::string_view why) {
   stop_asked_.notify_all();
 }
 
+void Agent::fail(std::string_view why) {
+  failed_ = true;
+  stop(why);
+}
+
 Task<> Agent::stop_asked() {
   while (!stopping_) co_await stop_asked_.wait();
 }

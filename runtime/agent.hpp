@@ -36,6 +36,9 @@ struct Agent {
 
   /// Asks for the agent's end, the first time with `why`, for the log.
   void stop(std::string_view why);
+  /// The same because it can't go on: the process ends with a status that says so.
+  void fail(std::string_view why);
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
   [[nodiscard]] Task<> stop_asked();
   /// The lease or the idle time is over.
   [[nodiscard]] bool outlived() const noexcept { return outlived_; }
@@ -85,6 +88,7 @@ struct Agent {
   Event stop_asked_;
   bool stopping_ = false;
   bool outlived_ = false;
+  bool failed_ = false;
 
   Deadline guard_start_;                      ///< a command that is over at once is not worth a look at the memory
   std::weak_ptr<sessions::Command> guarded_;  ///< the command that the guard is ending

@@ -54,19 +54,21 @@ void say(const std::string& text) {
 }
 
 void print_token_help(const protocol::Address& address, bool tls, const std::string& token) {
-  std::string text = "\ntoken: " + token + "\n\ntry:\n";
+  std::string text = "\ntoken: " + token + "\n\nTo try it, paste this into another terminal:\n";
   const std::string curl = tls ? "curl -sSk" : "curl -sS";
   if (address.is_unix()) {
     text += "  " + curl + " --unix-socket " + address.path() + " -H 'Authorization: Bearer " + token +
-            "' http://localhost/v1/run -d 'echo hello; uname -a'\n\n";
+            "' http://localhost/v1/run -d 'echo hello from $(uname)'\n\n";
   } else {
     const std::string url = reachable(address, tls);
     const std::string socket = (tls ? "wss" : "ws") + url.substr(url.find("://"));
     // What the README and the examples read.
     text += "  export SKIFF_URL=" + url + " SKIFF_TOKEN=" + token + "\n";
-    text += "  " + curl + "N -H 'Authorization: Bearer " + token + "' " + url + "/v1/run -d 'echo hello; uname -a'\n";
+    text += "  " + curl +
+            "N -H \"Authorization: Bearer $SKIFF_TOKEN\" \"$SKIFF_URL/v1/run\" -d 'echo hello from $(uname)'\n";
     // The address before -H: websocat takes everything behind -H for headers.
-    text += "  websocat -b " + socket + "/v1/shell -H 'Authorization: Bearer " + token + "'\n\n";
+    text += "A terminal, with websocat:\n";
+    text += "  websocat -b " + socket + "/v1/shell -H \"Authorization: Bearer $SKIFF_TOKEN\"\n\n";
   }
   // stdout holds the listening line alone, for programs to read.
   std::fputs(text.c_str(), stderr);
@@ -94,8 +96,25 @@ struct Running {
   Signals& signals;
   protocol::ReloadableTls* tls = nullptr;  ///< null: none
   std::unique_ptr<Workload> workload = nullptr;
-  int status = 0;  ///< what the process exits with
+  int status = 0;  ///< what the process exits with, if it has not failed
+
+  [[nodiscard]] int exit_status() const { return agent.failed() ? 1 : status; }
 };
+
+/// Nobody reaches an agent that can't open descriptors any more. Its end is seen by whoever made it.
+bool regain_descriptors(Agent& agent, const InheritedLimits& inherited) {
+  switch (keep_open_files(inherited)) {
+    case OpenFiles::as_before:
+      return false;
+    case OpenFiles::restored:
+      log::warning("the agent's own limit of open files had been lowered from outside: it is as before");
+      return true;
+    case OpenFiles::lost:
+      agent.fail("the agent's own limit of open files was lowered from outside, and it can't take it back");
+      return false;
+  }
+  return false;
+}
 
 void reload_certificate(Running& running) {
   if (running.tls == nullptr) return;
@@ -160,7 +179,7 @@ Task<> run_until_stopped(Running* running) {
                   log::warning("some processes can't be ended: the agent goes without them");
                   running->agent.audit.reset();
                   log::flush();
-                  std::_Exit(running->status);
+                  std::_Exit(running->exit_status());
                 }};
   Deadline limit{running->agent.executor, [running, &last] {
                    log::warning("commands are still there after --drain-timeout: they are killed");
@@ -254,28 +273,30 @@ int serve(Settings settings, const InheritedLimits& inherited) {
     return failed({.message = "no thread can be started, as processes are limited here: " + error.code().message()}, 1);
   }
   Agent& agent = *made;
-  protocol::HttpServer server{executor,
-                              {.limits = {.header_bytes = agent.settings.max_header_bytes,
-                                          .target_bytes = agent.settings.max_target_bytes,
-                                          .header_time = agent.settings.header_timeout,
-                                          .body_idle_time = agent.settings.body_timeout,
-                                          .keep_alive_time = agent.settings.idle_timeout,
-                                          .write_stall_time = agent.settings.write_timeout,
-                                          .connections = agent.settings.max_connections},
-                               .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
-                               .error_response =
-                                   [&agent](unsigned status, const Error& error) {
-                                     agent.requests.refused(agent.requests.no_route(), status);
-                                     auto response = api::problem_response(error, {});
-                                     response.status = status;
-                                     return response;
-                                   }}};
+  protocol::HttpServer server{
+      executor,
+      {.limits = {.header_bytes = agent.settings.max_header_bytes,
+                  .target_bytes = agent.settings.max_target_bytes,
+                  .header_time = agent.settings.header_timeout,
+                  .body_idle_time = agent.settings.body_timeout,
+                  .keep_alive_time = agent.settings.idle_timeout,
+                  .write_stall_time = agent.settings.write_timeout,
+                  .connections = agent.settings.max_connections},
+       .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
+       .out_of_descriptors = [&agent, &inherited] { return regain_descriptors(agent, inherited); },
+       .error_response =
+           [&agent](unsigned status, const Error& error) {
+             agent.requests.refused(agent.requests.no_route(), status);
+             auto response = api::problem_response(error, {});
+             response.status = status;
+             return response;
+           }}};
   agent.server = &server;
   protocol::Address first;
   for (const protocol::Address& address : *addresses) {
     auto listener = protocol::Listener::open(executor, address);
     if (!listener && listener.error().code == Errc::already_exists && !address.is_unix()) {
-      listener.error().message += " (--listen 127.0.0.1:0 takes a free port)";
+      listener.error().message += " (--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 takes a free port)";
     }
     if (!listener) return failed(listener.error(), 1);
     std::shared_ptr<protocol::Listener> listening = std::move(*listener);
@@ -304,7 +325,7 @@ int serve(Settings settings, const InheritedLimits& inherited) {
     }
   }
   log::info("stopped");
-  return running.status;
+  return running.exit_status();
 }
 
 }  // namespace skiff::runtime

@@ -42,9 +42,11 @@ struct SpawnRequest {
   Tag tag = 0;
   std::optional<Credentials> user;             ///< switch to this user; needs CAP_SETUID and CAP_SETGID
   std::vector<std::pair<int, rlimit>> limits;  ///< RLIMIT_* other than RTTIME
-  int nice = 5;                                ///< added to the agent's own: its threads go before its commands
-  AnnouncedSpawn announced;                    ///< always given where a Reaper runs
-  bool shell = false;  ///< a shell with a line to run: one that waits already may do it (`WarmShells`)
+  /// Added to the agent's own, so that its threads go before its commands. More lets a command that was begun starve
+  /// behind those that follow, which start with the agent's priority.
+  int nice = 3;
+  AnnouncedSpawn announced;  ///< always given where a Reaper runs
+  bool shell = false;        ///< a shell with a line to run: one that waits already may do it (`WarmShells`)
 };
 
 /// Starts processes on its own threads, by `clone(CLONE_VM|CLONE_VFORK|CLONE_FILES)` with a stack of its own

@@ -64,9 +64,10 @@ class Files:
             if to_file:
                 to.unlink(missing_ok=True)
 
-    def list(self, server: Server, seconds: float, under: tuple = ()) -> dict:
+    def list(self, server: Server, seconds: float, clients: int = 1, under: tuple = ()) -> dict:
         last = f'"entry-{ENTRIES - 1:04}"'
-        return server.load("requests", under, path=f"{ROUTE}:list?path={self.many}", expect=last, seconds=seconds)
+        return server.load("requests", under, path=f"{ROUTE}:list?path={self.many}", expect=last, seconds=seconds,
+                           clients=clients)
 
     def get_small(self, server: Server, seconds: float, under: tuple = ()) -> dict:
         return server.load("requests", under, path=f"{ROUTE}/{self.small}", expect="x" * SMALL, seconds=seconds)

@@ -153,6 +153,8 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     for kind in ("bare", "skiff"):
         for clients in (1, 8, 32):
             wait[f"{kind}.wait.{clients}"] = at(bench.requests, kind, clients, shell)
+            if kind == "bare" and clients > 1:
+                wait[f"bare.sessions.{clients}"] = at(bench.requests, "bare --sessions", clients, shell)
             wait[f"{kind}.tiny.{clients}"] = at(bench.requests, kind, clients, {"argv": [tiny]})
 
     state = groups["state"] = {}
@@ -218,6 +220,7 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         groups["transfer"][f"{kind}.upload"] = at(transfer, files.upload, kind)
     for kind in ("bare", "skiff"):
         groups["files"][f"{kind}.list"] = at(requests, files.list, kind)
+        groups["files"][f"{kind}.list.8"] = at(requests, files.list, kind, clients=8)
         groups["files"][f"{kind}.put"] = at(requests, files.put_small, kind, clients=WRITERS)
 
     def search(what: str) -> dict:

@@ -54,6 +54,8 @@ def all_rows() -> list[Row]:
                   (f"bare.wait.{clients}", "rate"), "bare server", least=0.97),
             ratio("wait", f"{sh}, {clients} clients, p99", "us", (f"skiff.wait.{clients}", "p99_us"),
                   (f"skiff.wait.{clients}", "p50_us"), "own p50", most=2.0),
+            ratio("wait", f"{sh}, {clients} clients, p99", "us", (f"skiff.wait.{clients}", "p99_us"),
+                  (f"bare.sessions.{clients}", "p99_us"), "bare server, sessions", most=1.5),
         ]
     for clients in (1, 8, 32):
         rows.append(ratio("wait", f"WAIT tiny static program, {clients} client{'s' if clients > 1 else ''}", "/s",
@@ -118,6 +120,10 @@ def all_rows() -> list[Row]:
     rows += [
         ratio("files", "list of 1,000 entries, p50", "us", ("skiff.list", "p50_us"), ("bare.list", "p50_us"),
               "bare server", most=1.2),
+        ratio("files", "list of 1,000 entries, p99", "us", ("skiff.list", "p99_us"), ("bare.list", "p99_us"),
+              "bare server", most=1.5),
+        ratio("files", "list of 1,000 entries, 8 clients, p99", "us", ("skiff.list.8", "p99_us"), ("bare.list.8", "p99_us"),
+              "bare server", most=1.5),
         ratio("files", "writes of 4 KiB, 8 connections", "/s", ("skiff.put", "rate"), ("bare.put", "rate"),
               "bare server", least=0.9),
         ratio("files", "path check: from a path to a descriptor", "us", ("skiff.path", "agent_us"),

@@ -1,4 +1,6 @@
-/* The yardstick of a server: the least work behind the same requests. Blocking, a thread a connection, no parser worth
+/* bare_server [--sessions]
+ *
+ * The yardstick of a server: the least work behind the same requests. Blocking, a thread a connection, no parser worth
  * the name, no limits, no credentials, no log. It knows just enough of the API that the load generator cannot tell:
  *
  *   GET  /healthz
@@ -7,6 +9,9 @@
  *                      with "mode":"stream", Accept: application/x-ndjson           events, plain base64
  *   GET  .../run?command=...  (WebSocket; skiff.v1.binary, else skiff.v1.json)      one frame a read()
  *   GET, PUT .../files/PATH and GET .../files:list?path=PATH                        bare_files.h
+ *
+ * With --sessions each child leads a session of its own, as every server starts its commands that can end all of them:
+ * the scheduler's autogroups (sched(7)) then share the processors among children, not between them and the server.
  *
  * Copying output is all it can do; it reads up to 256 KiB from a pipe of 1 MiB, the best of the sizes that were tried.
  * Strings are taken as they stand, without escapes. The WebSocket handshake knows one key, the one of RFC 6455. */
@@ -43,6 +48,7 @@ typedef struct {
 } Child;
 
 static int null;
+static int with_sessions;
 extern char** environ;
 
 static int send_text(int to, const char* text) {
@@ -51,6 +57,9 @@ static int send_text(int to, const char* text) {
 
 static int run_child(void* argument) {
   Child* child = argument;
+  if (with_sessions) {
+    setsid();
+  }
   dup2(null, 0);
   dup2(child->out, 1);
   dup2(child->out, 2);
@@ -357,7 +366,8 @@ static void* serve(void* argument) {
   return NULL;
 }
 
-int main(void) {
+int main(int count, char** arguments) {
+  with_sessions = count > 1 && strcmp(arguments[1], "--sessions") == 0;
   struct sockaddr_in address = {.sin_family = AF_INET};
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;

@@ -101,7 +101,10 @@ Task<Result<>> show_capabilities(Call& call) {
 }
 
 Task<Result<>> show_openapi(Call& call) {
-  co_return co_await call.json(200, openapi_document());
+  // Made when it is first asked for, which takes longer than the reactor may be held.
+  static const std::string* made = nullptr;
+  if (made == nullptr) made = co_await call.agent.long_work.run([] { return &openapi_document(); });
+  co_return co_await call.json(200, *made);
 }
 
 }  // namespace skiff::runtime::api

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from confined import without_resource_rights
 from waiting import until
 
 # The agent is the parent. Each line: what became of one attempt.
@@ -102,6 +103,28 @@ def test_without_isolation_a_limit_of_files_or_time_makes_the_agent_lose_lines_a
           what="lines that are lost")
     assert agent.run("kill -XFSZ $PPID; kill -XCPU $PPID; echo sent")["stdout"] == "sent\n"
     assert agent.run("echo on")["stdout"] == "on\n"
+
+
+def limit_open_files(agent, limits):
+    text = f"import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, {limits})"
+    assert agent.run(argv=[sys.executable, "-c", text])["exit_code"] == 0
+
+
+def test_a_lowered_soft_limit_of_open_files_is_taken_back(agent):
+    hard = resource.prlimit(agent.pid, resource.RLIMIT_NOFILE)[1]
+    limit_open_files(agent, (0, hard))
+    assert agent.request("GET", "/healthz").status == 200
+    assert resource.prlimit(agent.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+
+
+def test_an_agent_that_may_open_nothing_any_more_ends_and_says_why(start_agent):
+    agent = start_agent(wrapper=without_resource_rights())
+    agent.start(argv=["sleep", "1000"])
+    limit_open_files(agent, (0, 0))
+    with pytest.raises(OSError):
+        agent.request("GET", "/healthz")
+    assert agent.process.wait(60) == 1
+    assert "limit of open files was lowered" in agent.log() and not agent.strays()
 
 
 def test_what_the_agent_ignores_its_commands_do_not(agent):

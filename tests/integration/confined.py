@@ -2,6 +2,7 @@
 that needs what this machine doesn't allow is skipped and says so."""
 
 import functools
+import os
 import subprocess
 
 import pytest
@@ -36,6 +37,11 @@ def on_small_disk(folder, size):
 
 def with_descriptors(most):
     return [tool("prlimit"), f"--nofile={most}:{most}", "--"]
+
+
+def without_resource_rights():
+    """It can't raise a hard limit (CAP_SYS_RESOURCE), as nobody can in a container."""
+    return [tool("setpriv"), "--bounding-set=-sys_resource", "--"] if os.geteuid() == 0 else []
 
 
 def with_memory(most):

@@ -143,7 +143,7 @@ TEST(Spawn, LeavesTheAgentsDispositionsAlone) {
 }
 
 TEST(Spawn, MakesASessionOfItsOwnAndIsNicer) {
-  const int nice = std::min(::getpriority(PRIO_PROCESS, 0) + 5, 19);
+  const int nice = std::min(::getpriority(PRIO_PROCESS, 0) + SpawnRequest{}.nice, 19);
   test::Pipe pipe = test::make_pipe();
   const Child child{testcmd({"identity"}, std::move(pipe.write))};
   const std::string pid = std::to_string(child.pid());

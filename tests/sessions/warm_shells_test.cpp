@@ -97,7 +97,9 @@ Task<bool> never_starts(Pool& pool, const SpawnRequest& request) {
     if (pool.start(request)) co_return false;
     for (int j = 0; j < 10; ++j) co_await test::pause(1ms);
   }
-  co_return pool.warm.waiting() == 0;
+  // The last that was tried may still be on the way to its end.
+  while (pool.warm.waiting() > 0) co_await test::pause(1ms);
+  co_return true;
 }
 
 CO_TEST(WarmShells, TheFirstCommandStartsColdAndTheNextFindsShellsThatWait) {
