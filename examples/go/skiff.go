@@ -18,7 +18,7 @@ import (
 )
 
 const usage = `usage: skiff run COMMAND | stream COMMAND | put LOCAL REMOTE | get REMOTE LOCAL |
-                    edit REMOTE OLD NEW | grep PATTERN [FOLDER] | shell`
+                    edit REMOTE OLD NEW | grep PATTERN [DIRECTORY] | shell`
 
 // object is one of JSON: a result, or an event of a stream.
 type object map[string]any
@@ -103,7 +103,9 @@ func (s skiff) stream(fields object, handle func(object)) object {
 // terminal: what is typed goes to a shell, what it prints comes here, until it ends. No WebSocket is needed for that.
 func (s skiff) terminal() object {
 	rows, cols := 24, 80
-	_, _ = fmt.Sscan(stty("size"), &rows, &cols)
+	if size := stty("size"); size != "0 0" { // else it was never told its size
+		_, _ = fmt.Sscan(size, &rows, &cols)
+	}
 	shell := object{"command": "exec sh -i", "tty": object{"rows": rows, "cols": cols}, "stdin_open": true, "on_disconnect": "kill"}
 	if before := stty("-g"); before != "" { // else it isn't a terminal
 		restore = func() { stty(before) }
@@ -124,8 +126,7 @@ func (s skiff) terminal() object {
 	})
 }
 
-var restore = func() {}
-
+var restore = func() {} // puts the terminal back as it was
 func stty(arguments ...string) string {
 	command := exec.Command("stty", arguments...)
 	command.Stdin = os.Stdin
@@ -155,9 +156,8 @@ func main() {
 	given := append(os.Args, "", "")[2:]
 	switch fmt.Sprint(append(os.Args, "")[1], len(os.Args)-2) {
 	case "run1":
-		body := object{"command": given[0], "on_disconnect": "kill"}
-		result := object{}
-		must(0, json.NewDecoder(must(s.open("POST", s.base+"/commands", body.json())).Body).Decode(&result))
+		command := object{"command": given[0], "on_disconnect": "kill"}
+		result := each(must(s.open("POST", s.base+"/commands", command.json())), func(object) {})
 		must(os.Stdout.Write(result.bytes("stdout")))
 		must(os.Stderr.Write(result.bytes("stderr")))
 		status = result.status()
@@ -179,8 +179,8 @@ func main() {
 		answer := must(s.open("GET", s.file(given[0]), nil))
 		must(io.Copy(must(os.Create(given[1])), answer.Body))
 	case "edit3":
-		edits := object{"edits": []object{{"old": given[1], "new": given[2]}}}
-		each(must(s.open("PATCH", s.file(given[0]), edits.json())), func(done object) { fmt.Print(done.text("diff")) })
+		edits := object{"edits": []object{{"old": given[1], "new": given[2]}}}.json()
+		each(must(s.open("PATCH", s.file(given[0]), edits)), func(done object) { fmt.Print(done.text("diff")) })
 	case "grep1", "grep2":
 		query := url.Values{"pattern": given[:1], "path": given[1 : len(os.Args)-2]}
 		status = 1

@@ -7,7 +7,7 @@
     skiff.py put LOCAL REMOTE         writes a file, all of it or nothing
     skiff.py get REMOTE LOCAL
     skiff.py edit REMOTE OLD NEW      replaces OLD, which must be there once; prints the diff
-    skiff.py grep PATTERN [FOLDER]    PATH:LINE:TEXT; ends with 1 if there is none
+    skiff.py grep PATTERN [DIRECTORY] PATH:LINE:TEXT; ends with 1 if there is none
     skiff.py shell                    a terminal
 """
 
@@ -111,7 +111,11 @@ class Skiff:
 def terminal(client):
     """What is typed goes to a shell, what it prints comes here, until it ends: no WebSocket is needed for that."""
     before = termios.tcgetattr(0) if os.isatty(0) else None
-    size = lambda: dict(zip(("cols", "rows"), os.get_terminal_size(0) if before else (80, 24)))
+
+    def size():
+        cols, rows = os.get_terminal_size(0) if before else (0, 0)
+        return {"cols": cols or 80, "rows": rows or 24}  # a terminal may not know its size
+
     command = f"{client.base}/commands/shell-{secrets.token_hex(8)}"
 
     def pass_on():

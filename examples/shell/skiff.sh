@@ -7,7 +7,7 @@ usage='
   skiff.sh put LOCAL REMOTE         writes a file, all of it or nothing
   skiff.sh get REMOTE LOCAL
   skiff.sh edit REMOTE OLD NEW      replaces OLD, which must be there once; prints the diff
-  skiff.sh grep PATTERN [FOLDER]    PATH:LINE:TEXT; ends with 1 if there is none
+  skiff.sh grep PATTERN [DIRECTORY] PATH:LINE:TEXT; ends with 1 if there is none
   skiff.sh shell                    a terminal'
 set -euo pipefail
 url=${SKIFF_URL:-http://127.0.0.1:7070}
@@ -118,6 +118,7 @@ shell() {
   local rows=24 cols=80 socket
   if before=$(stty -g 2>/dev/null); then
     read -r rows cols < <(stty size)
+    [ "$rows $cols" != "0 0" ] || rows=24 cols=80 # a terminal may not know its size
     trap 'stty "$before"' EXIT
     stty raw -echo
   fi

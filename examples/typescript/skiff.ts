@@ -7,7 +7,7 @@ const usage = `
   node skiff.ts put LOCAL REMOTE         writes a file, all of it or nothing
   node skiff.ts get REMOTE LOCAL
   node skiff.ts edit REMOTE OLD NEW      replaces OLD, which must be there once; prints the diff
-  node skiff.ts grep PATTERN [FOLDER]    PATH:LINE:TEXT; ends with 1 if there is none
+  node skiff.ts grep PATTERN [DIRECTORY] PATH:LINE:TEXT; ends with 1 if there is none
   node skiff.ts shell                    a terminal
 `;
 
@@ -119,12 +119,10 @@ class Skiff {
   }
 
   /** The credential goes as a subprotocol, as browsers know no headers here. */
-  shell(cols: number, rows: number): WebSocket {
+  shell(size: { cols: number; rows: number }): WebSocket {
     const credential = `skiff.bearer.${Buffer.from(this.token).toString("base64url")}`;
-    const url = `${this.url.replace("http", "ws")}/v1/shell?cols=${cols}&rows=${rows}`;
-    const socket = new WebSocket(url, ["skiff.v1.json", credential]);
-    socket.binaryType = "arraybuffer";
-    return socket;
+    const url = `${this.url.replace("http", "ws")}/v1/shell?cols=${size.cols}&rows=${size.rows}`;
+    return Object.assign(new WebSocket(url, ["skiff.v1.json", credential]), { binaryType: "arraybuffer" as const });
   }
 }
 
@@ -145,12 +143,13 @@ const status = ({ exit_code, signal }: Ended) => exit_code ?? 128 + constants.si
 /** What is typed goes to a shell, what it prints comes here, until it ends; its exit status. */
 function terminal(client: Skiff): Promise<number> {
   const { stdin, stdout } = process;
-  const socket = client.shell(stdout.columns ?? 80, stdout.rows ?? 24);
+  const size = () => ({ cols: stdout.columns || 80, rows: stdout.rows || 24 }); // a terminal may not know its size
+  const socket = client.shell(size());
   return new Promise<number>((resolve, reject) => {
     socket.onopen = () => {
       if (stdin.isTTY) stdin.setRawMode(true);
       stdin.on("data", (typed) => socket.send(typed)).on("end", () => socket.send(Buffer.of(4))); // Ctrl-D
-      stdout.on("resize", () => socket.send(JSON.stringify({ resize: { cols: stdout.columns, rows: stdout.rows } })));
+      stdout.on("resize", () => socket.send(JSON.stringify({ resize: size() })));
     };
     socket.onmessage = ({ data }) => stdout.write(Buffer.from(data));
     socket.onerror = (event) => reject(new Error(`no terminal: ${(event as ErrorEvent).message}`));

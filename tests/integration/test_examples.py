@@ -233,6 +233,13 @@ def test_a_terminal_is_raw_has_a_size_passes_ctrl_c_and_is_restored(client):
         assert termios.tcgetattr(terminal.slave) == terminal.before
 
 
+def test_a_terminal_that_was_never_told_its_size_has_eighty_columns(client):
+    with Terminal(client.start, "shell", cols=0, rows=0) as terminal:
+        terminal.ready()
+        terminal.type(b"stty size; exit\n")
+        terminal.seen(b"24 80")
+
+
 def test_the_terminal_is_restored_when_the_agent_goes_away(client):
     with Terminal(client.start, "shell") as terminal:
         terminal.ready()

@@ -110,16 +110,14 @@ def test_an_empty_token_file_is_no_credential(tmp_path):
     refused("--listen", "127.0.0.1:0", "--token-file", tmp_path / "token", cwd=tmp_path)
 
 
-def test_print_token_makes_a_token_and_prints_it_once_with_a_curl_line(start_agent):
+def test_print_token_makes_a_token_and_prints_it_with_lines_to_paste(start_agent):
     agent = start_agent("--print-token", credential=False)
-
-    def printed():
-        return re.search(r"curl [^\n]*", agent.log() + agent.line)
-
-    # Wherever it is printed, it is on one of the two streams, together with a line to paste.
-    line = until(printed, what="a curl line on stderr").group()
-    token = re.search(r"Bearer ([A-Za-z0-9._~+/=-]+)", line).group(1)
+    until(lambda: "websocat" in agent.log(), what="lines to paste on stderr")
+    token = re.search(r"^token: ([A-Za-z0-9._~+/=-]+)$", agent.log(), re.M).group(1)
     assert len(token) >= 20
+    export, curl = re.findall(r"^  ((?:export|curl) .*)$", agent.log(), re.M)
+    pasted = subprocess.run(["bash", "-ec", f"{export}\n{curl}"], capture_output=True, text=True, timeout=60, cwd=agent.root)
+    assert (pasted.stdout, pasted.stderr) == ("hello from Linux\n", "")
     assert agent.request("GET", "/v1/sessions", token=token).status == 200
     assert agent.request("GET", "/v1/sessions", token=token + "x").status == 401
     # And what the README's lines read.
@@ -202,7 +200,7 @@ def test_a_port_that_is_taken_is_told(tmp_path):
         address = f"127.0.0.1:{holder.getsockname()[1]}"
         said = refused("--listen", address, "--allow-unauthenticated", cwd=tmp_path, status=1)
     assert address in said and re.search("in use", said, re.I)
-    assert "--listen 127.0.0.1:0 takes a free port" in said
+    assert "--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 takes a free port" in said
 
 
 def test_a_unix_socket_that_is_taken_is_told_without_talk_of_ports(tmp_path):

@@ -30,12 +30,12 @@ def python(cluster):
 @pytest.mark.parametrize("document", ["README.md", "docs/clusters.md"])
 def test_every_line_about_clusters_prints_what_it_says(document, python, skiff):
     ((commands, expected),) = blocks_after("cluster", TREE / document)
-    assert commands[0] == "export SKIFF_DRIVER=pod SKIFF_AGENT_IMAGE=REGISTRY/skiffd" and len(commands) > 4
+    assert commands[0] == "export SKIFF_DRIVER=pod SKIFF_AGENT_IMAGE=REGISTRY/skiffd:1" and len(commands) > 4
     with socket.socket() as ours:
         # A port that nobody else is given while we hold it, and that skiff may listen on beside us: both allow it.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         ours.bind(("127.0.0.1", 0))
-        commands = [line.replace("REGISTRY/skiffd", AGENT).replace("18000", str(ours.getsockname()[1])) for line in commands]
+        commands = [line.replace("REGISTRY/skiffd:1", AGENT).replace("18000", str(ours.getsockname()[1])) for line in commands]
         run_block(commands, expected, skiff.work, env=with_skiff(skiff))
 
 
