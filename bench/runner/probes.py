@@ -285,6 +285,8 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     groups["cluster"] = {
         "skiff.up": bench.sandboxes.up,
         "kubectl.ready": bench.sandboxes.ready,
+        "skiff.at-once": at(bench.sandboxes.at_once, False),
+        "skiff.at-once.pool": at(bench.sandboxes.at_once, True),
         "skiff.sandboxes": at(bench.sandboxes.many, "skiff"),
         "bare.sandboxes": at(bench.sandboxes.many, "bare"),
     }

@@ -170,12 +170,20 @@ def all_rows() -> list[Row]:
         ratio("cluster", "1,000 sandboxes made and ready, by one process", "/s", ("skiff.sandboxes", "create_rate"),
               ("bare.sandboxes", "create_rate"), "the same writes", least=0.9),
         ratio("cluster", "the same removed, and each seen to be gone", "/s", ("skiff.sandboxes", "remove_rate"),
-              ("bare.sandboxes", "remove_rate"), "the same deletes"),
+              ("bare.sandboxes", "remove_rate"), "the same deletes", least=0.9),
         figure("cluster", "the same listed with their states", "ms", ("skiff.sandboxes", "list_ms")),
         figure("cluster", "processor time of the launcher, each", "ms", ("skiff.sandboxes", "cpu_ms_each"),
                yardstick=("bare.sandboxes", "cpu_ms_each"), against="the same writes"),
         figure("cluster", "its memory, at most", "MB", ("skiff.sandboxes", "rss_mb"), 50),
         figure("cluster", "its watches", "", ("skiff.sandboxes", "watches"), 1),
+    ]
+    for name, title in (("at-once", "200 processes of `skiff up`"), ("at-once.pool", "200 of `skiff up --pool`")):
+        rows += [
+            figure("cluster", f"{title} at once: the last is up", "s", (f"skiff.{name}", "seconds")),
+            figure("cluster", "requests that the API server got meanwhile, each", "", (f"skiff.{name}", "requests_each")),
+            figure("cluster", "bytes to and from them, with TLS, each", "KiB", (f"skiff.{name}", "kib_each")),
+        ]
+    rows += [
         ratio("cluster", "`skiff up`, until the agent answers", "ms", ("skiff.up", "up_ms"), ("kubectl.ready", "up_ms"),
               "`kubectl create`, `wait`"),
         figure("cluster", "`skiff exec -- true` in it", "ms", ("skiff.up", "exec_ms")),
