@@ -11,11 +11,11 @@
 #include "base/within.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/claim_creation.hpp"
+#include "container/launcher/claim_removal.hpp"
 #include "container/launcher/claim_wait.hpp"
 #include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
-#include "container/launcher/pod_removal.hpp"
 #include "container/launcher/pod_wait.hpp"
 #include "container/launcher/undo_unless.hpp"
 
@@ -47,12 +47,6 @@ bool is_claimed(const Object& object) {
   return std::ranges::any_of(*owners, [](const json& owner) {
     return owner.is_object() && owner.value("kind", json{}) == kube::kSandboxClaims.kind;
   });
-}
-
-bool is_owned_by(const Object& object, const std::string& uid) {
-  const json* owners = object.find({"metadata", "ownerReferences"});
-  if (owners == nullptr || !owners->is_array()) return false;
-  return std::ranges::any_of(*owners, [&](const json& owner) { return Object{owner}.text({"uid"}) == uid; });
 }
 
 /// The Pods are the controller's.
@@ -410,57 +404,9 @@ Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string id, Remo
 Task<Result<>> ClaimDriver::remove_found(Object object, Removal how) {
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
-  // It may have none yet, and get one of its own name while it is removed; or somebody else gets one of that name.
   auto sandbox = co_await sandbox_of(object);
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  const std::string sandbox_name = *sandbox ? (*sandbox)->name() : object.name();
-  std::string sandbox_uid = *sandbox ? (*sandbox)->uid() : std::string{};
-  const std::string pod = *sandbox ? pod_name(**sandbox) : object.name();
-  kube::Client& client = cluster_->client();
-  // By uid, as somebody may make another one of this name meanwhile, whose end nobody waits for.
-  auto found = co_await client.get(kube::kPods, object.namespace_name(), pod);
-  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error().error)};
-  std::string pod_uid = found ? found->uid() : std::string{};
-  kube::RemoveOptions options{.uid = object.uid()};
-  auto removed =
-      co_await client.remove(resource_of(object, *api), object.namespace_name(), object.name(), std::move(options));
-  // A conflict: what has the name now is another one.
-  const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
-  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
-  const std::string ns = object.namespace_name();
-  const auto wait_for = [&](kube::Resource resource, const std::string& name, const std::string& uid) {
-    GoneWait wait{
-        .resource = resource, .namespace_name = ns, .name = name, .uid = uid, .version = {}, .limit = how.patience};
-    return wait_until_gone(&client, std::move(wait));
-  };
-  if (how.wait) {
-    auto gone = co_await wait_for(resource_of(object, *api), object.name(), object.uid());
-    if (!gone) co_return gone;
-    const kube::Resource sandboxes = at(kube::kSandboxes, *api);
-    if (sandbox_uid.empty()) {
-      auto late = co_await client.get(sandboxes, ns, sandbox_name);
-      if (late && is_owned_by(*late, object.uid())) sandbox_uid = late->uid();
-    }
-    if (!sandbox_uid.empty()) {
-      gone = co_await wait_for(sandboxes, sandbox_name, sandbox_uid);
-      if (!gone) co_return gone;
-    }
-    if (pod_uid.empty() && !sandbox_uid.empty()) {
-      auto late = co_await client.get(kube::kPods, ns, pod);
-      if (late && is_owned_by(*late, sandbox_uid)) pod_uid = late->uid();
-    }
-    if (!pod_uid.empty()) {
-      gone = co_await wait_for(kube::kPods, pod, pod_uid);
-      if (!gone) co_return gone;
-    }
-  }
-  if (is_claim(object)) co_return Result<>{};  // its template's policy stays
-  for (auto& [resource, name] : owned_objects(spec_of(object), cluster_->options().name_prefix)) {
-    if (resource.plural != kube::kNetworkPolicies.plural) continue;  // its volumes are the controller's
-    auto gone = co_await remove_object(cluster_, resource, ns, name, object.annotation(kCreation), how);
-    if (!gone) co_return gone;
-  }
-  co_return Result<>{};
+  co_return co_await remove_claim(cluster_, *api, std::move(object), std::move(*sandbox), std::move(how));
 }
 
 Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease) {

@@ -190,24 +190,6 @@ CO_TEST(ClaimDriver, SeesAClaimThatBelongsToSomebodysObject) {
   co_await on.end();
 }
 
-CO_TEST(ClaimDriver, DoesNotWaitForASandboxOfItsNameThatIsAnotherClaims) {
-  ClaimedCluster on{executor};
-  on.fake.server.put(kube::kSandboxClaims, ready_claim("box"));  // it has no Sandbox yet
-  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
-    if (!request.is("DELETE", "/sandboxclaims/skiff-box")) return std::nullopt;
-    // A new `up` of that name is under way, and its claim has one.
-    on.put_bare("box");
-    on.fake.server.change(kube::kSandboxes, "default", "skiff-box", [](json& object) {
-      object["metadata"]["ownerReferences"] = json::array({{{"kind", "SandboxClaim"}, {"name", "c"}, {"uid", "next"}}});
-    });
-    return std::nullopt;
-  };
-  auto removed = co_await on.driver.remove("box", {.patience = 1ms});
-  EXPECT_TRUE(removed.has_value()) << removed.error().message;
-  EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
-  co_await on.end();
-}
-
 CO_TEST(ClaimDriver, RefusesToHurryAController) {
   ClaimedCluster on{executor};
   on.put_bare("box");
