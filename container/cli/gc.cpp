@@ -141,16 +141,14 @@ class Gc final : public Invocation {
 }  // namespace
 
 Command gc_command() {
-  return {
-      .name = "gc",
-      .group = "Sandboxes",
-      .summary = "remove the sandboxes that have ended or failed",
-      .text =
-          "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay, and so "
-          "do those that their host has broken (a node that was drained or lost) until their lease is over: "
-          "`skiff start` brings them back.",
-      .words = {},
-      .make = &make_invocation<Gc>};
+  return {.name = "gc",
+          .group = "Sandboxes",
+          .summary = "remove the sandboxes that have ended or failed",
+          .text =
+              "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay,\n"
+              "and so do those that a node took with it until their lease is over: `skiff start` brings them back.",
+          .words = {},
+          .make = &make_invocation<Gc>};
 }
 
 }  // namespace skiff::container

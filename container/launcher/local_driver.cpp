@@ -324,6 +324,9 @@ Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Pr
 Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
   if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
   if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  // Before the lock, which is what one that is being made is known by.
+  auto seen = records_.load(name);
+  if (seen && how.only_if && !how.only_if(describe(*seen))) co_return false;
   auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   if (!std::filesystem::exists(records_.folder(name))) co_return false;
@@ -332,7 +335,10 @@ Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
   record.name = name;
   if (auto known = records_.load(name)) {
     record = std::move(*known);
-    if (how.only_if && !how.only_if(describe(record))) co_return false;
+    // Started, stopped or made anew since then.
+    const bool is_the_same =
+        seen && record.id == seen->id && record.pid == seen->pid && record.stopped == seen->stopped;
+    if (how.only_if && !is_the_same) co_return false;
   }
   if (auto ended = co_await end_all(std::move(record), end_grace(how)); !ended) {
     co_return std::unexpected{std::move(ended.error())};
