@@ -169,7 +169,7 @@ def test_a_pod_whose_node_is_gone_is_removed_by_force(skiff, namespace):
 
 
 def test_another_prefix_is_found_by_its_labels(skiff, namespace):
-    skiff.up("box", env={"SKIFF_NAME_PREFIX": "other-"})
+    skiff("up", "box", "-q", "--name-prefix", "other-")
     assert [one["name"] for one in skiff.json("ps")["items"]] == ["box"]
     assert skiff("rm", "--all")[0] == "box\n"
     assert namespace.of_skiff() == []
