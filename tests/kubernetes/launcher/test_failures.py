@@ -138,7 +138,8 @@ def test_a_pod_that_went_is_collected_when_its_lease_is_over(skiff, namespace):
 def test_a_drain_does_not_take_it_for_a_pod_that_is_made_again(skiff, cluster):
     skiff.up()
     [node] = [one["metadata"]["name"] for one in cluster.api.get("nodes")["items"]]
-    err = cluster.kubectl("drain", node, "--dry-run=client", "--ignore-daemonsets", "--pod-selector=skiff.dev/name=box", status=1)
+    err = cluster.kubectl("drain", node, "--dry-run=client", "--ignore-daemonsets", "--delete-emptydir-data",
+                          "--pod-selector=skiff.dev/name=box", status=1)
     assert "declare no controller" in err
 
 
