@@ -121,7 +121,7 @@ Task<> make_one(Run* run, PodPools* pools, std::size_t number) {
 }
 
 Task<> remove_one(PodDriver* driver, std::size_t number) {
-  const bool was_there = must(co_await driver->remove("box-" + std::to_string(number)));
+  const bool was_there = must(co_await driver->remove("box-" + std::to_string(number), {}));
   if (!was_there) give_up("a sandbox was not there");
 }
 

@@ -8,6 +8,7 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/launcher/collect.hpp"
+#include "container/launcher/in_parallel.hpp"
 
 namespace skiff::container {
 namespace {
@@ -17,6 +18,9 @@ nlohmann::json to_json_value(const std::vector<Verdict>& verdicts) {
   for (const Verdict& one : verdicts) items.push_back({{"name", one.name}, {"reason", one.reason}});
   return items;
 }
+
+/// One in which something hangs holds up none of the others.
+constexpr std::size_t kNamespacesAtOnce = 16;
 
 class Gc final : public Invocation {
  public:
@@ -107,6 +111,11 @@ class Gc final : public Invocation {
     co_return done;
   }
 
+  Task<> collect_there(const Context* context, std::string name, Result<Collected>* outcome) {
+    Context there = context->in_namespace(std::move(name));
+    *outcome = co_await collect_and_close(&there);
+  }
+
   Task<Result<Collected>> collect_everywhere(Context* context) {
     if (all_namespaces_) {
       auto cluster = context->cluster();
@@ -116,10 +125,14 @@ class Gc final : public Invocation {
       if (!found) co_return std::unexpected{std::move(found.error())};
       namespaces_ = std::move(*found);
     }
+    std::vector<Result<Collected>> outcomes(namespaces_.size());
+    co_await in_parallel(namespaces_.size(), kNamespacesAtOnce, [&](std::size_t index) {
+      return collect_there(context, namespaces_[index], &outcomes[index]);
+    });
     Collected all;
-    for (const std::string& name : namespaces_) {
-      Context there = context->in_namespace(name);
-      auto done = co_await collect_and_close(&there);
+    for (std::size_t i = 0; i < namespaces_.size(); ++i) {
+      const std::string& name = namespaces_[i];
+      Result<Collected>& done = outcomes[i];
       if (!done) co_return std::unexpected{std::move(done.error())};
       const auto add = [&name](std::vector<Verdict>& into, std::vector<Verdict>& from) {
         for (Verdict& one : from) into.push_back({name + "/" + one.name, std::move(one.reason)});
@@ -144,7 +157,9 @@ Command gc_command() {
   return {.name = "gc",
           .group = "Sandboxes",
           .summary = "remove the sandboxes that have ended or failed",
-          .text = "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay.",
+          .text =
+              "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay,\n"
+              "and so do those that a node took with it until their lease is over: `skiff start` brings them back.",
           .words = {},
           .make = &make_invocation<Gc>};
 }

@@ -74,7 +74,7 @@ class Run final : public Invocation {
     const bool goes_on = !failure && end && end->is_detached;
     if (keep_.empty() && !goes_on) {
       co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-      auto removed = co_await (*driver)->remove(name);
+      auto removed = co_await (*driver)->remove(name, {});
       if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
     }
     if (failure) std::rethrow_exception(failure);

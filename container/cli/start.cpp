@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -6,9 +8,13 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/failures.hpp"
+#include "container/launcher/in_parallel.hpp"
 
 namespace skiff::container {
 namespace {
+
+/// Each waits until an agent answers.
+constexpr std::size_t kStartedAtOnce = 16;
 
 class Start final : public Invocation {
  public:
@@ -29,9 +35,18 @@ class Start final : public Invocation {
     std::string lines;
     std::string names;
     Failures failures{"start", "started", arguments.words.size()};
+    // A name that is given twice is one sandbox.
+    std::vector<std::string> chosen;
     for (const std::string& name : arguments.words) {
-      Progress progress = context.progress(name);
-      auto started = co_await (*driver)->start(name, wait_, std::move(progress));
+      if (std::ranges::count(chosen, name) == 0) chosen.push_back(name);
+    }
+    std::vector<std::optional<Result<Sandbox>>> outcomes(chosen.size());
+    co_await in_parallel(chosen.size(), kStartedAtOnce, [&](std::size_t index) {
+      return start_one(*driver, chosen[index], wait_, context.progress(chosen[index]), &outcomes[index]);
+    });
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const std::string& name = chosen[i];
+      Result<Sandbox>& started = *outcomes[i];
       if (!started) {
         failures.add(name, std::move(started.error()));
         continue;
@@ -48,6 +63,11 @@ class Start final : public Invocation {
   }
 
  private:
+  static Task<> start_one(Driver* driver, std::string name, std::chrono::milliseconds wait, Progress progress,
+                          std::optional<Result<Sandbox>>* outcome) {
+    outcome->emplace(co_await driver->start(std::move(name), wait, std::move(progress)));
+  }
+
   std::chrono::milliseconds wait_{120'000};
 };
 

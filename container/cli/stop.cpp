@@ -5,30 +5,50 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/failures.hpp"
+#include "container/cli/removal_flags.hpp"
+#include "container/launcher/in_parallel.hpp"
 
 namespace skiff::container {
 namespace {
 
+/// Each waits for the end of a Pod.
+constexpr std::size_t kStoppedAtOnce = 16;
+
 class Stop final : public Invocation {
  public:
+  std::vector<Setting> rows() override { return removal_.rows('t'); }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto how = removal_.removal();
+    if (!how) co_return std::unexpected{std::move(how.error())};
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
+    const std::vector<std::string>& names = arguments.words;
+    std::vector<Result<>> outcomes(names.size());
+    co_await in_parallel(names.size(), kStoppedAtOnce,
+                         [&](std::size_t index) { return stop_one(*driver, names[index], *how, &outcomes[index]); });
     nlohmann::json stopped = nlohmann::json::array();
     std::string lines;
-    Failures failures{"stop", "stopped", arguments.words.size()};
-    for (const std::string& name : arguments.words) {
-      if (auto done = co_await (*driver)->stop(name); !done) {
-        failures.add(name, std::move(done.error()));
+    Failures failures{"stop", "stopped", names.size()};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!outcomes[i]) {
+        failures.add(names[i], std::move(outcomes[i].error()));
         continue;
       }
-      stopped.push_back(name);
-      lines += name + "\n";
+      stopped.push_back(names[i]);
+      lines += names[i] + "\n";
     }
     const nlohmann::json value{{"stopped", std::move(stopped)}};
     if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
     co_return std::move(failures).status();
   }
+
+ private:
+  static Task<> stop_one(Driver* driver, std::string name, Removal how, Result<>* outcome) {
+    *outcome = co_await driver->stop(std::move(name), std::move(how));
+  }
+
+  RemovalFlags removal_;
 };
 
 }  // namespace

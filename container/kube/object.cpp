@@ -92,7 +92,6 @@ Json Object::owner_reference() const {
           {"kind", text({"kind"})},
           {"name", name()},
           {"uid", uid()},
-          {"controller", true},
           {"blockOwnerDeletion", false}};
 }
 

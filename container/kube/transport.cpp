@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "container/kube/dial.hpp"
 #include "container/kube/resolver.hpp"
+#include "container/kube/time.hpp"
 #include "protocol/websocket_handshake.hpp"
 
 namespace skiff::kube {
@@ -98,6 +99,9 @@ Failure Transport::unreachable(const Call& call, Error error) const {
 
 void Transport::note_answer(const HttpResponseHead& head) {
   answered_ = true;
+  if (const auto now = parse_http_date(head.headers.get("Date"))) {
+    server_ahead_ = std::chrono::round<std::chrono::seconds>(*now - wall_now());
+  }
   if (!options_.warn) return;
   for (const auto [name, value] : head.headers) {
     if (protocol::same_text(name, "Warning")) options_.warn(warning_text(value));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
 #include "container/kube/access.hpp"
 #include "container/kube/backoff.hpp"
 #include "container/kube/connection_pool.hpp"
@@ -64,6 +65,8 @@ class Transport {
   [[nodiscard]] Task<Result<protocol::Headers>> headers();
 
   [[nodiscard]] const Access& access() const noexcept { return access_; }
+  /// The wall clock of the API server, to a second, as far as its answers have told it; ours before the first one.
+  [[nodiscard]] WallTime server_now() const noexcept { return wall_now() + server_ahead_; }
   [[nodiscard]] const ConnectionPool& connections() const noexcept { return pool_; }
 
  private:
@@ -85,6 +88,7 @@ class Transport {
   std::string key_pem_;
   std::shared_ptr<protocol::TlsContext> tls_;
   ConnectionPool pool_;
+  std::chrono::seconds server_ahead_{0};
   bool answered_ = false;  ///< at least once: a server that is away now will be back
 };
 

@@ -30,7 +30,7 @@ Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
 }
 
 Task<Result<>> remove_again(Driver* driver, std::string name, std::string id) {
-  auto removed = co_await driver->remove_if(std::move(name), std::move(id));
+  auto removed = co_await driver->remove_if(std::move(name), std::move(id), {});
   if (!removed) co_return std::unexpected{std::move(removed.error())};
   co_return Result<>{};
 }

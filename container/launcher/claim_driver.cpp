@@ -1,7 +1,6 @@
 #include "container/launcher/claim_driver.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 
@@ -12,11 +11,11 @@
 #include "base/within.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/claim_creation.hpp"
+#include "container/launcher/claim_removal.hpp"
 #include "container/launcher/claim_wait.hpp"
 #include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
-#include "container/launcher/pod_removal.hpp"
 #include "container/launcher/pod_wait.hpp"
 #include "container/launcher/undo_unless.hpp"
 
@@ -27,8 +26,8 @@ using kube::Object;
 using nlohmann::json;
 using std::chrono::milliseconds;
 
-/// Above the grace of a Pod.
 constexpr std::size_t kLargestPage = 500;
+constexpr std::size_t kRemovedAtOnce = 16;
 constexpr std::string_view kClaims = "claims:";
 constexpr std::string_view kBare = "sandboxes:";
 
@@ -41,9 +40,21 @@ kube::Resource resource_of(const Object& object, SandboxApi api) {
   return at(is_claim(object) ? kube::kSandboxClaims : kube::kSandboxes, api);
 }
 
-bool is_claimed(const Object& sandbox) {
-  const json* owners = sandbox.find({"metadata", "ownerReferences"});
-  return owners != nullptr && !owners->empty();
+/// A Sandbox that is a claim's. Either may belong to somebody else's object, and is one that we made all the same.
+bool is_claimed(const Object& object) {
+  const json* owners = object.find({"metadata", "ownerReferences"});
+  if (is_claim(object) || owners == nullptr || !owners->is_array()) return false;
+  return std::ranges::any_of(*owners, [](const json& owner) {
+    return owner.is_object() && owner.value("kind", json{}) == kube::kSandboxClaims.kind;
+  });
+}
+
+/// The Pods are the controller's.
+Result<> refuse_haste(const Removal& how) {
+  if (!how.force && !how.grace) return {};
+  return fail(Errc::invalid_field,
+              "with --driver claim the controller ends Pods, in its own time: leave out --force and --grace-period",
+              how.force ? "--force" : "--grace-period");
 }
 
 Error not_running(const Object& object) {
@@ -69,7 +80,10 @@ bool has_wanted_state(const Sandbox& sandbox, const SandboxFilter& filter) {
 }  // namespace
 
 ClaimDriver::ClaimDriver(Cluster* cluster, ReachOptions reach)
-    : cluster_{cluster}, reach_{cluster, std::move(reach)}, pools_{cluster} {}
+    : cluster_{cluster},
+      reach_{cluster, std::move(reach)},
+      pools_{cluster},
+      removals_{cluster->executor(), kRemovedAtOnce} {}
 
 Task<Result<Object>> ClaimDriver::find(std::string name) {
   if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
@@ -223,7 +237,7 @@ Task<Result<>> ClaimDriver::withdraw(std::string name, std::string creation) {
   if (!object && object.error().code == Errc::sandbox_not_found) co_return Result<>{};
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (!is_marked(*object, creation)) co_return Result<>{};
-  co_return co_await remove_found(std::move(*object));
+  co_return co_await remove_found(std::move(*object), {});
 }
 
 Task<Result<std::vector<Object>>> ClaimDriver::manifest(SandboxSpec spec, bool to_be_applied) {
@@ -267,7 +281,7 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   SandboxPage found;
   if (page) {
     for (const Object& object : page->items) {
-      if (!claims && is_claimed(object)) continue;
+      if (is_claimed(object)) continue;
       Sandbox sandbox = describe_claim(object);
       if (has_wanted_state(sandbox, filter)) found.items.push_back(std::move(sandbox));
     }
@@ -292,7 +306,7 @@ Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
   co_return all;
 }
 
-Task<Result<Object>> ClaimDriver::suspend(Object object) {
+Task<Result<Object>> ClaimDriver::suspend(Object object, Removal how) {
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
   auto sandbox = co_await sandbox_of(object);
@@ -308,17 +322,19 @@ Task<Result<Object>> ClaimDriver::suspend(Object object) {
   }
   auto suspended = co_await patch(**sandbox, std::move(mode));
   if (!suspended) co_return suspended;
-  GoneWait wait{.resource = kube::kPods, .namespace_name = object.namespace_name(), .name = pod, .limit = kRemovalTime};
+  if (!how.wait) co_return suspended;
+  GoneWait wait{.resource = kube::kPods, .namespace_name = object.namespace_name(), .name = pod, .limit = how.patience};
   auto gone = co_await wait_until_gone(&cluster_->client(), std::move(wait));
   if (!gone) co_return std::unexpected{std::move(gone.error())};
   co_return suspended;
 }
 
-Task<Result<>> ClaimDriver::stop(std::string name) {
+Task<Result<>> ClaimDriver::stop(std::string name, Removal how) {
+  if (auto fits = refuse_haste(how); !fits) co_return fits;
   auto object = co_await find(std::move(name));
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (judge_claim(*object).state == SandboxState::stopped) co_return Result<>{};
-  auto suspended = co_await suspend(std::move(*object));
+  auto suspended = co_await suspend(std::move(*object), std::move(how));
   if (!suspended) co_return std::unexpected{std::move(suspended.error())};
   co_return Result<>{};
 }
@@ -349,7 +365,7 @@ Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Pr
     co_return co_await bring_up(*object, *object, false, deadline, std::move(progress));
   }
   // An agent that has ended has left its Pod behind, which must go first.
-  auto sandbox = co_await suspend(*object);
+  auto sandbox = co_await suspend(*object, {.patience = wait});
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
   auto work = resume(*object, std::move(*sandbox), wait, std::move(progress));
   // As it was before: stopped.
@@ -362,63 +378,35 @@ Task<Result<>> ClaimDriver::stop_again(Object object) {
   if (!now) co_return std::unexpected{std::move(now.error())};
   // Somebody may have removed it, and made another one.
   if (now->uid() != object.uid()) co_return Result<>{};
-  auto suspended = co_await suspend(std::move(*now));
+  auto suspended = co_await suspend(std::move(*now), {});
   if (!suspended) co_return std::unexpected{std::move(suspended.error())};
   co_return Result<>{};
 }
 
-Task<Result<bool>> ClaimDriver::remove(std::string name) {
-  return remove_if(std::move(name), {});
+Task<Result<bool>> ClaimDriver::remove(std::string name, Removal how) {
+  return remove_if(std::move(name), {}, std::move(how));
 }
 
-Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string id) {
+Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string id, Removal how) {
+  if (auto fits = refuse_haste(how); !fits) co_return std::unexpected{std::move(fits.error())};
+  const Turnstile::Place place = co_await removals_.enter();
   auto object = co_await find(std::move(name));
   if (!object && object.error().code == Errc::sandbox_not_found) co_return false;
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (!id.empty() && describe_claim(*object).id != id) co_return false;
-  if (auto removed = co_await remove_found(std::move(*object)); !removed) {
+  if (how.only_if && !how.only_if(describe_claim(*object))) co_return false;
+  if (auto removed = co_await remove_found(std::move(*object), std::move(how)); !removed) {
     co_return std::unexpected{std::move(removed.error())};
   }
   co_return true;
 }
 
-Task<Result<>> ClaimDriver::remove_found(Object object) {
+Task<Result<>> ClaimDriver::remove_found(Object object, Removal how) {
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
-  // It may have none yet, and get one of its own name while it is removed.
   auto sandbox = co_await sandbox_of(object);
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  const std::string sandbox_name = *sandbox ? (*sandbox)->name() : object.name();
-  const std::string sandbox_uid = *sandbox ? (*sandbox)->uid() : std::string{};
-  const std::string pod = *sandbox ? pod_name(**sandbox) : object.name();
-  kube::Client& client = cluster_->client();
-  // By uid, as somebody may make another one of this name meanwhile, whose end nobody waits for.
-  auto found = co_await client.get(kube::kPods, object.namespace_name(), pod);
-  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error().error)};
-  const std::string pod_uid = found ? found->uid() : std::string{};
-  kube::RemoveOptions options{.uid = object.uid()};
-  auto removed =
-      co_await client.remove(resource_of(object, *api), object.namespace_name(), object.name(), std::move(options));
-  // A conflict: what has the name now is another one.
-  const bool is_gone = !removed && (removed.error().not_found() || removed.error().conflict());
-  if (!removed && !is_gone) co_return std::unexpected{std::move(removed.error().error)};
-  const std::string ns = object.namespace_name();
-  const std::array<GoneWait, 3> waits{{
-      {resource_of(object, *api), ns, object.name(), object.uid(), kRemovalTime},
-      {at(kube::kSandboxes, *api), ns, sandbox_name, sandbox_uid, kRemovalTime},
-      {kube::kPods, ns, pod, pod_uid, kRemovalTime},
-  }};
-  for (const GoneWait& wait : waits) {
-    auto gone = co_await wait_until_gone(&client, wait);
-    if (!gone) co_return gone;
-  }
-  if (is_claim(object)) co_return Result<>{};  // its template's policy stays
-  for (auto& [resource, name] : owned_objects(spec_of(object), cluster_->options().name_prefix)) {
-    if (resource.plural != kube::kNetworkPolicies.plural) continue;  // its volumes are the controller's
-    auto gone = co_await remove_object(cluster_, resource, ns, name, object.annotation(kCreation));
-    if (!gone) co_return gone;
-  }
-  co_return Result<>{};
+  co_return co_await remove_claim(cluster_, *api, std::move(object), std::move(*sandbox), std::move(how));
 }
 
 Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease) {

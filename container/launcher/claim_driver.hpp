@@ -9,6 +9,7 @@
 #include "container/launcher/claim_pools.hpp"
 #include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
+#include "container/launcher/in_parallel.hpp"
 #include "container/launcher/reach.hpp"
 
 namespace skiff::container {
@@ -22,15 +23,16 @@ class ClaimDriver final : public Driver {
   ClaimDriver(Cluster* cluster, ReachOptions reach);
 
   [[nodiscard]] std::string_view name() const noexcept override { return "claim"; }
+  [[nodiscard]] std::string place() const override { return "driver claim, namespace " + cluster_->namespace_name(); }
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
   /// Claims come before Sandboxes; by name in each page.
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
-  [[nodiscard]] Task<Result<>> stop(std::string name) override;
+  [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
-  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
-  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id) override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
+  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
@@ -61,18 +63,19 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<>> bind(const kube::Object* object, Endpoint endpoint, bool is_new);
   [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
   [[nodiscard]] Task<Result<>> stop_again(kube::Object object);
-  [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object);
+  [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object, Removal how);
   /// The other way: `sandbox` is that of `object`.
   [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, std::chrono::milliseconds wait,
                                              Progress progress);
   [[nodiscard]] Task<Result<Sandbox>> make(ClaimPlan plan, SteadyTime deadline, Progress progress);
   /// Removes what bears that mark (creation_mark.hpp), if there is any.
   [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string creation);
-  [[nodiscard]] Task<Result<>> remove_found(kube::Object object);
+  [[nodiscard]] Task<Result<>> remove_found(kube::Object object, Removal how);
 
   Cluster* cluster_;
   Reach reach_;
   ClaimPools pools_;
+  Turnstile removals_;  ///< each holds watches of its own open
 };
 
 }  // namespace skiff::container

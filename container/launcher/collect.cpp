@@ -18,8 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Each removal waits for the end of a Pod, which takes half a minute and more.
-constexpr std::size_t kCollectedAtOnce = 16;
+/// Agents that are asked at a time.
+constexpr std::size_t kAskedAtOnce = 16;
 /// Beside the clocks, for an agent that is busy with its end.
 constexpr std::chrono::minutes kGrace{5};
 
@@ -37,18 +37,24 @@ Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
   co_return *in_use ? milliseconds{0} : milliseconds{static_cast<std::int64_t>(*idle_ms)};
 }
 
-/// Why it should go; empty if it should not.
-Task<std::string> reason_to_remove(Driver* driver, Sandbox sandbox, std::optional<milliseconds> max_idle) {
-  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
-    co_return std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
-  }
+/// Why it should go by what the driver says of it; empty if it should not.
+std::string reason_of(const Sandbox& sandbox) {
   const bool outlived = has_outlived(sandbox, wall_now());
   const std::string late = outlived ? "its lease was over at " + *sandbox.expires_at : "";
-  if (sandbox.state == SandboxState::creating && outlived) co_return late + ", and it never came up";
-  if (sandbox.state != SandboxState::running || !(outlived || max_idle)) co_return std::string{};
-  // Its agent knows best: the lease can be renewed without the launcher.
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
+    std::string why = std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
+    if (!sandbox.was_broken) return why;
+    // `start` brings it back, with its volumes.
+    return outlived ? std::move(why) + "; " + late : std::string{};
+  }
+  return sandbox.state == SandboxState::creating && outlived ? late + ", and it never came up" : std::string{};
+}
+
+/// One that runs is known best by its agent: the lease can be renewed without the launcher. Empty if it should not go.
+Task<std::string> ask_why(Driver* driver, Sandbox sandbox, std::optional<milliseconds> max_idle) {
+  const bool outlived = has_outlived(sandbox, wall_now());
   const auto idle = co_await idle_time(driver, sandbox.name);
-  if (!idle && outlived) co_return late + ", and its agent does not answer";
+  if (!idle && outlived) co_return "its lease was over at " + *sandbox.expires_at + ", and its agent does not answer";
   if (!idle || !max_idle || *idle < *max_idle) co_return std::string{};
   co_return "idle for " + std::to_string(idle->count() / 1000) + " s";
 }
@@ -60,25 +66,39 @@ struct Decision {
   std::string reason = {};
 };
 
-/// `seen` may be old: nothing is removed for a reason that is not true of it now.
-Task<Decision> decide(Driver* driver, Sandbox seen, Collecting what) {
-  const Decision kept{Fate::kept, std::string{state_word(seen.state)}};
-  std::string reason = co_await reason_to_remove(driver, seen, what.max_idle);
-  if (reason.empty()) co_return kept;
-  auto now = co_await driver->get(seen.name);
-  if (!now && now.error().code == Errc::sandbox_not_found) co_return Decision{Fate::gone};
-  if (!now) co_return Decision{Fate::failed, std::move(now.error().message)};
-  if (now->id != seen.id) co_return kept;
-  reason = co_await reason_to_remove(driver, *now, what.max_idle);
-  if (reason.empty()) co_return Decision{Fate::kept, std::string{state_word(now->state)}};
-  if (what.dry_run) co_return Decision{Fate::removed, std::move(reason)};
-  auto removed = co_await driver->remove_if(seen.name, seen.id);
+/// What was seen may be old: nothing is removed for a reason that is not true of it when it is removed.
+Task<Decision> remove_one(Driver* driver, Sandbox seen, std::string reason) {
+  std::optional<Decision> kept;
+  Removal how;
+  how.only_if = [&](const Sandbox& now) {
+    // Why one that runs is to go its agent has just said, or has not.
+    const bool is_still_so = seen.state == SandboxState::running ? now.state == seen.state : !reason_of(now).empty();
+    if (!is_still_so) kept = {Fate::kept, std::string{state_word(now.state)}};
+    return is_still_so;
+  };
+  auto removed = co_await driver->remove_if(seen.name, seen.id, std::move(how));
   if (!removed) co_return Decision{Fate::failed, std::move(removed.error().message)};
-  co_return Decision{*removed ? Fate::removed : Fate::gone, std::move(reason)};
+  if (*removed) co_return Decision{Fate::removed, std::move(reason)};
+  co_return kept ? std::move(*kept) : Decision{Fate::gone};
 }
 
-Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Decision* outcome) {
-  *outcome = co_await decide(driver, std::move(seen), std::move(what));
+bool is_to_be_asked(const Sandbox& sandbox, const Collecting& what) {
+  return sandbox.state == SandboxState::running && (what.max_idle || has_outlived(sandbox, wall_now()));
+}
+
+Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Turnstile* asking, Decision* outcome) {
+  std::string reason = reason_of(seen);
+  if (is_to_be_asked(seen, what)) {
+    const Turnstile::Place place = co_await asking->enter();
+    reason = co_await ask_why(driver, seen, what.max_idle);
+  }
+  if (reason.empty()) {
+    *outcome = {Fate::kept, std::string{state_word(seen.state)}};
+  } else if (what.dry_run) {
+    *outcome = {Fate::removed, std::move(reason)};
+  } else {
+    *outcome = co_await remove_one(driver, std::move(seen), std::move(reason));
+  }
 }
 
 }  // namespace
@@ -95,8 +115,11 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   if (!page) co_return std::unexpected{std::move(page.error())};
   const std::vector<Sandbox>& all = page->items;
   std::vector<Decision> outcomes(all.size());
-  co_await in_parallel(all.size(), kCollectedAtOnce,
-                       [&](std::size_t index) { return collect_one(driver, all[index], what, &outcomes[index]); });
+  Turnstile asking{co_await boost::asio::this_coro::executor, kAskedAtOnce};
+  // All of them at once: one that hangs is waited for, and holds nothing up.
+  co_await in_parallel(all.size(), all.size(), [&](std::size_t index) {
+    return collect_one(driver, all[index], what, &asking, &outcomes[index]);
+  });
   Collected collected;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto add = [&](std::vector<Verdict>& to) { to.push_back({all[i].name, std::move(outcomes[i].reason)}); };

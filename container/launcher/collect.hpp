@@ -37,8 +37,9 @@ struct Collecting {
 /// Its lease has been over for longer than an agent takes to end.
 [[nodiscard]] bool has_outlived(const Sandbox& sandbox, WallTime now);
 
-/// Removes the sandboxes that have ended, failed, or outlived their lease without an agent that answers. Any number of
-/// callers may do it at once. An error only when they can't be listed.
+/// Removes the sandboxes that have ended, failed, or outlived their lease without an agent that answers. What their
+/// host has broken stays until its lease is over. Any number of callers may do it at once. An error only when they
+/// can't be listed.
 [[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
 
 /// The namespaces of the cluster in which the driver has sandboxes, sorted.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -35,6 +36,16 @@ struct SandboxPage {
   std::string next;            ///< empty: this is the last page
 };
 
+/// How a sandbox is removed, or ended.
+struct Removal {
+  std::optional<std::chrono::seconds> grace = {};  ///< for what runs in it to end by itself; none: as it was made
+  bool force = false;                              ///< no grace, and without word from its node that it has ended
+  bool wait = true;                                ///< until nothing of it is left
+  std::chrono::milliseconds patience{120'000};     ///< longest such wait: `timeout` then
+  /// Asked right before, with the sandbox as it is then: false, and it stays.
+  std::function<bool(const Sandbox& now)> only_if = {};
+};
+
 /// Something that must be so for the driver to work.
 struct Check {
   std::string what;
@@ -54,6 +65,8 @@ class Driver {
   virtual ~Driver() = default;
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// Where it looks for sandboxes: "driver pod, namespace default".
+  [[nodiscard]] virtual std::string place() const { return "driver " + std::string{name()}; }
   /// What its users must know before they rely on it; may be empty.
   [[nodiscard]] virtual std::string_view notice() const noexcept { return {}; }
 
@@ -63,19 +76,20 @@ class Driver {
   [[nodiscard]] virtual Task<Result<SandboxPage>> list(SandboxFilter filter) = 0;
 
   /// Ends what runs and keeps the record and the files. Nothing to do for one that does not run.
-  [[nodiscard]] virtual Task<Result<>> stop(std::string name) = 0;
+  [[nodiscard]] virtual Task<Result<>> stop(std::string name, Removal how) = 0;
   /// Makes it again from its record, with its lease begun anew; one that runs is left as it is.
   [[nodiscard]] virtual Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                                     Progress progress) = 0;
-  /// Removes everything that belongs to it, and verifies that. False: there was none.
-  [[nodiscard]] virtual Task<Result<bool>> remove(std::string name) = 0;
+  /// Removes everything that belongs to it, and verifies that. False: there was none. Any number of removals may be
+  /// under way at once: those that wait for an end hold nothing that another one needs.
+  [[nodiscard]] virtual Task<Result<bool>> remove(std::string name, Removal how) = 0;
   /// The same for the one that has this id: another one that got the name meanwhile stays.
-  [[nodiscard]] virtual Task<Result<bool>> remove_if(std::string name, std::string id) {
+  [[nodiscard]] virtual Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) {
     auto found = co_await get(name);
     if (!found && found.error().code == Errc::sandbox_not_found) co_return false;
     if (!found) co_return std::unexpected{std::move(found.error())};
     if (found->id != id) co_return false;
-    co_return co_await remove(std::move(name));
+    co_return co_await remove(std::move(name), std::move(how));
   }
   /// Renews the lease from now on; what is absent stays as it was.
   [[nodiscard]] virtual Task<Result<Sandbox>> extend(std::string name, Lease lease) = 0;

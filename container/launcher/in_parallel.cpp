@@ -39,4 +39,35 @@ Task<> in_parallel(std::size_t count, std::size_t at_once, std::function<Task<>(
   std::rethrow_exception(cancelled);
 }
 
+Task<Turnstile::Place> Turnstile::enter() {
+  // Those who wait already go first.
+  if (free_ == 0 || !waiting_.empty()) {
+    const auto turn = waiting_.emplace(waiting_.end(), executor_);
+    // Also when this wait is cancelled: the one behind must not miss its turn.
+    const struct Leave {
+      Turnstile* of;
+      std::list<Event>::iterator turn;
+      ~Leave() {
+        of->waiting_.erase(turn);
+        of->wake_next();
+      }
+    } leave{this, turn};
+    while (free_ == 0 || turn != waiting_.begin()) co_await turn->wait();
+    --free_;
+  } else {
+    --free_;
+  }
+  co_return Place{this};
+}
+
+void Turnstile::wake_next() noexcept {
+  if (free_ > 0 && !waiting_.empty()) waiting_.front().notify_all();
+}
+
+Turnstile::Place::~Place() {
+  if (!of_) return;
+  ++of_->free_;
+  of_->wake_next();
+}
+
 }  // namespace skiff::container

@@ -34,6 +34,11 @@ std::optional<std::int64_t> lease_end_ms(const std::optional<milliseconds>& ttl)
   return (std::chrono::floor<milliseconds>(wall_now()).time_since_epoch() + *ttl).count();
 }
 
+milliseconds end_grace(const Removal& how) {
+  if (how.force) return milliseconds{0};
+  return how.grace ? milliseconds{*how.grace} : kStopGrace;
+}
+
 bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
   if (filter.owner && sandbox.owner != *filter.owner) return false;
   if (filter.state && sandbox.state != *filter.state) return false;
@@ -292,13 +297,13 @@ Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
   co_return page;
 }
 
-Task<Result<>> LocalDriver::stop(std::string name) {
+Task<Result<>> LocalDriver::stop(std::string name, Removal how) {
   if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
   auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   auto record = records_.load(name);
   if (!record) co_return std::unexpected{std::move(record.error())};
-  if (auto ended = co_await end_all(*record, kStopGrace); !ended) co_return ended;
+  if (auto ended = co_await end_all(*record, end_grace(how)); !ended) co_return ended;
   record->stopped = true;
   record->set_process({});
   co_return records_.save(*record);
@@ -316,17 +321,26 @@ Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Pr
   co_return co_await bring_up(std::move(*record), wait, std::move(progress));
 }
 
-Task<Result<bool>> LocalDriver::remove(std::string name) {
+Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
   if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
   if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  // Before the lock, which is what one that is being made is known by.
+  auto seen = records_.load(name);
+  if (seen && how.only_if && !how.only_if(describe(*seen))) co_return false;
   auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   if (!std::filesystem::exists(records_.folder(name))) co_return false;
   // A record that can't be read, or was never written, hides no process that could be ended by it.
   LocalRecord record;
   record.name = name;
-  if (auto known = records_.load(name)) record = std::move(*known);
-  if (auto ended = co_await end_all(std::move(record), kStopGrace); !ended) {
+  if (auto known = records_.load(name)) {
+    record = std::move(*known);
+    // Started, stopped or made anew since then.
+    const bool is_the_same =
+        seen && record.id == seen->id && record.pid == seen->pid && record.stopped == seen->stopped;
+    if (how.only_if && !is_the_same) co_return false;
+  }
+  if (auto ended = co_await end_all(std::move(record), end_grace(how)); !ended) {
     co_return std::unexpected{std::move(ended.error())};
   }
   if (auto erased = co_await erase(std::move(name)); !erased) co_return std::unexpected{std::move(erased.error())};

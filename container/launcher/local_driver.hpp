@@ -20,14 +20,15 @@ class LocalDriver final : public Driver {
   explicit LocalDriver(StateFolder state);
 
   [[nodiscard]] std::string_view name() const noexcept override { return "local"; }
+  [[nodiscard]] std::string place() const override { return "driver local, " + state_.path().string(); }
   [[nodiscard]] std::string_view notice() const noexcept override;
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
-  [[nodiscard]] Task<Result<>> stop(std::string name) override;
+  [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
-  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;

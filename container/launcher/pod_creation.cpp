@@ -8,7 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
+#include "container/kube/backoff.hpp"
+#include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
+#include "container/launcher/pod_removal.hpp"
 #include "container/launcher/pod_wait.hpp"
 
 namespace skiff::container {
@@ -38,18 +41,29 @@ std::string own_namespace(std::string_view prefix, std::string_view name) {
   return make_name(std::string{prefix}.append(name).substr(0, 50) + "-");
 }
 
-/// Creates it, or finds that a lost answer did.
+/// Creates it, or finds that a lost answer did, or another `start` of the same sandbox. One that goes is not it.
 Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object object) {
   const std::string namespace_name = object.namespace_name();
   const std::string name = object.name();
   const std::string id = object.label(labels::kSandbox);
-  auto made = co_await cluster->client().create(resource, std::move(object));
-  if (made) co_return std::move(*made);
-  if (made.error().may_have_happened || made.error().already_exists()) {
-    auto found = co_await cluster->client().get(resource, namespace_name, name);
-    if (found && found->label(labels::kSandbox) == id) co_return std::move(*found);
+  kube::Backoff backoff{cluster->options().transport.retry};
+  for (;;) {
+    auto made = co_await cluster->client().create(resource, object);
+    if (made) co_return std::move(*made);
+    const bool was_lost = made.error().may_have_happened;
+    if (was_lost || made.error().already_exists()) {
+      auto found = co_await cluster->client().get(resource, namespace_name, name);
+      if (found && found->label(labels::kSandbox) == id && !found->is_being_deleted()) co_return std::move(*found);
+      if (was_lost && !found && found.error().not_found()) {
+        // It was lost on its way: since we chose the name, twice is the same as once.
+        if (const auto wait = backoff.next(made.error(), true)) {
+          co_await kube::pause(*wait);
+          continue;
+        }
+      }
+    }
+    co_return std::unexpected{creation_error(std::move(made.error()))};
   }
-  co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
 /// All but the Pod. What limits it is there before it.
@@ -146,6 +160,7 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   } else if (record.expires_at) {
     pod->json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
   }
+  if (!record.start.empty()) mark_creation(*pod, record.start);
   auto news = co_await cluster->pods(pod->namespace_name()).follow(pod->name());
   if (!news) co_return std::unexpected{std::move(news.error().error)};
   auto made = co_await make(cluster, kube::kPods, std::move(*pod));
@@ -197,6 +212,9 @@ Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodPools* pools, PodRecord
   }
   if (record.spec.pod.namespace_per_sandbox) {
     Object home = make_namespace(record.spec, context);
+    if (config_map) {
+      home.json["metadata"]["annotations"][kRecordOf] = config_map->namespace_name() + "/" + config_map->name();
+    }
     auto made = co_await make(cluster, kube::kNamespaces, std::move(home));
     if (!made) co_return std::unexpected{std::move(made.error())};
   }

@@ -8,6 +8,7 @@
 
 #include "base/id.hpp"
 #include "container/kube/pod.hpp"
+#include "container/kube/time.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/cluster_checks.hpp"
 #include "container/launcher/creation_mark.hpp"
@@ -25,6 +26,31 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+/// So many are deleted at a time; any number wait for their ends.
+constexpr std::size_t kRemovalsAtOnce = 32;
+/// As the flags have it.
+constexpr milliseconds kLongestLease = std::chrono::days{365};
+
+/// Counts while it lives.
+class Counted {
+ public:
+  explicit Counted(std::size_t* into) : into_{into} { ++*into_; }
+  ~Counted() { --*into_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::size_t* into_;
+};
+
+/// The time by which an agent has renewed its lease, as it answers; nothing when it has none, or talks nonsense.
+std::optional<milliseconds> renewed_by(const json& answer) {
+  const json lease = object_at(answer, "lease");
+  const std::optional<std::uint64_t> ttl_ms = number_at(lease, "ttl_ms");
+  if (!ttl_ms || *ttl_ms > static_cast<std::uint64_t>(kLongestLease.count())) return std::nullopt;
+  return milliseconds{static_cast<std::int64_t>(*ttl_ms)};
+}
+
 /// Of a lease that begins at the latest after `wait`.
 std::optional<std::string> lease_end_text(const Lease& lease, milliseconds wait = {}) {
   if (!lease.ttl) return std::nullopt;
@@ -34,7 +60,10 @@ std::optional<std::string> lease_end_text(const Lease& lease, milliseconds wait 
 }  // namespace
 
 PodDriver::PodDriver(Cluster* cluster, ReachOptions reach)
-    : cluster_{cluster}, reach_{cluster, std::move(reach)}, pools_{cluster, &reach_} {}
+    : cluster_{cluster},
+      reach_{cluster, std::move(reach)},
+      pools_{cluster, &reach_},
+      removals_{cluster->executor(), kRemovalsAtOnce} {}
 
 Task<> PodDriver::close() {
   return reach_.stop();
@@ -54,7 +83,8 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
   if (known.record) {
     known.record->was_up = true;
     known.record->expires_at = lease_end_text(known.record->spec.lease);
-    json data{{"was_up", "true"}};
+    known.record->pod_uid = known.pod->uid();
+    json data{{"was_up", "true"}, {"pod_uid", known.record->pod_uid}};
     if (known.record->expires_at) data["expires_at"] = *known.record->expires_at;
     auto changed = co_await change_record(cluster_, &known, std::move(data));
     if (!changed) co_return std::unexpected{std::move(changed.error())};
@@ -104,7 +134,7 @@ Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, Manif
 }
 
 Task<Result<>> PodDriver::withdraw(std::string name, std::string id) {
-  auto removed = co_await remove_if(std::move(name), std::move(id));
+  auto removed = co_await remove_if(std::move(name), std::move(id), {});
   if (!removed) co_return std::unexpected{std::move(removed.error())};
   co_return Result<>{};
 }
@@ -205,7 +235,7 @@ Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t p
 
 // --- its life -------------------------------------------------------------------------------------------------------
 
-Task<Result<>> PodDriver::stop(std::string name) {
+Task<Result<>> PodDriver::stop(std::string name, Removal how) {
   auto known = co_await find_sandbox(cluster_, name);
   if (!known) co_return std::unexpected{std::move(known.error())};
   if (known->damage) co_return std::unexpected{std::move(*known->damage)};
@@ -213,17 +243,21 @@ Task<Result<>> PodDriver::stop(std::string name) {
     co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run and can't be stopped to be started again",
                    "name");
   }
-  co_return co_await stop_known(std::move(*known));
+  co_return co_await stop_known(std::move(*known), std::move(how));
 }
 
-Task<Result<>> PodDriver::stop_known(KnownPod known) {
+Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
+  const Counted counted{&under_way_};
   // Said first: whoever looks meanwhile sees what is meant.
   auto changed = co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  co_return co_await remove_workload(cluster_, &known);
+  auto begun = co_await begin_stop(cluster_, &known, how, under_way_ == 1);
+  if (!begun) co_return std::unexpected{std::move(begun.error())};
+  co_return co_await finish_removal(cluster_, std::move(*begun), std::move(how));
 }
 
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
+  const SteadyTime deadline = steady_clock::now() + wait;
   auto known = co_await find_sandbox(cluster_, name);
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Sandbox now = describe_known(*known);
@@ -235,7 +269,7 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
   const PodRecord record = *known->record;
   if (now.state == SandboxState::creating) {
     // Somebody else is at it.
-    PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = steady_clock::now() + wait};
+    PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = deadline};
     auto news = co_await cluster_->pods(record.namespace_name).follow(record.pod);
     if (!news) co_return std::unexpected{std::move(news.error().error)};
     auto ready = co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress);
@@ -245,20 +279,26 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
     if (!up) co_return std::unexpected{std::move(up.error())};
     co_return describe_known(*up);
   }
-  if (known->pod) {
-    auto gone = co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id);
-    if (!gone) co_return std::unexpected{std::move(gone.error())};
-  }
+  // The last one's, also that of a `stop` which did not wait for its end: it has the name that the new one gets.
+  auto gone =
+      co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id, {.patience = wait});
+  if (!gone) co_return std::unexpected{std::move(gone.error())};
   const std::string uid = known->config_map->uid();
-  auto work = make_again(std::move(*known), wait, std::move(progress));
+  const std::string mark = new_id("c");
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
+  auto work = make_again(std::move(*known), mark, std::max(left, milliseconds{1}), std::move(progress));
   // As it was before: stopped.
-  auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid); }, kLateArrival);
+  auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid, mark); }, kLateArrival);
   if (!up) co_return std::unexpected{std::move(up.error())};
   co_return describe_known(*up);
 }
 
-Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, milliseconds wait, Progress progress) {
-  json data{{"stopped", "false"}, {"was_up", "false"}, {"begun_at", rfc3339(wall_now())}};
+Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, std::string mark, milliseconds wait, Progress progress) {
+  json data{{"stopped", "false"},
+            {"was_up", "false"},
+            {"begun_at", rfc3339(cluster_->client().transport().server_now())},
+            {"pod_uid", nullptr}};
+  data["start"] = std::move(mark);
   // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
   data["pod"] = known.config_map->name();
   const auto expires_at = lease_end_text(known.record->spec.lease, wait);
@@ -273,31 +313,60 @@ Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, milliseconds wait, 
   context.assigns_ids = co_await cluster_->assigns_ids();
   auto up = co_await make_pod_ready(cluster_, std::move(*record), std::move(*changed), std::move(context), progress);
   if (!up) co_return up;
-  co_return co_await wait_for_agent(std::move(*up), std::move(progress));
+  up = co_await wait_for_agent(std::move(*up), std::move(progress));
+  // A `stop`, or another `start` that was interrupted before there was a Pod to be seen: the record is what counts.
+  if (up && up->config_map->text({"data", "stopped"}) == "true") {
+    co_return fail(Errc::sandbox_conflict, "sandbox \"" + up->record->spec.name + "\" was stopped while it started",
+                   "name");
+  }
+  co_return up;
 }
 
-Task<Result<>> PodDriver::stop_again(std::string name, std::string uid) {
+Task<Result<>> PodDriver::stop_again(std::string name, std::string uid, std::string mark) {
   auto known = co_await find_sandbox(cluster_, std::move(name));
   if (!known && known.error().code == Errc::sandbox_not_found) co_return Result<>{};
   if (!known) co_return std::unexpected{std::move(known.error())};
   // Somebody may have removed it, and made another one.
   if (!known->config_map || known->config_map->uid() != uid || !known->record) co_return Result<>{};
-  co_return co_await stop_known(std::move(*known));
+  // Or started it after us: the Pod is theirs then, or they wait for ours.
+  const PodRecord& record = *known->record;
+  if (record.start != mark && !record.stopped) co_return Result<>{};
+  auto pod = co_await find_pod(cluster_, record.namespace_name, record.pod, record.id);
+  if (!pod) co_return std::unexpected{std::move(pod.error())};
+  if (*pod && !is_marked(**pod, mark)) co_return Result<>{};
+  known->pod = std::move(*pod);
+  co_return co_await stop_known(std::move(*known), {});
 }
 
-Task<Result<bool>> PodDriver::remove(std::string name) {
-  return remove_if(std::move(name), {});
+Task<Result<bool>> PodDriver::remove(std::string name, Removal how) {
+  return remove_if(std::move(name), {}, std::move(how));
 }
 
-Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id) {
-  auto known = co_await find_sandbox(cluster_, name);
-  if (!known && known.error().code == Errc::sandbox_not_found) co_return false;
+Task<Result<std::optional<Departure>>> PodDriver::begin_removing(std::string name, std::string id, Removal how) {
+  const Turnstile::Place place = co_await removals_.enter();
+  auto known = co_await find_to_remove(cluster_, name, std::move(id));
+  if (!known && known.error().code == Errc::sandbox_not_found) co_return std::nullopt;
   if (!known) co_return std::unexpected{std::move(known.error())};
-  const Object& first = known->config_map ? *known->config_map : *known->pod;
-  // One out of a pool has the id that it had there; its record has kept its own too.
-  const bool is_it = first.label(labels::kSandbox) == id || describe_known(*known).id == id;
-  if (!id.empty() && !is_it) co_return false;
-  auto removed = co_await remove_sandbox(cluster_, &*known);
+  if (how.only_if) {
+    if (known->record && !known->record->stopped) {
+      const PodRecord& record = *known->record;
+      auto pod = co_await find_pod(cluster_, record.namespace_name, record.pod, record.id);
+      if (!pod) co_return std::unexpected{std::move(pod.error())};
+      known->pod = std::move(*pod);
+    }
+    if (!how.only_if(describe_known(*known))) co_return std::nullopt;
+  }
+  auto begun = co_await begin_removal(cluster_, &*known, std::move(how), under_way_ == 1);
+  if (!begun) co_return std::unexpected{std::move(begun.error())};
+  co_return std::move(*begun);
+}
+
+Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id, Removal how) {
+  const Counted counted{&under_way_};
+  auto begun = co_await begin_removing(std::move(name), std::move(id), how);
+  if (!begun) co_return std::unexpected{std::move(begun.error())};
+  if (!*begun) co_return false;
+  auto removed = co_await finish_removal(cluster_, std::move(**begun), std::move(how));
   if (!removed) co_return std::unexpected{std::move(removed.error())};
   co_return true;
 }
@@ -309,10 +378,10 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
   if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
   AgentClient agent{cluster_->executor(), std::move(*endpoint)};
   std::string body = protocol::to_json(lease);
-  if (auto renewed = co_await agent.post("/v1/lease", std::move(body)); !renewed) {
-    co_return std::unexpected{std::move(renewed.error())};
-  }
-  const auto expires_at = lease_end_text(lease);
+  auto renewed = co_await agent.post("/v1/lease", std::move(body));
+  if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  // Without a time it is renewed by the one that the agent has, which others may have changed.
+  const auto expires_at = lease_end_text({.ttl = lease.ttl ? lease.ttl : renewed_by(*renewed)});
   if (!known->record) {
     if (expires_at) {
       const json patch{{"metadata", {{"annotations", {{labels::kExpiresAt, *expires_at}}}}}};
@@ -380,7 +449,7 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     if (resource.plural != kube::kNetworkPolicies.plural) continue;
     const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
     if (stays) continue;
-    auto gone = co_await remove_object(cluster_, resource, where, object, context.sandbox_id);
+    auto gone = co_await remove_object(cluster_, resource, where, object, context.sandbox_id, {});
     if (!gone) co_return std::unexpected{std::move(gone.error())};
   }
   co_return spec.pod;

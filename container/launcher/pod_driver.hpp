@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,10 +13,12 @@
 #include "base/task.hpp"
 #include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
+#include "container/launcher/in_parallel.hpp"
 #include "container/launcher/pod_lookup.hpp"
 #include "container/launcher/pod_manifest.hpp"
 #include "container/launcher/pod_pools.hpp"
 #include "container/launcher/pod_record.hpp"
+#include "container/launcher/pod_removal.hpp"
 #include "container/launcher/reach.hpp"
 
 namespace skiff::container {
@@ -29,15 +32,16 @@ class PodDriver final : public Driver {
   PodDriver(Cluster* cluster, ReachOptions reach);
 
   [[nodiscard]] std::string_view name() const noexcept override { return "pod"; }
+  [[nodiscard]] std::string place() const override { return "driver pod, namespace " + cluster_->namespace_name(); }
 
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
-  [[nodiscard]] Task<Result<>> stop(std::string name) override;
+  [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
-  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
-  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id) override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
+  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
@@ -57,12 +61,16 @@ class PodDriver final : public Driver {
 
   [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
                                             Progress progress);
-  /// From its record, without undoing anything.
-  [[nodiscard]] Task<Result<KnownPod>> make_again(KnownPod known, std::chrono::milliseconds wait, Progress progress);
-  /// Undo the two; nothing to do where nothing is, or somebody else's.
+  /// From its record, without undoing anything. `mark` says which `start` this is (creation_mark.hpp).
+  [[nodiscard]] Task<Result<KnownPod>> make_again(KnownPod known, std::string mark, std::chrono::milliseconds wait,
+                                                  Progress progress);
+  /// Undo the two; nothing to do where nothing is, or somebody else's: another sandbox, or another `start`.
   [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string id);
-  [[nodiscard]] Task<Result<>> stop_again(std::string name, std::string uid);
-  [[nodiscard]] Task<Result<>> stop_known(KnownPod known);
+  [[nodiscard]] Task<Result<>> stop_again(std::string name, std::string uid, std::string mark);
+  [[nodiscard]] Task<Result<>> stop_known(KnownPod known, Removal how);
+
+  /// Deletes it, as far as that goes without waiting; nothing when there is none, or it is to stay.
+  [[nodiscard]] Task<Result<std::optional<Departure>>> begin_removing(std::string name, std::string id, Removal how);
 
   /// Asks a Pod that is Ready for a sign of its agent.
   [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
@@ -70,6 +78,8 @@ class PodDriver final : public Driver {
   Cluster* cluster_;
   Reach reach_;
   PodPools pools_;
+  Turnstile removals_;         ///< while they delete, not while they wait
+  std::size_t under_way_ = 0;  ///< removals, also those that wait
 };
 
 }  // namespace skiff::container

@@ -226,6 +226,10 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
   labels::put_user_labels(pod, spec.labels);
   if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
   if (const std::string kind = network_label(spec.pod); !kind.empty()) labels::put(pod, labels::kNetwork, kind);
+  // Nothing makes it again where a node is taken away: who takes nodes away (cluster-autoscaler, Karpenter) is asked to
+  // leave this one.
+  pod.json["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
+  pod.json["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "true";
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
   pod.json["spec"] = std::move(*made);
   return pod;

@@ -20,15 +20,45 @@ constexpr std::chrono::minutes kBeingMade{1};
 struct StateNow {
   SandboxState state = SandboxState::creating;
   std::string reason = {};
+  bool was_broken = false;
 };
+
+/// The node's controller marks the Pods of a node that is silent: as not ready, without a reason, while their
+/// containers stay as the kubelet saw them last, and then as ones that a taint removes.
+bool is_node_silent(const kube::Object& pod) {
+  const auto disruption = pod.condition("DisruptionTarget");
+  if (pod.text({"status", "reason"}) == "NodeLost") return true;
+  if (pod.is_being_deleted()) return disruption && disruption->reason == "DeletionByTaintManager";
+  const auto ready = pod.condition("Ready");
+  const auto containers = pod.condition("ContainersReady");
+  return ready && ready->status == "False" && ready->reason.empty() && containers && containers->status == "True";
+}
+
+/// By a drain, an eviction, a preemption, or a node that was shut down: a Pod that fails by its containers has no
+/// reason of its own, and one that has had its time has this one.
+bool was_broken_by_cluster(const kube::Object& pod) {
+  const auto disruption = pod.condition("DisruptionTarget");
+  if (disruption && disruption->status == "True") return true;
+  const std::string reason = pod.text({"status", "reason"});
+  return !reason.empty() && reason != "DeadlineExceeded";
+}
 
 StateNow state_of(const kube::Object& pod) {
   const std::string phase = kube::pod_phase(pod);
-  if (pod.is_being_deleted()) return {SandboxState::ended, "its pod is being deleted"};
+  const std::string silent =
+      is_node_silent(pod) ? "its node " + pod.text({"spec", "nodeName"}) + " does not answer" : std::string{};
+  if (pod.is_being_deleted()) {
+    std::string why = "its pod is being deleted";
+    if (!silent.empty()) why.append(", but ").append(silent).append(": `skiff rm --force` does not wait for it");
+    return {SandboxState::ended, std::move(why), true};
+  }
   if (phase == "Succeeded") return {SandboxState::ended, "its lease or idle time was over, or it was told to end"};
   if (phase == "Running" && kube::is_pod_ready(pod)) return {SandboxState::running};
+  if (phase == "Running" && !silent.empty()) return {SandboxState::running, silent};
   const PodVerdict verdict = judge_pod(pod);
-  if (verdict.failure && (verdict.is_final || phase == "Failed")) return {SandboxState::failed, verdict.detail};
+  if (verdict.failure && (verdict.is_final || phase == "Failed")) {
+    return {SandboxState::failed, verdict.detail, phase == "Failed" && was_broken_by_cluster(pod)};
+  }
   // One that has answered before and now does not, for a while, is busy rather than new.
   if (phase == "Running") return {SandboxState::running, verdict.detail};
   std::string how{phase_word(verdict.phase)};
@@ -60,6 +90,8 @@ kube::Object make_record(const PodRecord& record, const std::string& namespace_n
   data["spec"] = protocol::to_json(record.spec);
   data["namespace"] = record.namespace_name;
   data["pod"] = record.pod;
+  if (!record.pod_uid.empty()) data["pod_uid"] = record.pod_uid;
+  if (!record.start.empty()) data["start"] = record.start;
   data["stopped"] = record.stopped ? "true" : "false";
   data["was_up"] = record.was_up ? "true" : "false";
   if (record.begun_at) data["begun_at"] = *record.begun_at;
@@ -83,6 +115,8 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   if (record.id.empty()) record.id = config_map.label(labels::kSandbox);
   record.namespace_name = config_map.text({"data", "namespace"});
   record.pod = config_map.text({"data", "pod"});
+  record.pod_uid = config_map.text({"data", "pod_uid"});
+  record.start = config_map.text({"data", "start"});
   record.stopped = config_map.text({"data", "stopped"}) == "true";
   record.was_up = config_map.text({"data", "was_up"}) == "true";
   if (auto begun = config_map.text({"data", "begun_at"}); !begun.empty()) record.begun_at = std::move(begun);
@@ -104,7 +138,8 @@ Sandbox describe_pod(const kube::Object& pod) {
                   .created_at = pod.text({"metadata", "creationTimestamp"}),
                   .expires_at = {},
                   .address = {},
-                  .details = details_of(pod)};
+                  .details = details_of(pod),
+                  .was_broken = now.was_broken};
   if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) return sandbox;
   if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
   if (sandbox.state == SandboxState::running) {
@@ -113,7 +148,7 @@ Sandbox describe_pod(const kube::Object& pod) {
   return sandbox;
 }
 
-Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod) {
+Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod, WallTime now) {
   Sandbox sandbox{.name = record.spec.name,
                   .id = record.id,
                   .driver = "pod",
@@ -133,16 +168,18 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   }
   if (pod == nullptr) {
     const auto begun = record.begun_at ? kube::parse_time(*record.begun_at) : config_map.created();
-    if (!record.was_up && begun && wall_now() - *begun < kBeingMade) return sandbox;
+    if (!record.was_up && begun && now - *begun < kBeingMade + record.spec.wait) return sandbox;
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its pod was deleted";
-    sandbox.expires_at.reset();
+    sandbox.was_broken = true;
     return sandbox;
   }
   sandbox.state = pod->state;
   sandbox.reason = pod->reason;
   sandbox.details = pod->details;
-  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) sandbox.expires_at.reset();
+  sandbox.was_broken = pod->was_broken;
+  const bool is_over = sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed;
+  if (is_over && !sandbox.was_broken) sandbox.expires_at.reset();
   if (sandbox.state != SandboxState::running) return sandbox;
   sandbox.address = pod->address;
   if (record.spec.pod.service != ServiceKind::none) {
@@ -154,14 +191,18 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
 }
 
 Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map, const Error& why) {
-  Sandbox sandbox = describe(record, config_map, nullptr);
+  Sandbox sandbox = describe(record, config_map, nullptr, {});
   if (record.stopped) return sandbox;
+  if (sandbox.was_broken) sandbox.expires_at.reset();
+  sandbox.was_broken = false;
   sandbox.state = record.was_up ? SandboxState::running : SandboxState::creating;
   sandbox.reason = "its pod can't be looked at: " + why.message;
   return sandbox;
 }
 
 Sandbox describe_damaged(const kube::Object& config_map, const Error& damage) {
+  // A newer skiff may have written it, and what it is the record of may live.
+  const std::string expires = config_map.text({"data", "expires_at"});
   return {.name = labels::get(config_map, labels::kName),
           .id = config_map.label(labels::kSandbox),
           .driver = "pod",
@@ -171,9 +212,10 @@ Sandbox describe_damaged(const kube::Object& config_map, const Error& damage) {
           .image = {},
           .labels = labels::user_labels(config_map),
           .created_at = config_map.text({"metadata", "creationTimestamp"}),
-          .expires_at = {},
+          .expires_at = expires.empty() ? std::nullopt : std::optional{expires},
           .address = {},
-          .details = {}};
+          .details = {},
+          .was_broken = true};
 }
 
 }  // namespace skiff::container

@@ -16,6 +16,8 @@ struct PodRecord {
   std::string id = {};
   std::string namespace_name = {};  ///< of its objects: another one than the record's with --namespace-per-sandbox
   std::string pod = {};             ///< the Pod's name: one from a pool has another than the record
+  std::string pod_uid = {};         ///< of the Pod that was up last; empty: look it up
+  std::string start = {};           ///< which `start` was the last one (creation_mark.hpp); empty: none
   bool stopped = false;
   bool was_up = false;  ///< since it was last made or started: a Pod that is not there is gone then
   std::optional<std::string> begun_at = {};    ///< RFC 3339: when it was last started; none: when it was made
@@ -30,8 +32,10 @@ struct PodRecord {
 
 /// The sandbox that a Pod without a record is.
 [[nodiscard]] Sandbox describe_pod(const kube::Object& pod);
-/// The one that a record is, together with what its Pod alone would be; null: there is no Pod.
-[[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod);
+/// The one that a record is, together with what its Pod alone would be; null: there is no Pod. `now`: by the clock of
+/// the API server, as its times are.
+[[nodiscard]] Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod,
+                               WallTime now);
 /// One whose Pod can't be looked at, and why: it is what its record knows last.
 [[nodiscard]] Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map, const Error& why);
 /// One whose record can't be read, and why.

@@ -5,23 +5,19 @@
 #include <string_view>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/within.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/pod_log.hpp"
-#include "container/launcher/labels.hpp"
+#include "container/kube/watch.hpp"
 
 namespace skiff::container {
 namespace {
 
 using kube::ContainerState;
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// How long a state must stay that may pass: a scheduler that looks again when a pod has gone, an autoscaler.
-constexpr milliseconds kProbePatience{5'000};
 constexpr std::uint64_t kLogLines = 10;
 constexpr std::uint64_t kLogBytes = 4096;
 
@@ -124,18 +120,27 @@ Task<std::string> last_words(kube::Client* client, kube::Object pod) {
   co_return "; the last event is " + newest->text({"reason"}) + ": " + newest->text({"message"});
 }
 
-/// An autoscaler has seen it and makes room.
-Task<bool> is_room_being_made(kube::Client* client, kube::Object pod) {
-  kube::ListOptions about{.field_selector = "involvedObject.uid=" + pod.uid() + ",reason=TriggeredScaleUp"};
-  auto events = co_await client->list(kube::kEvents, pod.namespace_name(), std::move(about));
-  co_return events && !events->items.empty();
+/// What cluster-autoscaler and Karpenter say of a Pod for which they make a node; empty when neither does.
+Task<std::string> room_being_made(kube::Client* client, kube::Object pod) {
+  for (const std::string_view reason : {"TriggeredScaleUp", "Nominated"}) {
+    kube::ListOptions about{.field_selector = "involvedObject.uid=" + pod.uid() + ",reason=" + std::string{reason}};
+    auto events = co_await client->list(kube::kEvents, pod.namespace_name(), std::move(about));
+    if (!events || events->items.empty()) continue;
+    co_return "; a node is being made for it (" + std::string{reason} + "): `--wait` gives more time";
+  }
+  co_return std::string{};
 }
 
 Task<Error> explain(kube::Client* client, const PodWait* wait, kube::Object pod, PodVerdict verdict) {
   std::string message = "sandbox pod " + wait->namespace_name + "/" + wait->name + ": " + verdict.detail;
   const FailureReason reason = verdict.failure.value_or(FailureReason::not_ready);
-  // Of an image the kubelet says all there is.
-  if (reason != FailureReason::image_pull) message += co_await last_words(client, std::move(pod));
+  std::string room;
+  if (reason == FailureReason::unschedulable) room = co_await room_being_made(client, pod);
+  if (!room.empty()) {
+    message += room;
+  } else if (reason != FailureReason::image_pull) {  // of an image the kubelet says all there is
+    message += co_await last_words(client, std::move(pod));
+  }
   if (!wait->agent_image.empty() && reason == FailureReason::image_pull && message.contains(wait->agent_image)) {
     message += "; --agent-image names the image that skiffd comes from: push it where the cluster can pull it";
   }
@@ -186,11 +191,9 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
   std::optional<kube::Object> pod = std::move(wait.now);
   std::string uid = pod ? pod->uid() : std::string{};
   PodVerdict verdict;  // of a Pod that was just made: scheduling, and nothing more to say
-  SteadyTime failing_since = SteadyTime::max();
   bool is_unread = pod.has_value();
   bool is_uncertain = !pod;
   for (;;) {
-    const bool was_passing = verdict.failure.has_value();
     if (is_uncertain) {
       auto now = co_await look(client, kube::kPods, wait.namespace_name, wait.name);
       if (!now) co_return std::unexpected{std::move(now.error().error)};
@@ -200,19 +203,11 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
       is_unread = pod.has_value();
     }
     if (!is_unread) {
-      const SteadyTime until = was_passing ? std::min(wait.deadline, failing_since + kProbePatience) : wait.deadline;
-      auto told = co_await within(until, news->next());
+      auto told = co_await within(wait.deadline, news->next());
       if (!told) {
-        const bool is_late = steady_clock::now() >= wait.deadline;
-        if (!is_late && verdict.failure == FailureReason::unschedulable) {
-          kube::Object waiting = *pod;
-          const bool coming = co_await is_room_being_made(client, std::move(waiting));
-          if (coming) {
-            failing_since = steady_clock::now();
-            continue;
-          }
-        }
-        if (!was_passing) {
+        // What may pass (a node that is being made, a volume that is late) was waited for to the end, and is the
+        // reason.
+        if (!verdict.failure) {
           verdict.detail =
               with("it is not ready in time, but " + std::string{phase_word(verdict.phase)}, verdict.detail);
         }
@@ -230,48 +225,57 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
     const PodVerdict before = std::exchange(verdict, judge_pod(*pod));
     if (verdict.phase == Phase::ready) co_return std::move(*pod);
     if (verdict.phase != before.phase || verdict.detail != before.detail) progress(verdict.phase, verdict.detail);
-    if (!verdict.failure) {
-      failing_since = SteadyTime::max();
-    } else if (verdict.is_final) {
+    if (verdict.failure && verdict.is_final) {
       co_return std::unexpected{co_await explain(client, &wait, std::move(*pod), std::move(verdict))};
-    } else if (!was_passing) {
-      failing_since = steady_clock::now();
     }
   }
 }
 
-Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::SharedWatch* ours) {
-  const SteadyTime until = steady_clock::now() + wait.limit;
-  const auto is_gone = [&](const std::optional<kube::Object>& now) {
-    return !now || (!wait.uid.empty() && now->uid() != wait.uid);
-  };
-  auto now = co_await look(client, wait.resource, wait.namespace_name, wait.name);
-  if (!now) co_return std::unexpected{std::move(now.error().error)};
-  if (is_gone(*now)) co_return Result<>{};
+namespace {
 
-  const Executor executor = co_await boost::asio::this_coro::executor;
-  std::optional<kube::SharedWatch> own;
-  if (ours == nullptr || !labels::is_ours(**now)) {
-    own.emplace(client, executor,
-                kube::WatchOptions{.resource = wait.resource,
-                                   .namespace_name = wait.namespace_name,
-                                   .field_selector = "metadata.name=" + wait.name});
-    ours = &*own;
-  }
-  auto news = co_await ours->follow(wait.name);
-  if (!news) co_return std::unexpected{std::move(news.error().error)};
-  now = co_await look(client, wait.resource, wait.namespace_name, wait.name);
-  for (;;) {
+bool has_gone(const std::optional<kube::Object>& now, const GoneWait& wait) {
+  return !now || (!wait.uid.empty() && now->uid() != wait.uid);
+}
+
+/// The object as a watch of its name tells it.
+std::optional<kube::Object> newest_of(kube::WatchEvent event) {
+  if (event.kind == kube::WatchEvent::Kind::deleted || event.objects.empty()) return std::nullopt;
+  return std::move(event.objects.front());
+}
+
+Task<kube::Outcome<std::optional<kube::Object>>> next_of(kube::Watch* watch) {
+  auto event = co_await watch->next();
+  if (!event) co_return std::unexpected{std::move(event.error())};
+  co_return newest_of(std::move(*event));
+}
+
+}  // namespace
+
+Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::SharedWatch::Reader* news) {
+  const SteadyTime until = steady_clock::now() + wait.limit;
+  if (wait.version.empty()) {
+    auto now = co_await look(client, wait.resource, wait.namespace_name, wait.name);
     if (!now) co_return std::unexpected{std::move(now.error().error)};
-    if (is_gone(*now)) co_return Result<>{};
-    auto told = co_await within(until, news->next());
+    if (has_gone(*now, wait)) co_return Result<>{};
+    wait.version = (*now)->resource_version();
+  }
+  kube::Watch own{client,
+                  {.resource = wait.resource,
+                   .namespace_name = wait.namespace_name,
+                   .field_selector = "metadata.name=" + wait.name,
+                   .resource_version = wait.version}};
+  for (;;) {
+    auto told = co_await within(until, news != nullptr ? news->next() : next_of(&own));
     if (!told) break;
-    now = std::move(*told);
+    if (!*told) co_return std::unexpected{std::move(told->error().error)};
+    if (has_gone(**told, wait)) co_return Result<>{};
   }
   std::string message{wait.resource.plural};
   message.append(" ").append(wait.namespace_name).append("/").append(wait.name);
   message.append(" was deleted, but is still there after ");
   message.append(std::to_string(wait.limit.count() / 1000)).append(" s");
+  if (wait.resource.plural == kube::kPods.plural)
+    message += "; for a node that is gone `skiff rm --force` and `skiff stop --force` don't wait";
   co_return fail(Errc::timeout, std::move(message));
 }
 

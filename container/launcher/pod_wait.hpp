@@ -19,7 +19,7 @@ struct PodVerdict {
   std::string detail = {};
   /// Waiting longer is of no use, and why.
   std::optional<FailureReason> failure = {};
-  /// It may still change within seconds (a first pull that failed, no node that fits), so it must stay for a while.
+  /// Else it may pass: a first pull that failed, no node that fits yet.
   bool is_final = true;
 };
 
@@ -37,12 +37,12 @@ struct PodWait {
 };
 
 /// Waits until the Pod is Ready and gives it. Fails as soon as it is clear that it won't be, with the reason and the
-/// last lines of its log or the last event about it: `sandbox_failed`. `news` is of this Pod and was followed before it
-/// was looked at or created.
+/// last lines of its log or the last event about it: `sandbox_failed`. What may pass (a full cluster that grows, a late
+/// volume) is waited for until the deadline. `news` is of this Pod and was followed before it was looked at or created.
 [[nodiscard]] Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWatch::Reader* news,
                                                           PodWait wait, Progress progress);
 
-/// What an object of a sandbox may take to go once it was deleted.
+/// What an object of a pool may take to go once it was deleted.
 inline constexpr std::chrono::milliseconds kRemovalTime{60'000};
 
 /// An object that was deleted.
@@ -50,12 +50,14 @@ struct GoneWait {
   kube::Resource resource;
   std::string namespace_name;
   std::string name;
-  std::string uid = {};  ///< only this one; empty: any of that name
+  std::string uid = {};      ///< only this one; empty: any of that name
+  std::string version = {};  ///< as its deletion was answered; empty: it is looked up
   std::chrono::milliseconds limit;
 };
 
-/// Waits until there is no such object. `timeout` after `limit`. Where `ours` is given, and the object is one that it
-/// sees (managed by skiff), no other watch is opened.
-[[nodiscard]] Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::SharedWatch* ours = nullptr);
+/// Waits until there is no such object. `timeout` after `limit`. `news` is of this object and was followed before it
+/// was deleted; null: a watch of its own is opened.
+[[nodiscard]] Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait,
+                                             kube::SharedWatch::Reader* news = nullptr);
 
 }  // namespace skiff::container

@@ -79,6 +79,7 @@ class TracedDriver final : public Driver {
   }
 
   [[nodiscard]] std::string_view name() const noexcept override { return driver_->name(); }
+  [[nodiscard]] std::string place() const override { return driver_->place(); }
   [[nodiscard]] std::string_view notice() const noexcept override { return driver_->notice(); }
 
   Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override {
@@ -94,17 +95,17 @@ class TracedDriver final : public Driver {
     return spanning(std::move(span), std::move(work));
   }
 
-  Task<Result<>> stop(std::string name) override {
+  Task<Result<>> stop(std::string name, Removal how) override {
     Span span = begin("stop sandbox", name);
-    return spanning(std::move(span), driver_->stop(std::move(name)));
+    return spanning(std::move(span), driver_->stop(std::move(name), std::move(how)));
   }
-  Task<Result<bool>> remove(std::string name) override {
+  Task<Result<bool>> remove(std::string name, Removal how) override {
     Span span = begin("remove sandbox", name);
-    return spanning(std::move(span), driver_->remove(std::move(name)));
+    return spanning(std::move(span), driver_->remove(std::move(name), std::move(how)));
   }
-  Task<Result<bool>> remove_if(std::string name, std::string id) override {
+  Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override {
     Span span = begin("remove sandbox", name);
-    return spanning(std::move(span), driver_->remove_if(std::move(name), std::move(id)));
+    return spanning(std::move(span), driver_->remove_if(std::move(name), std::move(id), std::move(how)));
   }
   Task<Result<Sandbox>> extend(std::string name, Lease lease) override {
     Span span = begin("extend sandbox", name);

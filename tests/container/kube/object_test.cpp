@@ -58,7 +58,7 @@ TEST(Object, IsMadeAndOwnsOthers) {
   EXPECT_FALSE(Object::make(kNamespaces, "n", "a").json["metadata"].contains("namespace"));
   object.json["metadata"]["uid"] = "u";
   EXPECT_EQ(object.owner_reference(), Json::parse(R"({"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy",
-      "name":"a","uid":"u","controller":true,"blockOwnerDeletion":false})"));
+      "name":"a","uid":"u","blockOwnerDeletion":false})"));
 }
 
 }  // namespace

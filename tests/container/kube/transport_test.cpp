@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "container/kube/time.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/protocol/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -42,6 +43,19 @@ CO_TEST(Transport, KeepsItsConnection) {
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "failed: ask: no (404)");
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "3");
   EXPECT_EQ(server.connections(), 1);
+  co_await server.stop();
+}
+
+CO_TEST(Transport, LearnsTheClockOfTheServer) {
+  CannedServer server{executor,
+                      {{answer("200 OK", "1", "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n")}, {answer("200 OK", "2")}}};
+  const OpenTransport open{executor, server.access()};
+  EXPECT_GE(open.transport->server_now(), wall_now() - std::chrono::minutes{1}) << "it is ours before an answer";
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "1");
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "2");
+  const WallTime then = *parse_time("1994-11-06T08:49:37Z");
+  EXPECT_GE(open.transport->server_now(), then - std::chrono::minutes{1});
+  EXPECT_LE(open.transport->server_now(), then + std::chrono::minutes{1});
   co_await server.stop();
 }
 

@@ -80,7 +80,7 @@ CO_TEST(ClaimDriver, TakesNoSandboxForItsOwnThatOthersMadeOrAClaimHas) {
     object["metadata"]["labels"][labels::kManagedBy] = "skiff";
     object["metadata"]["ownerReferences"] = json::array({{{"kind", "SandboxClaim"}, {"name", "c"}, {"uid", "u"}}});
   });
-  auto removed = co_await on.driver.remove("box");
+  auto removed = co_await on.driver.remove("box", {});
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed);
   EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
@@ -95,14 +95,14 @@ CO_TEST(ClaimDriver, StopsBySuspendingAndWaitsForThePod) {
     if (request.is("GET", "/pods/skiff-box")) on.fake.server.erase(kube::kPods, "default", "skiff-box");
     return std::nullopt;
   };
-  auto stopped = co_await on.driver.stop("box");
+  auto stopped = co_await on.driver.stop("box", {});
   CO_ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
   EXPECT_EQ(on.sandbox_says("/spec/operatingMode"), "Suspended");
   EXPECT_FALSE(on.sandbox_says("/spec").contains("shutdownTime")) << "what is stopped runs out of no time";
   auto sandbox = co_await on.driver.get("box");
   CO_ASSERT_TRUE(sandbox.has_value());
   EXPECT_EQ(sandbox->state, SandboxState::stopped);
-  stopped = co_await on.driver.stop("box");
+  stopped = co_await on.driver.stop("box", {});
   EXPECT_TRUE(stopped) << "there is nothing to do";
   EXPECT_EQ(on.fake.server.count("PATCH", "/sandboxes/skiff-box"), 1u);
   co_await on.end();
@@ -137,7 +137,7 @@ CO_TEST(ClaimDriver, RemovesTheVeryObjectThatItLookedAt) {
   ClaimedCluster on{executor};
   const Object first = on.put_bare("box");
   const std::string id = (co_await on.driver.get("box")).value().id;
-  auto removed = co_await on.driver.remove_if("box", "s-other");
+  auto removed = co_await on.driver.remove_if("box", "s-other", {});
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed);
   std::optional<Object> successor;
@@ -145,7 +145,7 @@ CO_TEST(ClaimDriver, RemovesTheVeryObjectThatItLookedAt) {
     if (request.is("DELETE", "/sandboxes/skiff-box") && !successor) successor = on.put_bare("box");
     return std::nullopt;
   };
-  removed = co_await on.driver.remove_if("box", id);
+  removed = co_await on.driver.remove_if("box", id, {});
   EXPECT_TRUE(removed.has_value()) << "it is gone: " << removed.error().message;
   EXPECT_EQ(on.fake.server.last("DELETE", "/sandboxes/skiff-box").body["preconditions"], (json{{"uid", first.uid()}}));
   const auto there = on.fake.server.find(kube::kSandboxes, "default", "skiff-box");
@@ -162,8 +162,43 @@ CO_TEST(ClaimDriver, DoesNotWaitForTheEndOfASuccessor) {
     if (request.is("GET", "/sandboxes/skiff-box") && is_deleted) on.put_bare("box");
     return std::nullopt;
   };
-  auto removed = co_await on.driver.remove("box");
+  auto removed = co_await on.driver.remove("box", {});
   EXPECT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
+  co_await on.end();
+}
+
+/// A claim that runs, with the label that a sandbox has.
+Object ready_claim(const std::string& name) {
+  ManifestContext context = test::manifest_context();
+  Object claim = make_claim(fakes::plain_spec(name), context, SandboxApi::v1beta1, {.pool = "warm"}, std::nullopt);
+  claim.json["metadata"]["namespace"] = "default";
+  ClaimedCluster::put_ready(claim, "True");
+  return claim;
+}
+
+CO_TEST(ClaimDriver, SeesAClaimThatBelongsToSomebodysObject) {
+  ClaimedCluster on{executor};
+  Object claim = ready_claim("box");
+  claim.json["metadata"]["ownerReferences"] = json::array({{{"kind", "Workspace"}, {"name", "w"}, {"uid", "u"}}});
+  on.fake.server.put(kube::kSandboxClaims, claim);
+  auto found = co_await on.driver.get("box");
+  EXPECT_TRUE(found.has_value()) << found.error().message;
+  auto page = co_await on.driver.list({});
+  CO_ASSERT_TRUE(page.has_value());
+  EXPECT_EQ(page->items.size(), 1u);
+  co_await on.end();
+}
+
+CO_TEST(ClaimDriver, RefusesToHurryAController) {
+  ClaimedCluster on{executor};
+  on.put_bare("box");
+  auto removed = co_await on.driver.remove("box", {.force = true});
+  CO_ASSERT_TRUE(!removed);
+  EXPECT_EQ(removed.error().field, "--force");
+  auto stopped = co_await on.driver.stop("box", {.grace = 5s});
+  CO_ASSERT_TRUE(!stopped);
+  EXPECT_EQ(stopped.error().field, "--grace-period");
   EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
   co_await on.end();
 }

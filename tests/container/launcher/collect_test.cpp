@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "container/launcher/pod_driver.hpp"
 #include "tests/container/launcher/fake_cluster.hpp"
@@ -55,11 +56,15 @@ class ListingDriver final : public fakes::RefusingDriver {
     if (found == now.end()) co_return std::unexpected{no_such_sandbox(name)};
     co_return found->second;
   }
-  Task<Result<bool>> remove_if(std::string name, std::string id) override {
+  Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override {
     if (before_remove) before_remove();
     if (remove_error) co_return std::unexpected{*remove_error};
+    if (const auto broken = get_errors.find(name); broken != get_errors.end()) {
+      co_return std::unexpected{broken->second};
+    }
     const auto found = now.find(name);
     if (found == now.end() || found->second.id != id) co_return false;
+    if (how.only_if && !how.only_if(found->second)) co_return false;
     now.erase(found);
     co_return true;
   }
@@ -153,6 +158,23 @@ CO_TEST(Collect, RemovesWhatHasEndedOrFailedAndSaysWhy) {
   co_await driver.close();
 }
 
+CO_TEST(Collect, KeepsWhatItsHostHasBrokenUntilItsLeaseIsOver) {
+  ListingDriver driver{executor};
+  driver.add("drained", SandboxState::ended).was_broken = true;
+  driver.add("lost", SandboxState::failed).was_broken = true;
+  driver.add_late("leased", SandboxState::failed, -hours{1});
+  driver.now["leased"].was_broken = true;
+  driver.add_late("late", SandboxState::failed, hours{1});
+  driver.now["late"].was_broken = true;
+  driver.now["late"].reason = "its pod was deleted";
+  const Collected collected = co_await collect_from(&driver);
+  EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("drained", "leased", "lost"));
+  EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("late"));
+  EXPECT_TRUE(collected.removed[0].reason.starts_with("failed: its pod was deleted; its lease was over at "))
+      << collected.removed[0].reason;
+  co_await driver.close();
+}
+
 CO_TEST(Collect, RemovesWhatNeverCameUpWithinItsLease) {
   ListingDriver driver{executor};
   driver.add_late("late", SandboxState::creating, hours{1});
@@ -222,7 +244,7 @@ CO_TEST(Collect, LooksAgainBeforeItRemoves) {
   };
   const Collected collected = co_await collect_from(&driver);
   EXPECT_THAT(collected.removed, IsEmpty());
-  EXPECT_THAT(verdicts(collected.kept), ElementsAre("another: failed", "restarted: running"));
+  EXPECT_THAT(verdicts(collected.kept), ElementsAre("restarted: running"));
   EXPECT_THAT(verdicts(collected.failed), ElementsAre("unseen: you may not look"));
   EXPECT_EQ(driver.now.size(), 3u);
   co_await driver.close();
@@ -277,11 +299,20 @@ void fail_pod(FakeCluster& fake, const std::string& name) {
                      [](nlohmann::json& pod) { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; });
 }
 
+/// By its own doing.
+void end_pod(FakeCluster& fake, const std::string& name) {
+  fake.server.change(kube::kPods, "default", "skiff-" + name, [](nlohmann::json& pod) {
+    pod["status"] = {{"phase", "Failed"},
+                     {"containerStatuses",
+                      nlohmann::json::array({{{"name", "sandbox"}, {"state", {{"terminated", {{"exitCode", 3}}}}}}})}};
+  });
+}
+
 CO_TEST(Collect, OfAClusterTakesOnlyWhatSkiffMadeInThisNamespace) {
   FakeCluster fake{executor};
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   fakes::put_sandbox(fake.server, "dead", "s1");
-  fail_pod(fake, "dead");
+  end_pod(fake, "dead");
   fakes::put_sandbox(fake.server, "live", "s2");
   fake.server.put(kube::kPods, fakes::sandbox_pod("one-run", "s3"));
   fail_pod(fake, "one-run");
@@ -300,7 +331,8 @@ CO_TEST(Collect, OfAClusterTakesOnlyWhatSkiffMadeInThisNamespace) {
   fake.server.put(kube::kPods, elsewhere);
 
   const Collected collected = co_await collect_from(&driver);
-  EXPECT_THAT(verdicts(collected.removed), ElementsAre("dead: failed: Evicted", "one-run: failed: Evicted"));
+  EXPECT_THAT(verdicts(collected.removed),
+              ElementsAre("dead: failed: its main process ended with status 3", "one-run: failed: Evicted"));
   EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("live"));
   EXPECT_FALSE(fake.server.find(kube::kConfigMaps, "default", "skiff-dead"));
   EXPECT_TRUE(fake.server.find(kube::kPods, "default", "skiff-foreign"));
@@ -315,14 +347,13 @@ CO_TEST(Collect, OfAClusterWaitsForAPodThatIsSlowToGo) {
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   fake.server.pods_linger = true;
   fakes::put_sandbox(fake.server, "stuck", "s1");
-  fake.server.change(kube::kPods, "default", "skiff-stuck",
-                     [](nlohmann::json& pod) { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; });
+  end_pod(fake, "stuck");
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.is_watch()) fake.server.erase(kube::kPods, "default", "skiff-stuck");
     return std::nullopt;
   };
   const Collected collected = co_await collect_from(&driver);
-  EXPECT_THAT(verdicts(collected.removed), ElementsAre("stuck: ended: its pod is being deleted"));
+  EXPECT_THAT(verdicts(collected.removed), ElementsAre("stuck: failed: its main process ended with status 3"));
   EXPECT_THAT(fake.server.all(kube::kPods), IsEmpty());
   EXPECT_THAT(fake.server.all(kube::kConfigMaps), IsEmpty());
   co_await driver.close();
@@ -333,7 +364,7 @@ CO_TEST(Collect, OfAClusterLeavesASuccessorOfTheSameName) {
   FakeCluster fake{executor};
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   fakes::put_sandbox(fake.server, "box", "s1");
-  fail_pod(fake, "box");
+  end_pod(fake, "box");
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.is("DELETE", "/configmaps/skiff-box")) fakes::put_sandbox(fake.server, "box", "s2");
     return std::nullopt;
@@ -343,6 +374,63 @@ CO_TEST(Collect, OfAClusterLeavesASuccessorOfTheSameName) {
   CO_ASSERT_TRUE(successor.has_value());
   EXPECT_EQ(successor->label(labels::kSandbox), "s2");
   EXPECT_TRUE(fake.server.find(kube::kConfigMaps, "default", "skiff-box"));
+  co_await driver.close();
+  co_await fake.stop();
+}
+
+CO_TEST(Collect, OfAClusterSparesWhatANodeTookWithIt) {
+  FakeCluster fake{executor};
+  PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
+  for (const std::string name : {"evicted", "gone", "leaving", "unread", "expired", "unread-expired"}) {
+    fakes::put_sandbox(fake.server, name, "s-" + name);
+  }
+  fail_pod(fake, "evicted");
+  fake.server.erase(kube::kPods, "default", "skiff-gone");
+  fake.server.change(kube::kPods, "default", "skiff-leaving",
+                     [](nlohmann::json& pod) { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; });
+  const auto damage = [](nlohmann::json& record) { record["data"]["spec"] = "{"; };
+  const auto expire = [](nlohmann::json& record) { record["data"]["expires_at"] = "2020-01-01T00:00:00Z"; };
+  fake.server.change(kube::kConfigMaps, "default", "skiff-unread", damage);
+  fake.server.change(kube::kConfigMaps, "default", "skiff-unread-expired", damage);
+  fake.server.change(kube::kConfigMaps, "default", "skiff-unread-expired", expire);
+  fake.server.erase(kube::kPods, "default", "skiff-expired");
+  fake.server.change(kube::kConfigMaps, "default", "skiff-expired", expire);
+  const Collected collected = co_await collect_from(&driver);
+  EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("evicted", "gone", "leaving", "unread"));
+  EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("expired", "unread-expired"));
+  EXPECT_EQ(fake.server.all(kube::kConfigMaps).size(), 4u);
+  co_await driver.close();
+  co_await fake.stop();
+}
+
+CO_TEST(Collect, OfAClusterIsHeldUpByNoneThatHangs) {
+  constexpr std::size_t kMany = 50;
+  FakeCluster fake{executor};
+  PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
+  fake.server.pods_linger = true;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    const std::string name = "box-" + std::to_string(i);
+    fakes::put_sandbox(fake.server, name, "s-" + std::to_string(i));
+    end_pod(fake, name);
+  }
+  const std::size_t before = fake.server.requests().size();
+  std::set<std::string> deleted;
+  fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.method == "DELETE" && request.path.contains("/pods/")) deleted.insert(request.path);
+    // None of them ends before all are asked to.
+    if (deleted.size() == kMany) {
+      for (const std::string& path : deleted) {
+        fake.server.erase(kube::kPods, "default", path.substr(path.rfind('/') + 1));
+      }
+    }
+    return std::nullopt;
+  };
+  const Collected collected = co_await collect_from(&driver);
+  EXPECT_EQ(collected.removed.size(), kMany);
+  EXPECT_THAT(collected.failed, IsEmpty());
+  const std::size_t asked = fake.server.requests().size() - before;
+  // Record, Pod, and the two deletions of each, and where the shared watch begins; two lists, and the watch.
+  EXPECT_LE(asked, 5 * kMany + 8) << "for " << kMany << " sandboxes";
   co_await driver.close();
   co_await fake.stop();
 }

@@ -57,5 +57,45 @@ CO_TEST(InParallel, EndsItsWorkWhenTheCallerIsCancelled) {
   EXPECT_FALSE(gate.opened.awaited()) << "something still works";
 }
 
+Task<> pass(Turnstile* turnstile, Gate* gate, std::size_t index) {
+  const Turnstile::Place place = co_await turnstile->enter();
+  co_await gate->work(index);
+}
+
+CO_TEST(Turnstile, LetsSoManyInAndTheNextOnesInTheirOrder) {
+  Gate gate{executor};
+  Turnstile turnstile{executor, 2};
+  TaskGroup group{executor};
+  for (std::size_t i = 0; i < 5; ++i) group.spawn("one", pass(&turnstile, &gate, i));
+  EXPECT_EQ(gate.begun, (std::set<std::size_t>{0, 1}));
+  gate.opened.notify_one();
+  while (gate.begun.size() < 3) co_await boost::asio::post(executor, use_task);
+  EXPECT_EQ(gate.begun, (std::set<std::size_t>{0, 1, 2}));
+  while (!group.empty()) {
+    gate.opened.notify_all();
+    co_await boost::asio::post(executor, use_task);
+  }
+  EXPECT_EQ(gate.most_at_work, 2u);
+}
+
+CO_TEST(Turnstile, GivesThePlaceOfOneThatIsCancelledToTheNext) {
+  Gate gate{executor};
+  Turnstile turnstile{executor, 1};
+  TaskGroup first{executor};
+  TaskGroup second{executor};
+  TaskGroup third{executor};
+  first.spawn("first", pass(&turnstile, &gate, 1));
+  second.spawn("second", pass(&turnstile, &gate, 2));
+  third.spawn("third", pass(&turnstile, &gate, 3));
+  second.cancel();
+  co_await second.join();
+  first.cancel();
+  co_await first.join();
+  while (gate.begun.size() < 2) co_await boost::asio::post(executor, use_task);
+  EXPECT_EQ(gate.begun, (std::set<std::size_t>{1, 3}));
+  gate.opened.notify_all();
+  co_await third.join();
+}
+
 }  // namespace
 }  // namespace skiff::container

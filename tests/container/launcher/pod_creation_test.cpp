@@ -154,6 +154,76 @@ CO_TEST(PodCreation, FindsWhatALostAnswerHasMade) {
   }
 }
 
+CO_TEST(PodCreation, SendsAgainWhatWasLostOnItsWay) {
+  for (const std::string path_end : {"/configmaps", "/services", "/pods"}) {
+    FakeCluster fake{executor};
+    fake.server.before = [&, lost = false](const FakeRequest& request) mutable -> std::optional<FakeAnswer> {
+      if (!request.is("POST", path_end) || request.is_dry_run() || lost) return std::nullopt;
+      lost = true;
+      return FakeAnswer{.is_cut = true};
+    };
+    auto made = co_await create_box(&fake);
+    CO_ASSERT_TRUE(made.has_value()) << path_end << ": " << made.error().message;
+    EXPECT_EQ(made->state, SandboxState::running);
+    co_await fake.stop();
+  }
+}
+
+CO_TEST(PodCreation, WaitsForRoomUntilItsTimeIsOverAndSaysThatItIsBeingMade) {
+  for (const char* reason : {"TriggeredScaleUp", "Nominated"}) {
+    FakeCluster fake{executor};
+    fake.server.runs_pods = false;
+    fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+      if (!request.is_watch()) return std::nullopt;
+      fake.server.change(kube::kPods, "default", "skiff-box", [](json& pod) {
+        pod["status"] = {{"phase", "Pending"},
+                         {"conditions", json::array({{{"type", "PodScheduled"},
+                                                      {"status", "False"},
+                                                      {"reason", "Unschedulable"},
+                                                      {"message", "0/1 nodes"}}})}};
+      });
+      kube::Object event = kube::Object::make(kube::kEvents, "default", "e");
+      event.json["involvedObject"]["uid"] = fake.server.find(kube::kPods, "default", "skiff-box")->uid();
+      event.json["reason"] = reason;
+      fake.server.put(kube::kEvents, event);
+      return std::nullopt;
+    };
+    SandboxSpec spec = plain_spec("box");
+    spec.wait = std::chrono::milliseconds{300};
+    auto made = co_await create_box(&fake, spec);
+    CO_ASSERT_TRUE(!made);
+    EXPECT_EQ(failure_reason(made.error()), FailureReason::unschedulable);
+    EXPECT_TRUE(made.error().message.contains("a node is being made for it (" + std::string{reason} + ")"))
+        << made.error().message;
+    expect_nothing_left(fake);
+    co_await fake.stop();
+  }
+}
+
+CO_TEST(PodCreation, AsksThatItsNodeIsNotTakenAway) {
+  FakeCluster fake{executor};
+  auto made = co_await create_box(&fake);
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  const auto pod = fake.server.find(kube::kPods, "default", "skiff-box");
+  EXPECT_EQ(pod->annotation("cluster-autoscaler.kubernetes.io/safe-to-evict"), "false");
+  EXPECT_EQ(pod->annotation("karpenter.sh/do-not-disrupt"), "true");
+  // To a drain it is a Pod that nothing makes again.
+  EXPECT_FALSE(pod->json["metadata"]["ownerReferences"][0].contains("controller"));
+  co_await fake.stop();
+}
+
+CO_TEST(PodCreation, SaysInItsNamespaceWhichRecordItBelongsTo) {
+  FakeCluster fake{executor};
+  SandboxSpec spec = plain_spec("box");
+  spec.pod.namespace_per_sandbox = true;
+  auto made = co_await create_box(&fake, spec);
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  const auto home = fake.server.find(kube::kNamespaces, {}, made->details.at("namespace"));
+  CO_ASSERT_TRUE(home.has_value());
+  EXPECT_EQ(home->annotation("skiff.dev/record"), "default/skiff-box");
+  co_await fake.stop();
+}
+
 CO_TEST(PodCreation, TakesNoPodForItsOwnThatSomebodyElseCalledSo) {
   FakeCluster fake{executor};
   fake.server.put(kube::kPods, kube::Object::make(kube::kPods, "default", "skiff-box"));

@@ -51,7 +51,7 @@ CO_TEST(PodDriver, SaysThatASandboxIsStoppedBeforeItsPodGoes) {
   DrivenCluster on{executor};
   co_await on.begin();
   put_sandbox(on.fake.server, "box", "s1");
-  auto stopped = co_await on.driver.stop("box");
+  auto stopped = co_await on.driver.stop("box", {});
   EXPECT_TRUE(stopped) << stopped.error().message;
   EXPECT_EQ(on.record_says("stopped"), "true");
   EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
@@ -70,7 +70,7 @@ CO_TEST(PodDriver, LeavesThePodWhereTheRecordCanNotBeChanged) {
     if (request.method != "PATCH") return std::nullopt;
     return fakes::FakeApiServer::refusal(403, "Forbidden", "configmaps \"skiff-box\" is forbidden");
   };
-  auto stopped = co_await on.driver.stop("box");
+  auto stopped = co_await on.driver.stop("box", {});
   EXPECT_FALSE(stopped);
   EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
   co_await on.end();
@@ -80,7 +80,7 @@ CO_TEST(PodDriver, StopsNothingThatIsForOneRun) {
   DrivenCluster on{executor};
   co_await on.begin();
   on.fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
-  auto stopped = co_await on.driver.stop("box");
+  auto stopped = co_await on.driver.stop("box", {});
   CO_ASSERT_TRUE(!stopped);
   EXPECT_EQ(stopped.error().code, Errc::invalid_field);
   auto started = co_await on.driver.start("box", 5s, fakes::ignore_progress);
@@ -195,6 +195,66 @@ CO_TEST(PodDriver, ReplacesAPodThatHasFailed) {
   co_await on.end();
 }
 
+CO_TEST(PodDriver, WaitsForTheEndOfAPodThatAStopHasLeft) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  const KnownPod known = put_sandbox(on.fake.server, record);
+  on.fake.server.pods_linger = true;
+  on.fake.server.change(kube::kPods, "default", "skiff-box",
+                        [](json& pod) { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; });
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    const auto pod = on.fake.server.find(kube::kPods, "default", "skiff-box");
+    if (request.is_watch() && pod && pod->is_being_deleted()) {
+      on.fake.server.erase(kube::kPods, "default", "skiff-box");
+    }
+    return std::nullopt;
+  };
+  auto up = co_await on.driver.start("box", test::kReactorLimit, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  EXPECT_NE(on.fake.server.find(kube::kPods, "default", "skiff-box")->uid(), known.pod->uid());
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, UndoesNoStartOfSomebodyElse) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    // Another `start` of the same sandbox is a little faster.
+    if (request.is("POST", "/pods")) on.fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
+    return std::nullopt;
+  };
+  on.fake.server.agent = silent_agent;
+  auto up = co_await on.driver.start("box", 1s, fakes::ignore_progress);
+  EXPECT_FALSE(up);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box")) << "theirs was stopped";
+  EXPECT_EQ(on.record_says("stopped"), "false");
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesItsPodToTheOneWhoStartedItAfterwards) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.agent = [&](const FakeRequest& request) {
+    on.fake.server.change(kube::kConfigMaps, "default", "skiff-box",
+                          [](json& object) { object["data"]["start"] = "theirs"; });
+    return silent_agent(request);
+  };
+  auto up = co_await on.driver.start("box", 1s, fakes::ignore_progress);
+  EXPECT_FALSE(up);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  EXPECT_EQ(on.record_says("stopped"), "false");
+  co_await on.end();
+}
+
 // --- extend ---------------------------------------------------------------------------------------------------------
 
 CO_TEST(PodDriver, TellsTheAgentOfALeaseAndThenTheRecord) {
@@ -237,6 +297,40 @@ CO_TEST(PodDriver, LeavesTheRecordWhenTheAgentRefusesALease) {
   co_await on.end();
 }
 
+CO_TEST(PodDriver, RenewsTheRecordByTheTimeThatTheAgentHas) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.spec.lease.ttl = 60s;
+  record.expires_at = "2020-01-01T00:00:00.000Z";
+  put_sandbox(on.fake.server, record);
+  const std::string in_an_hour = rfc3339(wall_now() + 1h);
+  on.fake.server.agent = [](const FakeRequest&) -> FakeAnswer {
+    return {.body = R"({"lease":{"ttl_ms":3600000,"expires_at":null,"idle_ttl_ms":null}})"};
+  };
+  auto extended = co_await on.driver.extend("box", {});
+  CO_ASSERT_TRUE(extended.has_value()) << extended.error().message;
+  CO_ASSERT_TRUE(extended->expires_at.has_value());
+  EXPECT_GE(*extended->expires_at, in_an_hour);
+  EXPECT_GE(on.record_says("expires_at"), in_an_hour);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesTheRecordsTimeWhereTheAgentSaysNone) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.expires_at = "2027-01-01T00:00:00.000Z";
+  put_sandbox(on.fake.server, record);
+  for (const char* body : {"{}", "[]", R"({"lease":{"ttl_ms":null}})", R"({"lease":7})",
+                           R"({"lease":{"ttl_ms":99999999999999}})", R"({"lease":{"ttl_ms":"1h"}})"}) {
+    on.fake.server.agent = [=](const FakeRequest&) -> FakeAnswer { return {.body = body}; };
+    (void)co_await on.driver.extend("box", {});
+    EXPECT_EQ(on.record_says("expires_at"), "2027-01-01T00:00:00.000Z") << body;
+  }
+  co_await on.end();
+}
+
 CO_TEST(PodDriver, ExtendsNothingThatIsStopped) {
   DrivenCluster on{executor};
   co_await on.begin();
@@ -256,18 +350,117 @@ CO_TEST(PodDriver, RemovesOnlyWhatHasTheId) {
   DrivenCluster on{executor};
   co_await on.begin();
   put_sandbox(on.fake.server, "box", "s1");
-  auto removed = co_await on.driver.remove_if("box", "s9");
+  auto removed = co_await on.driver.remove_if("box", "s9", {});
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed);
   EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
-  removed = co_await on.driver.remove_if("box", "s1");
+  removed = co_await on.driver.remove_if("box", "s1", {});
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_TRUE(*removed);
   EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
   EXPECT_FALSE(on.fake.server.find(kube::kConfigMaps, "default", "skiff-box"));
-  removed = co_await on.driver.remove("box");
+  removed = co_await on.driver.remove("box", {});
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed) << "there was none";
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, RemovesOneWithFiveRequests) {
+  DrivenCluster on{executor};
+  on.fake.server.pods_linger = true;
+  PodRecord record = sandbox_record("box", "s1");
+  record.spec.pod.service = ServiceKind::clusterip;
+  const KnownPod known = put_sandbox(on.fake.server, record);
+  on.fake.server.change(kube::kConfigMaps, "default", "skiff-box",
+                        [&](json& object) { object["data"]["pod_uid"] = known.pod->uid(); });
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.is_watch()) on.fake.server.erase(kube::kPods, "default", "skiff-box");
+    return std::nullopt;
+  };
+  auto removed = co_await on.driver.remove("box", {});
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  std::string all;
+  for (const FakeRequest& one : on.fake.server.requests()) all += one.method + " " + one.path + "\n";
+  EXPECT_LE(on.fake.server.requests().size(), 5u) << all;
+  EXPECT_TRUE(on.fake.server.all(kube::kPods).empty());
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, KnowsThePodThatItMadeByItsUid) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(on.record_says("pod_uid"), on.fake.server.find(kube::kPods, "default", "skiff-box")->uid());
+  co_await on.end();
+}
+
+/// Record and Pod as a skiff with another --name-prefix makes them.
+void put_with_prefix(FakeCluster& fake, const std::string& prefix, const std::string& id) {
+  PodRecord record = sandbox_record("box", id);
+  record.pod = prefix + "box";
+  fake.server.put(kube::kConfigMaps, make_record(record, "default", record.pod));
+  kube::Object pod = sandbox_pod("box", id);
+  pod.json["metadata"]["name"] = record.pod;
+  fake.server.put(kube::kPods, std::move(pod));
+}
+
+CO_TEST(PodDriver, RemovesWhatItListsAlsoWithAnotherPrefix) {
+  DrivenCluster on{executor};
+  put_with_prefix(on.fake, "other-", "s1");
+  auto page = co_await on.driver.list({});
+  CO_ASSERT_TRUE(page && page->items.size() == 1u);
+  auto removed = co_await on.driver.remove_if(page->items[0].name, page->items[0].id, {});
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  EXPECT_TRUE(on.fake.server.all(kube::kConfigMaps).empty());
+  EXPECT_TRUE(on.fake.server.all(kube::kPods).empty());
+  kube::Object run = sandbox_pod("box", "s2");
+  run.json["metadata"]["name"] = "other-box";
+  on.fake.server.put(kube::kPods, run);
+  removed = co_await on.driver.remove("box", {});
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, AsksWhichOfSeveralPrefixesIsMeant) {
+  DrivenCluster on{executor};
+  put_with_prefix(on.fake, "a-", "s1");
+  put_with_prefix(on.fake, "b-", "s2");
+  auto removed = co_await on.driver.remove("box", {});
+  CO_ASSERT_TRUE(!removed);
+  EXPECT_EQ(removed.error().code, Errc::sandbox_conflict);
+  EXPECT_TRUE(removed.error().message.contains(" a-box b-box;")) << removed.error().message;
+  removed = co_await on.driver.remove_if("box", "s2", {});
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "a-box"));
+  EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "b-box"));
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted) {
+  DrivenCluster on{executor};
+  put_sandbox(on.fake.server, "box", "s1");
+  std::optional<SandboxState> asked;
+  Removal how;
+  how.only_if = [&](const Sandbox& now) {
+    asked = now.state;
+    return now.state == SandboxState::failed;
+  };
+  auto removed = co_await on.driver.remove_if("box", "s1", how);
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_FALSE(*removed);
+  EXPECT_EQ(asked, SandboxState::running);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  on.fake.server.erase(kube::kPods, "default", "skiff-box");
+  removed = co_await on.driver.remove_if("box", "s1", how);
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_TRUE(*removed);
   co_await on.end();
 }
 

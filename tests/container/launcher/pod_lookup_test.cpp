@@ -226,6 +226,22 @@ CO_TEST(PodLookup, ListsWhatHasARecordAPodOrBoth) {
   co_await fake.stop();
 }
 
+CO_TEST(PodLookup, MissesNoPodThatIsMadeWhileItLists) {
+  FakeCluster fake{executor};
+  PodRecord record = fakes::sandbox_record("box", "s1");
+  fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (!request.is("GET", "/pods")) return std::nullopt;
+    // The list is of a moment before its Pod.
+    fake.server.put(kube::kPods, fakes::sandbox_pod("box", "s1"));
+    return FakeAnswer{.body = R"({"kind":"PodList","metadata":{"resourceVersion":"1"},"items":[]})"};
+  };
+  auto page = co_await list_sandboxes(fake.cluster.get(), {});
+  CO_ASSERT_TRUE(page.has_value()) << page.error().message;
+  EXPECT_THAT(names_and_states(*page), testing::ElementsAre("box running"));
+  co_await fake.stop();
+}
+
 CO_TEST(PodLookup, ListsThoseOfOneOwnerAndLabel) {
   FakeCluster fake{executor};
   put_sandbox(fake.server, "anns", "s1");

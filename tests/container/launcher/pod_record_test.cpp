@@ -73,11 +73,11 @@ TEST(PodRecord, StatesFollowFromRecordAndPod) {
   PodRecord record = some_record();
   const kube::Object young = config_map_of(record, std::chrono::seconds{1});
   const kube::Object old = config_map_of(record, std::chrono::hours{1});
-  EXPECT_EQ(describe(record, young, nullptr).state, SandboxState::creating);
-  EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::failed);
+  EXPECT_EQ(describe(record, young, nullptr, wall_now()).state, SandboxState::creating);
+  EXPECT_EQ(describe(record, old, nullptr, wall_now()).state, SandboxState::failed);
 
   const Sandbox pod = describe_pod(running_pod());
-  const Sandbox running = describe(record, old, &pod);
+  const Sandbox running = describe(record, old, &pod, wall_now());
   EXPECT_EQ(running.state, SandboxState::running);
   EXPECT_EQ(running.expires_at, record.expires_at);
   EXPECT_EQ(running.address, "http://skiff-box-svc.ns:7070");
@@ -86,22 +86,70 @@ TEST(PodRecord, StatesFollowFromRecordAndPod) {
   kube::Object over = running_pod();
   over.json["status"] = {{"phase", "Succeeded"}};
   Sandbox alone = describe_pod(over);
-  EXPECT_EQ(describe(record, old, &alone).state, SandboxState::ended);
+  EXPECT_EQ(describe(record, old, &alone, wall_now()).state, SandboxState::ended);
   over.json["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "disk"}};
   alone = describe_pod(over);
-  EXPECT_EQ(describe(record, old, &alone).reason, "Evicted: disk");
+  EXPECT_EQ(describe(record, old, &alone, wall_now()).reason, "Evicted: disk");
 
   record.stopped = true;
-  EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::stopped);
+  EXPECT_EQ(describe(record, old, nullptr, wall_now()).state, SandboxState::stopped);
 }
 
 TEST(PodRecord, AnOldOneThatIsJustBeingStartedHasNotLostItsPod) {
   PodRecord record = some_record();
   const kube::Object old = config_map_of(record, std::chrono::hours{1});
   record.begun_at = rfc3339(wall_now() - std::chrono::seconds{1});
-  EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::creating);
+  EXPECT_EQ(describe(record, old, nullptr, wall_now()).state, SandboxState::creating);
   record.begun_at = rfc3339(wall_now() - std::chrono::hours{1});
-  EXPECT_EQ(describe(record, old, nullptr).state, SandboxState::failed);
+  EXPECT_EQ(describe(record, old, nullptr, wall_now()).state, SandboxState::failed);
+}
+
+TEST(PodRecord, OneThatIsBeingMadeIsSoByTheClockOfTheServer) {
+  const PodRecord record = some_record();
+  const kube::Object young = config_map_of(record, std::chrono::hours{1});  // by our clock, which is an hour ahead
+  const WallTime now = *young.created() + std::chrono::seconds{1};
+  EXPECT_EQ(describe(record, young, nullptr, now).state, SandboxState::creating);
+  // As long as its `up` waits, and a little longer.
+  EXPECT_EQ(describe(record, young, nullptr, now + record.spec.wait).state, SandboxState::creating);
+  EXPECT_EQ(describe(record, young, nullptr, now + record.spec.wait + std::chrono::minutes{2}).state,
+            SandboxState::failed);
+}
+
+TEST(PodRecord, WhatTheClusterBrokeIsToldApartFromWhatEndedByItself) {
+  const auto broken = [](json status) {
+    kube::Object pod = running_pod();
+    pod.json["status"] = std::move(status);
+    return describe_pod(pod).was_broken;
+  };
+  const json disrupted = json::array({json{{"type", "DisruptionTarget"}, {"status", "True"}}});
+  EXPECT_TRUE(broken({{"phase", "Failed"}, {"reason", "Evicted"}}));
+  EXPECT_TRUE(broken({{"phase", "Failed"}, {"reason", "NodeShutdown"}}));
+  EXPECT_TRUE(broken({{"phase", "Failed"}, {"conditions", disrupted}}));
+  EXPECT_FALSE(broken({{"phase", "Failed"}, {"reason", "DeadlineExceeded"}}));
+  EXPECT_FALSE(broken({{"phase", "Failed"}}));
+  EXPECT_FALSE(broken({{"phase", "Succeeded"}}));
+  kube::Object leaving = running_pod();
+  leaving.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  EXPECT_TRUE(describe_pod(leaving).was_broken);
+  const PodRecord record = some_record();
+  const Sandbox lost = describe(record, config_map_of(record, std::chrono::hours{1}), nullptr, wall_now());
+  EXPECT_TRUE(lost.was_broken);
+  EXPECT_EQ(lost.expires_at, record.expires_at) << "until then it is kept";
+}
+
+TEST(PodRecord, APodWhoseNodeIsSilentSaysSo) {
+  kube::Object pod = running_pod();
+  pod.json["status"]["conditions"] = json::array(
+      {json{{"type", "Ready"}, {"status", "False"}}, json{{"type", "ContainersReady"}, {"status", "True"}}});
+  EXPECT_EQ(describe_pod(pod).state, SandboxState::running);
+  EXPECT_EQ(describe_pod(pod).reason, "its node node0 does not answer");
+  pod.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  EXPECT_EQ(describe_pod(pod).reason, "its pod is being deleted");
+  pod.json["status"]["conditions"].push_back(
+      {{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByTaintManager"}});
+  EXPECT_EQ(describe_pod(pod).state, SandboxState::ended);
+  EXPECT_EQ(describe_pod(pod).reason,
+            "its pod is being deleted, but its node node0 does not answer: `skiff rm --force` does not wait for it");
 }
 
 TEST(PodRecord, APodThatCanNotBeLookedAtIsNotGone) {

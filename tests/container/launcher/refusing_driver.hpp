@@ -17,9 +17,9 @@ class RefusingDriver : public Driver {
   Task<Result<Sandbox>> create(SandboxSpec, Progress) override { return refuse<Sandbox>(); }
   Task<Result<Sandbox>> get(std::string) override { return refuse<Sandbox>(); }
   Task<Result<SandboxPage>> list(SandboxFilter) override { return refuse<SandboxPage>(); }
-  Task<Result<>> stop(std::string) override { return refuse<void>(); }
+  Task<Result<>> stop(std::string, Removal) override { return refuse<void>(); }
   Task<Result<Sandbox>> start(std::string, std::chrono::milliseconds, Progress) override { return refuse<Sandbox>(); }
-  Task<Result<bool>> remove(std::string) override { return refuse<bool>(); }
+  Task<Result<bool>> remove(std::string, Removal) override { return refuse<bool>(); }
   Task<Result<Sandbox>> extend(std::string, Lease) override { return refuse<Sandbox>(); }
   Task<Result<Endpoint>> endpoint(std::string, TokenGrant) override { return refuse<Endpoint>(); }
   Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override { return refuse<protocol::Stream>(); }

@@ -40,7 +40,8 @@ def test_a_bare_sandbox_needs_neither_template_nor_pool(skiff):
     again = skiff.json("up", "box", "-q", "--image", BUSYBOX, "--get-or-create")
     assert again["new"] is False and again["id"] == up["id"]
     assert skiff("rm", "box")[0] == "box\n"
-    assert skiff("rm", "box")[0] == ""
+    out, err = skiff("rm", "box")
+    assert out == "" and "box: there is none (driver claim, namespace " in err
     assert skiff.objects("pods") == {}
 
 

@@ -30,7 +30,8 @@ def test_an_agents_image_that_can_not_be_pulled_is_told_apart(skiff):
 
 @pytest.mark.parametrize("flags", [("--node-selector", "kind=none-like-this"), ("--cpu", "1000"), ("--memory", "9Ti")])
 def test_a_pod_that_no_node_takes(skiff, flags):
-    assert "0/1 nodes are available" in refused(skiff, *flags)
+    # A node might be made for it, which takes minutes: it is waited for as long as was said.
+    assert "0/1 nodes are available" in refused(skiff, "--wait", "10s", *flags)
 
 
 @pytest.mark.parametrize("hard,flags,says", [
@@ -121,11 +122,25 @@ def test_a_pod_that_went_is_told_and_made_again_by_start(skiff, lose):
     assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO")[0] == "me\n"
 
 
-def test_a_pod_that_went_is_collected(skiff, namespace):
-    skiff.up()
-    delete(skiff)
+def test_a_pod_that_went_is_collected_when_its_lease_is_over(skiff, namespace):
+    skiff.up("box", "--ttl", "1h")
+    skiff.up("forever")
+    for name in ("box", "forever"):
+        namespace.delete(f"pod/skiff-{name}")
+    assert {each["name"] for each in skiff.json("gc")["kept"]} == {"box", "forever"}
+    namespace.kubectl("patch", "configmap", "skiff-box", "--type=merge", "--patch", '{"data": {"expires_at": "2020-01-01T00:00:00.000Z"}}')
     assert [each["name"] for each in skiff.json("gc")["deleted"]] == ["box"]
-    assert namespace.of_skiff() == []
+    assert [each["name"] for each in skiff.json("ps")["items"]] == ["forever"]
+    skiff("start", "forever")
+    assert skiff("exec", "forever", "--", "echo", "back")[0] == "back\n"
+
+
+def test_a_drain_does_not_take_it_for_a_pod_that_is_made_again(skiff, cluster):
+    skiff.up()
+    [node] = [one["metadata"]["name"] for one in cluster.api.get("nodes")["items"]]
+    err = cluster.kubectl("drain", node, "--dry-run=client", "--ignore-daemonsets", "--delete-emptydir-data",
+                          "--pod-selector=skiff.dev/name=box", status=1)
+    assert "declare no controller" in err
 
 
 def test_a_pod_that_goes_while_a_command_is_attached(skiff):

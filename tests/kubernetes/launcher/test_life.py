@@ -20,7 +20,8 @@ def test_a_sandbox_is_made_used_and_removed_with_all_that_belongs_to_it(skiff, n
     assert skiff("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 7", status=7) == ("out\n", "err\n")
     assert skiff("rm", "box")[0] == "box\n"
     assert namespace.of_skiff() == []
-    assert skiff("rm", "box") == ("", "")  # one that is not there counts as removed
+    # One that is not there counts as removed.
+    assert skiff("rm", "box") == ("", f"skiff: box: there is none (driver pod, namespace {namespace.name})\n")
 
 
 @pytest.mark.parametrize("image", [BUSYBOX, SCRATCH])
@@ -127,7 +128,9 @@ def test_sandboxes_belong_to_an_owner_and_have_labels(skiff, namespace):
     assert skiff("ps", "--everyone", "--label", "team=b", "-o", "name")[0] == "yours\n"
     assert skiff("ps", "--status", "stopped", "-o", "name")[0] == ""
     assert skiff.json("ps", "--everyone")["items"][1]["owner"] == "somebody else, with a name that no label takes"
-    skiff("rm", "--all")
+    assert skiff("rm", "-l", "team=b") == ("", "")
+    assert skiff("rm", "-l", "team=a")[0] == "mine\n"
+    assert skiff("rm", "--all") == ("", "")
     assert skiff("ps", "--everyone", "-o", "name")[0] == "yours\n"
 
 

@@ -11,7 +11,6 @@ from accounts import await_rights, kubeconfig
 
 HOLD = "test.skiff.dev/hold"
 GATE = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
-AT_ONCE = 16  # sandboxes that gc removes at a time
 LONG_AGO = "2020-01-01T00:00:00.000Z"
 
 
@@ -29,27 +28,28 @@ def await_deletion(namespace, what):
     namespace.wait(what, lambda found: "deletionTimestamp" in found["metadata"])
 
 
-def damaged_record(number):
+def damaged_record(number, **data):
     labels = {"app.kubernetes.io/managed-by": "skiff", "app.kubernetes.io/component": "record", "skiff.dev/name": f"a{number}",
               "skiff.dev/sandbox": f"s-a{number}"}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"skiff-a{number}", "labels": labels, "finalizers": [HOLD]}}
+    metadata = {"name": f"skiff-a{number}", "labels": labels, "finalizers": [HOLD]}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def test_gc_keeps_what_was_started_after_it_had_looked(skiff, namespace):
-    skiff.up("z")
-    namespace.delete("pod/skiff-z")
-    held = [damaged_record(number) for number in range(AT_ONCE)]
-    namespace.create(*held)
+def test_gc_is_held_up_by_none_that_hangs(skiff, namespace):
+    many = 20
+    held = [damaged_record(number, expires_at=LONG_AGO) for number in range(many)]
+    namespace.create(*held, damaged_record(many))  # the last one may be that of a newer skiff, and live
     try:
         process = skiff.start("gc", "--everyone", "-o", "json")
-        await_deletion(namespace, "configmap/skiff-a0")
-        skiff("start", "z")
+        for one in held:
+            await_deletion(namespace, f"configmap/{one['metadata']['name']}")
     finally:
-        release(namespace, *(f"configmap/{one['metadata']['name']}" for one in held))
+        release(namespace, *(f"configmap/skiff-a{number}" for number in range(many + 1)))
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
-    assert [one["name"] for one in json.loads(out)["kept"]] == ["z"]
-    assert skiff("exec", "z", "--", "echo", "hello")[0] == "hello\n"
+    done = json.loads(out)
+    assert len(done["deleted"]) == many and [one["name"] for one in done["kept"]] == [f"a{many}"]
+    assert skiff("rm", f"a{many}")[0] == f"a{many}\n"
 
 
 def test_a_pod_that_one_may_not_look_at_is_not_taken_for_deleted(skiff, namespace, tmp_path):
@@ -84,12 +84,13 @@ def test_a_remover_that_is_late_leaves_what_a_successor_has(skiff, namespace):
 def test_a_pool_and_its_members_are_no_sandboxes(skiff):
     skiff("pool", "create", "python", "--size", "1", "-q")
     try:
-        assert skiff("rm", "pool-python", "pool-python-0") == ("", "")
+        out, err = skiff("rm", "pool-python", "pool-python-0")
+        assert out == "" and err.count("there is none") == 2
         assert "no sandbox" in skiff("stop", "pool-python", status=125)[1]
         assert json.loads(skiff("pool", "status", "python", "-o", "json")[0])["available"] == 1
         skiff.up("taker", "--pool", "python")
         taken = json.loads(skiff("describe", "taker", "-o", "json")[0])["details"]["pod"]
-        assert skiff("rm", taken.removeprefix("skiff-")) == ("", "")
+        assert skiff("rm", taken.removeprefix("skiff-"))[0] == ""
         assert skiff("exec", "taker", "--", "echo", "hello")[0] == "hello\n"
         assert skiff("rm", "taker")[0] == "taker\n"
     finally:
@@ -139,6 +140,39 @@ def test_rm_removes_many_at_a_time(skiff, namespace):
         release(namespace, *pods)
     out, err = process.communicate(timeout=100)
     assert (process.returncode, out) == (0, b"a\nb\n"), err
+
+
+def test_a_namespace_goes_only_with_the_sandbox_that_it_was_made_for(skiff, cluster, make_namespace):
+    made = skiff.up("box", "--namespace-per-sandbox")
+    own = made["details"]["namespace"]
+    record = skiff.namespace.get("configmap", "skiff-box")
+    elsewhere = make_namespace()
+    elsewhere.create({"apiVersion": "v1", "kind": "ConfigMap", "data": record["data"],
+                      "metadata": {"name": "skiff-box", "labels": record["metadata"]["labels"]}})
+    assert skiff("rm", "box", "-n", elsewhere.name)[0] == "box\n"
+    assert elsewhere.of_skiff() == []
+    assert skiff("exec", "box", "--", "echo", "alive")[0] == "alive\n"
+    victim = make_namespace()
+    skiff.namespace.kubectl("patch", "configmap", "skiff-box", "--type=merge", "--patch", json.dumps({"data": {"namespace": victim.name}}))
+    assert skiff("rm", "box")[0] == "box\n"
+    assert "deletionTimestamp" not in cluster.api.get("namespace", victim.name)["metadata"]
+    cluster.kubectl("delete", "namespace", own)
+
+
+def test_a_pod_whose_node_is_gone_is_removed_by_force(skiff, namespace):
+    skiff.up("box", *skiff.overrides({"terminationGracePeriodSeconds": 600}))
+    skiff("exec", "box", "--mode", "background", "--", "sh", "-c", "trap '' TERM; sleep 1000")
+    assert skiff("rm", "box", "--wait=false")[0] == "box\n"
+    assert skiff("rm", "box", "--force")[0] == "box\n"
+    namespace.wait("pod/skiff-box", "delete")
+    assert namespace.of_skiff() == []
+
+
+def test_another_prefix_is_found_by_its_labels(skiff, namespace):
+    skiff("up", "box", "-q", "--name-prefix", "other-")
+    assert [one["name"] for one in skiff.json("ps")["items"]] == ["box"]
+    assert skiff("rm", "--all")[0] == "box\n"
+    assert namespace.of_skiff() == []
 
 
 # --- changes that come together ---

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/settings.hpp"
+#include "container/launcher/driver.hpp"
+
+namespace skiff::container {
+
+/// The flags by which sandboxes are ended: how gently, and how long that is waited for. It outlives the rows.
+class RemovalFlags {
+ public:
+  /// `grace_letter`: the short form of --grace-period; 0: none.
+  [[nodiscard]] std::vector<Setting> rows(char grace_letter = 0);
+  /// `invalid_field` for a --wait that is neither a time nor true or false.
+  [[nodiscard]] Result<Removal> removal() const;
+
+ private:
+  static constexpr std::uint64_t kUnset = std::numeric_limits<std::uint64_t>::max();
+
+  std::uint64_t grace_seconds_ = kUnset;
+  bool force_ = false;
+  std::string wait_;
+};
+
+}  // namespace skiff::container

@@ -1,0 +1,54 @@
+#include "container/cli/removal_flags.hpp"
+
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace skiff::container {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What these arguments make of it.
+Result<Removal> removal_of(std::vector<const char*> arguments) {
+  RemovalFlags flags;
+  SettingsTable table{flags.rows('t')};
+  auto read = table.read_arguments(arguments, SettingsTable::Words::collected);
+  if (!read) return std::unexpected{std::move(read.error())};
+  return flags.removal();
+}
+
+TEST(RemovalFlags, AreGentleAndPatientWithoutAWord) {
+  const auto how = removal_of({});
+  ASSERT_TRUE(how.has_value());
+  EXPECT_FALSE(how->force);
+  EXPECT_FALSE(how->grace);
+  EXPECT_TRUE(how->wait);
+  EXPECT_EQ(how->patience, 2min) << "as the help says";
+}
+
+TEST(RemovalFlags, TakeWhatKubectlAndDockerTake) {
+  auto how = removal_of({"-f", "--grace-period=7", "--wait=false"});
+  ASSERT_TRUE(how.has_value());
+  EXPECT_TRUE(how->force);
+  EXPECT_EQ(how->grace, 7s);
+  EXPECT_FALSE(how->wait);
+  how = removal_of({"-t", "0", "--wait", "5m"});
+  ASSERT_TRUE(how.has_value());
+  EXPECT_EQ(how->grace, 0s);
+  EXPECT_TRUE(how->wait);
+  EXPECT_EQ(how->patience, 5min);
+}
+
+TEST(RemovalFlags, SayWhatAWaitMustLookLike) {
+  const auto how = removal_of({"--wait", "long"});
+  ASSERT_FALSE(how.has_value());
+  EXPECT_EQ(how.error().field, "--wait");
+  EXPECT_TRUE(how.error().message.contains("\"long\"")) << how.error().message;
+  EXPECT_TRUE(how.error().message.ends_with(", or false")) << how.error().message;
+  EXPECT_FALSE(removal_of({"--grace-period", "-1"}).has_value());
+}
+
+}  // namespace
+}  // namespace skiff::container
