@@ -18,6 +18,8 @@ using std::chrono::milliseconds;
 
 /// Of a failed upgrade or stream: no more of it is shown anyway.
 constexpr std::size_t kMostFailureBytes = 64 * 1024;
+/// A server that has a new one for every answer is not listened to for ever.
+constexpr std::size_t kMostWarnings = 1000;
 
 /// The text of `299 - "text"`, a quoted-string (RFC 9110, 5.6.4).
 std::string warning_text(std::string_view value) {
@@ -100,7 +102,9 @@ void Transport::note_answer(const HttpResponseHead& head) {
   answered_ = true;
   if (!options_.warn) return;
   for (const auto [name, value] : head.headers) {
-    if (protocol::same_text(name, "Warning")) options_.warn(warning_text(value));
+    if (!protocol::same_text(name, "Warning") || warned_.size() >= kMostWarnings) continue;
+    const auto [text, is_new] = warned_.insert(warning_text(value));
+    if (is_new) options_.warn(*text);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -33,7 +34,8 @@ struct TransportOptions {
   std::chrono::milliseconds answer_time{60'000};   ///< longest silence within an answer
   std::size_t answer_bytes = 64 * 1024 * 1024;     ///< largest answer that is read whole
   Backoff::Limits retry = {};
-  /// What the API server wants people to know (RFC 7234, 5.5: code 299): deprecated versions, unknown fields.
+  /// What the API server wants people to know (RFC 7234, 5.5: code 299): deprecated versions, unknown fields. Each text
+  /// comes once.
   std::function<void(std::string_view)> warn = {};
 };
 
@@ -85,6 +87,7 @@ class Transport {
   std::string key_pem_;
   std::shared_ptr<protocol::TlsContext> tls_;
   ConnectionPool pool_;
+  std::set<std::string> warned_;
   bool answered_ = false;  ///< at least once: a server that is away now will be back
 };
 

@@ -138,6 +138,18 @@ CO_TEST(Transport, HandsWarningsOn) {
   co_await server.stop();
 }
 
+CO_TEST(Transport, SaysEachWarningOnce) {
+  const std::string warned = answer("200 OK", "{}", "Warning: 299 - \"old API\"\r\n");
+  CannedServer server{executor, {{warned}, {warned}, {answer("200 OK", "{}", "Warning: 299 - \"other\"\r\n")}}};
+  std::vector<std::string> warnings;
+  TransportOptions options = test::quick();
+  options.warn = [&](std::string_view text) { warnings.emplace_back(text); };
+  const OpenTransport open{executor, server.access(), std::move(options)};
+  for (int i = 0; i < 3; ++i) (void)co_await body_of(open.transport.get(), {.target = "/", .what = "ask"});
+  EXPECT_EQ(warnings, (std::vector<std::string>{"old API", "other"}));
+  co_await server.stop();
+}
+
 CO_TEST(Transport, SaysAtOnceThatNobodyIsThere) {
   auto listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value()).value();
   Access access{.origin = "context \"x\" of f",
