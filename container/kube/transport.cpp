@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "container/kube/dial.hpp"
+#include "container/kube/gzip.hpp"
 #include "container/kube/resolver.hpp"
 #include "protocol/websocket_handshake.hpp"
 
@@ -125,6 +126,8 @@ Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call) {
 Task<Outcome<HttpReply>> Transport::try_once(const Call* call) {
   auto request = co_await prepare(call);
   if (!request) co_return std::unexpected{std::move(request.error())};
+  // The API server packs what is larger than 128 KiB: a list of many is a tenth of it then.
+  request->headers.add("Accept-Encoding", "gzip");
   ConnectionPool::Lease lease = co_await pool_.lease();
   // Apart from the request: nothing has been sent when this fails.
   auto connected = co_await lease.client().connect();
@@ -136,6 +139,11 @@ Task<Outcome<HttpReply>> Transport::try_once(const Call* call) {
   }
   lease.keep();
   note_answer(reply->head);
+  if (protocol::same_text(reply->head.headers.get("Content-Encoding"), "gzip")) {
+    auto body = unpack_gzip(reply->body, options_.answer_bytes);
+    if (!body) co_return failed({body.error().code, call->what + ": the API server's answer: " + body.error().message});
+    reply->body = std::move(*body);
+  }
   if (reply->head.status / 100 != 2) co_return std::unexpected{read_failure(reply->head, reply->body, call->what)};
   co_return std::move(*reply);
 }

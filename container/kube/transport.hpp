@@ -32,7 +32,7 @@ struct TransportOptions {
   std::size_t connections = 16;                    ///< at once; long answers (watch, log) are not counted
   std::chrono::milliseconds connect_time{10'000};  ///< names, proxy, TLS and all
   std::chrono::milliseconds answer_time{60'000};   ///< longest silence within an answer
-  std::size_t answer_bytes = 64 * 1024 * 1024;     ///< largest answer that is read whole
+  std::size_t answer_bytes = 64 * 1024 * 1024;     ///< largest answer that is read whole, also unpacked
   Backoff::Limits retry = {};
   /// What the API server wants people to know (RFC 7234, 5.5: code 299): deprecated versions, unknown fields. Each text
   /// comes once.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/container/kube/canned_server.hpp"
+#include "tests/container/kube/gzip_bytes.hpp"
 #include "tests/protocol/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -32,6 +33,7 @@ CO_TEST(Transport, SendsCredentialsAndTheServersOwnPath) {
   EXPECT_EQ(request.find("GET /k8s/clusters/c-1/version HTTP/1.1\r\n"), 0u) << request;
   EXPECT_NE(request.find("Authorization: Bearer abc\r\n"), std::string::npos);
   EXPECT_NE(request.find("Accept: application/json, */*\r\n"), std::string::npos);
+  EXPECT_NE(request.find("Accept-Encoding: gzip\r\n"), std::string::npos);
   co_await server.stop();
 }
 
@@ -122,6 +124,26 @@ CO_TEST(Transport, AsksForNewCredentialsForAStreamToo) {
   CO_ASSERT_TRUE(!stream.has_value());
   EXPECT_EQ(stream.error().error.message, "watch: Unauthorized (Unauthorized, 401)");
   EXPECT_TRUE(server.all_used()) << "asked anew once, and no more";
+  co_await server.stop();
+}
+
+CO_TEST(Transport, UnpacksAnswers) {
+  const std::string_view packed = "Content-Encoding: gzip\r\n";
+  const std::string status = R"({"kind":"Status","message":"no","reason":"Forbidden"})";
+  CannedServer server{executor,
+                      {{answer("200 OK", test::gzip_bytes("text"), packed)},
+                       {answer("403 Forbidden", test::gzip_bytes(status), packed)},
+                       {answer("200 OK", "not packed", packed)},
+                       {answer("200 OK", test::gzip_bytes(std::string(5'000, 'a')), packed)}}};
+  TransportOptions options = test::quick();
+  options.answer_bytes = 4'999;
+  const OpenTransport open{executor, server.access(), std::move(options)};
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "text");
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "failed: ask: no (Forbidden, 403)");
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}),
+            "failed: ask: the API server's answer: its gzip is damaged");
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}),
+            "failed: ask: the API server's answer: it is too large unpacked");
   co_await server.stop();
 }
 
