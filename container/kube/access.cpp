@@ -115,8 +115,11 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
   identity.impersonate = user.impersonate;
   identity.impersonate_uid = user.impersonate_uid;
   identity.impersonate_groups = user.impersonate_groups;
-  if (identity.impersonate.empty() && (!identity.impersonate_uid.empty() || !identity.impersonate_groups.empty())) {
-    return fail(Errc::invalid_field, place + " has as-uid or as-groups without as");
+  identity.impersonate_extra = user.impersonate_extra;
+  const bool has_more =
+      !identity.impersonate_uid.empty() || !identity.impersonate_groups.empty() || !identity.impersonate_extra.empty();
+  if (identity.impersonate.empty() && has_more) {
+    return fail(Errc::invalid_field, place + " has as-uid, as-groups or as-user-extra without as");
   }
   return identity;
 }
@@ -130,6 +133,7 @@ Result<> take_cluster(Access& access, const ClusterEntry& cluster, const std::st
   access.ca_pem = std::move(*ca);
   access.tls_server_name = cluster.tls_server_name;
   access.insecure_skip_tls_verify = cluster.insecure_skip_tls_verify;
+  access.exec_config = cluster.exec_config;
   if (!cluster.proxy_url.empty()) {
     auto proxy = parse_proxy(cluster.proxy_url, place + ": its proxy-url");
     if (!proxy) return std::unexpected{std::move(proxy.error())};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Identity {
   std::string impersonate = {};
   std::string impersonate_uid = {};
   std::vector<std::string> impersonate_groups = {};
+  std::map<std::string, std::vector<std::string>> impersonate_extra = {};
 };
 
 /// How to reach one cluster.
@@ -35,7 +37,8 @@ struct Access {
   std::string tls_server_name = {};
   bool insecure_skip_tls_verify = false;
   std::string namespace_name = "default";
-  bool from_pod = false;  ///< it is the cluster of the Pod that this runs in
+  bool from_pod = false;         ///< it is the cluster of the Pod that this runs in
+  std::string exec_config = {};  ///< JSON that the kubeconfig has for plugins about this cluster; empty: none
   Identity identity = {};
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/small_file.hpp"
 #include "protocol/base64.hpp"
+#include "protocol/http_parser.hpp"
 
 namespace skiff::kube {
 namespace {
@@ -14,6 +15,24 @@ constexpr std::chrono::seconds kTokenFileAge{10};
 /// A credential is not sent in its last moments: it has to arrive, too.
 constexpr std::chrono::seconds kExpiryMargin{5};
 constexpr std::size_t kLongestToken = 64 * 1024;
+
+/// Bytes that a header's name can't hold are written as in a URL (kubernetes.io/docs/reference/access-authn-authz/
+/// authentication, "User impersonation").
+std::string header_key(std::string_view key) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string name;
+  for (const char c : key) {
+    if (c != '%' && protocol::is_token(std::string_view{&c, 1})) {
+      name += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    name += '%';
+    name += kDigits[byte >> 4U];
+    name += kDigits[byte & 15U];
+  }
+  return name;
+}
 
 }  // namespace
 
@@ -97,6 +116,10 @@ Task<Result<Credential>> Credentials::get() {
     credential.headers.add("Impersonate-User", identity.impersonate);
     if (!identity.impersonate_uid.empty()) credential.headers.add("Impersonate-Uid", identity.impersonate_uid);
     for (const std::string& group : identity.impersonate_groups) credential.headers.add("Impersonate-Group", group);
+    for (const auto& [key, values] : identity.impersonate_extra) {
+      const std::string name = "Impersonate-Extra-" + header_key(key);
+      for (const std::string& value : values) credential.headers.add(name, value);
+    }
   }
   const bool from_plugin = !given_.certificate_pem.empty();
   credential.certificate_pem = from_plugin ? given_.certificate_pem : identity.certificate_pem;

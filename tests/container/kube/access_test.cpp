@@ -165,6 +165,8 @@ TEST(Access, ChecksTheClientCertificate) {
   EXPECT_NE(access_problem({.kubeconfig = config("auth-provider: {name: gcp}")}, {}).find("use an exec plugin"),
             std::string::npos);
   EXPECT_NE(access_problem({.kubeconfig = config("as-uid: '5'")}, {}).find("without as"), std::string::npos);
+  EXPECT_NE(access_problem({.kubeconfig = config("as-user-extra: {a: [b]}")}, {}).find("without as"),
+            std::string::npos);
 }
 
 TEST(Access, GoesThroughTheProxyOfTheEnvironment) {

@@ -103,6 +103,17 @@ CO_TEST(Credentials, KeepWhatAPluginGaveUntilItExpires) {
   EXPECT_EQ(co_await header(&stale), "Bearer run-4");
 }
 
+CO_TEST(Credentials, SayAsWhomInAllItsParts) {
+  Access access;
+  access.identity = {.impersonate = "jane", .impersonate_extra = {{"acme.com/project", {"a", "b"}}, {"scopes", {"c"}}}};
+  Credentials credentials{executor, new_pool(), access};
+  auto credential = co_await credentials.get();
+  CO_ASSERT_TRUE(credential.has_value());
+  EXPECT_EQ(credential->headers.wire(),
+            "Impersonate-User: jane\r\nImpersonate-Extra-acme.com%2Fproject: a\r\n"
+            "Impersonate-Extra-acme.com%2Fproject: b\r\nImpersonate-Extra-scopes: c\r\n");
+}
+
 CO_TEST(Credentials, SendNothingInItsLastMoments) {
   const TemporaryFolder folder;
   const auto soon = std::chrono::floor<std::chrono::seconds>(wall_now()) + std::chrono::seconds{4};
