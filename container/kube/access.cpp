@@ -78,6 +78,7 @@ Result<Access> in_cluster(const AccessOptions& options, const std::string& host,
   auto ca = load({.text = {}, .file = folder + "/ca.crt"}, access.origin);
   if (!ca) return std::unexpected{std::move(ca.error())};
   access.ca_pem = std::move(*ca);
+  access.ca_file = folder + "/ca.crt";
   access.identity.token_file = folder + "/token";
   if (auto name = read_small_file(folder + "/namespace", 1024)) {
     while (name->ends_with('\n')) name->pop_back();
@@ -107,6 +108,8 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
   }
   identity.certificate_pem = std::move(*certificate);
   identity.key_pem = std::move(*key);
+  identity.certificate_file = user.client_certificate.file;
+  identity.key_file = user.client_key.file;
   identity.token = user.token;
   identity.token_file = user.token_file;
   identity.username = user.username;
@@ -131,6 +134,7 @@ Result<> take_cluster(Access& access, const ClusterEntry& cluster, const std::st
   auto ca = load(cluster.certificate_authority, place + ", certificate-authority");
   if (!ca) return std::unexpected{std::move(ca.error())};
   access.ca_pem = std::move(*ca);
+  access.ca_file = cluster.certificate_authority.file;
   access.tls_server_name = cluster.tls_server_name;
   access.insecure_skip_tls_verify = cluster.insecure_skip_tls_verify;
   access.exec_config = cluster.exec_config;

@@ -17,6 +17,8 @@ namespace skiff::kube {
 struct Identity {
   std::string certificate_pem = {};  ///< with its chain; empty: none
   std::string key_pem = {};
+  std::string certificate_file = {};  ///< where they came from, and come from anew; empty: they can't change
+  std::string key_file = {};
   std::string token = {};
   std::string token_file = {};  ///< read again as it changes; wins over `token` once it could be read
   std::string username = {};
@@ -33,7 +35,8 @@ struct Access {
   std::string origin = {};  ///< for messages: `context "dev" of /home/a/.kube/config`
   Url server = {};
   std::optional<Url> proxy = {};
-  std::string ca_pem = {};  ///< empty: the system's store
+  std::string ca_pem = {};   ///< empty: the system's store
+  std::string ca_file = {};  ///< where that came from, and comes from anew
   std::string tls_server_name = {};
   bool insecure_skip_tls_verify = false;
   std::string namespace_name = "default";

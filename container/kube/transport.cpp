@@ -40,8 +40,11 @@ std::string warning_text(std::string_view value) {
 Result<std::unique_ptr<Transport>> Transport::open(Executor executor, std::shared_ptr<BlockingPool> pool, Access access,
                                                    TransportOptions options) {
   std::unique_ptr<Transport> transport{new Transport{executor, std::move(pool), std::move(access), std::move(options)}};
-  const Identity& identity = transport->access_.identity;
-  auto used = transport->use_certificate(identity.certificate_pem, identity.key_pem);
+  const Access& known = transport->access_;
+  auto used = transport->use_certificate({.headers = {},
+                                          .ca_pem = known.ca_pem,
+                                          .certificate_pem = known.identity.certificate_pem,
+                                          .key_pem = known.identity.key_pem});
   if (!used) return std::unexpected{std::move(used.error())};
   return transport;
 }
@@ -57,16 +60,19 @@ Transport::Transport(Executor executor, std::shared_ptr<BlockingPool> pool, Acce
 
 Transport::~Transport() = default;
 
-Result<> Transport::use_certificate(const std::string& certificate_pem, const std::string& key_pem) {
-  if (!access_.server.tls || (tls_ && certificate_pem == certificate_pem_ && key_pem == key_pem_)) return {};
-  auto context = protocol::TlsContext::client({.ca_pem = access_.ca_pem,
-                                               .certificate_pem = certificate_pem,
-                                               .key_pem = key_pem,
+Result<> Transport::use_certificate(const Credential& credential) {
+  const bool is_same =
+      credential.ca_pem == ca_pem_ && credential.certificate_pem == certificate_pem_ && credential.key_pem == key_pem_;
+  if (!access_.server.tls || (tls_ && is_same)) return {};
+  auto context = protocol::TlsContext::client({.ca_pem = credential.ca_pem,
+                                               .certificate_pem = credential.certificate_pem,
+                                               .key_pem = credential.key_pem,
                                                .insecure_skip_verify = access_.insecure_skip_tls_verify});
   if (!context) return fail(context.error().code, access_.origin + ": " + context.error().message);
   tls_ = std::move(*context);
-  certificate_pem_ = certificate_pem;
-  key_pem_ = key_pem;
+  ca_pem_ = credential.ca_pem;
+  certificate_pem_ = credential.certificate_pem;
+  key_pem_ = credential.key_pem;
   pool_.renew();
   return {};
 }
@@ -81,12 +87,35 @@ protocol::HttpClientOptions Transport::client_options() const {
           .idle_time = options_.answer_time};
 }
 
-Task<Result<Headers>> Transport::headers() {
-  auto credential = co_await credentials_.get();
-  if (!credential) co_return std::unexpected{std::move(credential.error())};
-  auto used = use_certificate(credential->certificate_pem, credential->key_pem);
+Task<Result<Credential>> Transport::credential() {
+  auto now = co_await credentials_.get();
+  if (!now) co_return now;
+  auto used = use_certificate(*now);
   if (!used) co_return std::unexpected{std::move(used.error())};
-  co_return std::move(credential->headers);
+  co_return now;
+}
+
+Task<Result<Headers>> Transport::headers() {
+  auto now = co_await credential();
+  if (!now) co_return std::unexpected{std::move(now.error())};
+  co_return std::move(now->headers);
+}
+
+/// Up to the end of the TLS handshake, with the certificate of this moment.
+Task<Result<protocol::Stream>> Transport::dial(milliseconds limit) {
+  if (auto ready = co_await credential(); !ready) co_return std::unexpected{std::move(ready.error())};
+  protocol::HttpClientOptions options = client_options();
+  options.connect_time = limit;
+  HttpClient client{executor_, std::move(options)};
+  if (auto connected = co_await client.connect(); !connected) co_return std::unexpected{std::move(connected.error())};
+  co_return std::move(client.take_upgraded().stream);
+}
+
+protocol::HttpClientOptions Transport::passage() {
+  protocol::HttpClientOptions options = client_options();
+  options.tls = nullptr;
+  options.dial = [this](milliseconds limit) { return dial(limit); };
+  return options;
 }
 
 Failure Transport::unreachable(const Call& call, Error error) const {
@@ -109,22 +138,23 @@ void Transport::note_answer(const HttpResponseHead& head) {
   }
 }
 
-Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call) {
-  auto sent_along = co_await headers();
+Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call, unsigned* edition) {
+  auto sent_along = co_await credential();
   if (!sent_along) {
     co_return failed({sent_along.error().code, call->what + ": " + sent_along.error().message});
   }
+  *edition = sent_along->edition;
   HttpClient::Request request{.method = call->method,
                               .target = access_.server.path + call->target,
                               .headers = {{"Accept", "application/json, */*"}, {"User-Agent", "skiff"}},
                               .body = call->body};
-  request.headers.append(*sent_along);
+  request.headers.append(sent_along->headers);
   if (!call->content_type.empty()) request.headers.add("Content-Type", call->content_type);
   co_return request;
 }
 
-Task<Outcome<HttpReply>> Transport::try_once(const Call* call) {
-  auto request = co_await prepare(call);
+Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition) {
+  auto request = co_await prepare(call, edition);
   if (!request) co_return std::unexpected{std::move(request.error())};
   // The API server packs what is larger than 128 KiB: a list of many is a tenth of it then.
   request->headers.add("Accept-Encoding", "gzip");
@@ -152,11 +182,12 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
   Backoff backoff{options_.retry};
   bool asked_anew = false;
   for (;;) {
-    auto reply = co_await try_once(&call);
+    unsigned edition = 0;
+    auto reply = co_await try_once(&call, &edition);
     if (reply) co_return reply;
     const Failure& failure = reply.error();
     if (failure.status.code == 401 && !std::exchange(asked_anew, true)) {
-      credentials_.refused();
+      credentials_.refused(edition);
       continue;
     }
     // A server that never answered is more likely the wrong one than one that comes back.
@@ -171,7 +202,8 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
 /// Up to the head of an answer that is no failure.
 Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const Call* call, Headers more) {
   for (bool asked_anew = false;; asked_anew = true) {
-    auto request = co_await prepare(call);
+    unsigned edition = 0;
+    auto request = co_await prepare(call, &edition);
     if (!request) co_return std::unexpected{std::move(request.error())};
     request->headers.append(more);
     auto connected = co_await client->connect();
@@ -188,7 +220,7 @@ Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const C
     if (head->status != 401 || asked_anew) {
       co_return std::unexpected{read_failure(*head, body ? std::string_view{*body} : std::string_view{}, call->what)};
     }
-    credentials_.refused();
+    credentials_.refused(edition);
   }
 }
 

@@ -61,8 +61,9 @@ class Transport {
   /// Opens a WebSocket that speaks `subprotocol`, or fails.
   [[nodiscard]] Task<Outcome<protocol::Upgraded>> upgrade(Call call, std::string subprotocol);
 
-  /// For HTTP of others that goes through the API server (api_proxy.hpp): how to connect, and what to send along.
-  [[nodiscard]] protocol::HttpClientOptions client_options() const;
+  /// For HTTP of others that goes through the API server (api_proxy.hpp): how to connect, and what to send along with
+  /// each request. Both are good for as long as this object is: credentials are had anew when they expire.
+  [[nodiscard]] protocol::HttpClientOptions passage();
   [[nodiscard]] Task<Result<protocol::Headers>> headers();
 
   [[nodiscard]] const Access& access() const noexcept { return access_; }
@@ -70,9 +71,13 @@ class Transport {
 
  private:
   Transport(Executor executor, std::shared_ptr<BlockingPool> pool, Access access, TransportOptions options);
-  [[nodiscard]] Result<> use_certificate(const std::string& certificate_pem, const std::string& key_pem);
-  [[nodiscard]] Task<Outcome<protocol::HttpClient::Request>> prepare(const Call* call);
-  [[nodiscard]] Task<Outcome<protocol::HttpReply>> try_once(const Call* call);
+  [[nodiscard]] protocol::HttpClientOptions client_options() const;
+  [[nodiscard]] Task<Result<protocol::Stream>> dial(std::chrono::milliseconds limit);
+  [[nodiscard]] Result<> use_certificate(const Credential& credential);
+  [[nodiscard]] Task<Result<Credential>> credential();
+  /// `edition`: of the credential that it goes out with.
+  [[nodiscard]] Task<Outcome<protocol::HttpClient::Request>> prepare(const Call* call, unsigned* edition);
+  [[nodiscard]] Task<Outcome<protocol::HttpReply>> try_once(const Call* call, unsigned* edition);
   [[nodiscard]] Task<Outcome<protocol::HttpResponseHead>> open_once(protocol::HttpClient* client, const Call* call,
                                                                     protocol::Headers more);
   [[nodiscard]] Failure unreachable(const Call& call, Error error) const;
@@ -83,7 +88,8 @@ class Transport {
   const TransportOptions options_;
   const protocol::Resolver resolver_;
   Credentials credentials_;
-  std::string certificate_pem_;  ///< what the context below was made from
+  std::string ca_pem_;  ///< what the context below was made from
+  std::string certificate_pem_;
   std::string key_pem_;
   std::shared_ptr<protocol::TlsContext> tls_;
   ConnectionPool pool_;

@@ -56,6 +56,11 @@ protocol::Dialer first_gets(protocol::Upgraded connected, protocol::Dialer next)
 Task<Result<>> probe(Executor executor, Endpoint* endpoint, std::string path) {
   HttpClient client{executor, endpoint->client};
   HttpClient::Request request{.target = endpoint->path_prefix + path, .headers = endpoint->headers};
+  if (endpoint->fresh_headers) {
+    auto fresh = co_await endpoint->fresh_headers();
+    if (!fresh) co_return std::unexpected{std::move(fresh.error())};
+    request.headers.append(*fresh);
+  }
   auto reply = co_await client.request(std::move(request));
   if (!reply) co_return std::unexpected{std::move(reply.error())};
   if (reply->head.status != 200) co_return std::unexpected{refusal(reply->head, reply->body)};
@@ -162,10 +167,8 @@ Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
       break;
     case Way::proxy: {
       kube::Transport& transport = cluster_->client().transport();
-      auto headers = co_await transport.headers();
-      if (!headers) co_return std::unexpected{std::move(headers.error())};
-      endpoint.client = transport.client_options();
-      endpoint.headers = std::move(*headers);
+      endpoint.client = transport.passage();
+      endpoint.fresh_headers = [&transport] { return transport.headers(); };
       endpoint.path_prefix =
           transport.access().server.path + kube::proxy_path(target->namespace_name, target->pod.name(), kAgentPort);
       endpoint.url = transport.access().server.text() + endpoint.path_prefix;

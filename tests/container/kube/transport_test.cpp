@@ -13,6 +13,7 @@
 namespace skiff::kube {
 namespace {
 
+using protocol::HttpClient;
 using test::answer;
 using test::CannedServer;
 using test::OpenTransport;
@@ -238,6 +239,18 @@ CO_TEST(Transport, TrustsOnlyTheClustersOwnAuthority) {
     named.insecure_skip_tls_verify = true;
     const OpenTransport insecure{executor, named};
     EXPECT_EQ(co_await body_of(insecure.transport.get(), {.target = "/", .what = "ask"}), "{}");
+  }
+  co_await server.server.server.stop();
+}
+
+CO_TEST(Transport, LetsTheHttpOfOthersPass) {
+  TlsServer server{executor};
+  {
+    const OpenTransport open{executor, server.access(server.certificate.certificate_pem)};
+    HttpClient client{executor, open.transport->passage()};
+    auto reply = co_await client.request({.target = "/healthz"});
+    CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->body, "{}");
   }
   co_await server.server.server.stop();
 }

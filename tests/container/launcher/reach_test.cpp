@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/container/launcher/fake_cluster.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -104,6 +105,43 @@ CO_TEST(Reach, UsesAPodsAddressOnlyFromWithinItsCluster) {
   found = co_await look(&fake, {.only = Way::in_cluster, .in_cluster = true}, target);
   CO_ASSERT_TRUE(!found);
   EXPECT_TRUE(found.error().message.contains("in-cluster: ")) << found.error().message;
+  co_await fake.stop();
+}
+
+CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire) {
+  FakeCluster fake{executor};
+  // One that has expired whenever it is asked for.
+  const std::string credential =
+      R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"run-$n",)"
+      R"("expirationTimestamp":"2001-01-01T00:00:00Z"}})";
+  const std::string script = "echo x >>" + (fake.folder / "runs") + "; n=$(wc -l <" + (fake.folder / "runs") +
+                             "); cat <<END\n" + credential + "\nEND\n";
+  const nlohmann::json config{
+      {"clusters",
+       {{{"name", "c"}, {"cluster", {{"server", "http://127.0.0.1:" + std::to_string(fake.server.port())}}}}}},
+      {"users",
+       {{{"name", "u"},
+         {"user",
+          {{"exec",
+            {{"apiVersion", "client.authentication.k8s.io/v1"},
+             {"command", "sh"},
+             {"args", {"-c", script}},
+             {"interactiveMode", "Never"}}}}}}}},
+      {"contexts", {{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}},
+      {"current-context", "x"}};
+  ClusterOptions options;
+  options.access.kubeconfig = fake.folder.write("plugin", config.dump());
+  auto cluster = Cluster::open(executor, std::move(options)).value();
+  Reach reach{cluster.get(), {.only = Way::proxy}};
+  auto found = co_await reach.find(box(), a_token());
+  CO_ASSERT_TRUE(found.has_value()) << found.error().message;
+  auto before = co_await found->fresh_headers();
+  auto after = co_await found->fresh_headers();
+  CO_ASSERT_TRUE(before && after);
+  EXPECT_TRUE(before->get("Authorization").starts_with("Bearer run-"));
+  EXPECT_NE(before->get("Authorization"), after->get("Authorization"));
+  EXPECT_TRUE(found->headers.get("Authorization").empty()) << "it would be that of the beginning for ever";
+  co_await reach.stop();
   co_await fake.stop();
 }
 
