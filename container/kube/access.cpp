@@ -214,6 +214,8 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
     auto server = parse_url(options.server, "the server");
     if (!server) return std::unexpected{std::move(server.error())};
     access->server = std::move(*server);
+    // As in kubectl: that name is the other server's.
+    access->tls_server_name.clear();
   }
   if (!options.token.empty()) access->identity = Identity{.token = options.token};
   if (!options.namespace_name.empty()) access->namespace_name = options.namespace_name;
@@ -221,6 +223,8 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
     auto ca = load({.text = {}, .file = options.certificate_authority}, "--certificate-authority");
     if (!ca) return std::unexpected{std::move(ca.error())};
     access->ca_pem = std::move(*ca);
+    access->ca_file = options.certificate_authority;
+    access->insecure_skip_tls_verify = false;
   }
   if (!access->proxy) {
     auto proxy = proxy_for(access->server, environment);

@@ -49,10 +49,12 @@ struct Access {
 struct AccessOptions {
   std::string kubeconfig = {};  ///< only this file
   std::string context = {};
-  std::string server = {};
-  std::string token = {};  ///< instead of whatever the kubeconfig says about the user
+  std::string server = {};  ///< its certificate is for its own name, not for the kubeconfig's tls-server-name
+  std::string token = {};   ///< instead of whatever the kubeconfig says about the user
   std::string namespace_name = {};
-  std::string certificate_authority = {};  ///< a file; instead of the kubeconfig's, or of the system's store
+  /// A file; instead of the kubeconfig's, or of the system's store. With it, the server's certificate is checked
+  /// whatever the kubeconfig says.
+  std::string certificate_authority = {};
   /// Where a pod finds its service account.
   std::string service_account_folder = "/var/run/secrets/kubernetes.io/serviceaccount";
 };
