@@ -181,19 +181,23 @@ Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition
 Task<Outcome<HttpReply>> Transport::send(Call call) {
   Backoff backoff{options_.retry};
   bool asked_anew = false;
+  bool is_uncertain = false;
   for (;;) {
     unsigned edition = 0;
     auto reply = co_await try_once(&call, &edition);
     if (reply) co_return reply;
-    const Failure& failure = reply.error();
+    Failure& failure = reply.error();
     if (failure.status.code == 401 && !std::exchange(asked_anew, true)) {
       credentials_.refused(edition);
       continue;
     }
+    failure.may_have_happened = failure.may_have_happened || is_uncertain;
     // A server that never answered is more likely the wrong one than one that comes back.
     if (failure.status.code == 0 && !answered_) co_return reply;
-    const auto wait = backoff.next(failure, call.repeatable);
+    const auto wait = backoff.next(failure, call.repeatable, waited_for());
     if (!wait) co_return reply;
+    // The server may have done it, and failed to say so.
+    is_uncertain = failure.may_have_happened || failure.status.code >= 500;
     log::debug("sending again", {{"failure", failure.error.message}, {"wait_ms", wait->count()}});
     co_await pause(*wait);
   }

@@ -50,7 +50,26 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// Sends, and reads the whole answer. Only a 2xx is one; everything else is a failure.
+  /// Somebody waits until then for what takes many requests: for as long as this lives, those that may be sent again
+  /// are until that time at least. Of several the longest counts.
+  class Wait {
+   public:
+    Wait(Transport* transport, SteadyTime until) : transport_{transport}, at_{transport->waits_.insert(until)} {}
+    ~Wait() { transport_->waits_.erase(at_); }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+
+   private:
+    Transport* transport_;
+    std::multiset<SteadyTime>::iterator at_;
+  };
+  [[nodiscard]] Wait wait_until(SteadyTime until) { return {this, until}; }
+  /// In the past when nobody waits.
+  [[nodiscard]] SteadyTime waited_for() const noexcept { return waits_.empty() ? SteadyTime{} : *waits_.rbegin(); }
+  [[nodiscard]] const Backoff::Limits& retry_limits() const noexcept { return options_.retry; }
+
+  /// Sends, and reads the whole answer. Only a 2xx is one; everything else is a failure. What may be sent again is: for
+  /// `TransportOptions::retry`, or for as long as somebody waits.
   [[nodiscard]] Task<Outcome<protocol::HttpReply>> send(Call call);
 
   /// Sends once, on a connection of its own, which comes back behind the head of a 2xx: its body is the caller's to
@@ -95,6 +114,7 @@ class Transport {
   ConnectionPool pool_;
   std::set<std::string> warned_;
   bool answered_ = false;  ///< at least once: a server that is away now will be back
+  std::multiset<SteadyTime> waits_;
 };
 
 }  // namespace skiff::kube

@@ -148,6 +148,35 @@ CO_TEST(Transport, UnpacksAnswers) {
   co_await server.stop();
 }
 
+CO_TEST(Transport, GoesOnForAsLongAsSomebodyWaits) {
+  const std::string busy = answer("503 Service Unavailable", "later");
+  CannedServer server{executor, {{busy}, {busy}, {busy}, {busy}, {answer("200 OK", "there")}}};
+  TransportOptions options = test::quick();
+  options.retry.all = std::chrono::milliseconds{0};
+  options.retry.attempts = 100;
+  const OpenTransport open{executor, server.access(), std::move(options)};
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "failed: ask: later (503)");
+  {
+    const auto waiting = open.transport->wait_until(std::chrono::steady_clock::now() + std::chrono::hours{1});
+    const auto shorter = open.transport->wait_until(SteadyTime{});
+    EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "there");
+  }
+  EXPECT_EQ(open.transport->waited_for(), SteadyTime{});
+  co_await server.stop();
+}
+
+CO_TEST(Transport, SaysThatAnEarlierTryMayHaveHappened) {
+  CannedServer server{executor,
+                      {{answer("500 Oops", R"({"kind":"Status","message":"etcdserver: leader changed"})")},
+                       {answer("409 Conflict", R"({"kind":"Status","reason":"AlreadyExists","message":"there"})")}}};
+  const OpenTransport open{executor, server.access()};
+  auto reply = co_await open.transport->send({.method = "POST", .target = "/", .what = "create", .body = "{}"});
+  CO_ASSERT_TRUE(!reply.has_value());
+  EXPECT_TRUE(reply.error().already_exists());
+  EXPECT_TRUE(reply.error().may_have_happened);
+  co_await server.stop();
+}
+
 CO_TEST(Transport, HandsWarningsOn) {
   CannedServer server{
       executor,
