@@ -83,6 +83,8 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                      .gateway_url = options_.gateway_url,
                      .gateway = options_.gateway,
                      .gateway_token = options_.gateway_token,
+                     .certificate_authority = options_.agent_certificate_authority,
+                     .server_name = options_.agent_server_name,
                      .only = find_way(options_.reach)};
   // From a Pod with the kubeconfig of another cluster, its Pods' addresses are those of strangers here.
   reach.in_cluster = (*where)->client().transport().access().from_pod || reach.only == Way::in_cluster;

@@ -24,6 +24,8 @@ struct Options {
   std::string gateway_url;
   std::string gateway;
   std::string gateway_token;
+  std::string agent_certificate_authority;
+  std::string agent_server_name;
 };
 
 /// Rows point into `options`.

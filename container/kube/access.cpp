@@ -78,6 +78,7 @@ Result<Access> in_cluster(const AccessOptions& options, const std::string& host,
   auto ca = load({.text = {}, .file = folder + "/ca.crt"}, access.origin);
   if (!ca) return std::unexpected{std::move(ca.error())};
   access.ca_pem = std::move(*ca);
+  access.ca_file = folder + "/ca.crt";
   access.identity.token_file = folder + "/token";
   if (auto name = read_small_file(folder + "/namespace", 1024)) {
     while (name->ends_with('\n')) name->pop_back();
@@ -107,6 +108,8 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
   }
   identity.certificate_pem = std::move(*certificate);
   identity.key_pem = std::move(*key);
+  identity.certificate_file = user.client_certificate.file;
+  identity.key_file = user.client_key.file;
   identity.token = user.token;
   identity.token_file = user.token_file;
   identity.username = user.username;
@@ -115,8 +118,11 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
   identity.impersonate = user.impersonate;
   identity.impersonate_uid = user.impersonate_uid;
   identity.impersonate_groups = user.impersonate_groups;
-  if (identity.impersonate.empty() && (!identity.impersonate_uid.empty() || !identity.impersonate_groups.empty())) {
-    return fail(Errc::invalid_field, place + " has as-uid or as-groups without as");
+  identity.impersonate_extra = user.impersonate_extra;
+  const bool has_more =
+      !identity.impersonate_uid.empty() || !identity.impersonate_groups.empty() || !identity.impersonate_extra.empty();
+  if (identity.impersonate.empty() && has_more) {
+    return fail(Errc::invalid_field, place + " has as-uid, as-groups or as-user-extra without as");
   }
   return identity;
 }
@@ -128,8 +134,10 @@ Result<> take_cluster(Access& access, const ClusterEntry& cluster, const std::st
   auto ca = load(cluster.certificate_authority, place + ", certificate-authority");
   if (!ca) return std::unexpected{std::move(ca.error())};
   access.ca_pem = std::move(*ca);
+  access.ca_file = cluster.certificate_authority.file;
   access.tls_server_name = cluster.tls_server_name;
   access.insecure_skip_tls_verify = cluster.insecure_skip_tls_verify;
+  access.exec_config = cluster.exec_config;
   if (!cluster.proxy_url.empty()) {
     auto proxy = parse_proxy(cluster.proxy_url, place + ": its proxy-url");
     if (!proxy) return std::unexpected{std::move(proxy.error())};
@@ -206,6 +214,8 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
     auto server = parse_url(options.server, "the server");
     if (!server) return std::unexpected{std::move(server.error())};
     access->server = std::move(*server);
+    // As in kubectl: that name is the other server's.
+    access->tls_server_name.clear();
   }
   if (!options.token.empty()) access->identity = Identity{.token = options.token};
   if (!options.namespace_name.empty()) access->namespace_name = options.namespace_name;
@@ -213,6 +223,8 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
     auto ca = load({.text = {}, .file = options.certificate_authority}, "--certificate-authority");
     if (!ca) return std::unexpected{std::move(ca.error())};
     access->ca_pem = std::move(*ca);
+    access->ca_file = options.certificate_authority;
+    access->insecure_skip_tls_verify = false;
   }
   if (!access->proxy) {
     auto proxy = proxy_for(access->server, environment);

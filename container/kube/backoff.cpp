@@ -1,8 +1,10 @@
 #include "container/kube/backoff.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -22,6 +24,14 @@ milliseconds with_jitter(milliseconds time) {
   return milliseconds{static_cast<std::int64_t>(half + half * random / UINT32_MAX)};
 }
 
+/// An election of etcd, or a member that went: the API server passes it on as an internal error (500) without a time.
+bool is_election(const Status& status) {
+  constexpr std::array<std::string_view, 5> kSigns{"etcdserver: leader changed", "etcdserver: request timed out",
+                                                   "etcdserver: no leader", "etcdserver: server stopped",
+                                                   "rpc error: code = Unavailable"};
+  return std::ranges::any_of(kSigns, [&](std::string_view sign) { return status.message.contains(sign); });
+}
+
 bool may_help(const Failure& failure, bool repeatable) {
   switch (failure.status.code) {
     case 0:
@@ -31,7 +41,7 @@ bool may_help(const Failure& failure, bool repeatable) {
       // Without a time it is a disruption budget that says no.
       return failure.status.retry_after.has_value();
     case 500:
-      return repeatable && failure.status.retry_after.has_value();
+      return repeatable && (failure.status.retry_after.has_value() || is_election(failure.status));
     case 502:
     case 503:
     case 504:
@@ -53,12 +63,12 @@ void Backoff::reset() noexcept {
   failures_ = 0;
 }
 
-std::optional<milliseconds> Backoff::next(const Failure& failure, bool repeatable) {
+std::optional<milliseconds> Backoff::next(const Failure& failure, bool repeatable, SteadyTime until) {
   const SteadyTime now = std::chrono::steady_clock::now();
   if (failures_ == 0) began_ = now;
   if (!may_help(failure, repeatable) || ++failures_ >= limits_.attempts) return std::nullopt;
   const milliseconds wait = failure.status.retry_after.value_or(milliseconds{0}) + grow();
-  if (now + wait > began_ + limits_.all) return std::nullopt;
+  if (now + wait > std::max(began_ + limits_.all, until)) return std::nullopt;
   return wait;
 }
 

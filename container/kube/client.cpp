@@ -69,6 +69,18 @@ std::unexpected<Failure> nameless(std::string_view verb, const Resource& resourc
       {Errc::invalid_field, describe(verb, resource, namespace_name, {}) + ": which one? The name is empty", "name"});
 }
 
+/// Whether all that was sent is in what is stored: the server only adds to it.
+bool holds(const Json& stored, const Json& sent) {
+  if (sent.is_object() && stored.is_object()) {
+    return std::ranges::all_of(sent.items(), [&](const auto& entry) {
+      const auto found = stored.find(entry.key());
+      return found == stored.end() ? entry.value().empty() : holds(*found, entry.value());
+    });
+  }
+  if (sent.is_array() && stored.is_array()) return std::ranges::equal(stored, sent, holds);
+  return stored == sent;
+}
+
 /// A JSON text of an object; dump() throws on bytes that are no UTF-8.
 std::string write(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -148,8 +160,13 @@ Task<Outcome<Object>> Client::create(Resource resource, Object object, WriteOpti
             .what = describe("create", resource, namespace_name, object.name()),
             .content_type = "application/json",
             .body = write(object.json),
-            .repeatable = options.dry_run};
-  co_return co_await send_object(std::move(call));
+            .repeatable = options.dry_run || !object.name().empty()};
+  auto made = co_await send_object(std::move(call));
+  const bool is_there = !made && made.error().already_exists() && made.error().may_have_happened;
+  if (!is_there || options.dry_run) co_return made;
+  auto found = co_await get(resource, namespace_name, object.name());
+  if (found && holds(found->json, object.json)) co_return found;
+  co_return made;
 }
 
 Task<Outcome<Object>> Client::apply(Resource resource, Object object, ApplyOptions options) {

@@ -85,8 +85,9 @@ class Client {
   [[nodiscard]] Task<Outcome<bool>> allowed(Permission permission);
 
   [[nodiscard]] Task<Outcome<Object>> get(Resource resource, std::string namespace_name, std::string name);
-  /// Not sent again once it may have arrived: the failure says `may_have_happened` then, and since the caller chose the
-  /// name it can look.
+  /// The caller chose the name, so it may be sent again: when an earlier try has made the object, that is the answer. A
+  /// failure that says `may_have_happened` can be one of our own making too: look. Without a name (`generateName`) it
+  /// is sent once.
   [[nodiscard]] Task<Outcome<Object>> create(Resource resource, Object object, WriteOptions options = {});
   /// Server-side apply: makes the object, or the fields in `object` what they say there.
   [[nodiscard]] Task<Outcome<Object>> apply(Resource resource, Object object, ApplyOptions options = {});

@@ -182,6 +182,7 @@ std::string exec_info(const ExecPlugin& plugin, const Access& access, bool inter
     if (access.insecure_skip_tls_verify) cluster["insecure-skip-tls-verify"] = true;
     if (!access.ca_pem.empty()) cluster["certificate-authority-data"] = protocol::encode_base64(access.ca_pem);
     if (access.proxy) cluster["proxy-url"] = access.proxy->text();
+    if (!access.exec_config.empty()) cluster["config"] = nlohmann::json::parse(access.exec_config, nullptr, false);
     spec["cluster"] = std::move(cluster);
   }
   return nlohmann::json{{"kind", "ExecCredential"}, {"apiVersion", plugin.api_version}, {"spec", std::move(spec)}}

@@ -56,6 +56,13 @@ struct WireAuthProvider {
   static constexpr auto fields = std::tuple{field("name", &WireAuthProvider::name, "", kOptional)};
 };
 
+struct WireExtension {
+  std::string name;
+  nlohmann::json extension;
+  static constexpr auto fields = std::tuple{field("name", &WireExtension::name, "", kOptional),
+                                            field("extension", &WireExtension::extension, "", kOptional)};
+};
+
 struct WireCluster {
   std::string server;
   std::string certificate_authority;
@@ -63,13 +70,15 @@ struct WireCluster {
   std::string tls_server_name;
   std::string proxy_url;
   bool insecure_skip_tls_verify = false;
+  std::vector<WireExtension> extensions;
   static constexpr auto fields =
       std::tuple{field("server", &WireCluster::server, "", kText),
                  field("certificate-authority", &WireCluster::certificate_authority, "", kText),
                  field("certificate-authority-data", &WireCluster::certificate_authority_data, "", kOptional),
                  field("tls-server-name", &WireCluster::tls_server_name, "", kText),
                  field("proxy-url", &WireCluster::proxy_url, "", kText),
-                 field("insecure-skip-tls-verify", &WireCluster::insecure_skip_tls_verify, "", kOptional)};
+                 field("insecure-skip-tls-verify", &WireCluster::insecure_skip_tls_verify, "", kOptional),
+                 field("extensions", &WireCluster::extensions, "", kOptional)};
 };
 
 struct WireUser {
@@ -84,6 +93,7 @@ struct WireUser {
   std::string impersonate;
   std::string impersonate_uid;
   std::vector<std::string> impersonate_groups;
+  nlohmann::json impersonate_extra;
   std::optional<WireExec> exec;
   std::optional<WireAuthProvider> auth_provider;
   static constexpr auto fields =
@@ -98,6 +108,7 @@ struct WireUser {
                  field("as", &WireUser::impersonate, "", kText),
                  field("as-uid", &WireUser::impersonate_uid, "", kText),
                  field("as-groups", &WireUser::impersonate_groups, "", kText),
+                 field("as-user-extra", &WireUser::impersonate_extra, "", kOptional),
                  field("exec", &WireUser::exec, ""),
                  field("auth-provider", &WireUser::auth_provider, "")};
 };
@@ -179,13 +190,37 @@ class Reading {
     return {.text = decoded.value_or(std::string{}), .file = {}};
   }
 
+  /// What the cluster's extensions say to plugins (client.authentication.k8s.io, "ExecCredential").
+  static std::string exec_config(const std::vector<WireExtension>& extensions) {
+    const auto found = std::ranges::find(extensions, "client.authentication.k8s.io/exec", &WireExtension::name);
+    if (found == extensions.end() || found->extension.is_null()) return {};
+    return found->extension.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
   ClusterEntry read(WireCluster& wire, const std::string& place) {
     return {.server = std::move(wire.server),
             .certificate_authority = pem(wire.certificate_authority_data, wire.certificate_authority,
                                          place + ", certificate-authority-data"),
             .tls_server_name = std::move(wire.tls_server_name),
             .proxy_url = std::move(wire.proxy_url),
+            .exec_config = exec_config(wire.extensions),
             .insecure_skip_tls_verify = wire.insecure_skip_tls_verify};
+  }
+
+  std::map<std::string, std::vector<std::string>> extra(const nlohmann::json& wire, const std::string& place) {
+    std::map<std::string, std::vector<std::string>> extra;
+    const auto wrong = [&] { refuse(place + ", as-user-extra: expected lists of texts by name"); };
+    if (!wire.is_null() && !wire.is_object()) wrong();
+    if (!wire.is_object()) return extra;
+    for (const auto& [name, values] : wire.items()) {
+      if (!values.is_array()) wrong();
+      for (const nlohmann::json& value : values) {
+        const bool is_text = value.is_string() && !value.get_ref<const std::string&>().contains('\0');
+        if (!is_text) wrong();
+        if (is_text) extra[name].push_back(value.get<std::string>());
+      }
+    }
+    return extra;
   }
 
   UserEntry read(WireUser& wire, const std::string& place) {
@@ -199,6 +234,7 @@ class Reading {
                    .impersonate = std::move(wire.impersonate),
                    .impersonate_uid = std::move(wire.impersonate_uid),
                    .impersonate_groups = std::move(wire.impersonate_groups),
+                   .impersonate_extra = extra(wire.impersonate_extra, place),
                    .exec = {},
                    .auth_provider = wire.auth_provider ? wire.auth_provider->name : std::string{}};
     if (wire.exec) user.exec = read(*wire.exec, place);

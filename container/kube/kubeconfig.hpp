@@ -38,6 +38,7 @@ struct ClusterEntry {
   PemSource certificate_authority;
   std::string tls_server_name;
   std::string proxy_url;
+  std::string exec_config;  ///< the extension client.authentication.k8s.io/exec, as JSON: for plugins
   bool insecure_skip_tls_verify = false;
 };
 
@@ -51,6 +52,7 @@ struct UserEntry {
   std::string impersonate;
   std::string impersonate_uid;
   std::vector<std::string> impersonate_groups;
+  std::map<std::string, std::vector<std::string>> impersonate_extra;
   std::optional<ExecPlugin> exec;
   std::string auth_provider;  ///< the name of a kind of plugin that Kubernetes no longer has
 };

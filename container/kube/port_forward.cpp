@@ -11,6 +11,7 @@
 
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
+#include "base/within.hpp"
 #include "container/kube/resource.hpp"
 
 namespace skiff::kube {
@@ -112,10 +113,14 @@ Task<> PortForward::pump(std::unique_ptr<WebSocket> socket, Stream local) {
   socket->abort();
 }
 
+std::string PortForward::where() const {
+  return "pod " + namespace_name_ + "/" + pod_ + ", port " + std::to_string(port_);
+}
+
 Task<Outcome<Stream>> PortForward::open() {
-  const std::string where = "pod " + namespace_name_ + "/" + pod_ + ", port " + std::to_string(port_);
+  const std::string place = where();
   Call call{.target = object_path(kPods, namespace_name_, pod_, "portforward") + "?ports=" + std::to_string(port_),
-            .what = "forward to " + where};
+            .what = "forward to " + place};
   auto upgraded = co_await transport_->upgrade(std::move(call), std::string{kSubprotocol});
   if (!upgraded) co_return std::unexpected{std::move(upgraded.error())};
   // A pod that does not read for a while holds its sender up, as any TCP connection does.
@@ -128,22 +133,23 @@ Task<Outcome<Stream>> PortForward::open() {
     limit.expires_after(kFirstMessages);
     began = co_await read_port(socket.get(), port_);
   }
-  if (!began) co_return failed({began.error().code, "forward to " + where + ": " + began.error().message});
-  auto pair = make_pair(executor_, where);
+  if (!began) co_return failed({began.error().code, "forward to " + place + ": " + began.error().message});
+  auto pair = make_pair(executor_, place);
   if (!pair) co_return failed(std::move(pair.error()));
   trouble_.clear();
   pumps_.spawn("port-forward", pump(std::move(socket), std::move(pair->ours)));
   co_return std::move(pair->theirs);
 }
 
-Task<Result<Stream>> PortForward::dial() {
-  auto stream = co_await open();
-  if (!stream) co_return std::unexpected{std::move(stream.error().error)};
-  co_return std::move(*stream);
+Task<Result<Stream>> PortForward::dial(std::chrono::milliseconds limit) {
+  auto stream = co_await within(std::chrono::steady_clock::now() + limit, open());
+  if (!stream) co_return fail(Errc::timeout, "forward to " + where() + ": the API server does not answer in time");
+  if (!*stream) co_return std::unexpected{std::move(stream->error().error)};
+  co_return std::move(**stream);
 }
 
 protocol::Dialer PortForward::dialer() {
-  return [this](std::chrono::milliseconds) { return dial(); };
+  return [this](std::chrono::milliseconds limit) { return dial(limit); };
 }
 
 Task<> PortForward::stop() {

@@ -26,7 +26,8 @@ class PortForward {
 
   /// A new connection. That the port can't be reached is known only later: the stream ends, and `trouble()` says why.
   [[nodiscard]] Task<Outcome<protocol::Stream>> open();
-  /// The same for HttpClientOptions::dial; keep this object for as long as it may be used.
+  /// The same for HttpClientOptions::dial, within the time that it gives; keep this object for as long as it may be
+  /// used.
   [[nodiscard]] protocol::Dialer dialer();
 
   /// What the other side said about the last connection that failed there ("... connection refused"); empty: nothing.
@@ -37,7 +38,8 @@ class PortForward {
   [[nodiscard]] Task<> stop();
 
  private:
-  [[nodiscard]] Task<Result<protocol::Stream>> dial();
+  [[nodiscard]] std::string where() const;
+  [[nodiscard]] Task<Result<protocol::Stream>> dial(std::chrono::milliseconds limit);
   [[nodiscard]] Task<> pump(std::unique_ptr<protocol::WebSocket> socket, protocol::Stream local);
   [[nodiscard]] Task<> pump_down(protocol::WebSocket* socket, protocol::Stream* local);
 

@@ -105,15 +105,6 @@ bool is_listed(std::string_view list, std::string_view host, std::uint16_t port)
   return false;
 }
 
-Result<Url> parse_proxy(std::string_view text, std::string_view what) {
-  // "proxy:3128" is common in the environment, and means http.
-  const bool bare = text.find("://") == std::string_view::npos;
-  if (!bare && !text.starts_with("http://")) {
-    return fail(Errc::not_supported, std::string{what} + " is no http:// proxy, and only those work");
-  }
-  return parse_url(bare ? "http://" + std::string{text} : std::string{text}, what);
-}
-
 Result<std::optional<Url>> proxy_for(const Url& server, const Environment& environment) {
   const std::array<const char*, 2> names =
       server.tls ? std::array{"https_proxy", "HTTPS_PROXY"} : std::array{"http_proxy", "HTTP_PROXY"};

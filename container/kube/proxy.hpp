@@ -18,12 +18,8 @@ using Environment = std::function<std::string(const char* name)>;
 
 /// Which proxy leads to `server`, from HTTPS_PROXY or HTTP_PROXY (by the server's scheme; also in lower case, which
 /// wins) and NO_PROXY, read as curl and Go read them: names with their subdomains, addresses, CIDR blocks, each with an
-/// optional port, or `*`. A loopback address and "localhost" never go through one. Only http:// proxies work, by
-/// CONNECT (RFC 9110, 9.3.6): `not_supported` else.
+/// optional port, or `*`. A loopback address and "localhost" never go through one.
 [[nodiscard]] Result<std::optional<Url>> proxy_for(const Url& server, const Environment& environment);
-
-/// The same for a proxy that was configured for this server alone.
-[[nodiscard]] Result<Url> parse_proxy(std::string_view text, std::string_view what);
 
 /// True when `list` (NO_PROXY) names this host.
 [[nodiscard]] bool is_listed(std::string_view list, std::string_view host, std::uint16_t port);

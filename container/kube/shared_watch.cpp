@@ -11,51 +11,65 @@ SharedWatch::SharedWatch(Client* client, Executor executor, WatchOptions options
 
 SharedWatch::~SharedWatch() = default;
 
-Task<Outcome<>> SharedWatch::begin() {
-  ListOptions one{.label_selector = options_.label_selector, .field_selector = options_.field_selector, .page = 1};
-  auto page = co_await client_->list_page(options_.resource, options_.namespace_name, std::move(one));
+Task<Outcome<>> SharedWatch::begin(Source* source, WatchOptions options) {
+  ListOptions one{.label_selector = options.label_selector, .field_selector = options.field_selector, .page = 1};
+  auto page = co_await client_->list_page(options.resource, options.namespace_name, std::move(one));
   if (!page) co_return std::unexpected{std::move(page.error())};
   // Another reader may have begun it meanwhile, and earlier than this one needs.
-  if (watch_) co_return Outcome<>{};
-  WatchOptions from = options_;
-  from.resource_version = std::move(page->resource_version);
-  watch_.emplace(client_, std::move(from));
+  if (source->watch) co_return Outcome<>{};
+  options.resource_version = std::move(page->resource_version);
+  source->watch.emplace(client_, std::move(options));
   co_return Outcome<>{};
 }
 
 Task<Outcome<SharedWatch::Reader>> SharedWatch::follow(std::string name) {
-  Reader reader{this, mailboxes_.emplace(mailboxes_.end(), executor_, std::move(name))};
-  if (!watch_) {
-    auto begun = co_await begin();
+  WatchOptions options = options_;
+  // Whoever comes second does not disturb the first one, and has what is there for the third.
+  const bool is_alone = single_.mailboxes.empty() || single_.mailboxes.contains(name);
+  const bool is_single = shared_.mailboxes.empty() && is_alone && options.field_selector.empty();
+  if (is_single) options.field_selector = "metadata.name=" + name;
+  Source& source = is_single ? single_ : shared_;
+  Reader reader{&source, source.mailboxes.emplace(std::move(name), executor_)};
+  if (!source.watch) {
+    auto begun = co_await begin(&source, std::move(options));
     if (!begun) co_return std::unexpected{std::move(begun.error())};
   }
   co_return reader;
 }
 
-void SharedWatch::hand_out(WatchEvent event) {
-  const bool is_snapshot = event.kind == WatchEvent::Kind::snapshot;
-  for (Mailbox& mailbox : mailboxes_) {
-    const auto about = std::ranges::find(event.objects, mailbox.name, &Object::name);
-    if (about == event.objects.end() && !is_snapshot) continue;
-    const bool is_there = about != event.objects.end() && event.kind != WatchEvent::Kind::deleted;
-    mailbox.newest = is_there ? std::optional{*about} : std::nullopt;
+void SharedWatch::Source::hand_out(WatchEvent event) {
+  const auto tell = [](Mailbox& mailbox, const Object* object) {
+    mailbox.newest = object != nullptr ? std::optional{*object} : std::nullopt;
     mailbox.has_news = true;
     mailbox.filled.notify_all();
+  };
+  if (event.kind != WatchEvent::Kind::snapshot) {
+    const Object& about = event.objects.front();
+    const auto [first, last] = mailboxes.equal_range(about.name());
+    const Object* now = event.kind == WatchEvent::Kind::deleted ? nullptr : &about;
+    for (auto one = first; one != last; ++one) tell(one->second, now);
+    return;
+  }
+  std::map<std::string, const Object*> there;
+  for (const Object& object : event.objects) there.emplace(object.name(), &object);
+  for (auto& [name, mailbox] : mailboxes) {
+    const auto about = there.find(name);
+    tell(mailbox, about == there.end() ? nullptr : about->second);
   }
 }
 
-void SharedWatch::hand_out(const Failure& failure) {
-  for (Mailbox& mailbox : mailboxes_) {
+void SharedWatch::Source::hand_out(const Failure& failure) {
+  for (auto& [name, mailbox] : mailboxes) {
     mailbox.failure = failure;
     mailbox.filled.notify_all();
   }
 }
 
 /// One event, for all who read.
-Task<> SharedWatch::read() {
-  is_read_ = true;
-  const std::unique_ptr<SharedWatch, void (*)(SharedWatch*)> turn{this, [](SharedWatch* of) { of->is_read_ = false; }};
-  auto event = co_await watch_->next();
+Task<> SharedWatch::Source::read() {
+  is_read = true;
+  const std::unique_ptr<Source, void (*)(Source*)> turn{this, [](Source* of) { of->is_read = false; }};
+  auto event = co_await watch->next();
   if (event) {
     hand_out(std::move(*event));
   } else {
@@ -63,41 +77,42 @@ Task<> SharedWatch::read() {
   }
 }
 
-void SharedWatch::pass_on() {
-  if (is_read_) return;
-  const auto next = std::ranges::find_if(mailboxes_, [](const Mailbox& one) { return one.filled.awaited(); });
-  if (next != mailboxes_.end()) next->filled.notify_all();
+void SharedWatch::Source::pass_on() {
+  if (is_read) return;
+  const auto next = std::ranges::find_if(mailboxes, [](const auto& one) { return one.second.filled.awaited(); });
+  if (next != mailboxes.end()) next->second.filled.notify_all();
 }
 
-void SharedWatch::leave(std::list<Mailbox>::iterator mailbox) {
-  mailboxes_.erase(mailbox);
-  if (mailboxes_.empty()) watch_.reset();
+void SharedWatch::Source::leave(Mailboxes::iterator mailbox) {
+  mailboxes.erase(mailbox);
+  if (mailboxes.empty()) watch.reset();
 }
 
 SharedWatch::Reader::Reader(Reader&& other) noexcept
-    : watch_{std::exchange(other.watch_, nullptr)}, mailbox_{other.mailbox_} {}
+    : source_{std::exchange(other.source_, nullptr)}, mailbox_{other.mailbox_} {}
 
 SharedWatch::Reader::~Reader() {
-  if (watch_ != nullptr) watch_->leave(mailbox_);
+  if (source_ != nullptr) source_->leave(mailbox_);
 }
 
 Task<Outcome<std::optional<Object>>> SharedWatch::Reader::next() {
   // However this ends, also by a cancellation between a wake-up and its turn: somebody who waits reads on.
-  const std::unique_ptr<SharedWatch, void (*)(SharedWatch*)> then{watch_, [](SharedWatch* of) { of->pass_on(); }};
+  const std::unique_ptr<Source, void (*)(Source*)> then{source_, [](Source* of) { of->pass_on(); }};
+  Mailbox& mailbox = mailbox_->second;
   for (;;) {
-    if (mailbox_->failure) {
-      Failure failure = std::move(*mailbox_->failure);
-      mailbox_->failure.reset();
+    if (mailbox.failure) {
+      Failure failure = std::move(*mailbox.failure);
+      mailbox.failure.reset();
       co_return std::unexpected{std::move(failure)};
     }
-    if (mailbox_->has_news) {
-      mailbox_->has_news = false;
-      co_return std::exchange(mailbox_->newest, std::nullopt);
+    if (mailbox.has_news) {
+      mailbox.has_news = false;
+      co_return std::exchange(mailbox.newest, std::nullopt);
     }
-    if (watch_->is_read_) {
-      co_await mailbox_->filled.wait();
+    if (source_->is_read) {
+      co_await mailbox.filled.wait();
     } else {
-      co_await watch_->read();
+      co_await source_->read();
     }
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <list>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -9,9 +9,10 @@
 
 namespace skiff::kube {
 
-/// One Watch for any number of coroutines that each wait for one object by its name: a thousand of them hold one
-/// connection. There is no task behind it: one of those who wait reads for all, and whoever leaves hands that over.
-/// Without readers it holds nothing open. Reactor thread only; it must outlive its readers.
+/// A Watch for any number of coroutines that each wait for one object by its name: a thousand of them hold one
+/// connection, and one alone asks the server for its object only, not for the news of a whole namespace. There is no
+/// task behind it: one of those who wait reads for all, and whoever leaves hands that over. Without readers it holds
+/// nothing open. Reactor thread only; it must outlive its readers.
 class SharedWatch {
  public:
   class Reader;
@@ -27,32 +28,40 @@ class SharedWatch {
   [[nodiscard]] Task<Outcome<Reader>> follow(std::string name);
 
   /// How often it had to connect since somebody reads.
-  [[nodiscard]] unsigned connections() const noexcept { return watch_ ? watch_->connections() : 0; }
+  [[nodiscard]] unsigned connections() const noexcept { return single_.connections() + shared_.connections(); }
 
  private:
   /// What one reader has not been told yet.
   struct Mailbox {
-    Mailbox(Executor executor, std::string of) : name{std::move(of)}, filled{executor} {}
-    std::string name;
+    explicit Mailbox(Executor executor) : filled{executor} {}
     bool has_news = false;
     std::optional<Object> newest;  ///< with news: none when it is gone
     std::optional<Failure> failure;
     Event filled;  ///< or: the turn to read has come
   };
+  using Mailboxes = std::multimap<std::string, Mailbox, std::less<>>;  ///< by the object's name
 
-  [[nodiscard]] Task<Outcome<>> begin();
-  [[nodiscard]] Task<> read();
-  void pass_on();
-  void hand_out(WatchEvent event);
-  void hand_out(const Failure& failure);
-  void leave(std::list<Mailbox>::iterator mailbox);
+  /// One Watch and those who read it.
+  struct Source {
+    std::optional<Watch> watch;  ///< while there are readers
+    Mailboxes mailboxes;
+    bool is_read = false;  ///< by one of the readers, for all
+
+    [[nodiscard]] unsigned connections() const noexcept { return watch ? watch->connections() : 0; }
+    [[nodiscard]] Task<> read();
+    void pass_on();
+    void hand_out(WatchEvent event);
+    void hand_out(const Failure& failure);
+    void leave(Mailboxes::iterator mailbox);
+  };
+
+  [[nodiscard]] Task<Outcome<>> begin(Source* source, WatchOptions options);
 
   Client* client_;
   Executor executor_;
   WatchOptions options_;
-  std::optional<Watch> watch_;  ///< while there are readers
-  std::list<Mailbox> mailboxes_;
-  bool is_read_ = false;  ///< by one of the readers, for all
+  Source single_;  ///< of the first one's object
+  Source shared_;  ///< of all objects, for everybody else
 };
 
 /// Only the newest state is kept for a reader that is slow, so what it holds is bounded. Moves, as its owner does.
@@ -68,10 +77,10 @@ class SharedWatch::Reader {
 
  private:
   friend class SharedWatch;
-  Reader(SharedWatch* watch, std::list<Mailbox>::iterator mailbox) : watch_{watch}, mailbox_{mailbox} {}
+  Reader(Source* source, Mailboxes::iterator mailbox) : source_{source}, mailbox_{mailbox} {}
 
-  SharedWatch* watch_;
-  std::list<Mailbox>::iterator mailbox_;
+  Source* source_;
+  Mailboxes::iterator mailbox_;
 };
 
 }  // namespace skiff::kube

@@ -35,7 +35,7 @@ struct Status {
 struct Failure {
   Error error;
   Status status = {};
-  /// The request had gone out and no answer came: it may have taken effect.
+  /// The request, or an earlier try of it, had gone out and no answer told what became of it: it may have taken effect.
   bool may_have_happened = false;
 
   [[nodiscard]] bool not_found() const noexcept { return status.code == 404; }

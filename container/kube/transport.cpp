@@ -4,6 +4,7 @@
 
 #include "base/log.hpp"
 #include "container/kube/dial.hpp"
+#include "container/kube/gzip.hpp"
 #include "container/kube/resolver.hpp"
 #include "container/kube/time.hpp"
 #include "protocol/websocket_handshake.hpp"
@@ -19,6 +20,8 @@ using std::chrono::milliseconds;
 
 /// Of a failed upgrade or stream: no more of it is shown anyway.
 constexpr std::size_t kMostFailureBytes = 64 * 1024;
+/// A server that has a new one for every answer is not listened to for ever.
+constexpr std::size_t kMostWarnings = 1000;
 
 /// The text of `299 - "text"`, a quoted-string (RFC 9110, 5.6.4).
 std::string warning_text(std::string_view value) {
@@ -38,8 +41,11 @@ std::string warning_text(std::string_view value) {
 Result<std::unique_ptr<Transport>> Transport::open(Executor executor, std::shared_ptr<BlockingPool> pool, Access access,
                                                    TransportOptions options) {
   std::unique_ptr<Transport> transport{new Transport{executor, std::move(pool), std::move(access), std::move(options)}};
-  const Identity& identity = transport->access_.identity;
-  auto used = transport->use_certificate(identity.certificate_pem, identity.key_pem);
+  const Access& known = transport->access_;
+  auto used = transport->use_certificate({.headers = {},
+                                          .ca_pem = known.ca_pem,
+                                          .certificate_pem = known.identity.certificate_pem,
+                                          .key_pem = known.identity.key_pem});
   if (!used) return std::unexpected{std::move(used.error())};
   return transport;
 }
@@ -55,16 +61,19 @@ Transport::Transport(Executor executor, std::shared_ptr<BlockingPool> pool, Acce
 
 Transport::~Transport() = default;
 
-Result<> Transport::use_certificate(const std::string& certificate_pem, const std::string& key_pem) {
-  if (!access_.server.tls || (tls_ && certificate_pem == certificate_pem_ && key_pem == key_pem_)) return {};
-  auto context = protocol::TlsContext::client({.ca_pem = access_.ca_pem,
-                                               .certificate_pem = certificate_pem,
-                                               .key_pem = key_pem,
+Result<> Transport::use_certificate(const Credential& credential) {
+  const bool is_same =
+      credential.ca_pem == ca_pem_ && credential.certificate_pem == certificate_pem_ && credential.key_pem == key_pem_;
+  if (!access_.server.tls || (tls_ && is_same)) return {};
+  auto context = protocol::TlsContext::client({.ca_pem = credential.ca_pem,
+                                               .certificate_pem = credential.certificate_pem,
+                                               .key_pem = credential.key_pem,
                                                .insecure_skip_verify = access_.insecure_skip_tls_verify});
   if (!context) return fail(context.error().code, access_.origin + ": " + context.error().message);
   tls_ = std::move(*context);
-  certificate_pem_ = certificate_pem;
-  key_pem_ = key_pem;
+  ca_pem_ = credential.ca_pem;
+  certificate_pem_ = credential.certificate_pem;
+  key_pem_ = credential.key_pem;
   pool_.renew();
   return {};
 }
@@ -79,12 +88,35 @@ protocol::HttpClientOptions Transport::client_options() const {
           .idle_time = options_.answer_time};
 }
 
-Task<Result<Headers>> Transport::headers() {
-  auto credential = co_await credentials_.get();
-  if (!credential) co_return std::unexpected{std::move(credential.error())};
-  auto used = use_certificate(credential->certificate_pem, credential->key_pem);
+Task<Result<Credential>> Transport::credential() {
+  auto now = co_await credentials_.get();
+  if (!now) co_return now;
+  auto used = use_certificate(*now);
   if (!used) co_return std::unexpected{std::move(used.error())};
-  co_return std::move(credential->headers);
+  co_return now;
+}
+
+Task<Result<Headers>> Transport::headers() {
+  auto now = co_await credential();
+  if (!now) co_return std::unexpected{std::move(now.error())};
+  co_return std::move(now->headers);
+}
+
+/// Up to the end of the TLS handshake, with the certificate of this moment.
+Task<Result<protocol::Stream>> Transport::dial(milliseconds limit) {
+  if (auto ready = co_await credential(); !ready) co_return std::unexpected{std::move(ready.error())};
+  protocol::HttpClientOptions options = client_options();
+  options.connect_time = limit;
+  HttpClient client{executor_, std::move(options)};
+  if (auto connected = co_await client.connect(); !connected) co_return std::unexpected{std::move(connected.error())};
+  co_return std::move(client.take_upgraded().stream);
+}
+
+protocol::HttpClientOptions Transport::passage() {
+  protocol::HttpClientOptions options = client_options();
+  options.tls = nullptr;
+  options.dial = [this](milliseconds limit) { return dial(limit); };
+  return options;
 }
 
 Failure Transport::unreachable(const Call& call, Error error) const {
@@ -104,27 +136,32 @@ void Transport::note_answer(const HttpResponseHead& head) {
   }
   if (!options_.warn) return;
   for (const auto [name, value] : head.headers) {
-    if (protocol::same_text(name, "Warning")) options_.warn(warning_text(value));
+    if (!protocol::same_text(name, "Warning") || warned_.size() >= kMostWarnings) continue;
+    const auto [text, is_new] = warned_.insert(warning_text(value));
+    if (is_new) options_.warn(*text);
   }
 }
 
-Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call) {
-  auto sent_along = co_await headers();
+Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call, unsigned* edition) {
+  auto sent_along = co_await credential();
   if (!sent_along) {
     co_return failed({sent_along.error().code, call->what + ": " + sent_along.error().message});
   }
+  *edition = sent_along->edition;
   HttpClient::Request request{.method = call->method,
                               .target = access_.server.path + call->target,
                               .headers = {{"Accept", "application/json, */*"}, {"User-Agent", "skiff"}},
                               .body = call->body};
-  request.headers.append(*sent_along);
+  request.headers.append(sent_along->headers);
   if (!call->content_type.empty()) request.headers.add("Content-Type", call->content_type);
   co_return request;
 }
 
-Task<Outcome<HttpReply>> Transport::try_once(const Call* call) {
-  auto request = co_await prepare(call);
+Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition) {
+  auto request = co_await prepare(call, edition);
   if (!request) co_return std::unexpected{std::move(request.error())};
+  // The API server packs what is larger than 128 KiB: a list of many is a tenth of it then.
+  request->headers.add("Accept-Encoding", "gzip");
   ConnectionPool::Lease lease = co_await pool_.lease();
   // Apart from the request: nothing has been sent when this fails.
   auto connected = co_await lease.client().connect();
@@ -136,6 +173,11 @@ Task<Outcome<HttpReply>> Transport::try_once(const Call* call) {
   }
   lease.keep();
   note_answer(reply->head);
+  if (protocol::same_text(reply->head.headers.get("Content-Encoding"), "gzip")) {
+    auto body = unpack_gzip(reply->body, options_.answer_bytes);
+    if (!body) co_return failed({body.error().code, call->what + ": the API server's answer: " + body.error().message});
+    reply->body = std::move(*body);
+  }
   if (reply->head.status / 100 != 2) co_return std::unexpected{read_failure(reply->head, reply->body, call->what)};
   co_return std::move(*reply);
 }
@@ -143,18 +185,23 @@ Task<Outcome<HttpReply>> Transport::try_once(const Call* call) {
 Task<Outcome<HttpReply>> Transport::send(Call call) {
   Backoff backoff{options_.retry};
   bool asked_anew = false;
+  bool is_uncertain = false;
   for (;;) {
-    auto reply = co_await try_once(&call);
+    unsigned edition = 0;
+    auto reply = co_await try_once(&call, &edition);
     if (reply) co_return reply;
-    const Failure& failure = reply.error();
+    Failure& failure = reply.error();
     if (failure.status.code == 401 && !std::exchange(asked_anew, true)) {
-      credentials_.refused();
+      credentials_.refused(edition);
       continue;
     }
+    failure.may_have_happened = failure.may_have_happened || is_uncertain;
     // A server that never answered is more likely the wrong one than one that comes back.
     if (failure.status.code == 0 && !answered_) co_return reply;
-    const auto wait = backoff.next(failure, call.repeatable);
+    const auto wait = backoff.next(failure, call.repeatable, waited_for());
     if (!wait) co_return reply;
+    // The server may have done it, and failed to say so.
+    is_uncertain = failure.may_have_happened || failure.status.code >= 500;
     log::debug("sending again", {{"failure", failure.error.message}, {"wait_ms", wait->count()}});
     co_await pause(*wait);
   }
@@ -163,7 +210,8 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
 /// Up to the head of an answer that is no failure.
 Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const Call* call, Headers more) {
   for (bool asked_anew = false;; asked_anew = true) {
-    auto request = co_await prepare(call);
+    unsigned edition = 0;
+    auto request = co_await prepare(call, &edition);
     if (!request) co_return std::unexpected{std::move(request.error())};
     request->headers.append(more);
     auto connected = co_await client->connect();
@@ -180,7 +228,7 @@ Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const C
     if (head->status != 401 || asked_anew) {
       co_return std::unexpected{read_failure(*head, body ? std::string_view{*body} : std::string_view{}, call->what)};
     }
-    credentials_.refused();
+    credentials_.refused(edition);
   }
 }
 

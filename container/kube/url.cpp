@@ -20,23 +20,27 @@ std::string Url::authority() const {
 }
 
 std::string Url::text() const {
+  if (socks) return "socks5://" + authority();
   return (tls ? "https://" : "http://") + authority() + path;
 }
 
-Result<Url> parse_url(std::string_view text, std::string_view what) {
+namespace {
+
+Result<Url> parse_whole(const std::string& whole, bool may_be_socks, std::string_view what) {
   const auto bad = [&](std::string_view why) {
-    return fail(Errc::invalid_field, std::string{what} + " " + std::string{why} + ": write it as https://HOST:PORT");
+    return fail(Errc::invalid_field, std::string{what} + " " + std::string{why} + ": write it as " +
+                                         (may_be_socks ? "http://HOST:PORT" : "https://HOST:PORT"));
   };
-  if (text.empty()) return bad("is empty");
-  const std::string whole =
-      text.find("://") == std::string_view::npos ? "https://" + std::string{text} : std::string{text};
   const auto parsed = boost::urls::parse_uri(whole);
   if (!parsed) return bad("is no URL");
   const boost::urls::url_view& view = *parsed;
   Url url;
   url.tls = view.scheme_id() == boost::urls::scheme::https;
-  if (!url.tls && view.scheme_id() != boost::urls::scheme::http) {
-    return bad("has the scheme \"" + std::string{view.scheme()} + "\", only https and http work");
+  // Names are resolved by the proxy either way, as client-go has it.
+  url.socks = may_be_socks && (view.scheme() == "socks5" || view.scheme() == "socks5h");
+  if (!url.tls && !url.socks && view.scheme_id() != boost::urls::scheme::http) {
+    return bad("has the scheme \"" + std::string{view.scheme()} + "\", only https and http" +
+               (may_be_socks ? " and socks5" : "") + " work");
   }
   url.host = view.host_address();
   // A name may hold anything once it is decoded; this one goes into headers, certificates' checks and look-ups.
@@ -47,7 +51,7 @@ Result<Url> parse_url(std::string_view text, std::string_view what) {
   // Of "a@b@" Boost 1.81 makes the host b and the path "@".
   if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) return bad("is no URL");
   if (view.has_query() || view.has_fragment()) return bad("has a query or fragment");
-  url.port = url.tls ? 443 : 80;
+  url.port = url.tls ? 443 : url.socks ? 1080 : 80;
   // Not port_number(): it wraps around at 65536.
   if (const std::string digits{view.port()}; !digits.empty()) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
@@ -58,6 +62,21 @@ Result<Url> parse_url(std::string_view text, std::string_view what) {
   url.user = view.user();
   url.password = view.password();
   return url;
+}
+
+bool has_scheme(std::string_view text) {
+  return text.find("://") != std::string_view::npos;
+}
+
+}  // namespace
+
+Result<Url> parse_url(std::string_view text, std::string_view what) {
+  if (text.empty()) return fail(Errc::invalid_field, std::string{what} + " is empty: write it as https://HOST:PORT");
+  return parse_whole((has_scheme(text) ? "" : "https://") + std::string{text}, false, what);
+}
+
+Result<Url> parse_proxy(std::string_view text, std::string_view what) {
+  return parse_whole((has_scheme(text) ? "" : "http://") + std::string{text}, true, what);
 }
 
 }  // namespace skiff::kube

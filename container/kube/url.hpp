@@ -8,9 +8,10 @@
 
 namespace skiff::kube {
 
-/// The parts of an http or https URL (RFC 3986) that a connection needs.
+/// The parts of an http or https URL (RFC 3986) that a connection needs, or of a proxy's.
 struct Url {
   bool tls = true;
+  bool socks = false;         ///< of a proxy: it speaks SOCKS 5, without TLS
   std::string host = {};      ///< a name, or an address literal without brackets
   std::uint16_t port = 0;     ///< 443 or 80 when the URL names none
   std::string path = {};      ///< without a slash at its end; empty for the root
@@ -26,5 +27,8 @@ struct Url {
 /// `what` names the setting in the message: "the server of cluster "a"". A text without a scheme counts as https, as
 /// kubectl has it. Errors: `invalid_field`; the message never repeats a password.
 [[nodiscard]] Result<Url> parse_url(std::string_view text, std::string_view what);
+
+/// The same of a proxy, which may be socks5:// or socks5h:// as well; without a scheme it counts as http.
+[[nodiscard]] Result<Url> parse_proxy(std::string_view text, std::string_view what);
 
 }  // namespace skiff::kube

@@ -38,7 +38,7 @@ Watch::Watch(Client* client, WatchOptions options)
       what_{"watch " + options_.resource.name()},
       version_{options_.resource_version},
       piece_(kWatchPiece),
-      backoff_{Backoff::Limits{}} {}
+      backoff_{client->transport().retry_limits()} {}
 
 Watch::~Watch() = default;
 
@@ -136,7 +136,7 @@ Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
 Task<Outcome<>> Watch::wait_after(Failure failure) {
   // A connection that has served for a while is no sign of trouble.
   if (std::chrono::steady_clock::now() - connected_at_ > kServed) backoff_.reset();
-  const auto wait = backoff_.next(failure, true);
+  const auto wait = backoff_.next(failure, true, client_->transport().waited_for());
   if (!wait) {
     backoff_.reset();
     co_return std::unexpected{std::move(failure)};

@@ -48,7 +48,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   /// The next event. Fails with what waiting doesn't mend (403, 404, a bad selector), and when the server has been away
-  /// for longer than a Backoff waits; it may be called again then. May be cancelled and called again.
+  /// for longer than the transport tries, and somebody waits; it may be called again then. May be cancelled and called
+  /// again.
   [[nodiscard]] Task<Outcome<WatchEvent>> next();
 
   /// The state that was told last.

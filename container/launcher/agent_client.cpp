@@ -111,15 +111,20 @@ Span AgentClient::begin_span(const std::string& method, const std::string& path)
   return span;
 }
 
-Result<Headers> AgentClient::headers(const Span& span) const {
+Task<Result<Headers>> AgentClient::headers(const Span* span) const {
   Headers all = endpoint_.headers;
-  const TraceParent here = span.here();
+  if (endpoint_.fresh_headers) {
+    auto fresh = co_await endpoint_.fresh_headers();
+    if (!fresh) co_return fresh;
+    all.append(*fresh);
+  }
+  const TraceParent here = span->here();
   if (endpoint_.trace) all.set("traceparent", (here ? here : endpoint_.trace).traceparent());
   auto token = endpoint_.token();
-  if (!token) return std::unexpected{std::move(token.error())};
+  if (!token) co_return std::unexpected{std::move(token.error())};
   // Not Authorization: an API server's proxy and gateways take that one away.
   all.add("X-Skiff-Token", *token);
-  return all;
+  co_return all;
 }
 
 Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span span) {
@@ -143,7 +148,7 @@ Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span span) {
 Task<Result<json>> AgentClient::send(std::string method, std::string path, std::string type, std::string body) {
   // What feeds a command comes in many small pieces, which are not worth a span each.
   Span span = type == kBytes ? Span{} : begin_span(method, path);
-  auto with = headers(span);
+  auto with = co_await headers(&span);
   if (!with) co_return std::unexpected{std::move(with.error())};
   if (!type.empty()) with->add("Content-Type", type);
   protocol::HttpClient::Request request{.method = std::move(method),
@@ -200,7 +205,7 @@ Task<Result<>> AgentClient::post_bytes(std::string path, std::string bytes) {
 
 Task<Result<HttpResponseHead>> AgentClient::open(std::string path) {
   Span span = begin_span("GET", path);
-  auto with = headers(span);
+  auto with = co_await headers(&span);
   if (!with) co_return std::unexpected{std::move(with.error())};
   protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(*with)};
   auto head = co_await http_.open(std::move(request));
@@ -216,7 +221,7 @@ Task<Result<HttpResponseHead>> AgentClient::open(std::string path) {
 
 Task<Result<>> AgentClient::begin_upload(std::string path) {
   upload_ = begin_span("PUT", path);
-  auto with = headers(upload_);
+  auto with = co_await headers(&upload_);
   if (!with) co_return std::unexpected{std::move(with.error())};
   with->add("Content-Type", kBytes);
   protocol::HttpClient::Request request{
@@ -243,7 +248,7 @@ Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::open_socket(std:
 }
 
 Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::string path, Span* span) {
-  auto with = headers(*span);
+  auto with = co_await headers(span);
   if (!with) co_return std::unexpected{std::move(with.error())};
   const protocol::ClientHandshake handshake{{"skiff.v1.binary"}};
   for (const auto& [name, value] : handshake.headers()) with->add(name, value);

@@ -58,7 +58,7 @@ class AgentClient {
  private:
   /// A span for one request; what the agent does is a part of it.
   [[nodiscard]] Span begin_span(const std::string& method, const std::string& path) const;
-  [[nodiscard]] Result<protocol::Headers> headers(const Span& span) const;
+  [[nodiscard]] Task<Result<protocol::Headers>> headers(const Span* span) const;
   [[nodiscard]] Task<Result<nlohmann::json>> send(std::string method, std::string path, std::string type,
                                                   std::string body);
   [[nodiscard]] Task<Result<nlohmann::json>> read_answer(protocol::HttpResponseHead head, Span span);

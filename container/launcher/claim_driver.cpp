@@ -216,6 +216,7 @@ Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool 
 
 Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + spec.wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   const std::string name = spec.name;
   const std::string creation = new_id("s");
   // Generous at first: the lease begins when it answers, and is set right then.
@@ -356,6 +357,7 @@ Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, millise
 }
 
 Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
+  const auto waiting = cluster_->client().transport().wait_until(std::chrono::steady_clock::now() + wait);
   auto object = co_await find(std::move(name));
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (judge_claim(*object).state == SandboxState::running) co_return describe_claim(*object);

@@ -208,6 +208,7 @@ Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) 
     }
   }
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};
   const std::string creation = new_id("c");

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/task.hpp"
 #include "container/launcher/tracing.hpp"
 #include "protocol/http_client.hpp"
 #include "protocol/http_message.hpp"
@@ -18,6 +19,9 @@ struct Endpoint {
   protocol::HttpClientOptions client = {};  ///< a dialer in it says `sandbox_not_running` when it is of no use any more
   std::string path_prefix = {};    ///< before every path, for an API server's proxy; without a slash at its end
   protocol::Headers headers = {};  ///< with every request, for a gateway
+  /// More of them, asked for before every request: an API server's proxy wants credentials that are valid now. Empty:
+  /// none.
+  std::function<Task<Result<protocol::Headers>>()> fresh_headers = {};
   std::function<Result<std::string>()> token = {};  ///< one that is valid now
   TraceParent trace = {};                           ///< what requests are part of
 };

@@ -95,6 +95,7 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
 }
 
 Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
+  const auto waiting = cluster_->client().transport().wait_until(steady_clock::now() + spec.wait);
   if (!spec.pod.pool.empty()) {
     auto whole = co_await pools_.complete(std::move(spec));
     if (!whole) co_return std::unexpected{std::move(whole.error())};
@@ -258,6 +259,7 @@ Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
 
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
   const SteadyTime deadline = steady_clock::now() + wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   auto known = co_await find_sandbox(cluster_, name);
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Sandbox now = describe_known(*known);

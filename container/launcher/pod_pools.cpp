@@ -231,6 +231,7 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
     co_return std::unexpected{std::move(filled.error())};
   }
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   if (auto made = co_await make_policy(&wanted); !made) co_return std::unexpected{std::move(made.error())};
   const std::string creation = new_id("c");
   const std::string name = wanted.name;

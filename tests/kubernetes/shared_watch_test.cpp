@@ -68,7 +68,7 @@ CO_TEST(KubeSharedWatch, TellsEachOfManyReadersItsOwnOverOneConnection) {
   }
   co_await group.join();
   for (const Told& one : told) EXPECT_EQ(one.states, 1);
-  EXPECT_EQ(watch.connections(), 1u);
+  EXPECT_EQ(watch.connections(), 2u) << "the first one's own, and one for the others";
   readers.clear();
   EXPECT_EQ(watch.connections(), 0u) << "nobody reads, and it is still open";
 }
@@ -99,6 +99,8 @@ CO_TEST(KubeSharedWatch, GoesOnWhenTheOneWhoReadsForAllIsCancelled) {
   Client client = connect_as(executor, "admin");
   const std::string ns = co_await make_namespace(&client);
   SharedWatch watch{&client, executor, all_of(ns)};
+  auto alone = co_await watch.follow("alone");
+  CO_ASSERT_TRUE(alone.has_value());
   auto first = co_await watch.follow("first");
   CO_ASSERT_TRUE(first.has_value());
   std::optional<SharedWatch::Reader> leaving{std::move(*first)};
@@ -123,6 +125,8 @@ CO_TEST(KubeSharedWatch, KeepsTheNewestStateForOneWhoIsSlow) {
   Client client = connect_as(executor, "admin");
   const std::string ns = co_await make_namespace(&client);
   SharedWatch watch{&client, executor, all_of(ns)};
+  auto alone = co_await watch.follow("alone");
+  CO_ASSERT_TRUE(alone.has_value());
   auto slow = co_await watch.follow("slow");
   CO_ASSERT_TRUE(slow.has_value());
   auto other = co_await watch.follow("other");

@@ -128,6 +128,25 @@ TEST(Access, ByServerAndTokenNeedsNoKubeconfig) {
             std::string::npos);
 }
 
+TEST(Access, IsOverriddenWhole) {
+  const TemporaryFolder folder;
+  const std::string ca = folder.write("ca.crt", "given");
+  const std::string config =
+      "current-context: x\ncontexts: [{name: x, context: {cluster: x}}]\nclusters: [{name: x, cluster: "
+      "{server: 'https://a', tls-server-name: of-a, insecure-skip-tls-verify: true}}]\n";
+  const Environment environment = variables({{"SKIFF_KUBECONFIG_DATA", config}});
+  const Access same = find_access({}, environment).value();
+  EXPECT_TRUE(same.insecure_skip_tls_verify);
+  EXPECT_EQ(same.tls_server_name, "of-a");
+  const Access checked = find_access({.certificate_authority = ca}, environment).value();
+  EXPECT_EQ(checked.ca_pem, "given");
+  EXPECT_FALSE(checked.insecure_skip_tls_verify) << "a CA that nobody asks is none";
+  EXPECT_EQ(checked.tls_server_name, "of-a");
+  const Access moved = find_access({.server = "https://b"}, environment).value();
+  EXPECT_EQ(moved.tls_server_name, "") << "that is the other server's name";
+  EXPECT_TRUE(moved.insecure_skip_tls_verify);
+}
+
 TEST(Access, NamesWhatIsMissingAndWhatThereIs) {
   const std::map<std::string, std::string> values{{"SKIFF_KUBECONFIG_DATA", kConfig}};
   EXPECT_EQ(access_problem({.context = "typo"}, values),
@@ -165,6 +184,8 @@ TEST(Access, ChecksTheClientCertificate) {
   EXPECT_NE(access_problem({.kubeconfig = config("auth-provider: {name: gcp}")}, {}).find("use an exec plugin"),
             std::string::npos);
   EXPECT_NE(access_problem({.kubeconfig = config("as-uid: '5'")}, {}).find("without as"), std::string::npos);
+  EXPECT_NE(access_problem({.kubeconfig = config("as-user-extra: {a: [b]}")}, {}).find("without as"),
+            std::string::npos);
 }
 
 TEST(Access, GoesThroughTheProxyOfTheEnvironment) {

@@ -49,6 +49,34 @@ TEST(Backoff, GivesUpAtOnceOnWhatWaitingDoesNotMend) {
   EXPECT_FALSE(tries_again(cut(Errc::invalid_request, true), true)) << "nonsense";
 }
 
+TEST(Backoff, WaitsOutAnElectionOfTheControlPlane) {
+  for (const char* message : {"etcdserver: leader changed", "etcdserver: request timed out",
+                              "etcdserver: request timed out, possibly due to previous leader failure",
+                              "rpc error: code = Unavailable desc = transport is closing"}) {
+    Failure election = answered(500);
+    election.status.message = message;
+    EXPECT_TRUE(tries_again(election, true)) << message;
+    EXPECT_FALSE(tries_again(election, false)) << message;
+  }
+  Failure full = answered(500);
+  full.status.message = "etcdserver: mvcc: database space exceeded";
+  EXPECT_FALSE(tries_again(full, true));
+}
+
+TEST(Backoff, IsEndedByTheTimeAndNotByTheTries) {
+  Backoff backoff{{}};
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(backoff.next(answered(503), true).has_value()) << i;
+}
+
+TEST(Backoff, GoesOnWhileSomebodyWaits) {
+  const SteadyTime until = std::chrono::steady_clock::now() + 1h;
+  Backoff backoff{{.all = 0ms}};
+  EXPECT_FALSE(backoff.next(answered(503), true).has_value());
+  EXPECT_TRUE(backoff.next(answered(503), true, until).has_value());
+  EXPECT_TRUE(backoff.next(answered(429, 60s), true, until).has_value());
+  EXPECT_FALSE(backoff.next(answered(403), true, until).has_value());
+}
+
 TEST(Backoff, GrowsWithHalfOfItRandom) {
   Backoff backoff{{.first = 100ms, .most = 400ms, .all = 30s, .attempts = 100}};
   for (const auto& [least, most] : {std::pair{50ms, 100ms}, {100ms, 200ms}, {200ms, 400ms}, {200ms, 400ms}}) {

@@ -97,6 +97,57 @@ CO_TEST(Client, AsksForNoObjectWithoutAName) {
   co_await server.stop();
 }
 
+Object marked_map(std::string_view mark) {
+  Object object = Object::make(kConfigMaps, "n", "a");
+  object.json["metadata"]["labels"]["mark"] = mark;
+  return object;
+}
+
+CO_TEST(Client, CreatesAgainWhatMayNotHaveBeenCreated) {
+  const std::string election =
+      answer("500 Oops", R"({"kind":"Status","code":500,"message":"etcdserver: request timed out"})");
+  CannedServer server{executor, {{election}, {answer("201 Created", R"({"metadata":{"name":"a"}})")}}};
+  Client client = client_for(executor, server);
+  auto made = co_await client.create(kConfigMaps, marked_map("ours"));
+  CO_ASSERT_TRUE(made.has_value()) << made.error().error.message;
+  EXPECT_EQ(made->name(), "a");
+  EXPECT_TRUE(server.all_used());
+  co_await server.stop();
+}
+
+CO_TEST(Client, FindsWhatAnEarlierTryHasCreated) {
+  const std::string busy = answer("503 Service Unavailable", "later");
+  const std::string there = answer("409 Conflict", R"({"kind":"Status","reason":"AlreadyExists","message":"there"})");
+  const std::string stored = R"({"metadata":{"name":"a","namespace":"n","uid":"u","labels":{"mark":"ours"}},)"
+                             R"("apiVersion":"v1","kind":"ConfigMap"})";
+  CannedServer server{
+      executor, {{busy}, {there}, {answer("200 OK", stored)}, {busy}, {there}, {answer("200 OK", stored)}, {there}}};
+  Client client = client_for(executor, server);
+  auto made = co_await client.create(kConfigMaps, marked_map("ours"));
+  CO_ASSERT_TRUE(made.has_value()) << made.error().error.message;
+  EXPECT_EQ(made->uid(), "u");
+  auto other = co_await client.create(kConfigMaps, marked_map("another's"));
+  CO_ASSERT_TRUE(!other.has_value());
+  EXPECT_TRUE(other.error().already_exists());
+  EXPECT_TRUE(other.error().may_have_happened);
+  auto plain = co_await client.create(kConfigMaps, marked_map("ours"));
+  CO_ASSERT_TRUE(!plain.has_value()) << "the first try of it was refused";
+  EXPECT_FALSE(plain.error().may_have_happened);
+  EXPECT_TRUE(server.all_used());
+  co_await server.stop();
+}
+
+CO_TEST(Client, CreatesOnceWhatTheServerNames) {
+  CannedServer server{executor, {{answer("503 Service Unavailable", "later")}}};
+  Client client = client_for(executor, server);
+  Object object = Object::make(kConfigMaps, "n", "");
+  object.json["metadata"] = {{"namespace", "n"}, {"generateName", "a-"}};
+  auto made = co_await client.create(kConfigMaps, std::move(object));
+  EXPECT_FALSE(made.has_value());
+  EXPECT_TRUE(server.all_used());
+  co_await server.stop();
+}
+
 CO_TEST(Client, SendsOnlyThosePatchesAgainThatMayBeCarriedOutTwice) {
   const std::string busy = answer("503 Service Unavailable", "later");
   CannedServer server{executor, {{busy}, {busy}, {busy}, {answer("200 OK", "{}")}}};

@@ -51,11 +51,11 @@ CO_TEST(Credentials, FollowATokenFile) {
   EXPECT_EQ(co_await header(&credentials), "Bearer first");
   folder.write("token", "second");
   EXPECT_EQ(co_await header(&credentials), "Bearer first") << "it is not read for every request";
-  credentials.refused();
+  credentials.refused(0);
   EXPECT_EQ(co_await header(&credentials), "Bearer second");
   // While it can't be read, the last one goes on.
   folder.write("token", "");
-  credentials.refused();
+  credentials.refused(0);
   EXPECT_EQ(co_await header(&credentials), "Bearer second");
 }
 
@@ -94,13 +94,69 @@ CO_TEST(Credentials, KeepWhatAPluginGaveUntilItExpires) {
   Credentials credentials{executor, new_pool(), good};
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
-  credentials.refused();
+  auto sent = co_await credentials.get();
+  CO_ASSERT_TRUE(sent.has_value());
+  credentials.refused(sent->edition);
   EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
 
   const Access expired = counting(folder, "2001-01-01T00:00:00Z");
   Credentials stale{executor, new_pool(), expired};
   EXPECT_EQ(co_await header(&stale), "Bearer run-3");
   EXPECT_EQ(co_await header(&stale), "Bearer run-4");
+}
+
+CO_TEST(Credentials, KeepTheNewOnesWhenTheOldAreRefusedLate) {
+  const TemporaryFolder folder;
+  const Access access = counting(folder, "2100-01-01T00:00:00Z");
+  Credentials credentials{executor, new_pool(), access};
+  auto sent = co_await credentials.get();
+  CO_ASSERT_TRUE(sent.has_value());
+  // Of many requests that went out with it, all are refused, one after the other.
+  credentials.refused(sent->edition);
+  EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
+  credentials.refused(sent->edition);
+  EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
+}
+
+Task<Credential> get_now(Credentials* credentials) {
+  auto credential = co_await credentials->get();
+  co_return credential ? std::move(*credential) : Credential{};
+}
+
+CO_TEST(Credentials, FollowFilesWithCertificates) {
+  const TemporaryFolder folder;
+  const auto old = test::make_certificate();
+  const auto renewed = test::make_certificate();
+  Access access;
+  access.ca_pem = old.certificate_pem;
+  access.ca_file = folder.write("ca", old.certificate_pem);
+  access.identity = {.certificate_pem = old.certificate_pem,
+                     .key_pem = old.key_pem,
+                     .certificate_file = folder.write("cert", old.certificate_pem),
+                     .key_file = folder.write("key", old.key_pem)};
+  Credentials credentials{executor, new_pool(), access};
+  folder.write("ca", renewed.certificate_pem);
+  folder.write("cert", renewed.certificate_pem);
+  credentials.refused(0);
+  EXPECT_TRUE((co_await get_now(&credentials)).certificate_pem == old.certificate_pem) << "its key has not come yet";
+  folder.write("key", renewed.key_pem);
+  EXPECT_TRUE((co_await get_now(&credentials)).key_pem == old.key_pem) << "they are not read for every request";
+  credentials.refused(0);
+  const Credential fresh = co_await get_now(&credentials);
+  EXPECT_TRUE(fresh.ca_pem == renewed.certificate_pem);
+  EXPECT_TRUE(fresh.certificate_pem == renewed.certificate_pem);
+  EXPECT_TRUE(fresh.key_pem == renewed.key_pem);
+}
+
+CO_TEST(Credentials, SayAsWhomInAllItsParts) {
+  Access access;
+  access.identity = {.impersonate = "jane", .impersonate_extra = {{"acme.com/project", {"a", "b"}}, {"scopes", {"c"}}}};
+  Credentials credentials{executor, new_pool(), access};
+  auto credential = co_await credentials.get();
+  CO_ASSERT_TRUE(credential.has_value());
+  EXPECT_EQ(credential->headers.wire(),
+            "Impersonate-User: jane\r\nImpersonate-Extra-acme.com%2Fproject: a\r\n"
+            "Impersonate-Extra-acme.com%2Fproject: b\r\nImpersonate-Extra-scopes: c\r\n");
 }
 
 CO_TEST(Credentials, SendNothingInItsLastMoments) {

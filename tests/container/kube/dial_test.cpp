@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/task_group.hpp"
 #include "container/kube/resolver.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -56,6 +57,93 @@ CO_TEST(Dial, SaysThatAProxyRefuses) {
   CO_ASSERT_TRUE(!talkative.has_value());
   EXPECT_EQ(talkative.error().code, Errc::invalid_request);
   co_await proxy.stop();
+}
+
+using namespace std::string_literals;
+
+/// A SOCKS 5 proxy that answers what a test wrote down, each after as many bytes as are expected.
+struct CannedSocks {
+  struct Step {
+    std::string expected;
+    std::string answer;
+  };
+  CannedSocks(Executor executor, std::vector<Step> steps) : steps{std::move(steps)}, tasks{executor} {
+    listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value()).value();
+    tasks.spawn("accept", listener->accept_all([this, executor](UniqueFd socket, const protocol::Address& peer) {
+      tasks.spawn("serve", serve(protocol::Stream{executor, std::move(socket), peer.text()}));
+    }));
+  }
+  [[nodiscard]] Url url() const {
+    return {.tls = false, .socks = true, .host = "127.0.0.1", .port = listener->address().port()};
+  }
+  Task<> serve(protocol::Stream stream) {
+    RawClient client{std::move(stream)};
+    for (const Step& step : steps) {
+      const std::string got = co_await client.read_bytes(step.expected.size());
+      EXPECT_EQ(got, step.expected);
+      const bool sent = co_await client.send(step.answer);
+      EXPECT_TRUE(sent);
+    }
+  }
+  Task<> stop() {
+    tasks.cancel();
+    co_await tasks.join();
+  }
+  std::vector<Step> steps;
+  TaskGroup tasks;
+  std::unique_ptr<protocol::Listener> listener;
+};
+
+CO_TEST(Dial, GoesThroughASocksProxyThatResolvesTheName) {
+  CannedSocks proxy{
+      executor,
+      {{"\x05\x01\x00"s, "\x05\x00"s},
+       {"\x05\x01\x00\x03\x0b"s + "api.example" + "\x19\x2b"s, "\x05\x00\x00\x01\x7f\x00\x00\x01\x10\x20"s},
+       {"hello", "the server"}}};
+  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, proxy.url());
+  auto stream = co_await dial(5s);
+  CO_ASSERT_TRUE(stream.has_value()) << stream.error().message;
+  RawClient client{std::move(*stream)};
+  EXPECT_TRUE(co_await client.send("hello"));
+  EXPECT_EQ(co_await client.read_all(), "the server") << "and not a byte of the proxy's";
+  co_await proxy.stop();
+}
+
+CO_TEST(Dial, TellsASocksProxyItsUser) {
+  CannedSocks proxy{executor,
+                    {{"\x05\x02\x00\x02"s, "\x05\x02"s},
+                     {"\x01\x02me\x06secret"s, "\x01\x00"s},
+                     {"\x05\x01\x00\x01\x0a\x00\x00\x07\x01\xbb"s, "\x05\x05\x00\x03\x01x\x00\x00"s}}};
+  Url way = proxy.url();
+  way.user = "me";
+  way.password = "secret";
+  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "10.0.0.7", .port = 443}, way);
+  auto stream = co_await dial(5s);
+  CO_ASSERT_TRUE(!stream.has_value());
+  EXPECT_EQ(stream.error().message,
+            "the proxy " + way.authority() + " does not connect to 10.0.0.7:443: the connection was refused");
+  co_await proxy.stop();
+}
+
+CO_TEST(Dial, TakesNothingElseForASocksProxy) {
+  CannedSocks other{executor, {{"\x05\x02\x00\x02"s, "HTTP/1.1 400 Bad Request\r\n\r\n"}}};
+  Url there = other.url();
+  there.user = "me";
+  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443}, there);
+  auto stream = co_await dial(5s);
+  CO_ASSERT_TRUE(!stream.has_value());
+  EXPECT_EQ(stream.error().message, "the proxy " + there.authority() + " does not speak SOCKS 5");
+  co_await other.stop();
+}
+
+CO_TEST(Dial, RefusesAProxyBehindTlsWhenItIsDialled) {
+  protocol::Dialer dial = make_dialer(executor, resolver(), {.host = "api.example", .port = 6443},
+                                      Url{.host = "proxy.example", .port = 443});
+  auto stream = co_await dial(5s);
+  CO_ASSERT_TRUE(!stream.has_value());
+  EXPECT_EQ(stream.error().code, Errc::not_supported);
+  EXPECT_TRUE(stream.error().message.starts_with("the proxy proxy.example:443 is reached by TLS"))
+      << stream.error().message;
 }
 
 CO_TEST(Dial, SaysThatAProxyIsAway) {

@@ -65,6 +65,9 @@ TEST(ExecPlugin, IsToldAboutTheClusterOnlyIfItAsks) {
   const auto told = nlohmann::json::parse(exec_info(*access.identity.exec, access, true));
   EXPECT_EQ(told["spec"], nlohmann::json::parse(R"({"interactive":true,"cluster":{"server":"https://c.example:6443",
       "certificate-authority-data":"Y2E=","tls-server-name":"name"}})"));
+  access.exec_config = R"({"audience":"c"})";
+  const auto configured = nlohmann::json::parse(exec_info(*access.identity.exec, access, true));
+  EXPECT_EQ(configured["spec"]["cluster"]["config"], nlohmann::json::parse(R"({"audience":"c"})"));
   access = with_script(R"(case "$KUBERNETES_EXEC_INFO" in *ExecCredential*) ;; *) exit 4;; esac; )" +
                        printing(R"({"token":"t"})"));
   EXPECT_EQ(plugin_problem(access), "no problem");

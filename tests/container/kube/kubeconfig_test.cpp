@@ -28,7 +28,7 @@ clusters:
     tls-server-name: kubernetes.default
     proxy-url: http://proxy:3128
     insecure-skip-tls-verify: false
-    extensions: [{name: unknown, extension: {}}]
+    extensions: [{name: unknown, extension: {}}, {name: client.authentication.k8s.io/exec, extension: {audience: c}}]
 users:
 - name: u
   user:
@@ -38,6 +38,7 @@ users:
     tokenFile: token
     as: somebody
     as-groups: [g1, g2]
+    as-user-extra: {scopes: [view, edit], acme.com/team: [blue]}
 - name: plugin
   user:
     exec:
@@ -61,12 +62,15 @@ TEST(Kubeconfig, IsReadWhole) {
   EXPECT_EQ(cluster.certificate_authority.file, "/base/pki/ca.crt");
   EXPECT_EQ(cluster.tls_server_name, "kubernetes.default");
   EXPECT_EQ(cluster.proxy_url, "http://proxy:3128");
+  EXPECT_EQ(cluster.exec_config, R"({"audience":"c"})");
   const UserEntry& user = config.users.at("u");
   EXPECT_EQ(user.client_certificate.text, "cert");
   EXPECT_EQ(user.client_key.file, "/abs/key.pem");
   EXPECT_EQ(user.token_file, "/base/token");
   EXPECT_EQ(user.impersonate, "somebody");
   EXPECT_EQ(user.impersonate_groups.size(), 2u);
+  EXPECT_EQ(user.impersonate_extra, (std::map<std::string, std::vector<std::string>>{{"acme.com/team", {"blue"}},
+                                                                                     {"scopes", {"view", "edit"}}}));
   const ExecPlugin& plugin = config.users.at("plugin").exec.value();
   EXPECT_EQ(plugin.command, "/base/./bin/login");
   EXPECT_EQ(plugin.arguments, (std::vector<std::string>{"--cluster", "c"}));
@@ -88,6 +92,10 @@ TEST(Kubeconfig, SaysInOneLineWhatIsWrong) {
   EXPECT_EQ(kubeconfig_problem("clusters: {c: {}}"), "file is no kubeconfig: /clusters: expected an array");
   EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {token: 12345}}]"),
             "file is no kubeconfig: /users/0/user/token: expected a string");
+  for (const std::string_view extra : {"[a]", "a", "{a: b}", "{a: [1]}"}) {
+    EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {as: b, as-user-extra: " + std::string{extra} + "}}]"),
+              "file: user \"a\", as-user-extra: expected lists of texts by name");
+  }
   EXPECT_EQ(kubeconfig_problem("kind: Pod\napiVersion: v1"), "file is no kubeconfig: its kind is \"Pod\"");
   EXPECT_EQ(kubeconfig_problem("users: [{name: a}, {name: a}]"), "file: user \"a\" is there twice");
   EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {client-key-data: '?'}}]"),

@@ -66,6 +66,20 @@ CO_TEST(PortForward, CarriesHttpBothWaysOverOneConnection) {
   co_await pod.server.stop();
 }
 
+CO_TEST(PortForward, GivesUpInTheTimeOfItsCaller) {
+  // Connections are taken, and nothing is said on them.
+  auto listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value()).value();
+  const OpenTransport open{
+      executor,
+      {.origin = "a test", .server = {.tls = false, .host = "127.0.0.1", .port = listener->address().port()}}};
+  PortForward forward{executor, open.transport.get(), "n", "p", 7070};
+  auto stream = co_await forward.dialer()(std::chrono::milliseconds{20});
+  CO_ASSERT_TRUE(!stream.has_value());
+  EXPECT_EQ(stream.error().code, Errc::timeout);
+  EXPECT_EQ(stream.error().message, "forward to pod n/p, port 7070: the API server does not answer in time");
+  co_await forward.stop();
+}
+
 Task<> read_to_end(UniqueFd socket, Executor executor, std::string* text, Event* ended) {
   RawClient connection{protocol::Stream{executor, std::move(socket), "forwarded"}};
   *text = co_await connection.read_all();

@@ -30,11 +30,17 @@ TEST(Proxy, IsNotUsedForThisMachineNorForWhatIsListed) {
   }
 }
 
-TEST(Proxy, MustBeAnHttpOne) {
-  for (const char* value : {"https://a:1", "socks5://a:1"}) {
-    const auto proxy = proxy_for(server("https://k.example"), variables({{"HTTPS_PROXY", value}}));
+TEST(Proxy, IsOfAKindThatIsKnown) {
+  const auto named = [](const char* value) {
+    return proxy_for(server("https://k.example"), variables({{"HTTPS_PROXY", value}}));
+  };
+  EXPECT_EQ(named("socks5://a").value()->text(), "socks5://a:1080");
+  EXPECT_TRUE(named("socks5h://u:p@a:1").value()->socks);
+  EXPECT_EQ(named("https://a:1").value()->text(), "https://a:1");
+  for (const char* value : {"socks4://a:1", "ftp://a"}) {
+    const auto proxy = named(value);
     ASSERT_FALSE(proxy.has_value()) << value;
-    EXPECT_EQ(proxy.error().code, Errc::not_supported);
+    EXPECT_EQ(proxy.error().code, Errc::invalid_field);
     EXPECT_NE(proxy.error().message.find("HTTPS_PROXY"), std::string::npos);
   }
 }

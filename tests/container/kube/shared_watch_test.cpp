@@ -71,9 +71,39 @@ CO_TEST(SharedWatch, TellsEachReaderItsOwnOverOneConnection) {
   for (std::size_t i = 0; i < told.size(); ++i) maps.put("map-" + std::to_string(i), std::to_string(i));
   co_await group.join();
   for (std::size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i], std::to_string(i));
-  EXPECT_EQ(maps.asked_to_watch(), 1u);
+  EXPECT_EQ(maps.asked_to_watch(), 2u) << "the first one's own, and one for the others";
   readers.clear();
   EXPECT_EQ(maps.watch.connections(), 0u) << "nobody reads, and it is still open";
+  co_await maps.server.stop();
+}
+
+CO_TEST(SharedWatch, AsksForOneObjectWhileItHasOneReader) {
+  WatchedMaps maps{executor};
+  const auto selectors = [&] {
+    std::vector<std::string> all;
+    for (const auto& request : maps.server.requests()) all.push_back(request.parameter("fieldSelector"));
+    return all;
+  };
+  const std::string only_a = "metadata.name=a";
+  auto a = co_await maps.watch.follow("a");
+  auto again = co_await maps.watch.follow("a");
+  CO_ASSERT_TRUE(a && again);
+  maps.put("other", "1");
+  maps.put("a", "1");
+  EXPECT_EQ(co_await next_news(&*a), "1");
+  EXPECT_EQ(co_await next_news(&*again), "1");
+  EXPECT_EQ(selectors(), (std::vector{only_a, only_a})) << "a list and a watch";
+  // From the second object on there is one watch for all that come.
+  auto b = co_await maps.watch.follow("b");
+  auto c = co_await maps.watch.follow("c");
+  CO_ASSERT_TRUE(b && c);
+  maps.put("b", "1");
+  maps.put("c", "1");
+  maps.set("a", "2");
+  EXPECT_EQ(co_await next_news(&*b), "1");
+  EXPECT_EQ(co_await next_news(&*c), "1");
+  EXPECT_EQ(co_await next_news(&*a), "2");
+  EXPECT_EQ(selectors(), (std::vector<std::string>{only_a, only_a, "", ""}));
   co_await maps.server.stop();
 }
 
@@ -88,9 +118,10 @@ CO_TEST(SharedWatch, MissesNothingBetweenFollowingAndReading) {
 
 CO_TEST(SharedWatch, KeepsTheNewestStateForOneWhoIsSlow) {
   WatchedMaps maps{executor};
+  auto first = co_await maps.watch.follow("first");
   auto slow = co_await maps.watch.follow("slow");
   auto other = co_await maps.watch.follow("other");
-  CO_ASSERT_TRUE(slow && other);
+  CO_ASSERT_TRUE(first && slow && other);
   maps.put("slow", "1");
   maps.erase("slow");
   maps.put("slow", "2");
@@ -157,9 +188,10 @@ CO_TEST(SharedWatch, TellsAllAnewWhenTheStatusSaysThatItsVersionIsGone) {
 
 CO_TEST(SharedWatch, TellsEverybodyWhatWaitingDoesNotMend) {
   WatchedMaps maps{executor};
+  auto first = co_await maps.watch.follow("first");
   auto one = co_await maps.watch.follow("one");
   auto two = co_await maps.watch.follow("two");
-  CO_ASSERT_TRUE(one && two);
+  CO_ASSERT_TRUE(first && one && two);
   maps.server.before = [](const FakeApiServer::Request& request) -> std::optional<FakeApiServer::Answer> {
     if (!request.is_watch()) return std::nullopt;
     return FakeApiServer::refusal(403, "Forbidden", "no");
@@ -199,9 +231,10 @@ Task<> read_until_cancelled(SharedWatch::Reader* reader, bool* was_cancelled) {
 
 CO_TEST(SharedWatch, GoesOnWhenTheOneWhoReadsForAllIsCancelled) {
   WatchedMaps maps{executor};
+  auto alone = co_await maps.watch.follow("alone");
   auto first = co_await maps.watch.follow("first");
   auto staying = co_await maps.watch.follow("staying");
-  CO_ASSERT_TRUE(first && staying);
+  CO_ASSERT_TRUE(alone && first && staying);
   std::optional<SharedWatch::Reader> leaving{std::move(*first)};
   bool was_cancelled = false;
   std::string told;

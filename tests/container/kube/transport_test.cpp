@@ -7,12 +7,14 @@
 
 #include "container/kube/time.hpp"
 #include "tests/container/kube/canned_server.hpp"
+#include "tests/container/kube/gzip_bytes.hpp"
 #include "tests/protocol/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::kube {
 namespace {
 
+using protocol::HttpClient;
 using test::answer;
 using test::CannedServer;
 using test::OpenTransport;
@@ -33,6 +35,7 @@ CO_TEST(Transport, SendsCredentialsAndTheServersOwnPath) {
   EXPECT_EQ(request.find("GET /k8s/clusters/c-1/version HTTP/1.1\r\n"), 0u) << request;
   EXPECT_NE(request.find("Authorization: Bearer abc\r\n"), std::string::npos);
   EXPECT_NE(request.find("Accept: application/json, */*\r\n"), std::string::npos);
+  EXPECT_NE(request.find("Accept-Encoding: gzip\r\n"), std::string::npos);
   co_await server.stop();
 }
 
@@ -139,6 +142,55 @@ CO_TEST(Transport, AsksForNewCredentialsForAStreamToo) {
   co_await server.stop();
 }
 
+CO_TEST(Transport, UnpacksAnswers) {
+  const std::string_view packed = "Content-Encoding: gzip\r\n";
+  const std::string status = R"({"kind":"Status","message":"no","reason":"Forbidden"})";
+  CannedServer server{executor,
+                      {{answer("200 OK", test::gzip_bytes("text"), packed)},
+                       {answer("403 Forbidden", test::gzip_bytes(status), packed)},
+                       {answer("200 OK", "not packed", packed)},
+                       {answer("200 OK", test::gzip_bytes(std::string(5'000, 'a')), packed)}}};
+  TransportOptions options = test::quick();
+  options.answer_bytes = 4'999;
+  const OpenTransport open{executor, server.access(), std::move(options)};
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "text");
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "failed: ask: no (Forbidden, 403)");
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}),
+            "failed: ask: the API server's answer: its gzip is damaged");
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}),
+            "failed: ask: the API server's answer: it is too large unpacked");
+  co_await server.stop();
+}
+
+CO_TEST(Transport, GoesOnForAsLongAsSomebodyWaits) {
+  const std::string busy = answer("503 Service Unavailable", "later");
+  CannedServer server{executor, {{busy}, {busy}, {busy}, {busy}, {answer("200 OK", "there")}}};
+  TransportOptions options = test::quick();
+  options.retry.all = std::chrono::milliseconds{0};
+  options.retry.attempts = 100;
+  const OpenTransport open{executor, server.access(), std::move(options)};
+  EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "failed: ask: later (503)");
+  {
+    const auto waiting = open.transport->wait_until(std::chrono::steady_clock::now() + std::chrono::hours{1});
+    const auto shorter = open.transport->wait_until(SteadyTime{});
+    EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "there");
+  }
+  EXPECT_EQ(open.transport->waited_for(), SteadyTime{});
+  co_await server.stop();
+}
+
+CO_TEST(Transport, SaysThatAnEarlierTryMayHaveHappened) {
+  CannedServer server{executor,
+                      {{answer("500 Oops", R"({"kind":"Status","message":"etcdserver: leader changed"})")},
+                       {answer("409 Conflict", R"({"kind":"Status","reason":"AlreadyExists","message":"there"})")}}};
+  const OpenTransport open{executor, server.access()};
+  auto reply = co_await open.transport->send({.method = "POST", .target = "/", .what = "create", .body = "{}"});
+  CO_ASSERT_TRUE(!reply.has_value());
+  EXPECT_TRUE(reply.error().already_exists());
+  EXPECT_TRUE(reply.error().may_have_happened);
+  co_await server.stop();
+}
+
 CO_TEST(Transport, HandsWarningsOn) {
   CannedServer server{
       executor,
@@ -149,6 +201,18 @@ CO_TEST(Transport, HandsWarningsOn) {
   const OpenTransport open{executor, server.access(), std::move(options)};
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "{}");
   EXPECT_EQ(warnings, (std::vector<std::string>{"old API", "unknown field \"a\""}));
+  co_await server.stop();
+}
+
+CO_TEST(Transport, SaysEachWarningOnce) {
+  const std::string warned = answer("200 OK", "{}", "Warning: 299 - \"old API\"\r\n");
+  CannedServer server{executor, {{warned}, {warned}, {answer("200 OK", "{}", "Warning: 299 - \"other\"\r\n")}}};
+  std::vector<std::string> warnings;
+  TransportOptions options = test::quick();
+  options.warn = [&](std::string_view text) { warnings.emplace_back(text); };
+  const OpenTransport open{executor, server.access(), std::move(options)};
+  for (int i = 0; i < 3; ++i) (void)co_await body_of(open.transport.get(), {.target = "/", .what = "ask"});
+  EXPECT_EQ(warnings, (std::vector<std::string>{"old API", "other"}));
   co_await server.stop();
 }
 
@@ -218,6 +282,18 @@ CO_TEST(Transport, TrustsOnlyTheClustersOwnAuthority) {
     named.insecure_skip_tls_verify = true;
     const OpenTransport insecure{executor, named};
     EXPECT_EQ(co_await body_of(insecure.transport.get(), {.target = "/", .what = "ask"}), "{}");
+  }
+  co_await server.server.server.stop();
+}
+
+CO_TEST(Transport, LetsTheHttpOfOthersPass) {
+  TlsServer server{executor};
+  {
+    const OpenTransport open{executor, server.access(server.certificate.certificate_pem)};
+    HttpClient client{executor, open.transport->passage()};
+    auto reply = co_await client.request({.target = "/healthz"});
+    CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->body, "{}");
   }
   co_await server.server.server.stop();
 }

@@ -44,6 +44,24 @@ CO_TEST(AgentClient, GivesWhatTheAgentAnswers) {
   co_await agent.server.stop();
 }
 
+Task<Result<protocol::Headers>> next_headers(int* asked) {
+  co_return protocol::Headers{{"Authorization", "Bearer " + std::to_string(++*asked)}};
+}
+
+CO_TEST(AgentClient, AsksForHeadersThatExpireBeforeEachRequest) {
+  CannedServer server{executor, {{answer("200 OK", "{}")}, {answer("200 OK", "{}")}}};
+  Endpoint endpoint =
+      fakes::endpoint_at(executor, protocol::Address::ip("127.0.0.1", server.access().server.port).value());
+  int asked = 0;
+  endpoint.fresh_headers = [&] { return next_headers(&asked); };
+  AgentClient client{executor, std::move(endpoint)};
+  EXPECT_TRUE((co_await client.get("/v1/version")).has_value());
+  EXPECT_TRUE((co_await client.get("/v1/version")).has_value());
+  EXPECT_TRUE(server.requests().at(0).contains("Authorization: Bearer 1\r\n"));
+  EXPECT_TRUE(server.requests().at(1).contains("Authorization: Bearer 2\r\n"));
+  co_await server.stop();
+}
+
 CO_TEST(AgentClient, GivesTheAgentsOwnErrors) {
   const Error error = co_await error_of(
       executor, answer("404 Not Found", R"({"code":"session_not_found","detail":"no session x","field":"session"})",

@@ -24,7 +24,8 @@ using FakeRequest = FakeApiServer::Request;
 struct FakeCluster {
   explicit FakeCluster(Executor executor) : server{executor}, cluster{open(executor)} {}
 
-  [[nodiscard]] std::unique_ptr<Cluster> open(Executor executor) const {
+  /// `attempts`: how often a request is sent.
+  [[nodiscard]] std::unique_ptr<Cluster> open(Executor executor, int attempts = 3) const {
     using namespace std::chrono_literals;
     const std::string server_url = "http://127.0.0.1:" + std::to_string(server.port());
     ClusterOptions options;
@@ -32,7 +33,7 @@ struct FakeCluster {
         folder.write("kubeconfig", "clusters: [{name: c, cluster: {server: '" + server_url +
                                        "'}}]\nusers: [{name: u, user: {}}]\n"
                                        "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n");
-    options.transport.retry = {.first = 1ms, .most = 2ms, .all = 5'000ms, .attempts = 3};
+    options.transport.retry = {.first = 1ms, .most = 2ms, .all = 5'000ms, .attempts = attempts};
     return Cluster::open(executor, std::move(options)).value();
   }
   Task<> stop() { return server.stop(); }

@@ -142,6 +142,42 @@ CO_TEST(PodCreation, SaysWhenItCouldNotTakeItBack) {
   co_await fake.stop();
 }
 
+CO_TEST(PodCreation, InsistsOnTakingItBackWhileTheControlPlaneIsAway) {
+  FakeCluster fake{executor};
+  fake.cluster = fake.open(executor, 1000);
+  fake.server.before = [away = 0](const FakeRequest& request) mutable -> std::optional<FakeAnswer> {
+    if (request.is("POST", "/pods") && !request.is_dry_run()) return quota_exceeded();
+    if (request.method != "DELETE" || ++away > 20) return std::nullopt;
+    return FakeApiServer::refusal(500, "", "etcdserver: leader changed");
+  };
+  auto made = co_await create_box(&fake);
+  CO_ASSERT_TRUE(!made);
+  EXPECT_EQ(failure_reason(made.error()), FailureReason::quota);
+  EXPECT_FALSE(made.error().message.contains("cleaned up")) << made.error().message;
+  expect_nothing_left(fake);
+  co_await fake.stop();
+}
+
+CO_TEST(PodCreation, ComesThroughAnElectionOfTheControlPlane) {
+  FakeCluster fake{executor};
+  fake.cluster = fake.open(executor, 1000);
+  // Each request is answered so the first ten times: nothing is lost but time.
+  fake.server.before =
+      [tries = std::map<std::string, int>{}](const FakeRequest& request) mutable -> std::optional<FakeAnswer> {
+    int& tried = tries[request.method + request.path + (request.is_dry_run() ? "?" : "")];
+    if (request.path.contains("/proxy/") || ++tried > 10) return std::nullopt;
+    FakeAnswer election = FakeApiServer::refusal(500, "", "etcdserver: request timed out");
+    // The last of them had its effect.
+    election.is_carried_out = tried == 10 && request.method != "GET";
+    return election;
+  };
+  auto made = co_await create_box(&fake);
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(made->state, SandboxState::running);
+  EXPECT_EQ(fake.server.all(kube::kPods).size(), 1u);
+  co_await fake.stop();
+}
+
 CO_TEST(PodCreation, FindsWhatALostAnswerHasMade) {
   for (const std::string path_end : {"/configmaps", "/services", "/pods", "/secrets"}) {
     FakeCluster fake{executor};

@@ -118,7 +118,10 @@ def test_kubebox_load_balancer_with_external_address(skiff):
     # There is no cloud here: the test plays it.
     skiff.namespace.kubectl("patch", "service", "skiff-box-svc", "--subresource=status", "--type=merge", "-p",
                             json.dumps({"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}}))
-    assert skiff.json("describe", "box", "--reach", "port-forward")["details"]["external_address"] == "203.0.113.7"
+    described = skiff.json("describe", "box")
+    assert described["details"]["external_address"] == "203.0.113.7"
+    # Nothing goes over it in clear text unless somebody says so.
+    assert described["reached"]["by"] == "port-forward"
 
 
 def test_kubebox_username_label(skiff):
