@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
-#include "container/kube/backoff.hpp"
 #include "container/launcher/creation_mark.hpp"
 #include "container/launcher/labels.hpp"
 #include "container/launcher/pod_removal.hpp"
@@ -41,29 +40,18 @@ std::string own_namespace(std::string_view prefix, std::string_view name) {
   return make_name(std::string{prefix}.append(name).substr(0, 50) + "-");
 }
 
-/// Creates it, or finds that a lost answer did, or another `start` of the same sandbox. One that goes is not it.
+/// Creates it, or finds another `start` of the same sandbox that has. One that goes is not it.
 Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object object) {
   const std::string namespace_name = object.namespace_name();
   const std::string name = object.name();
   const std::string id = object.label(labels::kSandbox);
-  kube::Backoff backoff{cluster->options().transport.retry};
-  for (;;) {
-    auto made = co_await cluster->client().create(resource, object);
-    if (made) co_return std::move(*made);
-    const bool was_lost = made.error().may_have_happened;
-    if (was_lost || made.error().already_exists()) {
-      auto found = co_await cluster->client().get(resource, namespace_name, name);
-      if (found && found->label(labels::kSandbox) == id && !found->is_being_deleted()) co_return std::move(*found);
-      if (was_lost && !found && found.error().not_found()) {
-        // It was lost on its way: since we chose the name, twice is the same as once.
-        if (const auto wait = backoff.next(made.error(), true)) {
-          co_await kube::pause(*wait);
-          continue;
-        }
-      }
-    }
-    co_return std::unexpected{creation_error(std::move(made.error()))};
+  auto made = co_await cluster->client().create(resource, std::move(object));
+  if (made) co_return std::move(*made);
+  if (made.error().may_have_happened || made.error().already_exists()) {
+    auto found = co_await cluster->client().get(resource, namespace_name, name);
+    if (found && found->label(labels::kSandbox) == id && !found->is_being_deleted()) co_return std::move(*found);
   }
+  co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
 /// All but the Pod. What limits it is there before it.
