@@ -50,7 +50,8 @@ Result<std::optional<CommandEvent>> CommandEvents::take_output(std::string frame
   frame.erase(0, kHeader);
   const std::uint64_t end = event.offset + frame.size();
   if (event.offset > next_offset_ || end < event.offset) {
-    return not_an_event("its output goes on at " + std::to_string(event.offset) + " after " + std::to_string(next_offset_));
+    return not_an_event("its output goes on at " + std::to_string(event.offset) + " after " +
+                        std::to_string(next_offset_));
   }
   // After a start that was sent again the log comes from its beginning.
   if (end <= next_offset_) return std::nullopt;
