@@ -43,6 +43,7 @@ TESTED_ELSEWHERE = {
     "container/cli/run.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/shell.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/signals.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/cli/standard_input.cpp": "tests/integration/test_launcher_files.py drives it through the real binaries",
     "container/cli/start.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/stop.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/terminal.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
