@@ -168,13 +168,17 @@ Result<> print(std::string_view text) {
 }
 
 void say(std::string_view message) {
+  constexpr std::string_view kIndent = "  ";
+  const std::string lines = printable_lines(message.substr(0, message.find_last_not_of('\n') + 1));
   std::string text = "skiff: ";
-  const std::size_t end = message.find_last_not_of('\n') + 1;
-  for (const char c : printable_lines(message.substr(0, end))) {
-    text += c;
-    if (c == '\n') text += "  ";
+  for (std::string_view rest = lines;;) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    text += line;
+    text += '\n';
+    if (line.size() == rest.size()) break;
+    rest.remove_prefix(line.size() + 1);
+    if (!rest.starts_with(kIndent)) text += kIndent;
   }
-  text += '\n';
   // There is nobody to tell when stderr is gone.
   [[maybe_unused]] const int error = write_all(STDERR_FILENO, text);
 }

@@ -96,13 +96,15 @@ def test_a_shell_runs_nothing_of_a_name_that_it_completes(skiff):
 
     with Terminal(start, program, "--norc", "--noprofile", "-i") as terminal:
         terminal.type(b"source <(skiff completion bash); PS1='rea''dy> '\n")
-        terminal.seen(b"ready> ")
         for at in range(len(names)):
+            # Only at its prompt the shell takes keys one by one.
+            terminal.until(lambda: terminal.output.count(b"ready> ") > at, "the prompt")
             terminal.type(f"skiff files cat box {at}/\t\n".encode())
             terminal.seen(f"content of {at}\r\n".encode())
-        terminal.type(b"skiff files cat box '\t\x03\n")  # an open quote is left alone
-        terminal.type(b"skiff files cat box $\t")  # nothing begins with what is typed here
-        terminal.type(b"\x03skiff files cat box \\$\tfi\t\n")
+        terminal.until(lambda: terminal.output.count(b"ready> ") > len(names), "the prompt")
+        # An open quote is left alone, and nothing begins with a dollar that the shell would take for its own.
+        for typed in (b"skiff files cat box '\t\x15", b"skiff files cat box $\t\x15", b"skiff files cat box \\$\tfi\t\n"):
+            terminal.type(typed)
         terminal.seen(b"content of all\r\n")
         terminal.type(b"exit\n")
         terminal.until(lambda: terminal.process.poll() is not None, "its end")

@@ -77,9 +77,9 @@ TEST(Yaml, EscapesWhatWouldControlTheTerminal) {
 
 TEST(Say, KeepsLinesAndIndentsThem) {
   ::testing::internal::CaptureStderr();
-  say("the setup failed:\none\nskiff: all is well\033[1A\n");
+  say("the setup failed:\none\nskiff: all is well\033[1A\n    deep\n\n");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "skiff: the setup failed:\n  one\n  skiff: all is well\\x1b[1A\n");
+            "skiff: the setup failed:\n  one\n  skiff: all is well\\x1b[1A\n    deep\n");
 }
 
 TEST(WriteAll, WaitsForRoomInANonBlockingPipe) {
