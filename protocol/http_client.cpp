@@ -92,6 +92,14 @@ struct HttpClient::State {
     busy = false;
   }
 
+  /// To the server side of the input a body that ends too early is a client's mistake; here it is the connection's.
+  std::unexpected<Error> body_failed(Error error) {
+    if (error.code == Errc::invalid_request && input->ended()) error.code = Errc::io_error;
+    cut = error.code == Errc::io_error;
+    drop();
+    return std::unexpected{std::move(error)};
+  }
+
   /// After the end of a body: the connection is kept only if both sides can tell where the next message begins.
   void body_ended() {
     busy = false;
@@ -111,6 +119,7 @@ struct HttpClient::State {
   bool chunked = false;       ///< the request's body
   bool reused = false;        ///< the connection has served before
   bool answer_begun = false;  ///< a byte of the answer came
+  bool cut = false;           ///< the connection was over before the answer's body
 };
 
 Task<Result<std::vector<Address>>> HttpClient::State::addresses(std::shared_ptr<State> self) {
@@ -203,6 +212,7 @@ Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request req
   self->method = request.method;
   self->busy = true;
   self->answer_begun = false;
+  self->cut = false;
   self->trailers.clear();
   const std::string head = serialize_request_head(request.method, request.target, headers);
   const std::array<std::string_view, 2> parts{head,
@@ -303,10 +313,7 @@ Task<Result<HttpResponseHead>> HttpClient::State::open(std::shared_ptr<State> se
 Task<Result<std::size_t>> HttpClient::State::read_some(std::shared_ptr<State> self, std::span<char> into) {
   if (!self->busy) co_return std::size_t{0};
   auto got = co_await self->input->read_body(into, self->options.idle_time);
-  if (!got) {
-    self->drop();
-    co_return got;
-  }
+  if (!got) co_return self->body_failed(std::move(got.error()));
   if (*got == 0 || self->input->body_done()) {
     if (self->input->body_kind() == BodyFraming::Kind::chunked) self->trailers = std::move(self->input->trailers());
     if (self->input->body_done()) self->body_ended();
@@ -317,10 +324,7 @@ Task<Result<std::size_t>> HttpClient::State::read_some(std::shared_ptr<State> se
 Task<Result<std::string>> HttpClient::State::read_body(std::shared_ptr<State> self, std::size_t limit) {
   if (!self->busy) co_return std::string{};
   auto body = co_await self->input->read_whole_body(limit, self->options.idle_time);
-  if (!body) {
-    self->drop();
-    co_return body;
-  }
+  if (!body) co_return self->body_failed(std::move(body.error()));
   if (self->input->body_kind() == BodyFraming::Kind::chunked) self->trailers = std::move(self->input->trailers());
   self->body_ended();
   co_return body;
@@ -328,9 +332,17 @@ Task<Result<std::string>> HttpClient::State::read_body(std::shared_ptr<State> se
 
 Task<Result<HttpReply>> HttpClient::State::request(std::shared_ptr<State> self, Request request,
                                                    std::size_t body_limit) {
+  const bool can_repeat = request.method == "GET" || request.method == "HEAD";
+  const unsigned closes = self->closes;
+  Request again = can_repeat ? request : Request{};
   auto head = co_await open(self, std::move(request));
   if (!head) co_return std::unexpected{std::move(head.error())};
   auto body = co_await read_body(self, body_limit);
+  if (!body && can_repeat && self->cut && self->closes == closes) {
+    head = co_await open(self, std::move(again));
+    if (!head) co_return std::unexpected{std::move(head.error())};
+    body = co_await read_body(self, body_limit);
+  }
   if (!body) co_return std::unexpected{std::move(body.error())};
   co_return HttpReply{.head = std::move(*head), .body = std::move(*body)};
 }
@@ -369,6 +381,9 @@ Task<Result<std::size_t>> HttpClient::read_some(std::span<char> into) {
 }
 Task<Result<std::string>> HttpClient::read_body(std::size_t limit) {
   return State::read_body(state_, limit);
+}
+bool HttpClient::was_cut() const noexcept {
+  return state_->cut;
 }
 const Headers& HttpClient::trailers() const noexcept {
   return state_->trailers;

@@ -48,8 +48,9 @@ struct HttpReply {
 };
 
 /// One HTTP/1.1 connection of a client, used for one request after the other; it connects by itself, and again when the
-/// server has closed it. Reactor thread only. Errors: `io_error`, `timeout`, `cancelled`, `invalid_request` (the server
-/// speaks nonsense), `payload_too_large`, `unauthenticated` (its certificate is not the right one).
+/// server has closed it. Reactor thread only. Errors: `io_error` (also for an answer that ends before it is whole),
+/// `timeout`, `cancelled`, `invalid_request` (the server speaks nonsense), `payload_too_large`, `unauthenticated` (its
+/// certificate is not the right one).
 class HttpClient {
  public:
   HttpClient(Executor executor, HttpClientOptions options);
@@ -68,7 +69,8 @@ class HttpClient {
   [[nodiscard]] Task<Result<>> connect();
 
   /// Sends, and reads the whole answer, of which the body may have up to `body_limit` bytes. A GET, HEAD,
-  /// PUT or DELETE on a kept connection that the server closed without a byte of answer is sent once more on a new one.
+  /// PUT or DELETE on a kept connection that the server closed without a byte of answer is sent once more on a new one,
+  /// and so is a GET or HEAD whose answer was cut.
   [[nodiscard]] Task<Result<HttpReply>> request(Request request, std::size_t body_limit = 16 * 1024 * 1024);
 
   // --- the same in steps, for streams -------------------------------------------------------------------------------
@@ -83,6 +85,9 @@ class HttpClient {
   /// The next bytes of the answer's body, 0 at its end.
   [[nodiscard]] Task<Result<std::size_t>> read_some(std::span<char> into);
   [[nodiscard]] Task<Result<std::string>> read_body(std::size_t limit);
+  /// Whether the connection broke, or ended in good order, in the middle of the last answer's body: a request that may
+  /// be repeated is worth another try.
+  [[nodiscard]] bool was_cut() const noexcept;
   /// After the end of a chunked body.
   [[nodiscard]] const Headers& trailers() const noexcept;
 

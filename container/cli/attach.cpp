@@ -9,6 +9,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/terminal.hpp"
+#include "container/launcher/agent_answer.hpp"
 
 namespace skiff::container {
 namespace {
@@ -41,15 +42,17 @@ class Attach final : public Invocation {
     AgentClient agent{context.executor(), *endpoint};
     auto shown = co_await agent.get(command_path(session_, id));
     if (!shown) co_return std::unexpected{std::move(shown.error())};
-    const auto input = shown->value("stdin", nlohmann::json::object());
-    AttachedOptions options{.stdin_too = input.value("open", false),
-                            .terminal = shown->value("tty", false),
+    AgentAnswer known{*shown, "a command"};
+    AttachedOptions options{.stdin_too = known.flag("stdin/open"),
+                            .terminal = known.flag("tty"),
                             .starts = false,
                             .detach = std::move(*keys),
                             .sandbox = arguments.words.at(0),
                             .session = session_};
+    const std::uint64_t fed = known.number("stdin/offset").value_or(0);
+    if (auto fits = known.check(); !fits) co_return std::unexpected{std::move(fits.error())};
     CommandStream command{context.executor(), *endpoint, session_, id};
-    command.attach({.from = from_, .fed = input.value("offset", std::uint64_t{0})});
+    command.attach({.from = from_, .fed = fed});
     if (const auto size = terminal_size(); size && options.terminal) {
       (void)co_await command.resize(size->columns, size->rows);
     }

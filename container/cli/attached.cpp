@@ -167,17 +167,11 @@ class Attached {
 
   Task<> show(int fd, std::string bytes) {
     if (is_unread_) co_return;
-    auto write = [fd, &bytes] {
-      for (std::string_view rest{bytes}; !rest.empty();) {
-        const ssize_t written = ::write(fd, rest.data(), rest.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return false;
-        rest.remove_prefix(static_cast<std::size_t>(written));
-      }
-      return true;
-    };
+    auto write = [fd, &bytes] { return write_all(fd, bytes); };
     // Not here: a pipe that nobody empties must not hold up signals.
-    if (co_await stdout_thread_.run(std::move(write)) || fd != STDOUT_FILENO) co_return;
+    const int error = co_await stdout_thread_.run(std::move(write));
+    if (error == 0 || fd != STDOUT_FILENO) co_return;
+    if (error != EPIPE) say(system_error(error, "write to stdout").message);
     is_unread_ = true;
     std::string word = "PIPE";
     (void)co_await command_.signal(std::move(word), kPipeGrace);

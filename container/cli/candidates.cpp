@@ -130,14 +130,18 @@ std::string_view completion_script(std::string_view shell) {
 _skiff() {
   local line=${COMP_LINE:0:COMP_POINT} word text files=
   local -a words
-  read -ra words <<<"$line"
-  [[ $line == *[[:space:]] ]] && words+=("")
+  # Without -r: what is offered below a name comes back with its backslashes.
+  read -a words <<<"$line"
+  [[ $line == *[[:space:]] && $line != *\\[[:space:]] ]] && words+=("")
   word=${words[-1]}
-  # readline replaces only what stands behind the last : or =.
-  local fixed=${word%"${word##*[:=]}"}
+  # readline replaces only what stands behind the last of these.
+  local fixed=${word%"${word##*[:=@]}"}
   COMPREPLY=()
   while IFS=$'\t' read -r text _; do
-    if [[ $text == :files ]]; then files=1; else COMPREPLY+=("${text#"$fixed"}"); fi
+    if [[ $text == :files ]]; then files=1; continue; fi
+    # A name from a sandbox must not become a part of the command line that does something.
+    printf -v text %q "${text#"$fixed"}"
+    COMPREPLY+=("$text")
   done < <(skiff __complete -- "${words[@]:1}" 2>/dev/null)
   if [[ $files ]]; then compopt -o filenames; while IFS= read -r text; do COMPREPLY+=("$text"); done < <(compgen -f -- "$word"); fi
   if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[:=/] ]]; then compopt -o nospace; fi
@@ -155,7 +159,7 @@ _skiff() {
     if [[ $text == :files ]]; then files=1; continue; fi
     texts+=("$text")
     shown+=("$text${help:+  $help}")
-  done < <(skiff __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+  done < <(skiff __complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)
   if (( $#texts )); then compadd -l -d shown -- $texts; fi
   if [[ -n $files ]]; then _files; fi
 }
@@ -169,7 +173,7 @@ function __skiff_complete
         if test "$line" = :files
             __fish_complete_path (commandline -ct)
         else
-            echo $line
+            printf '%s\n' $line
         end
     end
 end

@@ -14,8 +14,16 @@ namespace skiff::container {
 [[nodiscard]] Command top_command();
 [[nodiscard]] Command kill_command();
 [[nodiscard]] Command cp_command();
+[[nodiscard]] Command session_create_command();
+[[nodiscard]] Command session_ls_command();
+[[nodiscard]] Command session_rm_command();
 [[nodiscard]] Command files_ls_command();
 [[nodiscard]] Command files_cat_command();
+[[nodiscard]] Command files_write_command();
+[[nodiscard]] Command files_edit_command();
+[[nodiscard]] Command files_stat_command();
+[[nodiscard]] Command files_glob_command();
+[[nodiscard]] Command files_grep_command();
 [[nodiscard]] Command files_rm_command();
 [[nodiscard]] Command forward_command();
 [[nodiscard]] Command ps_command();

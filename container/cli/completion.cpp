@@ -3,14 +3,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/id.hpp"
 #include "container/cli/candidates.hpp"
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
+#include "container/launcher/agent_answer.hpp"
 #include "protocol/target.hpp"
 
 namespace skiff::container {
 namespace {
+
+/// Begins a line of `__complete` that is not a candidate.
+constexpr char kMarks = ':';
 
 class Completion final : public Invocation {
  public:
@@ -57,7 +63,8 @@ class Complete final : public Invocation {
     }
     std::string text;
     for (const std::string& one : known) {
-      if (one.starts_with(typed)) text += one + "\n";
+      // A line is a candidate. One that could be two, or another thing than it seems, is none.
+      if (one.starts_with(typed) && is_printable(one) && !one.starts_with(kMarks)) text += one + "\n";
     }
     for (const auto& one : candidates.items) text += one.text + (one.help.empty() ? "" : "\t" + one.help) + "\n";
     if (candidates.files) text += ":files\n";
@@ -72,7 +79,9 @@ class Complete final : public Invocation {
     if (!driver) co_return names;
     auto page = co_await (*driver)->list({});
     if (!page) co_return names;
-    for (const Sandbox& sandbox : page->items) names.push_back(sandbox.name + suffix);
+    for (const Sandbox& sandbox : page->items) {
+      if (check_name(sandbox.name)) names.push_back(sandbox.name + suffix);
+    }
     co_return names;
   }
 
@@ -82,14 +91,18 @@ class Complete final : public Invocation {
     if (!agent) co_return found;
     auto page = co_await (*agent)->get(std::move(url));
     if (!page) co_return found;
-    for (const auto& item : page->at("items")) {
-      found.push_back(item.value(key, "") + (item.value("type", "") == "directory" ? "/" : ""));
+    AgentAnswer listed{*page, "its answer"};
+    for (const auto& item : listed.list("items")) {
+      std::string name = text_at(item, key.c_str());
+      if (!name.empty()) found.push_back(std::move(name) + (text_at(item, "type") == "directory" ? "/" : ""));
     }
     co_return found;
   }
 
   static Task<std::vector<std::string>> command_ids(Context* context, std::string sandbox) {
-    co_return co_await items(context, std::move(sandbox), "/v1/commands?limit=500", "id");
+    auto ids = co_await items(context, std::move(sandbox), "/v1/commands?limit=500", "id");
+    std::erase_if(ids, [](const std::string& id) { return !is_valid_id(id); });
+    co_return ids;
   }
 
   /// The entries of the folder that is typed so far, with what stands before the path.
@@ -100,7 +113,11 @@ class Complete final : public Invocation {
     std::string url = "/v1/files:list?limit=1000";
     if (!folder.empty()) url += "&path=" + protocol::percent_encode(folder);
     auto found = co_await items(context, std::move(sandbox), std::move(url), "name");
-    for (std::string& one : found) one.insert(0, before + folder);
+    for (std::string& one : found) {
+      // Never a flag of ours.
+      const bool is_like_a_flag = before.empty() && folder.empty() && one.starts_with('-');
+      one.insert(0, before + (is_like_a_flag ? "./" : "") + folder);
+    }
     co_return found;
   }
 };

@@ -10,6 +10,7 @@
 
 #include "base/within.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
 #include "container/cli/terminal.hpp"
 #include "container/launcher/claim_driver.hpp"
 #include "container/launcher/local_driver.hpp"
@@ -43,7 +44,7 @@ class ProgressLine {
   void show(const std::string& text) {
     if (text.empty() && !drawn_) return;
     drawn_ = !text.empty();
-    const std::string line = "\r\033[K" + text;
+    const std::string line = "\r\033[K" + printable(text);
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
   }
 
@@ -185,7 +186,7 @@ Progress Context::progress(std::string name) const {
 Result<> Context::show(const nlohmann::json& value, std::string_view table, std::string_view name) const {
   if (options_.output == "json") return print(format_json(value));
   if (options_.output == "yaml") return print(format_yaml(value));
-  return print(options_.output == "name" ? name : table);
+  return print(printable_lines(options_.output == "name" ? name : table));
 }
 
 nlohmann::json to_json_value(const Sandbox& sandbox) {

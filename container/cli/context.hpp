@@ -48,7 +48,8 @@ class Context {
   /// Shows the phases of a bring-up on stderr: one line that changes on a terminal, else a line each; nothing if quiet.
   [[nodiscard]] Progress progress(std::string name) const;
 
-  /// Prints a result in the form that was asked for: `table` and `name` are what it is in those two.
+  /// Prints a result in the form that was asked for: `table` and `name` are what it is in those two, shown as
+  /// `printable_lines` has them.
   [[nodiscard]] Result<> show(const nlohmann::json& value, std::string_view table, std::string_view name) const;
 
  private:

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -9,18 +11,11 @@
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/spec_flags.hpp"
-#include "protocol/base64.hpp"
+#include "container/launcher/agent_answer.hpp"
 #include "protocol/target.hpp"
 
 namespace skiff::container {
 namespace {
-
-/// A stream of a result as the bytes that it was.
-std::string bytes_of(const nlohmann::json& result, const std::string& stream) {
-  const auto encoded = result.value(stream + "_base64", std::string{});
-  if (encoded.empty()) return result.value(stream, "");
-  return protocol::decode_base64(encoded).value_or("");
-}
 
 class Exec final : public Invocation {
  public:
@@ -88,12 +83,12 @@ class Exec final : public Invocation {
     auto result =
         co_await agent.post("/v1/sessions/" + protocol::percent_encode(session_) + "/commands", std::move(body));
     if (!result) co_return std::unexpected{std::move(result.error())};
-    co_return mode_ == "wait" ? show_result(context, *result) : show_started(context, *result);
+    co_return mode_ == "wait" ? show_result(context, *result) : show_started(context, *result, id);
   }
 
  private:
-  static Result<int> show_started(const Context& context, const nlohmann::json& command) {
-    const std::string line = command.value("id", "") + "\n";
+  static Result<int> show_started(const Context& context, const nlohmann::json& command, const std::string& id) {
+    const std::string line = id + "\n";
     if (auto shown = context.show(command, line, line); !shown) return std::unexpected{std::move(shown.error())};
     return 0;
   }
@@ -104,10 +99,14 @@ class Exec final : public Invocation {
       if (auto shown = context.show(result, "", ""); !shown) return std::unexpected{std::move(shown.error())};
       return exit_status(CommandExit::of(result));
     }
-    if (auto printed = print(bytes_of(result, "stdout")); !printed) return std::unexpected{std::move(printed.error())};
-    const std::string errors = bytes_of(result, "stderr");
-    [[maybe_unused]] const std::size_t written = std::fwrite(errors.data(), 1, errors.size(), stderr);
-    if (result.value("truncated", false)) say("the middle of its output was left out: --mode stream gives all of it");
+    AgentAnswer answer{result, "the result of a command"};
+    const std::string out = answer.bytes("stdout");
+    const std::string errors = answer.bytes("stderr");
+    const bool is_truncated = answer.flag("truncated");
+    if (auto fits = answer.check(); !fits) return std::unexpected{std::move(fits.error())};
+    if (auto printed = print(out); !printed) return std::unexpected{std::move(printed.error())};
+    [[maybe_unused]] const int error = write_all(STDERR_FILENO, errors);
+    if (is_truncated) say("the middle of its output was left out: --mode stream gives all of it");
     return exit_status(CommandExit::of(result));
   }
 

@@ -7,6 +7,7 @@
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/printable.hpp"
 #include "container/launcher/collect.hpp"
 #include "container/launcher/in_parallel.hpp"
 
@@ -77,10 +78,10 @@ class Gc final : public Invocation {
     std::string lines;
     std::string names;
     for (const Verdict& one : done->removed) {
-      lines += (collecting_.dry_run ? "would remove " : "removed ") + one.name + " (" + one.reason + ")\n";
+      lines += (collecting_.dry_run ? "would remove " : "removed ") + one.name + " (" + printable(one.reason) + ")\n";
       names += one.name + "\n";
     }
-    for (const Verdict& one : done->failed) lines += "FAILED  " + one.name + " (" + one.reason + ")\n";
+    for (const Verdict& one : done->failed) lines += "FAILED  " + one.name + " (" + printable(one.reason) + ")\n";
     const nlohmann::json value{{"deleted", to_json_value(done->removed)},
                                {"kept", to_json_value(done->kept)},
                                {"failed", to_json_value(done->failed)}};

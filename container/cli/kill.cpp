@@ -17,14 +17,14 @@ class Kill final : public Invocation {
              .target = setting::Text{&signal_},
              .value = "SIGNAL",
              .group = "",
-             .help = "TERM and KILL go to all that it started, INT and QUIT to its process group, others to itself."},
+             .help = "TERM and KILL go to all that it started, INT and QUIT to its process group, others to itself.",
+             .letter = 's'},
             {.flag = "session",
              .environment = "",
              .target = setting::Text{&session_},
              .value = "SESSION",
              .group = "",
-             .help = "In which session of the sandbox.",
-             .letter = 's'}};
+             .help = "In which session of the sandbox."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -47,7 +47,7 @@ Command kill_command() {
   return {.name = "kill",
           .group = "Commands",
           .summary = "send a signal to a command",
-          .text = "",
+          .text = "  skiff kill -s INT demo build",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "COMMAND", .kind = WordKind::command_id}},
           .make = &make_invocation<Kill>};
 }

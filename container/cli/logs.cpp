@@ -5,6 +5,7 @@
 #include "container/cli/attached.hpp"
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/launcher/agent_answer.hpp"
 #include "protocol/target.hpp"
 
 namespace skiff::container {
@@ -51,7 +52,9 @@ class Logs final : public Invocation {
     if (!follow_) {
       auto shown = co_await agent.get(command_path(session_, id));
       if (!shown) co_return std::unexpected{std::move(shown.error())};
-      options.until = shown->value("output", nlohmann::json::object()).value("next_offset", std::uint64_t{0});
+      AgentAnswer command{*shown, "a command"};
+      options.until = command.number("output/next_offset").value_or(0);
+      if (auto fits = command.check(); !fits) co_return std::unexpected{std::move(fits.error())};
       if (*options.until <= from_) co_return 0;
     }
     CommandStream command{context.executor(), *endpoint, session_, id};
@@ -70,7 +73,10 @@ class Logs final : public Invocation {
     if (all->empty()) {
       co_return fail(Errc::command_not_found, "no command was started in session \"" + session_ + "\" yet");
     }
-    co_return all->back().value("id", "");
+    AgentAnswer newest{all->back(), "a command"};
+    std::string id = newest.text("id");
+    if (auto fits = newest.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    co_return id;
   }
 
   bool follow_ = false;

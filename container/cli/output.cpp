@@ -1,5 +1,6 @@
 #include "container/cli/output.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,24 +15,11 @@
 #include <yaml-cpp/yaml.h>
 #include <nlohmann/json.hpp>
 
+#include "container/cli/printable.hpp"
 #include "container/kube/time.hpp"
-#include "protocol/utf8.hpp"
 
 namespace skiff::container {
 namespace {
-
-/// Characters, not bytes, and no colours: as long as none is two columns wide, what a terminal shows.
-std::size_t width_of(std::string_view text) {
-  std::size_t width = 0;
-  bool in_escape = false;
-  for (const char c : text) {
-    if (c == '\033') in_escape = true;
-    const bool continues = (static_cast<unsigned char>(c) & 0xC0U) == 0x80U;
-    if (!in_escape && !continues) ++width;
-    if (in_escape && c == 'm') in_escape = false;
-  }
-  return width;
-}
 
 /// Begins with a letter or a slash and is no word that YAML 1.1 or 1.2 reads as something else than text.
 bool is_plain_text(std::string_view text) {
@@ -43,12 +31,23 @@ bool is_plain_text(std::string_view text) {
          std::ranges::count(kWords, lower) == 0;
 }
 
+/// Plain text has no escapes.
+void emit_text(YAML::Emitter& out, const std::string& text, bool is_plain) {
+  if (is_plain && !needs_escape(text)) {
+    out << text;
+  } else {
+    out << YAML::DoubleQuoted << text;
+  }
+}
+
 void emit(YAML::Emitter& out, const nlohmann::json& value) {
   switch (value.type()) {
     case nlohmann::json::value_t::object:
       out << YAML::BeginMap;
       for (const auto& [key, member] : value.items()) {
-        out << YAML::Key << key << YAML::Value;
+        out << YAML::Key;
+        emit_text(out, key, true);
+        out << YAML::Value;
         emit(out, member);
       }
       out << YAML::EndMap;
@@ -60,11 +59,7 @@ void emit(YAML::Emitter& out, const nlohmann::json& value) {
       return;
     case nlohmann::json::value_t::string: {
       const auto& text = value.get_ref<const std::string&>();
-      if (is_plain_text(text)) {
-        out << text;
-      } else {
-        out << YAML::DoubleQuoted << text;
-      }
+      emit_text(out, text, is_plain_text(text));
       return;
     }
     case nlohmann::json::value_t::null:
@@ -77,17 +72,26 @@ void emit(YAML::Emitter& out, const nlohmann::json& value) {
 
 }  // namespace
 
-std::string format_table(const std::vector<std::vector<std::string>>& rows) {
+std::string format_table(const std::vector<std::vector<std::string>>& rows, const CellColour& colour) {
+  constexpr std::string_view kPlain = "\033[0m";
+  std::vector<std::vector<std::string>> cells = rows;
   std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
+  for (auto& row : cells) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = printable(row[i]);
+      widths[i] = std::max(widths[i], width_of(row[i]));
+    }
   }
   std::string text;
-  for (const auto& row : rows) {
+  for (std::size_t at = 0; at < cells.size(); ++at) {
+    const auto& row = cells[at];
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string_view before = colour ? colour(at, i) : std::string_view{};
+      line += before;
       line += row[i];
+      if (!before.empty()) line += kPlain;
       if (i + 1 < row.size()) line.append(widths[i] - width_of(row[i]) + 2, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
@@ -99,11 +103,11 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
 std::string format_yaml(const nlohmann::json& value) {
   YAML::Emitter out;
   emit(out, value);
-  return std::string{out.c_str()} + "\n";
+  return escape_unprintable(out.c_str()) + "\n";
 }
 
 std::string format_json(const nlohmann::json& value) {
-  return value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return escape_unprintable(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 long long unix_ms(std::string_view time) {
@@ -138,24 +142,45 @@ std::string format_size(unsigned long long bytes) {
   return text.data();
 }
 
-Result<> print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) {
-      std::signal(SIGPIPE, SIG_DFL);
-      ::raise(SIGPIPE);
+int write_all(int fd, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+      continue;
     }
-    if (written < 0) return std::unexpected{system_error(errno, "write to stdout")};
-    text.remove_prefix(static_cast<std::size_t>(written));
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return errno;
+    pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+    if (::poll(&room, 1, -1) < 0 && errno != EINTR) return errno;
   }
+  return 0;
+}
+
+Result<> print(std::string_view text) {
+  const int error = write_all(STDOUT_FILENO, text);
+  if (error == EPIPE) {
+    std::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
+  }
+  if (error != 0) return std::unexpected{system_error(error, "write to stdout")};
   return {};
 }
 
-void say(std::string_view line) {
-  const std::string text = "skiff: " + std::string{line} + "\n";
+void say(std::string_view message) {
+  constexpr std::string_view kIndent = "  ";
+  const std::string lines = printable_lines(message.substr(0, message.find_last_not_of('\n') + 1));
+  std::string text = "skiff: ";
+  for (std::string_view rest = lines;;) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    text += line;
+    text += '\n';
+    if (line.size() == rest.size()) break;
+    rest.remove_prefix(line.size() + 1);
+    if (!rest.starts_with(kIndent)) text += kIndent;
+  }
   // There is nobody to tell when stderr is gone.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  [[maybe_unused]] const int error = write_all(STDERR_FILENO, text);
 }
 
 }  // namespace skiff::container

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,10 +13,14 @@
 /// How results are printed.
 namespace skiff::container {
 
-/// Columns as wide as their widest cell, two spaces between; cells never hold a line break, but may hold colours.
-[[nodiscard]] std::string format_table(const std::vector<std::vector<std::string>>& rows);
+/// What a terminal is told before a cell, as "\033[32m"; empty for most.
+using CellColour = std::function<std::string_view(std::size_t row, std::size_t column)>;
 
-/// Block style; keys in their order.
+/// Columns as wide as their widest cell, two spaces between. Cells are shown as `printable` has them.
+[[nodiscard]] std::string format_table(const std::vector<std::vector<std::string>>& rows,
+                                       const CellColour& colour = {});
+
+/// Block style; keys in their order. Nothing in it controls a terminal, nor in JSON.
 [[nodiscard]] std::string format_yaml(const nlohmann::json& value);
 
 /// Indented, with a newline at its end.
@@ -32,9 +38,13 @@ namespace skiff::container {
 /// Milliseconds since 1970 of an RFC 3339 time; -1 for anything else.
 [[nodiscard]] long long unix_ms(std::string_view time);
 
-/// Writes to stdout, all of it. When nobody reads it any more skiff ends as any program does, by SIGPIPE.
+/// Writes all of it, waiting for room where another program has made the descriptor non-blocking. Gives an errno value,
+/// 0 when all is well.
+[[nodiscard]] int write_all(int fd, std::string_view bytes) noexcept;
+/// Writes to stdout, all of it, as it is. When nobody reads it any more skiff ends as any program does, by SIGPIPE.
 [[nodiscard]] Result<> print(std::string_view text);
-/// One line to stderr, beginning with "skiff: ".
-void say(std::string_view line);
+/// A message to stderr, beginning with "skiff: ", as `printable_lines` has it. Further lines are indented: none of them
+/// can be taken for one that skiff says.
+void say(std::string_view message);
 
 }  // namespace skiff::container

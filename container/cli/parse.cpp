@@ -166,6 +166,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
 }
 
 std::string overview() {
+  constexpr std::size_t kNameColumns = 18;  // "session create", and two spaces on each side
   std::string text =
       "skiff makes sandboxes for AI agents, works in them, and cleans up after them.\n\n"
       "usage: skiff COMMAND [flags] ...     `skiff COMMAND --help` says more\n";
@@ -177,7 +178,7 @@ std::string overview() {
       text += "\n" + std::string{group} + ":\n";
     }
     std::string line = "  " + std::string{command.name};
-    line.append(line.size() < 16 ? 16 - line.size() : 1, ' ');
+    line.append(line.size() < kNameColumns ? kNameColumns - line.size() : 1, ' ');
     text += line + std::string{command.summary} + "\n";
   }
   return text + "\n" + std::string{kExitStatuses};

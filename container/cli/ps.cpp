@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::string_view kGreen = "\033[32m";
 constexpr std::string_view kRed = "\033[31m";
-constexpr std::string_view kPlain = "\033[0m";
 
 class Ps final : public Invocation {
  public:
@@ -79,7 +78,9 @@ class Ps final : public Invocation {
     }
     nlohmann::json value{{"items", std::move(items)}};
     if (!page->next.empty()) value["next"] = page->next;
-    if (auto shown = context.show(value, table_of(found), names); !shown) {
+    // A table has colours, which `show` takes for what a sandbox says.
+    auto shown = context.options().output == "table" ? print(table_of(found)) : context.show(value, "", names);
+    if (!shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
     co_return 0;
@@ -93,16 +94,14 @@ class Ps final : public Invocation {
     for (const Sandbox& sandbox : sandboxes) {
       const std::string expires =
           sandbox.expires_at ? "in " + format_duration(unix_ms(*sandbox.expires_at) - now) : "-";
-      rows.push_back({sandbox.name, status_cell(sandbox.state, colour), format_age(sandbox.created_at, now), expires,
-                      sandbox.address.empty() ? sandbox.reason : sandbox.address});
+      rows.push_back({sandbox.name, std::string{state_word(sandbox.state)}, format_age(sandbox.created_at, now),
+                      expires, sandbox.address.empty() ? sandbox.reason : sandbox.address});
     }
-    return format_table(rows);
-  }
-
-  static std::string status_cell(SandboxState state, bool colour) {
-    std::string word{state_word(state)};
-    if (!colour || (state != SandboxState::running && state != SandboxState::failed)) return word;
-    return std::string{state == SandboxState::running ? kGreen : kRed} + word + std::string{kPlain};
+    return format_table(rows, [&](std::size_t row, std::size_t column) -> std::string_view {
+      if (!colour || row == 0 || column != 1) return {};
+      const SandboxState state = sandboxes[row - 1].state;
+      return state == SandboxState::running ? kGreen : state == SandboxState::failed ? kRed : std::string_view{};
+    });
   }
 
   bool everyone_ = false;

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <chrono>
+#include <optional>
+#include <ranges>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +10,8 @@
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
+#include "container/launcher/agent_answer.hpp"
 #include "protocol/target.hpp"
 
 namespace skiff::container {
@@ -14,26 +19,57 @@ namespace {
 
 using nlohmann::json;
 
-/// Of a command line in a table; all of it is in JSON.
+/// Columns of a command line in a table; all of it is in JSON.
 constexpr std::size_t kShownLine = 60;
 
-std::string line_of(const json& command) {
-  std::string line = command.value("command", "");
-  for (const auto& word : command.value("argv", json::array())) {
-    line += (line.empty() ? "" : " ") + word.get<std::string>();
-  }
-  for (char& c : line) {
-    if (c == '\n' || c == '\t') c = ' ';
-  }
-  return line.size() > kShownLine ? line.substr(0, kShownLine - 3) + "..." : line;
+std::string shown_line(std::string line) {
+  std::ranges::replace_if(line, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return shortened(line, kShownLine);
 }
 
-std::string outcome_of(const json& command) {
-  std::string text = command.value("state", "");
-  if (command.value("exit_code", json{}).is_number()) text += " (" + command["exit_code"].dump() + ")";
-  if (command.value("signal", json{}).is_string()) text += " (" + command["signal"].get<std::string>() + ")";
-  if (command.contains("hints")) text += " (waits for input)";
+std::string line_of(AgentAnswer& command) {
+  std::string line = command.text("command");
+  for (const std::string& word : command.texts("argv")) line += (line.empty() ? "" : " ") + word;
+  return shown_line(std::move(line));
+}
+
+std::string digits(std::optional<std::uint64_t> number) {
+  return number ? std::to_string(*number) : "-";
+}
+
+std::string outcome_of(AgentAnswer& command, bool waits_for_input) {
+  std::string text = command.text("state");
+  if (const auto code = command.number("exit_code")) text += " (" + std::to_string(*code) + ")";
+  if (const std::string signal = command.text("signal"); !signal.empty()) text += " (" + signal + ")";
+  if (waits_for_input) text += " (waits for input)";
   return text;
+}
+
+using Table = std::vector<std::vector<std::string>>;
+
+Result<Table> command_table(const json& items) {
+  const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
+  Table table{{"ID", "SESSION", "STATE", "PID", "AGE", "OUTPUT", "COMMAND"}};
+  for (const auto& item : items) {
+    AgentAnswer command{item, "a command"};
+    table.push_back({command.text("id"), command.text("session"), outcome_of(command, item.contains("hints")),
+                     digits(command.number("pid")), format_age(command.text("started_at"), now),
+                     format_size(command.number("output/next_offset").value_or(0)), line_of(command)});
+    if (auto fits = command.check(); !fits) return std::unexpected{std::move(fits.error())};
+  }
+  return table;
+}
+
+Result<Table> process_table(const json& items) {
+  Table table{{"PID", "PARENT", "STATE", "MEMORY", "COMMAND", "PROGRAM"}};
+  for (const auto& item : items) {
+    AgentAnswer process{item, "a process"};
+    table.push_back({digits(process.number("pid")), digits(process.number("parent")), process.text("state"),
+                     format_size(process.number("rss_bytes").value_or(0)), process.text("command"),
+                     shown_line(process.text("command_line"))});
+    if (auto fits = process.check(); !fits) return std::unexpected{std::move(fits.error())};
+  }
+  return table;
 }
 
 class Top final : public Invocation {
@@ -61,38 +97,17 @@ class Top final : public Invocation {
       if (!found) co_return std::unexpected{std::move(found.error())};
       for (auto& item : *found) items.push_back(std::move(item));
     }
+    const auto table = processes_ ? process_table(items) : command_table(items);
+    if (!table) co_return std::unexpected{table.error()};
     std::string names;
-    for (const auto& item : items) names += (processes_ ? item["pid"].dump() : item.value("id", "")) + "\n";
-    const std::string table = processes_ ? process_table(items) : command_table(items);
-    if (auto shown = context.show({{"items", items}}, table, names); !shown) {
+    for (const auto& row : *table | std::views::drop(1)) names += printable(row.front()) + "\n";
+    if (auto shown = context.show({{"items", items}}, format_table(*table), names); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
     co_return 0;
   }
 
  private:
-  static std::string command_table(const json& items) {
-    const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
-    std::vector<std::vector<std::string>> table{{"ID", "SESSION", "STATE", "PID", "AGE", "OUTPUT", "COMMAND"}};
-    for (const auto& item : items) {
-      const auto output = item.value("output", json::object());
-      table.push_back({item.value("id", ""), item.value("session", ""), outcome_of(item),
-                       item.contains("pid") ? item["pid"].dump() : "-", format_age(item.value("started_at", ""), now),
-                       format_size(output.value("next_offset", 0ULL)), line_of(item)});
-    }
-    return format_table(table);
-  }
-
-  static std::string process_table(const json& items) {
-    std::vector<std::vector<std::string>> table{{"PID", "PARENT", "STATE", "MEMORY", "COMMAND", "PROGRAM"}};
-    for (const auto& item : items) {
-      table.push_back({item["pid"].dump(), item["parent"].dump(), item.value("state", ""),
-                       format_size(item.value("rss_bytes", 0ULL)), item.value("command", ""),
-                       line_of({{"command", item.value("command_line", "")}})});
-    }
-    return format_table(table);
-  }
-
   bool processes_ = false;
 };
 

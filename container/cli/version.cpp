@@ -4,6 +4,8 @@
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/printable.hpp"
+#include "container/launcher/agent_answer.hpp"
 
 namespace skiff::container {
 namespace {
@@ -18,8 +20,11 @@ class Version final : public Invocation {
       if (!agent) co_return std::unexpected{std::move(agent.error())};
       auto answer = co_await (*agent)->get("/v1/version");
       if (!answer) co_return std::unexpected{std::move(answer.error())};
-      value["skiffd"] = answer->value("version", "");
-      text += "skiffd " + answer->value("version", "") + "\n";
+      AgentAnswer known{*answer, "its version"};
+      const std::string version = known.text("version");
+      if (auto fits = known.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      value["skiffd"] = version;
+      text += "skiffd " + printable(version) + "\n";
     }
     if (auto shown = context.show(value, text, text); !shown) co_return std::unexpected{std::move(shown.error())};
     co_return 0;

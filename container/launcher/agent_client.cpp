@@ -33,7 +33,7 @@ constexpr std::size_t kMostItems = 1'000'000;
 constexpr int kMostPages = 10'000;
 
 std::unexpected<Error> nonsense(const std::string& what) {
-  return fail(Errc::invalid_request, "what answers there is no skiffd: " + what);
+  return std::unexpected{foreign_answer(what)};
 }
 
 const json* value_at(const json& object, const char* key) {
@@ -56,6 +56,10 @@ protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
 }
 
 }  // namespace
+
+Error foreign_answer(const std::string& what) {
+  return {Errc::invalid_request, "what answers there is no skiffd: " + what};
+}
 
 std::string text_at(const json& object, const char* key) {
   const json* value = value_at(object, key);
@@ -127,15 +131,15 @@ Task<Result<Headers>> AgentClient::headers(const Span* span) const {
   co_return all;
 }
 
-Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span span) {
-  span.set(kStatusCode, head.status);
+Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span* span) {
+  span->set(kStatusCode, head.status);
   const bool refused = head.status >= 400;
   auto body = co_await http_.read_body(refused ? kLongestProblem : kLongestAnswer);
-  span.note(body);
+  span->note(body);
   if (!body) co_return std::unexpected{std::move(body.error())};
   if (refused || head.status < 200) {
     Error error = refusal(head, *body);
-    span.fail(error);
+    span->fail(error);
     co_return std::unexpected{std::move(error)};
   }
   if (body->empty()) co_return json{};
@@ -155,10 +159,19 @@ Task<Result<json>> AgentClient::send(std::string method, std::string path, std::
                                         .target = endpoint_.path_prefix + path,
                                         .headers = std::move(*with),
                                         .body = std::move(body)};
+  if (request.method != "GET") co_return co_await send_once(std::move(request), &span);
+  protocol::HttpClient::Request again = request;
+  auto answer = co_await send_once(std::move(request), &span);
+  // Cut in the middle of its body: an io_error before that is one of a way that may not be there.
+  if (answer || !http_.was_cut()) co_return answer;
+  co_return co_await send_once(std::move(again), &span);
+}
+
+Task<Result<json>> AgentClient::send_once(protocol::HttpClient::Request request, Span* span) {
   auto head = co_await http_.open(std::move(request));
-  span.note(head);
+  span->note(head);
   if (!head) co_return std::unexpected{std::move(head.error())};
-  co_return co_await read_answer(std::move(*head), std::move(span));
+  co_return co_await read_answer(std::move(*head), span);
 }
 
 Task<Result<json>> AgentClient::get_items(std::string path) {
@@ -189,6 +202,10 @@ Task<Result<json>> AgentClient::get(std::string path) {
 
 Task<Result<json>> AgentClient::post(std::string path, std::string body) {
   co_return co_await send("POST", std::move(path), "application/json", std::move(body));
+}
+
+Task<Result<json>> AgentClient::patch(std::string path, std::string body) {
+  co_return co_await send("PATCH", std::move(path), "application/json", std::move(body));
 }
 
 Task<Result<>> AgentClient::remove(std::string path) {
@@ -237,7 +254,8 @@ Task<Result<json>> AgentClient::end_upload() {
   auto head = co_await http_.read_head();
   upload_.note(head);
   if (!head) co_return std::unexpected{std::move(head.error())};
-  co_return co_await read_answer(std::move(*head), std::move(upload_));
+  Span span = std::move(upload_);
+  co_return co_await read_answer(std::move(*head), &span);
 }
 
 Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::open_socket(std::string path) {

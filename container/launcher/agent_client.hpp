@@ -30,12 +30,14 @@ class AgentClient {
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
 
-  /// `path` with its query, as /v1/version. The answer's JSON: an object, or null for one without a body.
+  /// `path` with its query, as /v1/version. The answer's JSON: an object, or null for one without a body. It is asked
+  /// for once more when the connection ends before it does.
   [[nodiscard]] Task<Result<nlohmann::json>> get(std::string path);
   /// All `items` of a list that comes in pages, an array of objects.
   [[nodiscard]] Task<Result<nlohmann::json>> get_items(std::string path);
   /// `body` is JSON text.
   [[nodiscard]] Task<Result<nlohmann::json>> post(std::string path, std::string body);
+  [[nodiscard]] Task<Result<nlohmann::json>> patch(std::string path, std::string body);
   /// `remove` of what is not there is an error, as any refusal.
   [[nodiscard]] Task<Result<>> remove(std::string path);
   /// Raw bytes as the body of a POST.
@@ -61,7 +63,8 @@ class AgentClient {
   [[nodiscard]] Task<Result<protocol::Headers>> headers(const Span* span) const;
   [[nodiscard]] Task<Result<nlohmann::json>> send(std::string method, std::string path, std::string type,
                                                   std::string body);
-  [[nodiscard]] Task<Result<nlohmann::json>> read_answer(protocol::HttpResponseHead head, Span span);
+  [[nodiscard]] Task<Result<nlohmann::json>> send_once(protocol::HttpClient::Request request, Span* span);
+  [[nodiscard]] Task<Result<nlohmann::json>> read_answer(protocol::HttpResponseHead head, Span* span);
   [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> upgrade(std::string path, Span* span);
 
   Executor executor_;
@@ -73,7 +76,11 @@ class AgentClient {
 /// What an answer means that is none of success: the agent's own error, or that of something on the way to it.
 [[nodiscard]] Error refusal(const protocol::HttpResponseHead& head, const std::string& body);
 
-/// Fields of what an agent says. A sandbox may lie: what is absent or of another type is empty.
+/// Of an answer that no agent gives: invalid_request, "what answers there is no skiffd: WHAT".
+[[nodiscard]] Error foreign_answer(const std::string& what);
+
+/// Fields of what an agent says. A sandbox may lie: what is absent or of another type is empty. Where another type has
+/// to be told there is `AgentAnswer`.
 [[nodiscard]] std::string text_at(const nlohmann::json& object, const char* key);
 [[nodiscard]] std::optional<std::uint64_t> number_at(const nlohmann::json& object, const char* key);
 [[nodiscard]] std::optional<bool> flag_at(const nlohmann::json& object, const char* key);

@@ -6,6 +6,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include "container/launcher/agent_answer.hpp"
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/undo_unless.hpp"
 
@@ -22,11 +23,19 @@ Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
   std::string body = nlohmann::json{{"command", std::move(setup)}, {"output", {{"merge_stderr", true}}}}.dump();
   auto done = co_await agent.post("/v1/commands", std::move(body));
   if (!done) co_return std::unexpected{std::move(done.error())};
-  if (done->value("exit_code", nlohmann::json{}) == 0) co_return Result<>{};
-  std::string said = done->value("stdout", "");
-  if (said.size() > kShownOutput) said = "..." + said.substr(said.size() - kShownOutput);
-  co_return std::unexpected{
-      bring_up_failure(FailureReason::exited, "the setup failed (" + done->value("cause", "") + "):\n" + said)};
+  AgentAnswer result{*done, "the result of a command"};
+  const auto exit_code = result.number("exit_code");
+  const std::string cause = result.text("cause");
+  std::string said = result.bytes("stdout");
+  if (auto fits = result.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  if (exit_code == 0U) co_return Result<>{};
+  if (said.size() > kShownOutput) {
+    // Not in the middle of a character.
+    std::size_t begin = said.size() - kShownOutput;
+    while (begin < said.size() && (static_cast<unsigned char>(said[begin]) & 0xC0U) == 0x80U) ++begin;
+    said = "..." + said.substr(begin);
+  }
+  co_return std::unexpected{bring_up_failure(FailureReason::exited, "the setup failed (" + cause + "):\n" + said)};
 }
 
 Task<Result<>> remove_again(Driver* driver, std::string name, std::string id) {

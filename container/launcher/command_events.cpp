@@ -20,8 +20,8 @@ std::uint64_t big_endian(std::string_view bytes) {
   return value;
 }
 
-std::unexpected<Error> nonsense(const std::string& what) {
-  return fail(Errc::invalid_request, "what answers there is no skiffd: " + what);
+std::unexpected<Error> not_an_event(const std::string& what) {
+  return std::unexpected{foreign_answer(what)};
 }
 
 }  // namespace
@@ -50,7 +50,8 @@ Result<std::optional<CommandEvent>> CommandEvents::take_output(std::string frame
   frame.erase(0, kHeader);
   const std::uint64_t end = event.offset + frame.size();
   if (event.offset > next_offset_ || end < event.offset) {
-    return nonsense("its output goes on at " + std::to_string(event.offset) + " after " + std::to_string(next_offset_));
+    return not_an_event("its output goes on at " + std::to_string(event.offset) + " after " +
+                        std::to_string(next_offset_));
   }
   // After a start that was sent again the log comes from its beginning.
   if (end <= next_offset_) return std::nullopt;
@@ -66,7 +67,7 @@ Result<std::optional<CommandEvent>> CommandEvents::take_output(std::string frame
 Result<std::optional<CommandEvent>> CommandEvents::take_gap(const json& said) {
   const auto from = number_at(said, "from");
   const auto to = number_at(said, "to");
-  if (!from || !to || *from > next_offset_) return nonsense("it does not say which output is lost");
+  if (!from || !to || *from > next_offset_) return not_an_event("it does not say which output is lost");
   if (*to <= next_offset_) return std::nullopt;
   CommandEvent gap{.kind = CommandEvent::Kind::gap, .offset = next_offset_, .lost_bytes = *to - next_offset_};
   next_offset_ = *to;
@@ -76,7 +77,7 @@ Result<std::optional<CommandEvent>> CommandEvents::take_gap(const json& said) {
 Result<std::optional<CommandEvent>> CommandEvents::take(WebSocket::Message message) {
   if (message.kind == WebSocket::Kind::binary) return take_output(std::move(message.payload));
   const auto said = protocol::parse_json(message.payload);
-  if (!said || !said->is_object()) return nonsense("it sent a message that isn't an event");
+  if (!said || !said->is_object()) return not_an_event("it sent a message that isn't an event");
   const std::string type = text_at(*said, "type");
   if (type == "started") {
     started_ = true;

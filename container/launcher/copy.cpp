@@ -11,6 +11,7 @@
 #include "base/blocking_pool.hpp"
 #include "base/handover.hpp"
 #include "base/task_group.hpp"
+#include "container/launcher/agent_answer.hpp"
 #include "protocol/target.hpp"
 
 namespace skiff::container {
@@ -43,31 +44,60 @@ Place split(std::string path) {
 struct RemoteEntry {
   std::string type = {};  ///< "file", "directory", "symlink"; empty when there is nothing
   std::uint64_t size = 0;
+  std::string target = {};  ///< of a link
 };
 
 Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string path) {
   auto answer = co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path));
   if (!answer) co_return std::unexpected{std::move(answer.error())};
-  const auto items = answer->find("items");
-  if (items == answer->end() || !items->is_array() || items->empty()) {
-    co_return fail(Errc::invalid_request, "what answers there is no skiffd: it does not say what \"" + path + "\" is");
-  }
-  const json& item = items->front();
-  const json error = object_at(item, "error");
-  if (error.is_null()) co_return RemoteEntry{text_at(item, "type"), number_at(item, "size").value_or(0)};
-  const auto code = find_code(text_at(error, "code"));
-  if (code == Errc::path_not_found) co_return RemoteEntry{};
-  co_return fail(code.value_or(Errc::io_error), text_at(error, "detail"));
+  AgentAnswer page{*answer, "its answer"};
+  const json& items = page.list("items");
+  if (auto fits = page.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  if (items.empty()) co_return std::unexpected{foreign_answer("it does not say what \"" + path + "\" is")};
+  AgentAnswer item{items.front(), "an item of its list"};
+  RemoteEntry entry{item.text("type"), item.number("size").value_or(0), item.text("target")};
+  const std::string code = item.text("error/code");
+  const std::string detail = item.text("error/detail");
+  if (auto fits = item.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  if (code.empty()) co_return entry;
+  const auto known = find_code(code);
+  if (known == Errc::path_not_found) co_return RemoteEntry{};
+  co_return fail(known.value_or(Errc::io_error), detail);
 }
 
-Task<> pack_on_thread(BlockingPool* pool, files::path from, std::string name, ToReactor blocks,
-                      Result<TarSummary>* outcome) {
-  auto pack = [&] {
-    auto summary = pack_tar(from, name, [&blocks](std::string block) { return blocks.push(std::move(block)); });
+Error nothing_there(const std::string& path) {
+  return {Errc::path_not_found, "open \"" + path + "\": No such file or directory"};
+}
+
+/// What a path leads to, and the path of that: links at its end are followed, as the sandbox would.
+struct Led {
+  std::string path;
+  RemoteEntry entry;
+};
+
+Task<Result<Led>> follow(AgentClient* agent, std::string path) {
+  constexpr int kMostLinks = 40;  // path_resolution(7)
+  Led at{.path = path, .entry = {}};
+  for (int links = 0; links <= kMostLinks; ++links) {
+    auto entry = co_await look_at(agent, at.path);
+    if (!entry) co_return std::unexpected{std::move(entry.error())};
+    if (entry->type.empty()) co_return std::unexpected{nothing_there(path)};
+    at.entry = std::move(*entry);
+    if (at.entry.type != "symlink") co_return at;
+    const std::string& target = at.entry.target;
+    if (target.empty()) co_return std::unexpected{foreign_answer("it does not say where a link leads")};
+    at.path = target.starts_with('/') ? target : split(at.path).folder + "/" + target;
+  }
+  co_return fail(Errc::too_many_links, "open \"" + path + "\": Too many levels of symbolic links");
+}
+
+Task<> produce_on_thread(BlockingPool* pool, ByteProducer bytes, ToReactor blocks, Result<TarSummary>* outcome) {
+  auto produce = [&] {
+    auto summary = bytes.produce([&blocks](std::string block) { return blocks.push(std::move(block)); });
     blocks.finish();
     return summary;
   };
-  *outcome = co_await pool->run(std::move(pack));
+  *outcome = co_await pool->run(std::move(produce));
 }
 
 using Total = std::optional<std::uint64_t>;
@@ -111,7 +141,49 @@ Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress 
   }
 }
 
+/// Why a copy is not whole, and what of it is missing.
+Error incomplete(const std::string& from, const Result<>& received, const Result<TarSummary>& unpacked) {
+  const Error& first = received ? unpacked.error() : received.error();
+  Error error{first.code, "\"" + from + "\" was not copied whole: " + first.message, first.field};
+  if (!received && !unpacked) error.message += "; " + unpacked.error().message;
+  return error;
+}
+
 }  // namespace
+
+Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProducer bytes, CopyProgress progress,
+                                Total total) {
+  if (auto begun = co_await agent->begin_upload(std::move(path)); !begun) {
+    co_return std::unexpected{std::move(begun.error())};
+  }
+  BlockingPool pool{"skiff-files", 1};
+  ToReactor blocks{agent->executor(), kOnTheWay};
+  Result<TarSummary> produced = fail(Errc::cancelled, "nothing was sent");
+  // The thread ends by itself: when it has given all, or when nobody takes its blocks any more.
+  TaskGroup group{agent->executor()};
+  const std::function<void()> interrupt = bytes.interrupt;
+  group.spawn("produce", produce_on_thread(&pool, std::move(bytes), blocks, &produced));
+  std::exception_ptr failure;
+  Result<> sent;
+  try {
+    sent = co_await send_blocks(agent, blocks, std::move(progress), total);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  blocks.leave();
+  if (interrupt) interrupt();
+  co_await group.join();
+  if (failure) std::rethrow_exception(failure);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
+  if (sent && !produced) {
+    agent->http().close();  // without its end the agent takes no more of it
+    co_return std::unexpected{std::move(produced.error())};
+  }
+  auto answer = co_await agent->end_upload();
+  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  co_return produced;
+}
 
 Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::string to, CopyProgress progress) {
   std::error_code missing;
@@ -131,50 +203,26 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   files::path source = contents ? from.parent_path() : std::move(from);
   if (source.empty()) source = ".";
   if (!contents && source.filename().empty()) source = source.parent_path();
-  BlockingPool pool{"skiff-files", 1};
   Total total;
   if (progress) {
+    BlockingPool pool{"skiff-files", 1};
     auto count = [&] { return tar_size(source, place.name); };
     total = co_await pool.run(std::move(count));
   }
-  if (auto begun = co_await agent->begin_upload("/v1/files:archive?path=" + protocol::percent_encode(place.folder));
-      !begun) {
-    co_return std::unexpected{std::move(begun.error())};
-  }
-  ToReactor blocks{agent->executor(), kOnTheWay};
-  Result<TarSummary> packed = fail(Errc::cancelled, "nothing was packed");
-  // The thread ends by itself: when it has packed all, or when nobody takes its blocks any more.
-  TaskGroup group{agent->executor()};
-  group.spawn("pack", pack_on_thread(&pool, std::move(source), place.name, blocks, &packed));
-  std::exception_ptr failure;
-  Result<> sent;
-  try {
-    sent = co_await send_blocks(agent, blocks, std::move(progress), total);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-  blocks.leave();
-  co_await group.join();
-  if (failure) std::rethrow_exception(failure);
-  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
-  if (sent && !packed) {
-    agent->http().close();  // without its end the agent unpacks no more of it
-    co_return std::unexpected{std::move(packed.error())};
-  }
-  auto answer = co_await agent->end_upload();
-  if (!answer) co_return std::unexpected{std::move(answer.error())};
-  co_return packed;
+  ByteProducer tar{.produce = [source = std::move(source), name = place.name](const TarSink& sink) {
+    return pack_tar(source, name, sink);
+  }};
+  std::string path = "/v1/files:archive?path=" + protocol::percent_encode(place.folder);
+  co_return co_await upload(agent, std::move(path), std::move(tar), std::move(progress), total);
 }
 
 Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress) {
-  auto there = co_await look_at(agent, from);
+  auto there = co_await follow(agent, from);
   if (!there) co_return std::unexpected{std::move(there.error())};
-  if (there->type.empty()) co_return fail(Errc::path_not_found, "open \"" + from + "\": No such file or directory");
   const bool contents = from.ends_with("/.") || from == ".";
-  const bool is_folder = there->type == "directory";
-  // How much is in a folder nobody knows without walking it.
-  const Total total = there->type == "file" ? Total{tar_size(there->size)} : Total{};
+  const bool is_folder = there->entry.type == "directory";
+  // How much is in a directory nobody knows without walking it.
+  const Total total = there->entry.type == "file" ? Total{tar_size(there->entry.size)} : Total{};
   std::error_code error;
   std::error_code missing;
   const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
@@ -185,7 +233,7 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   if (is_folder) files::create_directories(to, error);
   if (!error) files::create_directories(to.parent_path(), error);
   if (error) co_return std::unexpected{system_error(error.value(), "create \"" + to.string() + "\"")};
-  auto head = co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(from));
+  auto head = co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(there->path));
   if (!head) co_return std::unexpected{std::move(head.error())};
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
@@ -206,7 +254,7 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   agent->http().close();
   if (failure) std::rethrow_exception(failure);
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
-  if (!received) co_return std::unexpected{std::move(received.error())};
+  if (!received || !unpacked) co_return std::unexpected{incomplete(from, received, unpacked)};
   co_return unpacked;
 }
 

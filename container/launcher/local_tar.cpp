@@ -8,11 +8,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/id.hpp"
 #include "base/unique_fd.hpp"
 
 namespace skiff::container {
@@ -98,6 +102,10 @@ bool is_inside(const files::path& path) {
 struct Source {
   const TarSource* source;
   std::vector<char> buffer = std::vector<char>(kBlock);
+  std::uint64_t zeros = 0;  ///< at the end of what was read so far
+
+  /// Whether the mark at an archive's end was read. One that was cut between two entries has none.
+  [[nodiscard]] bool is_whole() const { return zeros >= kTarEnd; }
 
   static la_ssize_t read(archive* of, void* self, const void** data) {
     auto* from = static_cast<Source*>(self);
@@ -106,6 +114,10 @@ struct Source {
       archive_set_error(of, EIO, "the transfer was cut short");
       return -1;
     }
+    const auto all = std::span{from->buffer}.first(*got);
+    const auto last = std::ranges::find_if(all.rbegin(), all.rend(), [](char c) { return c != 0; });
+    const auto run = static_cast<std::uint64_t>(last - all.rbegin());
+    from->zeros = run == all.size() ? from->zeros + run : run;
     *data = from->buffer.data();
     return static_cast<la_ssize_t>(*got);
   }
@@ -118,13 +130,147 @@ Result<> unpack_data(archive* from, archive* to, const std::string& name, TarSum
     la_int64_t offset = 0;
     const int got = archive_read_data_block(from, &block, &size, &offset);
     if (got == ARCHIVE_EOF) return {};
-    if (got < ARCHIVE_WARN) return archive_failure(from, "unpack \"" + name + "\"");
+    if (got < ARCHIVE_WARN) return archive_failure(from, "\"" + name + "\" was left out");
     if (archive_write_data_block(to, block, size, offset) < ARCHIVE_WARN) {
       return archive_failure(to, "write \"" + name + "\"");
     }
     summary.bytes += size;
   }
 }
+
+/// Without `.` and a slash at its end.
+files::path normal(const files::path& path) {
+  files::path plain = path.lexically_normal();
+  return plain.has_filename() ? plain : plain.parent_path();
+}
+
+/// Unpacks entry by entry.
+class Unpacking {
+ public:
+  /// `base` has a parent without links in its path. `to` creates what is asked of it and follows no link.
+  Unpacking(archive* from, archive* to, files::path base, bool is_file)
+      : from_{from}, to_{to}, base_{std::move(base)}, is_file_{is_file} {
+    std::error_code error;
+    top_ = files::weakly_canonical(base_, error);
+  }
+
+  Result<> take(archive_entry* entry) {
+    const char* path = archive_entry_pathname(entry);
+    const std::string name = path != nullptr ? path : "";
+    if (!is_inside(name)) return leaves(name);
+    const files::path below = normal(name);
+    const auto type = archive_entry_filetype(entry);
+    const bool is_hard_link = archive_entry_hardlink(entry) != nullptr;
+    archive_entry_set_perm(entry, archive_entry_perm(entry) & kPermissions);
+    if (is_file_) {
+      if (type != AE_IFREG || is_hard_link || summary.entries > 0) {
+        return fail(Errc::not_a_regular_file, "a file was asked for, and \"" + name + "\" came in its place");
+      }
+      return take_file(entry, name, base_);
+    }
+    if (type == AE_IFDIR) return take_entry(entry, base_ / below);
+    if (type != AE_IFREG && type != AE_IFLNK && !is_hard_link) {
+      ++summary.skipped;
+      return {};
+    }
+    // What is not a folder would take the place of the target itself.
+    if (below == ".") return leaves(name);
+    files_.erase(below.string());
+    if (is_hard_link) return take_hard_link(entry, name, below);
+    if (type == AE_IFLNK) return take_link(entry, below);
+    auto taken = take_file(entry, name, base_ / below);
+    if (taken) files_.insert(below.string());
+    return taken;
+  }
+
+  TarSummary summary = {};
+
+ private:
+  static constexpr std::size_t kMostShown = 10;
+
+  [[nodiscard]] std::unexpected<Error> leaves(const std::string& name) const {
+    return fail(Errc::path_escapes_root, "\"" + name + "\" in the archive would leave \"" + base_.string() + "\"");
+  }
+
+  Result<> take_entry(archive_entry* entry, const files::path& at) {
+    archive_entry_set_pathname(entry, at.c_str());
+    if (archive_write_header(to_, entry) < ARCHIVE_WARN) return archive_failure(to_, "create \"" + at.string() + "\"");
+    ++summary.entries;
+    return {};
+  }
+
+  /// Beside its place at first: what is cut must not stand where a whole file stood.
+  Result<> take_file(archive_entry* entry, const std::string& name, const files::path& at) {
+    const files::path beside = at.parent_path() / new_id(".skiff-");
+    archive_entry_set_pathname(entry, beside.c_str());
+    Result<> written;
+    if (archive_write_header(to_, entry) < ARCHIVE_WARN) {
+      written = archive_failure(to_, "create \"" + at.string() + "\"");
+    } else {
+      written = unpack_data(from_, to_, name, summary);
+    }
+    if (archive_write_finish_entry(to_) < ARCHIVE_WARN && written) {
+      written = archive_failure(to_, "write \"" + at.string() + "\"");
+    }
+    if (written && std::rename(beside.c_str(), at.c_str()) != 0) {
+      written = std::unexpected{system_error(errno, "create \"" + at.string() + "\"")};
+    }
+    if (written) {
+      ++summary.entries;
+    } else {
+      ::unlink(beside.c_str());
+    }
+    return written;
+  }
+
+  Result<> take_link(archive_entry* entry, const files::path& below) {
+    const char* symlink = archive_entry_symlink(entry);
+    const files::path target = symlink != nullptr ? symlink : "";
+    if (leads_inside(below, target)) return take_entry(entry, base_ / below);
+    ++summary.left_out;
+    if (summary.shown.size() < kMostShown) summary.shown.push_back(below.string() + " -> " + target.string());
+    return {};
+  }
+
+  /// The directory of a link is a real one, so that each `..` at the beginning of its target is one directory up.
+  /// Behind a name that may be a link `..` could be anywhere.
+  [[nodiscard]] bool leads_inside(const files::path& below, const files::path& target) const {
+    if (target.empty() || target.is_absolute()) return false;
+    const files::path above = below.parent_path();
+    auto depth = std::distance(above.begin(), above.end());
+    bool has_names = false;
+    for (const files::path& step : target) {
+      if (step == ".." && (has_names || depth-- == 0)) return false;
+      has_names = has_names || (step != ".." && step != "." && !step.empty());
+    }
+    // The user's own links, in a target that was there before, may lead elsewhere.
+    std::error_code error;
+    const files::path end = files::weakly_canonical(base_ / above / target, error);
+    if (error == std::errc::too_many_symbolic_link_levels) return true;  // a loop leads nowhere
+    return !error && std::ranges::mismatch(top_, end).in1 == top_.end();
+  }
+
+  Result<> take_hard_link(archive_entry* entry, const std::string& name, const files::path& below) {
+    const std::string first = archive_entry_hardlink(entry);
+    const files::path other = normal(first);
+    if (!is_inside(first) || !files_.contains(other.string())) {
+      return fail(Errc::path_escapes_root,
+                  "\"" + name + "\" in the archive is a link to \"" + first + "\", which did not come before it");
+    }
+    archive_entry_set_hardlink(entry, (base_ / other).c_str());
+    archive_entry_unset_size(entry);  // its contents have come
+    auto taken = take_entry(entry, base_ / below);
+    if (taken) files_.insert(below.string());
+    return taken;
+  }
+
+  archive* from_;
+  archive* to_;
+  files::path base_;
+  files::path top_;  ///< where that really is
+  bool is_file_;
+  std::unordered_set<std::string> files_ = {};  ///< that came
+};
 
 }  // namespace
 
@@ -209,36 +355,21 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   if (error) {
     return std::unexpected{system_error(error.value(), "find \"" + target.path.parent_path().string() + "\"")};
   }
-  TarSummary summary;
+  Unpacking unpacking{tar.get(), disk.get(), base, target.is_file};
   for (;;) {
     archive_entry* entry = nullptr;
     const int got = archive_read_next_header(tar.get(), &entry);
     if (got == ARCHIVE_EOF) break;
     if (got < ARCHIVE_WARN) return archive_failure(tar.get(), "read the archive");
-    const char* path = archive_entry_pathname(entry);
-    const std::string name = path != nullptr ? path : "";
-    if (!is_inside(name) || archive_entry_hardlink(entry) != nullptr) {
-      return fail(Errc::path_escapes_root, "\"" + name + "\" in the archive would leave \"" + base.string() + "\"");
-    }
-    const auto type = archive_entry_filetype(entry);
-    if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) {
-      ++summary.skipped;
-      continue;
-    }
-    const files::path to = target.is_file ? base : (base / name).lexically_normal();
-    archive_entry_set_pathname(entry, to.c_str());
-    archive_entry_set_perm(entry, archive_entry_perm(entry) & kPermissions);
-    if (archive_write_header(disk.get(), entry) < ARCHIVE_WARN) {
-      return archive_failure(disk.get(), "create \"" + to.string() + "\"");
-    }
-    if (auto written = unpack_data(tar.get(), disk.get(), name, summary); !written) {
-      return std::unexpected{std::move(written.error())};
-    }
-    ++summary.entries;
+    if (auto taken = unpacking.take(entry); !taken) return std::unexpected{std::move(taken.error())};
+  }
+  if (!bytes.is_whole()) return fail(Errc::io_error, "the archive has no end");
+  if (target.is_file && unpacking.summary.entries == 0) {
+    return fail(Errc::not_a_regular_file, "a file was asked for, and nothing came");
   }
   if (archive_write_close(disk.get()) < ARCHIVE_WARN)
     return archive_failure(disk.get(), "finish \"" + base.string() + "\"");
-  return summary;
+  return std::move(unpacking.summary);
 }
 
 }  // namespace skiff::container

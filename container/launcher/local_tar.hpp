@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -13,8 +15,10 @@ namespace skiff::container {
 
 struct TarSummary {
   std::uint64_t entries = 0;
-  std::uint64_t bytes = 0;    ///< of files
-  std::uint64_t skipped = 0;  ///< sockets, FIFOs and devices, which no archive takes along
+  std::uint64_t bytes = 0;              ///< of files
+  std::uint64_t skipped = 0;            ///< sockets, FIFOs and devices, which no archive takes along
+  std::uint64_t left_out = 0;           ///< links that lead out of the target
+  std::vector<std::string> shown = {};  ///< the first few of them: "NAME -> TARGET"
 };
 
 /// Takes the next block; false: nobody wants more.
@@ -40,8 +44,11 @@ struct TarTarget {
   bool is_file = false;        ///< the archive holds one file, which gets this path; else a folder's entries
 };
 
-/// Unpacks what a sandbox sent, which is not trusted: an entry that would leave the target, through `..`, an absolute
-/// path or a link, ends it; nobody becomes set-user-id or another's. Files that exist are replaced.
+/// Unpacks what a sandbox sent, which is not trusted. An entry that would leave the target, through `..`, an absolute
+/// path or a link, ends it. A link is made only where it leads to a place in the target, and left out otherwise; a hard
+/// link only to a file that came before it. Where a file was asked for nothing else is made. Nobody becomes set-user-id
+/// or another's. Files that exist are replaced when the new one is whole: none is ever there in part. Errors say what
+/// is missing of an archive that was cut.
 [[nodiscard]] Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target);
 
 }  // namespace skiff::container

@@ -40,6 +40,7 @@ const Rights kNewKey{{kCore, "secrets", "get", kKeyName}, {kCore, "secrets", "cr
 const Rights kReach{
     {kCore, "services", "get"}, {kCore, "pods/portforward", "get create"}, {kCore, "pods/proxy", "get create"}};
 const Rights kProxyPut{{kCore, "pods/proxy", "update"}};
+const Rights kProxyPatch{{kCore, "pods/proxy", "patch"}};
 const Rights kProxyDelete{{kCore, "pods/proxy", "delete"}};
 /// Why a pod does not start.
 const Rights kExplain{{kCore, "pods/log", "get"}, {kCore, "events", "list"}};
@@ -153,7 +154,9 @@ std::vector<Row> make_table() {
       {"kill", pod_use, claim_use},
       {"tool", pod_use, claim_use},
       {"cp", with(pod_use, {&kProxyPut}), with(claim_use, {&kProxyPut})},
-      {"files", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
+      {"files", with(pod_use, {&kProxyPut, &kProxyPatch, &kProxyDelete}),
+       with(claim_use, {&kProxyPut, &kProxyPatch, &kProxyDelete})},
+      {"session", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
       {"forward", pod_use, claim_use},
       {"token", pod_use, claim_use},
       {"manifest", {&kHome, &kTrial, &kPoolLook, &kNewKey}, {&kHome, &kClaimTrial, &kNewKey}},

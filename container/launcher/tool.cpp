@@ -5,6 +5,7 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "container/launcher/agent_answer.hpp"
 #include "container/launcher/agent_client.hpp"
 
 namespace skiff::container {
@@ -21,14 +22,17 @@ Task<Result<std::optional<json>>> run_from(AgentClient* agent, const ToolCall* c
                      {"timeout_ms", call->timeout.count()}};
   auto ended = co_await agent->post("/v1/commands", request.dump());
   if (!ended) co_return std::unexpected{std::move(ended.error())};
-  if (ended->value("cause", "") != "spawn_failed") co_return std::move(*ended);
-  const json& why = ended->contains("error") ? (*ended)["error"] : *ended;
-  if (why.value("errno", "") == "ENOENT") co_return std::nullopt;
-  co_return fail(Errc::permission_denied, "tool \"" + call->tool + "\" can't be run: " + why.value("message", ""),
-                 "tool");
+  AgentAnswer result{*ended, "the result of a command"};
+  const bool is_run = result.text("cause") != "spawn_failed";
+  const bool is_missing = result.text("error/errno") == "ENOENT";
+  const std::string why = result.text("error/message");
+  if (auto fits = result.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  if (is_run) co_return std::move(*ended);
+  if (is_missing) co_return std::nullopt;
+  co_return fail(Errc::permission_denied, "tool \"" + call->tool + "\" can't be run: " + why, "tool");
 }
 
-json answer_of(const ToolCall& call, const Sandbox& sandbox, const json& ended) {
+Result<json> answer_of(const ToolCall& call, const Sandbox& sandbox, const json& ended) {
   const auto detail = [&](const char* key) {
     const auto found = sandbox.details.find(key);
     return found == sandbox.details.end() ? json{} : json(found->second);
@@ -38,15 +42,20 @@ json answer_of(const ToolCall& call, const Sandbox& sandbox, const json& ended) 
               {"sandbox_id", sandbox.id},
               {"pod", detail("pod")},
               {"cluster_ip", detail("cluster_ip")}};
-  const std::string said = ended.value("stdout", "");
-  json result = json::parse(said, nullptr, false);
-  answer["result"] = result.is_discarded() ? json(said) : std::move(result);
-  const bool is_ok = ended.contains("exit_code") && ended["exit_code"] == 0;
+  AgentAnswer result{ended, "the result of a command"};
+  const std::string said = result.text("stdout");
+  const auto exit_code = result.number("exit_code");
+  const std::string cause = result.text("cause");
+  const std::string errors = result.text("stderr");
+  if (auto fits = result.check(); !fits) return std::unexpected{std::move(fits.error())};
+  json value = json::parse(said, nullptr, false);
+  answer["result"] = value.is_discarded() ? json(said) : std::move(value);
+  const bool is_ok = exit_code == 0U;
   answer["status"] = is_ok ? "ok" : "error";
   if (!is_ok) {
-    answer["exit_code"] = ended.value("exit_code", json{});
-    answer["cause"] = ended.value("cause", "");
-    answer["stderr"] = ended.value("stderr", "");
+    answer["exit_code"] = exit_code ? json(*exit_code) : json{};
+    answer["cause"] = cause;
+    answer["stderr"] = errors;
   }
   return answer;
 }

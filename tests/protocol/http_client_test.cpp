@@ -195,14 +195,12 @@ CO_TEST(HttpClient, SendsAgainOnlyWhatMayBeDoneTwice) {
   co_await tasks.join();
 }
 
-CO_TEST(HttpClient, RefusesAnswersThatAreBrokenCutOrTooLarge) {
-  PlayedServer server{
-      executor,
-      {"", "SSH-2.0-nonsense\r\n", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab",
-       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab",
-       "HTTP/1.1 200 OK\r\nA: " + std::string(70'000, 'a') + "\r\n\r\n",
-       "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n" + std::string(200, 'b'),
-       "HTTP/1.1 200 OK\r\n\r\n" + std::string(200, 'b')}};
+CO_TEST(HttpClient, RefusesAnswersThatAreBrokenOrTooLarge) {
+  PlayedServer server{executor,
+                      {"", "SSH-2.0-nonsense\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
+                       "HTTP/1.1 200 OK\r\nA: " + std::string(70'000, 'a') + "\r\n\r\n",
+                       "HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n" + std::string(200, 'b'),
+                       "HTTP/1.1 200 OK\r\n\r\n" + std::string(200, 'b')}};
   const std::size_t count = server.answers->size();
   for (std::size_t i = 0; i < count; ++i) {
     HttpClient client{executor, to(server.listener->address())};
@@ -214,6 +212,57 @@ CO_TEST(HttpClient, RefusesAnswersThatAreBrokenCutOrTooLarge) {
     }
   }
   co_await server.stop();
+}
+
+constexpr const char* kCutByLength = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab";
+constexpr const char* kCutInChunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab";
+constexpr const char* kCutBetweenChunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n";
+constexpr const char* kWhole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde";
+
+CO_TEST(HttpClient, CallsACutAnswerABrokenConnectionAndAsksOnceMore) {
+  for (const char* cut : {kCutByLength, kCutInChunk, kCutBetweenChunks}) {
+    PlayedServer server{executor, {cut, kWhole}};
+    HttpClient client{executor, to(server.listener->address())};
+    auto reply = co_await client.request({});
+    CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->body, "abcde");
+    EXPECT_FALSE(client.was_cut());
+    client.close();
+    co_await server.stop();
+  }
+  PlayedServer server{executor, {kCutByLength, kCutInChunk}};
+  HttpClient client{executor, to(server.listener->address())};
+  auto reply = co_await client.request({});
+  CO_ASSERT_TRUE(!reply);
+  EXPECT_EQ(reply.error().code, Errc::io_error) << reply.error().message;
+  EXPECT_TRUE(client.was_cut());
+  co_await server.stop();
+}
+
+CO_TEST(HttpClient, RepeatsNoPostWhoseAnswerWasCut) {
+  PlayedServer server{executor, {kCutBetweenChunks}};
+  HttpClient client{executor, to(server.listener->address())};
+  HttpClient::Request request{.method = "POST", .body = "once"};
+  auto reply = co_await client.request(std::move(request));
+  CO_ASSERT_TRUE(!reply);
+  EXPECT_EQ(reply.error().code, Errc::io_error) << reply.error().message;
+  co_await server.stop();
+}
+
+CO_TEST(HttpClient, TellsOfAStreamThatItWasCut) {
+  for (const char* cut : {kCutByLength, kCutInChunk, kCutBetweenChunks}) {
+    PlayedServer server{executor, {cut}};
+    HttpClient client{executor, to(server.listener->address())};
+    auto head = co_await client.open({});
+    CO_ASSERT_TRUE(head.has_value()) << head.error().message;
+    std::array<char, 16> bytes{};
+    Result<std::size_t> got = co_await client.read_some(bytes);
+    while (got && *got > 0) got = co_await client.read_some(bytes);
+    CO_ASSERT_TRUE(!got) << cut;
+    EXPECT_EQ(got.error().code, Errc::io_error) << cut;
+    EXPECT_TRUE(client.was_cut());
+    co_await server.stop();
+  }
 }
 
 Task<> say_nothing(HttpExchange& exchange) {

@@ -22,7 +22,8 @@ TEST(Candidates, AreCommandsAtFirst) {
   EXPECT_TRUE(offers({""}, "files"));
   EXPECT_FALSE(offers({""}, "__complete"));
   EXPECT_EQ(texts({"des"}), std::vector<std::string>{"describe"});
-  EXPECT_EQ(texts({"files", ""}), (std::vector<std::string>{"ls", "cat", "rm"}));
+  EXPECT_EQ(texts({"files", ""}),
+            (std::vector<std::string>{"ls", "cat", "write", "edit", "stat", "glob", "grep", "rm"}));
   EXPECT_TRUE(texts({"nope", ""}).empty());
 }
 
@@ -46,6 +47,7 @@ TEST(Candidates, AskForWhatAWordNames) {
   EXPECT_EQ(asked({"files", "cat", "box", "a", ""}).asks_for, WordKind::remote_path);
   EXPECT_EQ(asked({"describe", "box", ""}).asks_for, WordKind::text);
   EXPECT_TRUE(asked({"cp", ""}).files);
+  EXPECT_EQ(asked({"cp", "a", "b", "c", "box:"}).asks_for, WordKind::any_path);
   EXPECT_FALSE(asked({"cp", "box:"}).files);
   EXPECT_TRUE(asked({"exec", "box", "--", ""}).files);
   EXPECT_TRUE(asked({"exec", "box", "cat", "-n", ""}).files);

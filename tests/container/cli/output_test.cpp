@@ -1,8 +1,16 @@
 #include "container/cli/output.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 #include <nlohmann/json.hpp>
+
+#include "base/unique_fd.hpp"
 
 namespace skiff::container {
 namespace {
@@ -12,8 +20,16 @@ using nlohmann::json;
 TEST(Table, HasColumnsAsWideAsTheirWidestCell) {
   EXPECT_EQ(format_table({{"NAME", "X"}, {"a", "1"}, {"longer", ""}}), "NAME    X\na       1\nlonger\n");
   EXPECT_EQ(format_table({{"\xc3\xbc\xc3\xbc", "|"}, {"abc", "|"}}), "\xc3\xbc\xc3\xbc   |\nabc  |\n");
-  EXPECT_EQ(format_table({{"\033[32mok\033[0m", "|"}, {"abc", "|"}}), "\033[32mok\033[0m   |\nabc  |\n");
+  const auto green = [](std::size_t row, std::size_t column) -> std::string_view {
+    return row == 0 && column == 0 ? "\033[32m" : "";
+  };
+  EXPECT_EQ(format_table({{"ok", "|"}, {"abc", "|"}}, green), "\033[32mok\033[0m   |\nabc  |\n");
   EXPECT_EQ(format_table({}), "");
+}
+
+TEST(Table, ShowsWhatWouldControlTheTerminal) {
+  EXPECT_EQ(format_table({{"\033[2J", "|"}, {"abc", "|"}}), "\\x1b[2J  |\nabc      |\n");
+  EXPECT_EQ(format_table({{"a\r\nNAME\tb", "|"}}), "a\\x0d\\x0aNAME\\x09b  |\n");
 }
 
 TEST(Yaml, IsReadBackAsWhatItWas) {
@@ -40,6 +56,51 @@ TEST(Yaml, IsReadBackAsWhatItWas) {
 
 TEST(Json, RepairsWhatIsNoText) {
   EXPECT_EQ(format_json({{"a", "\xff"}}), "{\n  \"a\": \"\xef\xbf\xbd\"\n}\n");
+}
+
+TEST(Json, EscapesWhatWouldControlTheTerminal) {
+  EXPECT_EQ(format_json({{"a", "\033\x7f\xc2\x9b\xe2\x80\xae\xc3\xbc"}}),
+            "{\n  \"a\": \"\\u001b\\u007f\\u009b\\u202e\xc3\xbc\"\n}\n");
+}
+
+TEST(Yaml, EscapesWhatWouldControlTheTerminal) {
+  const json value{{"a\xe2\x80\xae", "b\033]0;x\007"}, {"c", "d\x7f\xc2\x9b"}, {"e", "f\xe2\x81\xa6"}};
+  const std::string text = format_yaml(value);
+  for (const std::string_view raw : {"\033", "\007", "\x7f", "\xc2\x9b", "\xe2\x80\xae", "\xe2\x81\xa6"}) {
+    EXPECT_FALSE(text.contains(raw)) << text;
+  }
+  const YAML::Node read = YAML::Load(text);
+  EXPECT_EQ(read["a\xe2\x80\xae"].Scalar(), "b\033]0;x\007") << text;
+  EXPECT_EQ(read["c"].Scalar(), "d\x7f\xc2\x9b") << text;
+  EXPECT_EQ(read["e"].Scalar(), "f\xe2\x81\xa6") << text;
+}
+
+TEST(Say, KeepsLinesAndIndentsThem) {
+  ::testing::internal::CaptureStderr();
+  say("the setup failed:\none\nskiff: all is well\033[1A\n    deep\n\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "skiff: the setup failed:\n  one\n  skiff: all is well\\x1b[1A\n    deep\n");
+}
+
+TEST(WriteAll, WaitsForRoomInANonBlockingPipe) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd from{ends[0]};
+  UniqueFd to{ends[1]};
+  ASSERT_EQ(::fcntl(to.get(), F_SETFL, O_NONBLOCK), 0);
+  const std::string bytes(1'000'000, 'x');
+  std::size_t read = 0;
+  std::thread reader{[&] {
+    std::array<char, 10'000> block{};
+    for (ssize_t got = 1; got > 0; read += static_cast<std::size_t>(got)) {
+      got = ::read(from.get(), block.data(), block.size());
+      ASSERT_GE(got, 0);
+    }
+  }};
+  EXPECT_EQ(write_all(to.get(), bytes), 0);
+  to.reset();
+  reader.join();
+  EXPECT_EQ(read, bytes.size());
 }
 
 TEST(Age, IsInTheLargestUnitOfWhichThereAreTwo) {

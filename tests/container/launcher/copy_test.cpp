@@ -5,6 +5,7 @@
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/container/launcher/lying_agent.hpp"
 #include "tests/support/reactor_test.hpp"
+#include "tests/support/tar_bytes.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace skiff::container {
@@ -51,16 +52,25 @@ CO_TEST(Copy, TakesAFileOut) {
 
 CO_TEST(Copy, SaysThatAnAgentDoesNotSayWhatThereIs) {
   const test::TemporaryFolder folder;
-  for (const std::string lie : {"{}", R"({"items":[]})", R"({"items":{}})", R"({"items":7})"}) {
+  const std::vector<std::pair<std::string, std::string>> lies{
+      {"{}", "it does not say what \"notes\" is"},
+      {R"({"items":[]})", "it does not say what \"notes\" is"},
+      {R"({"items":{}})", "\"items\" of its answer is not a list"},
+      {R"({"items":7})", "\"items\" of its answer is not a list"},
+      {R"({"items":[7]})", "an item of its list is not an object"},
+      {R"({"items":[{"type":1}]})", "\"type\" of an item of its list is not a text"},
+      {R"({"items":[{"type":"file","size":"big"}]})", "\"size\" of an item of its list is not a number from 0 on"},
+      {R"({"items":[{"error":"gone"}]})", "\"error\" of an item of its list is not an object"},
+      {R"({"items":[{"type":"symlink"}]})", "it does not say where a link leads"},
+  };
+  for (const auto& [lie, told] : lies) {
     auto copied = co_await copy_from(executor, {{answer("200 OK", lie)}}, folder / "out");
     CO_ASSERT_TRUE(!copied) << lie;
-    EXPECT_EQ(copied.error().message, "what answers there is no skiffd: it does not say what \"notes\" is") << lie;
+    EXPECT_EQ(copied.error().message, "what answers there is no skiffd: " + told) << lie;
   }
-  for (const std::string nothing : {R"({"items":[7]})", R"({"items":[{"type":1,"size":"big"}]})", kIsNothing}) {
-    auto copied = co_await copy_from(executor, {{answer("200 OK", nothing)}}, folder / "out");
-    CO_ASSERT_TRUE(!copied) << nothing;
-    EXPECT_EQ(copied.error().code, Errc::path_not_found) << nothing;
-  }
+  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsNothing)}}, folder / "out");
+  CO_ASSERT_TRUE(!copied);
+  EXPECT_EQ(copied.error().code, Errc::path_not_found);
   EXPECT_FALSE(files::exists(folder / "out"));
 }
 
@@ -73,8 +83,57 @@ CO_TEST(Copy, FailsWhenTheArchiveIsCutOrNonsense) {
   const std::string wrong_length = std::string{kStreamHead} + "zz\r\n" + tar;
   for (const std::string& lie : {cut, ended_early, nonsense, wrong_length}) {
     auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {lie, true}}, folder / "out");
-    EXPECT_FALSE(copied);
+    CO_ASSERT_TRUE(!copied);
+    EXPECT_TRUE(copied.error().message.starts_with("\"notes\" was not copied whole: ")) << copied.error().message;
+    EXPECT_FALSE(files::exists(folder / "out"));
   }
+  folder.write("there", "before");
+  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {cut, true}}, folder / "there");
+  CO_ASSERT_TRUE(!copied);
+  EXPECT_EQ(copied.error().code, Errc::io_error);
+  EXPECT_TRUE(copied.error().message.contains("\"notes\" was left out")) << copied.error().message;
+  EXPECT_EQ(files::file_size(folder / "there"), 6u) << "what was there before is whole";
+}
+
+CO_TEST(Copy, FollowsALinkInTheSandbox) {
+  const test::TemporaryFolder folder;
+  std::string stream{kStreamHead};
+  stream += chunk(tar_of(folder, "real", "hello")) + "0\r\n\r\n";
+  CannedServer server{executor,
+                      {{answer("200 OK", R"({"items":[{"type":"symlink","target":"../real"}]})")},
+                       {answer("200 OK", kIsFile)},
+                       {stream}}};
+  AgentClient agent{
+      executor, fakes::endpoint_at(executor, protocol::Address::ip("127.0.0.1", server.access().server.port).value())};
+  auto copied = co_await copy_out(&agent, "a/link", folder / "out", {});
+  CO_ASSERT_TRUE(copied.has_value()) << copied.error().message;
+  EXPECT_TRUE(files::is_regular_file(files::symlink_status(folder / "out")));
+  EXPECT_TRUE(server.requests().at(2).starts_with("GET /v1/files:archive?path=a%2F..%2Freal "))
+      << server.requests().at(2);
+  co_await server.stop();
+}
+
+CO_TEST(Copy, FollowsNoEndlessLinks) {
+  const test::TemporaryFolder folder;
+  fakes::LyingAgent lying{executor};
+  lying.rest = [](const protocol::HttpRequest&) -> protocol::HttpResponse {
+    return {.body = R"({"items":[{"type":"symlink","target":"again"}]})"};
+  };
+  AgentClient agent{executor, lying.endpoint()};
+  auto copied = co_await copy_out(&agent, "link", folder / "out", {});
+  CO_ASSERT_TRUE(!copied);
+  EXPECT_EQ(copied.error().code, Errc::too_many_links);
+  co_await lying.stop();
+}
+
+CO_TEST(Copy, TakesNoLinkWhereAFileWasAskedFor) {
+  const test::TemporaryFolder folder;
+  const std::string stream = std::string{kStreamHead} +
+                             chunk(test::tar_member("notes", '2', "", "/etc/passwd") + test::tar_end()) + "0\r\n\r\n";
+  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {stream}}, folder / "out");
+  CO_ASSERT_TRUE(!copied);
+  EXPECT_EQ(copied.error().code, Errc::not_a_regular_file) << copied.error().message;
+  EXPECT_FALSE(files::exists(files::symlink_status(folder / "out")));
 }
 
 CO_TEST(Copy, TakesNothingOutsideOfItsTarget) {

@@ -125,13 +125,105 @@ TEST(LocalTar, RefusesEntriesThatLeaveTheTarget) {
       test::tar_member("../outside/file", '0', "changed"),
       test::tar_member("a/../../outside/file", '0', "changed"),
       test::tar_member(outside + "/file", '0', "changed"),
-      test::tar_member("link", '2', "", outside) + test::tar_member("link/file", '0', "changed"),
+      test::tar_member("d", '5') + test::tar_member("link", '2', "", "d") +
+          test::tar_member("link/file", '0', "through"),
       test::tar_member("hard", '1', "", outside + "/file") + test::tar_member("hard", '0', "changed"),
+      test::tar_member(".", '2', "", outside),
+      test::tar_member(".", '0', "in place of the target"),
   };
   for (const std::string& archive : archives) {
     EXPECT_FALSE(unpack(archive + test::tar_end(), {.path = top.path() / "to"})) << archive.substr(0, 60);
     EXPECT_EQ(text_of(outside + "/file"), "kept");
   }
+}
+
+TEST(LocalTar, MakesNoLinkThatLeavesTheTarget) {
+  const test::TemporaryFolder top;
+  write(top.path() / "outside", "secret");
+  const std::vector<std::pair<std::string, std::string>> links{
+      {"absolute", (top.path() / "outside").string()},
+      {"up", "../outside"},
+      {"a/b/far", "../../../outside"},
+      {"a/b/hidden", "c/../../../../outside"},
+      // Inside word by word; but d leads to the top, from where .. is out.
+      {"a/b/by", "d/../outside"},
+  };
+  std::string archive = test::tar_member("a/", '5') + test::tar_member("a/b/", '5') +
+                        test::tar_member("a/b/d", '2', "", "../..") + test::tar_member("good", '2', "", "a/./b") +
+                        test::tar_member("a/b/later", '2', "", "../file") + test::tar_member("a/file", '0', "text");
+  for (const auto& [name, target] : links) archive += test::tar_member(name, '2', "", target);
+  const auto summary = unpack(archive + test::tar_end(), {.path = top.path() / "to"});
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(summary->left_out, links.size());
+  EXPECT_EQ(summary->shown.at(1), "up -> ../outside");
+  for (const auto& [name, target] : links) {
+    EXPECT_FALSE(files::exists(files::symlink_status(top.path() / "to" / name))) << name;
+  }
+  EXPECT_EQ(files::read_symlink(top.path() / "to/good"), "a/./b");
+  EXPECT_EQ(files::read_symlink(top.path() / "to/a/b/d"), "../..");
+  EXPECT_EQ(text_of(top.path() / "to/a/b/later"), "text");
+}
+
+TEST(LocalTar, MakesNoLinkThatLeavesTheTargetThroughTheUsersOwn) {
+  const test::TemporaryFolder top;
+  files::create_directories(top.path() / "to");
+  files::create_directory_symlink("..", top.path() / "to/away");
+  const auto summary =
+      unpack(test::tar_member("link", '2', "", "away/secret") + test::tar_end(), {.path = top.path() / "to"});
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(summary->left_out, 1U);
+  EXPECT_FALSE(files::exists(files::symlink_status(top.path() / "to/link")));
+}
+
+TEST(LocalTar, MakesAFileAndNothingElseWhereAFileWasAskedFor) {
+  const test::TemporaryFolder top;
+  write(top.path() / "to", "before");
+  write(top.path() / "secret", "secret");
+  const std::vector<std::string> archives{
+      test::tar_member("result", '2', "", "secret"),
+      test::tar_member("result", '1', "", "secret"),
+      test::tar_member("result", '5'),
+      test::tar_member("result", '6'),
+      test::tar_member("result", '0', "one") + test::tar_member("result", '0', "two"),
+      "",
+  };
+  for (const std::string& archive : archives) {
+    EXPECT_FALSE(unpack(archive + test::tar_end(), {.path = top.path() / "to", .is_file = true}));
+    EXPECT_TRUE(files::is_regular_file(files::symlink_status(top.path() / "to")));
+  }
+  EXPECT_EQ(text_of(top.path() / "secret"), "secret");
+}
+
+TEST(LocalTar, KeepsHardLinksInside) {
+  const test::TemporaryFolder top;
+  const auto first = test::tar_member("a/first", '0', "text");
+  const auto second = test::tar_member("second", '1', "", "a/first");
+  const auto third = test::tar_member("third", '1', "", "second");
+  const auto summary = unpack(first + second + third + test::tar_end(), {.path = top.path() / "to"});
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(text_of(top.path() / "to/third"), "text");
+  EXPECT_EQ(files::hard_link_count(top.path() / "to/a/first"), 3U);
+  // A second time, over what is there.
+  ASSERT_TRUE(unpack(first + second + third + test::tar_end(), {.path = top.path() / "to"}));
+  EXPECT_EQ(files::hard_link_count(top.path() / "to/second"), 3U);
+}
+
+TEST(LocalTar, MakesHardLinksOnlyToFilesThatCame) {
+  const test::TemporaryFolder top;
+  write(top.path() / "to/theirs", "kept");
+  const std::vector<std::string> archives{
+      test::tar_member("hard", '1', "", "theirs"),
+      test::tar_member("hard", '1', "", "../outside"),
+      test::tar_member("link", '2', "", "theirs") + test::tar_member("hard", '1', "", "link"),
+      test::tar_member("d", '5') + test::tar_member("hard", '1', "", "d"),
+      test::tar_member("came", '0', "x") + test::tar_member("came", '2', "", "theirs") +
+          test::tar_member("hard", '1', "", "came"),
+  };
+  for (const std::string& archive : archives) {
+    EXPECT_FALSE(unpack(archive + test::tar_end(), {.path = top.path() / "to"}));
+    EXPECT_FALSE(files::exists(top.path() / "to/hard"));
+  }
+  EXPECT_EQ(files::hard_link_count(top.path() / "to/theirs"), 1U);
 }
 
 TEST(LocalTar, ReachesItsTargetThroughTheUsersOwnLinks) {
@@ -146,7 +238,36 @@ TEST(LocalTar, RefusesAnArchiveThatWasCut) {
   const test::TemporaryFolder top;
   write(top.path() / "file", std::string(100'000, 'x'));
   const std::string archive = pack(top.path() / "file", "file");
+  for (const bool is_told : {true, false}) {
+    const auto cut = unpack(std::string_view{archive}.substr(0, 50'000), {.path = top.path() / "to"}, !is_told);
+    ASSERT_FALSE(cut);
+    EXPECT_TRUE(cut.error().message.starts_with("\"file\" was left out: ")) << cut.error().message;
+  }
+}
+
+TEST(LocalTar, LeavesNoPartOfAFileOfAnArchiveThatWasCut) {
+  const test::TemporaryFolder top;
+  write(top.path() / "from/a", "whole");
+  write(top.path() / "from/b", std::string(100'000, 'x'));
+  write(top.path() / "to/b", "before");
+  const std::string archive = pack(top.path() / "from/a", "a").substr(0, 1024) + pack(top.path() / "from/b", "b");
   EXPECT_FALSE(unpack(std::string_view{archive}.substr(0, 50'000), {.path = top.path() / "to"}, false));
+  EXPECT_EQ(text_of(top.path() / "to/a"), "whole");
+  EXPECT_EQ(text_of(top.path() / "to/b"), "before");
+  EXPECT_EQ(std::distance(files::directory_iterator{top.path() / "to"}, {}), 2);
+  const std::string one = pack(top.path() / "from/b", "b").substr(0, 50'000);
+  EXPECT_FALSE(unpack(one, {.path = top.path() / "one", .is_file = true}, false));
+  EXPECT_FALSE(files::exists(top.path() / "one"));
+}
+
+TEST(LocalTar, RefusesAnArchiveThatWasCutBetweenTwoEntries) {
+  const test::TemporaryFolder top;
+  const std::string one = test::tar_member("file", '0', "text");
+  for (const std::string& archive : {one, std::string{}, one + std::string(512, '\0')}) {
+    const auto cut = unpack(archive, {.path = top.path() / "to"});
+    ASSERT_FALSE(cut);
+    EXPECT_EQ(cut.error().message, "the archive has no end");
+  }
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ USES = {
     "tool": ["tool", "box", "say", '{"a": 1}'],
     "cp": ["cp", "box:kept", "."],
     "files": ["files", "rm", "box", "kept"],
+    "session": ["session", "ls", "box"],
     "token": ["token", "box"],
     "version": ["version", "box"],
     "manifest": ["manifest", "new"],

@@ -1,0 +1,132 @@
+"""Files and sessions of a sandbox by `skiff`: real skiff, real skiffd, driver `local`."""
+
+import io
+import json
+import signal
+import tarfile
+
+import pytest
+
+from launcher import Skiff
+from waiting import until
+
+
+@pytest.fixture
+def skiff(tmp_path):
+    client = Skiff(tmp_path)
+    client.up()
+    yield client
+    client.finish()
+
+
+def as_json(skiff, *words, **options):
+    return json.loads(skiff(*words, "-o", "json", **options)[0])
+
+
+def test_stdin_is_written_to_a_file(skiff):
+    data = bytes(range(256)) * 10_000
+    assert skiff("files", "write", "box", "made/on the way", typed=data) == ("", "")
+    assert (skiff.root() / "made/on the way").read_bytes() == data
+    assert as_json(skiff, "files", "write", "box", "empty", typed=b"") == {"path": "empty", "bytes": 0}
+    assert (skiff.root() / "empty").read_bytes() == b""
+    assert skiff("files", "write", "box", "../out", typed=b"x", status=125)[1]
+
+
+def test_an_interrupt_while_stdin_is_written_leaves_the_file_as_it_was(skiff):
+    (skiff.root() / "file").write_text("before")
+    process = skiff.start("files", "write", "box", "file", stdin=-1)
+    process.stdin.write(b"x" * 300_000)
+    process.stdin.flush()  # more than a pipe holds: skiff reads
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    process.communicate()
+    until(lambda: [path.name for path in skiff.root().iterdir()] == ["file"], what="only the file")
+    assert (skiff.root() / "file").read_text() == "before"
+
+
+def test_stat_tells_what_is_there_and_by_its_status_what_is_not(skiff):
+    (skiff.root() / "file").write_text("12345")
+    (skiff.root() / "link").symlink_to("nowhere")
+    assert [(item["path"], item["type"]) for item in as_json(skiff, "files", "stat", "box", "file", "link")["items"]] == [
+        ("file", "file"), ("link", "symlink")]
+    assert "5B" in skiff("files", "stat", "box", "file")[0]
+    assert skiff("files", "stat", "box", "none", status=1) == ("", "")
+    assert skiff("files", "stat", "box", "none", "file", "-o", "name", status=1)[0] == "file\n"
+    assert "leaves" in skiff("files", "stat", "box", "../record.json", status=125)[1]
+
+
+def test_a_text_in_a_file_is_replaced(skiff):
+    file = skiff.root() / "app.py"
+    file.write_text("port = 80\nhost = ''\n")
+    skiff("files", "edit", "box", "app.py", "--old", "port = 80", "--new", "port = 8080")
+    assert file.read_text() == "port = 8080\nhost = ''\n"
+    skiff("files", "edit", "box", "app.py", "--old", "host = ''\n")
+    assert file.read_text() == "port = 8080\n"
+    assert skiff("files", "edit", "box", "app.py", "--old", "0", "--new", "1", status=125)[1]
+    skiff("files", "edit", "box", "app.py", "--old", "0", "--new", "1", "--count", "2")
+    assert file.read_text() == "port = 8181\n"
+    assert "--old is missing" in skiff("files", "edit", "box", "app.py", "--new", "1", status=125)[1]
+
+
+def test_paths_and_lines_are_searched(skiff):
+    (skiff.root() / "src/deep").mkdir(parents=True)
+    (skiff.root() / "src/one.py").write_text("x = 1\n# TODO: more\n")
+    (skiff.root() / "src/deep/two.py").write_text("y = 2  # todo\n")
+    (skiff.root() / "three.txt").write_text("a.c\nabc\n")
+    assert sorted(skiff("files", "glob", "box", "**/*.py")[0].splitlines()) == ["src/deep/two.py", "src/one.py"]
+    assert skiff("files", "glob", "box", "src/*.py", "-o", "name")[0] == "src/one.py\n"
+    assert len(as_json(skiff, "files", "glob", "box", "**/*.py")["items"]) == 2
+    assert skiff("files", "grep", "box", "TODO")[0] == "src/one.py:2:# TODO: more\n"
+    assert len(skiff("files", "grep", "-i", "box", "todo", "src")[0].splitlines()) == 2
+    assert skiff("files", "grep", "-F", "box", "a.c")[0] == "three.txt:1:a.c\n"
+    assert skiff("files", "grep", "box", "a.c", "-o", "name")[0] == "three.txt\n"
+    assert skiff("files", "grep", "box", "nothing", status=1) == ("", "")
+    assert skiff("files", "grep", "box", "(", status=125)[1]
+
+
+def test_several_are_copied_into_a_directory(skiff):
+    for name in ("one", "two"):
+        (skiff.work / name).write_text(name)
+    skiff("cp", "one", "two", "box:inputs")
+    assert {path.name: path.read_text() for path in (skiff.root() / "inputs").iterdir()} == {"one": "one", "two": "two"}
+    skiff("cp", "box:inputs/one", "box:inputs/two", "back")
+    assert {path.name: path.read_text() for path in (skiff.work / "back").iterdir()} == {"one": "one", "two": "two"}
+    err = skiff("cp", "one", "none", "two", "box:some", status=125)[1]
+    assert "none: " in err and "No such file" in err
+    assert sorted(path.name for path in (skiff.root() / "some").iterdir()) == ["one", "two"]
+    assert "exactly one" in skiff("cp", "one", "box:two", "box:", status=125)[1]
+
+
+def test_an_archive_goes_by_stdin_and_stdout(skiff):
+    (skiff.root() / "tree/deep").mkdir(parents=True)
+    (skiff.root() / "tree/deep/file").write_text("text")
+    process = skiff.start("cp", "box:tree", "-")
+    archive = process.communicate(timeout=60)[0]
+    assert process.returncode == 0
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        assert tar.extractfile("deep/file").read() == b"text"
+    assert skiff("cp", "-", "box:again", typed=archive) == ("", "")
+    assert (skiff.root() / "again/deep/file").read_text() == "text"
+    assert skiff("cp", "-", "box:bad", typed=b"not an archive at all" * 100, status=125)[1]
+    assert "whole archive" in skiff("cp", "-", "file", "box:", status=125)[1]
+    assert "No such file" in skiff("cp", "box:none", "-", status=125)[1] or "none" in skiff("cp", "box:none", "-", status=125)[1]
+
+
+def test_sessions_are_made_used_listed_and_removed(skiff):
+    assert skiff("session", "create", "box", "build", "--root", "src", "-e", "CI=1")[0] == "build\n"
+    assert skiff("exec", "-s", "build", "box", "--", "sh", "-c", "pwd; echo $CI")[0] == f"{skiff.root()}/src\n1\n"
+    made = skiff("session", "create", "box")[0].strip()
+    assert skiff("session", "ls", "box", "-o", "name")[0].split() == ["build", "default", made]
+    assert skiff("session", "ls", "box")[0].splitlines()[0].split() == ["ID", "AGE", "RUNNING", "CWD"]
+    assert "build" in skiff("session", "create", "box", "build", status=125)[1]
+    skiff("session", "rm", "box", "build", made)
+    assert skiff("session", "ls", "box", "-o", "name")[0] == "default\n"
+    assert (skiff.root() / "src").is_dir()
+    assert skiff("session", "rm", "box", "build", status=125)[1]
+
+
+def test_kill_takes_its_signal_as_docker_does(skiff):
+    skiff("exec", "box", "--mode", "background", "--id", "job", "--", "sh", "-c", "trap 'echo got; exit 3' USR1; echo ready; while :; do sleep 0.02; done")
+    until(lambda: skiff("logs", "box", "job")[0] == "ready\n", what="its start")
+    skiff("kill", "-s", "USR1", "box", "job")
+    assert skiff("logs", "-f", "box", "job")[0] == "ready\ngot\n"

@@ -1,0 +1,258 @@
+"""What a hostile sandbox says and sends does no harm to who uses `skiff`: real skiff, real skiffd, or a server that lies."""
+
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import threading
+
+import pytest
+
+from launcher import Skiff
+from terminal import Terminal
+
+# OSC sets the title, CSI in seven and in eight bits, a line of its own, DEL, and text that is shown from right to left.
+EVIL = "a\033]0;OWNED\007\033[2J\u009b1A\r\nbox  running\x7f\u202ecod"
+RAW = [b"\033", b"\007", b"\r", b"\x7f", "\u009b".encode(), "\u202e".encode()]
+
+
+@pytest.fixture
+def skiff(tmp_path):
+    client = Skiff(tmp_path)
+    client.up()
+    yield client
+    client.finish()
+
+
+def both(skiff, *words, status=0):
+    process = skiff.start(*words)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status, (words, out, err)
+    return out, err
+
+
+def harmless(text):
+    assert not [raw for raw in RAW if raw in text], text
+    text.decode()
+    return text
+
+
+# --- text ---
+
+def test_names_of_files_control_no_terminal(skiff):
+    (skiff.root() / EVIL).write_text("x")
+    (skiff.root() / "link").symlink_to(EVIL)
+    (skiff.root() / "ü€😀").touch()
+    out = harmless(both(skiff, "files", "ls", "box")[0])
+    assert len(out.splitlines()) == 4 and rb"\x1b]0;OWNED\x07" in out and rb"\x0d\x0abox" in out and rb"\xe2\x80\xae" in out
+    assert "ü€😀".encode() in out
+    out = harmless(both(skiff, "files", "ls", "box", "-o", "name")[0])
+    assert len(out.splitlines()) == 3
+    for form in ("json", "yaml"):
+        out = harmless(both(skiff, "files", "ls", "box", "-o", form)[0])
+        assert rb"\u202e" in out and "ü€😀".encode() in out
+    assert {item["path"] for item in json.loads(skiff("files", "ls", "box", "-o", "json")[0])["items"]} == {EVIL, "link", "ü€😀"}
+
+
+def test_command_lines_and_errors_control_no_terminal(skiff):
+    skiff("exec", "box", "--", "true", EVIL)
+    out = harmless(both(skiff, "top", "box")[0])
+    assert len(out.splitlines()) == 2 and rb"\x1b]0;OWNED" in out
+    err = harmless(both(skiff, "files", "cat", "box", EVIL, status=125)[1])
+    assert err.startswith(b"skiff: ") and all(line.startswith(b"  ") for line in err.splitlines()[1:])
+    skiff("exec", "box", "--", "true", "ü" * 100)
+    assert "ü" * 40 + "..." in skiff("top", "box")[0] or "ü" * 52 + "..." in skiff("top", "box")[0]
+
+
+def test_output_and_contents_are_as_they_are(skiff):
+    (skiff.root() / "file").write_text(EVIL, newline="")
+    assert both(skiff, "files", "cat", "box", "file")[0] == EVIL.encode()
+    assert both(skiff, "exec", "box", "--", "cat", "file")[0] == EVIL.encode()
+    assert both(skiff, "exec", "--mode", "wait", "box", "--", "cat", "file")[0] == EVIL.encode()
+
+
+def test_a_setup_that_fails_forges_no_line(skiff):
+    err = harmless(both(skiff, "up", "other", "-q", "--setup", r"printf 'bad\033[2J\nskiff: all is well\n'; exit 1", status=125)[1])
+    assert err.splitlines()[-2:] == [rb"  bad\x1b[2J", b"  skiff: all is well"]
+
+
+# --- completion ---
+
+def test_a_shell_runs_nothing_of_a_name_that_it_completes(skiff):
+    """bash itself, on a terminal: the key is pressed and the line is run."""
+    program = shutil.which("bash")
+    names = ["$(touch X)", "`touch Y`", "a b;touch Z", "'q'", "-n", "~", "ü*"]
+    for at, name in enumerate(names):
+        (skiff.root() / str(at)).mkdir()
+        (skiff.root() / str(at) / name).write_text(f"content of {at}\n")
+    (skiff.root() / "$(touch W)").mkdir()
+    (skiff.root() / "$(touch W)/file").write_text("content of all\n")
+    path = f"{os.path.dirname(skiff.program)}:{os.environ['PATH']}"
+
+    def start(*words, **options):
+        return subprocess.Popen(words, cwd=skiff.work, env=skiff.environment(
+            PATH=path, TERM="dumb", PS1="rea''dy> ", INPUTRC="/dev/null", LC_ALL="C.UTF-8", HISTFILE="/dev/null"), **options)
+
+    with Terminal(start, program, "--norc", "--noprofile", "-i") as terminal:
+        terminal.type(b"source <(skiff completion bash); PS1='rea''dy> '\n")
+        for at in range(len(names)):
+            # Only at its prompt the shell takes keys one by one.
+            terminal.until(lambda: terminal.output.count(b"ready> ") > at, "the prompt")
+            terminal.type(f"skiff files cat box {at}/\t\n".encode())
+            terminal.seen(f"content of {at}\r\n".encode())
+        terminal.until(lambda: terminal.output.count(b"ready> ") > len(names), "the prompt")
+        # An open quote is left alone, and nothing begins with a dollar that the shell would take for its own.
+        for typed in (b"skiff files cat box '\t\x15", b"skiff files cat box $\t\x15", b"skiff files cat box \\$\tfi\t\n"):
+            terminal.type(typed)
+        terminal.seen(b"content of all\r\n")
+        terminal.type(b"exit\n")
+        terminal.until(lambda: terminal.process.poll() is not None, "its end")
+    assert list(skiff.work.iterdir()) == []
+
+
+# --- a server that lies ---
+
+@pytest.fixture
+def lies(skiff):
+    """{beginning of a path: answer}: the sandbox's agent is replaced by this."""
+    answers = {}
+
+    class Liar(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self):
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            known = [path for path in answers if self.path.startswith(path)]
+            body = json.dumps(answers[max(known, key=len)] if known else {}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = answer
+
+        def log_message(self, *_):
+            pass
+
+    port = skiff.record()["port"]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        skiff.change_record(port=server.server_address[1])
+        yield answers
+        skiff.change_record(port=port)
+        server.shutdown()
+        thread.join()
+
+
+def told(skiff, *words):
+    err = skiff(*words, status=125)[1]
+    assert err.startswith("skiff: what answers there is no skiffd: ") and "json.exception" not in err, err
+    return err
+
+
+@pytest.mark.parametrize("command", [{"id": 7}, {"argv": "ls"}, {"argv": [1]}, {"exit_code": "0"}, {"output": []}, {"pid": -1}, {"started_at": {}}])
+def test_a_lie_about_a_command_is_told(skiff, lies, command):
+    lies["/v1/sessions?"] = {"items": [{"id": "default"}]}
+    lies["/v1/sessions/default/commands"] = {"items": [command]}
+    assert f'"{next(iter(command))}" of a command' in told(skiff, "top", "box")
+
+
+def test_lies_are_told_by_every_command_that_asks(skiff, lies):
+    lies["/v1/sessions/default/commands"] = {"id": [], "cause": "exited", "exit_code": 0, "stdout": 7, "stdin": 1, "output": 1, "truncated": "no"}
+    told(skiff, "exec", "--mode", "wait", "box", "--", "true")
+    told(skiff, "attach", "box", "c")
+    told(skiff, "logs", "box", "c")
+    assert skiff("exec", "--mode", "background", "--id", "mine", "box", "--", "true")[0] == "mine\n"
+    lies["/v1/sessions?"] = {"items": [{"id": {}}]}
+    told(skiff, "session", "ls", "box")
+    lies["/v1/files:list"] = {"items": [{"path": "x", "size": "big"}]}
+    told(skiff, "files", "ls", "box")
+    lies["/v1/files:stat"] = {"items": [{"type": 7}]}
+    told(skiff, "files", "stat", "box", "x")
+    told(skiff, "cp", "box:x", ".")
+    lies["/v1/files:grep"] = {"path": 7}
+    told(skiff, "files", "grep", "box", "x")
+    lies["/v1/version"] = {"version": []}
+    told(skiff, "version", "box")
+    assert list(skiff.work.iterdir()) == []
+
+
+def test_only_names_that_are_one_word_on_one_line_are_completed(skiff, lies):
+    names = ["fine", "a b", "two\nlines", "tab\tbed", "\033[2J", ":files", "x\u202ey", "-o", 7, None]
+    lies["/v1/files:list"] = {"items": [{"name": name, "type": "file"} for name in names]}
+    assert skiff("__complete", "--", "files", "cat", "box", "")[0] == "fine\na b\n./-o\n"
+    assert skiff("__complete", "--", "cp", "box:")[0] == "box:fine\nbox:a b\nbox::files\nbox:-o\n"
+    lies["/v1/commands"] = {"items": [{"id": "c1"}, {"id": "--url=http://evil"}, {"id": "a b"}, {"id": "$(x)"}]}
+    assert skiff("__complete", "--", "logs", "box", "")[0] == "c1\n"
+    lies["/v1/files:list"] = {"items": "none"}
+    assert skiff("__complete", "--", "files", "cat", "box", "") == ("", "")
+
+
+# --- copies ---
+
+def test_a_copy_makes_no_link_that_leads_out(skiff):
+    secret = skiff.work / "secret"
+    secret.write_text("mine")
+    tree = skiff.root() / "tree"
+    (tree / "deep").mkdir(parents=True)
+    (tree / "file").write_text("text")
+    (tree / "in").symlink_to("deep/../file")
+    (tree / "deep/in").symlink_to("../file")
+    (tree / "absolute").symlink_to(secret)
+    (tree / "deep/up").symlink_to("../../secret")
+    err = skiff("cp", "box:tree", "got", status=1)[1]
+    assert "3 links were left out" in err and "deep/up -> ../../secret" in err and f"absolute -> {secret}" in err
+    got = skiff.work / "got"
+    assert sorted(path.name for path in got.rglob("*")) == ["deep", "file", "in"]
+    assert (got / "deep/in").read_text() == "text"
+    counted = json.loads(skiff("cp", "-o", "json", "box:tree", "again", status=1)[0])
+    assert counted["links_left_out"] == 3
+
+
+def test_a_link_that_is_asked_for_is_the_file_that_it_leads_to(skiff):
+    (skiff.work / "secret").write_text("mine")
+    (skiff.root() / "file").write_text("text")
+    (skiff.root() / "link").symlink_to("file")
+    (skiff.root() / "out").symlink_to(skiff.work / "secret")
+    (skiff.root() / "nowhere").symlink_to("nothing")
+    (skiff.root() / "folder").mkdir()
+    (skiff.root() / "folder/file").write_text("in it")
+    (skiff.root() / "way").symlink_to("folder")
+    skiff("cp", "box:link", "got")
+    assert not (skiff.work / "got").is_symlink() and (skiff.work / "got").read_text() == "text"
+    skiff("cp", "box:way", "there")
+    assert (skiff.work / "there/file").read_text() == "in it"
+    for name in ("out", "nowhere"):
+        assert skiff("cp", f"box:{name}", "none", status=125)[1]
+        assert not os.path.lexists(skiff.work / "none")
+
+
+def test_hard_links_come_out_as_such(skiff):
+    (skiff.root() / "tree/deep").mkdir(parents=True)
+    (skiff.root() / "tree/one").write_text("text")
+    os.link(skiff.root() / "tree/one", skiff.root() / "tree/deep/two")
+    skiff("cp", "box:tree", "got")
+    assert (skiff.work / "got/deep/two").read_text() == "text"
+    assert os.path.samefile(skiff.work / "got/one", skiff.work / "got/deep/two")
+
+
+# --- a stdout that another program has made non-blocking ---
+
+@pytest.mark.parametrize("words", [("files", "cat", "box", "noise"), ("exec", "box", "--", "cat", "noise"),
+                                   ("exec", "--mode", "wait", "box", "--", "head", "-c", "200000", "noise")])
+def test_a_stdout_that_is_full_is_waited_for(skiff, words):
+    noise = os.urandom(1_000_000)
+    (skiff.root() / "noise").write_bytes(noise)
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    process = skiff.start(*words, stdout=write)
+    os.close(write)
+    with open(read, "rb", buffering=0) as stdout:
+        got = b"".join(iter(lambda: stdout.read(5_000), b""))
+    assert process.wait(60) == 0, process.stderr.read()
+    process.stderr.close()
+    assert got == (noise[:200_000] if "wait" in words else noise)
