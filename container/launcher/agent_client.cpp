@@ -118,7 +118,7 @@ Result<Headers> AgentClient::headers(const Span& span) const {
   auto token = endpoint_.token();
   if (!token) return std::unexpected{std::move(token.error())};
   // Not Authorization: an API server's proxy and gateways take that one away.
-  all.add("X-Skiff-Token", *token);
+  if (!token->empty()) all.add("X-Skiff-Token", *token);
   return all;
 }
 
