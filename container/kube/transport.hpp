@@ -35,6 +35,7 @@ struct TransportOptions {
   Backoff::Limits retry = {};
   /// What the API server wants people to know (RFC 7234, 5.5: code 299): deprecated versions, unknown fields.
   std::function<void(std::string_view)> warn = {};
+  std::string advice = {};  ///< ends the message about a server that never answered
 };
 
 /// Speaks HTTP with one API server: credentials, TLS, kept connections, what is worth sending again, and failures that
