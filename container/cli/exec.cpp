@@ -40,6 +40,13 @@ class Exec final : public Invocation {
          .value = "MODE",
          .group = "",
          .help = "stream: output as it comes. wait: when it has ended. background: print its id and leave."});
+    rows.push_back({.flag = "detach",
+                    .environment = "",
+                    .target = setting::Switch{&detach_},
+                    .value = "",
+                    .group = "",
+                    .help = "The same as --mode background.",
+                    .letter = 'd'});
     rows.push_back({.flag = "session",
                     .environment = "",
                     .target = setting::Text{&session_},
@@ -58,6 +65,7 @@ class Exec final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (detach_) mode_ = "background";
     auto request = flags_.request(std::move(arguments.rest));
     if (!request) co_return std::unexpected{std::move(request.error())};
     if (mode_ == "wait" && request->contains("stdin_open")) {
@@ -114,6 +122,7 @@ class Exec final : public Invocation {
   CommandFlags flags_;
   std::vector<std::string> env_;
   std::string mode_ = "stream";
+  bool detach_ = false;
   std::string session_ = "default";
   std::string id_;
 };

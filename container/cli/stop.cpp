@@ -4,6 +4,7 @@
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
 #include "container/cli/failures.hpp"
 
 namespace skiff::container {
@@ -11,6 +12,10 @@ namespace {
 
 class Stop final : public Invocation {
  public:
+  std::vector<Setting> rows() override {
+    return {dry_run_.row("Only print the names of those that would be stopped.")};
+  }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
@@ -18,7 +23,8 @@ class Stop final : public Invocation {
     std::string lines;
     Failures failures{"stop", "stopped", arguments.words.size()};
     for (const std::string& name : arguments.words) {
-      if (auto done = co_await (*driver)->stop(name); !done) {
+      Task<Result<>> work = dry_run_.is_wanted() ? is_there(*driver, name) : (*driver)->stop(name);
+      if (auto done = co_await std::move(work); !done) {
         failures.add(name, std::move(done.error()));
         continue;
       }
@@ -29,6 +35,15 @@ class Stop final : public Invocation {
     if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
     co_return std::move(failures).status();
   }
+
+ private:
+  static Task<Result<>> is_there(Driver* driver, std::string name) {
+    auto found = co_await driver->get(std::move(name));
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    co_return Result<>{};
+  }
+
+  DryRun dry_run_;
 };
 
 }  // namespace
