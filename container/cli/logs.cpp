@@ -222,7 +222,7 @@ class Logs final : public Invocation {
     std::string text;
     bool in_line = false;
     for (const TimedOutput& one : *events) {
-      if (unix_ms(one.time) < oldest) continue;
+      if (oldest > 0 && unix_ms(one.time) < oldest) continue;
       for (const char c : one.bytes) {
         if (timestamps_ && !std::exchange(in_line, true)) text += one.time + " ";
         text += c;

@@ -242,7 +242,10 @@ std::string command_help(const Command& command, std::size_t width) {
   text += "\n\n" + std::string{command.summary} + "\n";
   text[text.find("\n\n") + 2] = static_cast<char>(std::toupper(command.summary.front()));
   text.insert(text.size() - 1, ".");
-  for (const std::string_view alias : command.aliases) text += "Also: skiff " + std::string{alias} + "\n";
+  for (const std::string_view alias : command.aliases) {
+    text += (alias == command.aliases.front() ? "Also: skiff " : ", skiff ") + std::string{alias};
+  }
+  if (!command.aliases.empty()) text += ".\n";
   if (!command.text.empty()) text += "\n" + std::string{command.text} + "\n";
   text += "\n" + table_of(*invocation, options).help(width);
   if (command.rest != Rest::none) text += "\n" + std::string{kExitStatuses};
