@@ -7,6 +7,7 @@
 #include "container/cli/command_flags.hpp"
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/json_path.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/spec_flags.hpp"
 #include "protocol/base64.hpp"
@@ -108,7 +109,7 @@ class Exec final : public Invocation {
 
   static Result<int> show_result(const Context& context, const nlohmann::json& result) {
     const std::string& form = context.options().output;
-    if (form == "json" || form == "yaml") {
+    if (form == "json" || form == "yaml" || form.starts_with(kJsonPath)) {
       if (auto shown = context.show(result, "", ""); !shown) return std::unexpected{std::move(shown.error())};
       return exit_status(CommandExit::of(result));
     }

@@ -141,6 +141,9 @@ def test_lists_have_the_forms_of_kubectl(skiff):
     assert skiff("ps", "-q", "--sort-by", ".labels.n")[0] == "two\none\n"
     assert skiff("ps", "-o", "jsonpath={range .items[*]}{.name}:{.labels.n}{'\\n'}{end}")[0] == "one:2\ntwo:1\n"
     assert "jsonpath" in skiff("ps", "-o", "jsonpath={.items[}", status=125)[1]
+    waited = ("exec", "one", "--mode", "wait", "-o", "jsonpath={.exit_code} {.stdout}", "--", "sh", "-c", "echo out; exit 3")
+    assert skiff(*waited, status=3)[0] == "3 out\n"
+    assert skiff("rbac", "ps", "-o", "wide") == skiff("rbac", "ps")
     heads, first, _ = skiff("ps", "-o", "wide")[0].splitlines()
     assert heads.split()[5:] == ["LAST", "USED", "IMAGE", "OWNER", "NODE", "POOL"] and " ago " in first
     assert skiff.json("ps", "two")["name"] == "two"
