@@ -105,12 +105,12 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                                           .token_file = options_.token_file,
                                           .key_file = options_.key_file,
                                           .sandbox_id = options_.sandbox_id,
-                                          .agent_ca = options_.agent_ca});
+                                          .agent_certificate_authority = options_.agent_certificate_authority,
+                                          .agent_server_name = options_.agent_server_name});
   }
   auto where = cluster();
   if (!where) return std::unexpected{std::move(where.error())};
   ReachOptions reach{.url = options_.url,
-                     .agent_ca = options_.agent_ca,
                      .gateway_url = options_.gateway_url,
                      .gateway = options_.gateway,
                      .gateway_token = options_.gateway_token,

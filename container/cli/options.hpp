@@ -22,7 +22,8 @@ struct Options {
   std::string token_file = {};
   std::string key_file = {};
   std::string sandbox_id = {};
-  std::string agent_ca = {};
+  std::string agent_certificate_authority = {};
+  std::string agent_server_name = {};
 
   // Which cluster, and how to reach it and what is in it.
   kube::AccessOptions access = {};

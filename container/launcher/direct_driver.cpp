@@ -90,9 +90,12 @@ Result<> DirectDriver::read_url() {
   url_ = url->text();
   path_prefix_ = url->path;
   if (!url->tls) return {};
-  auto tls = protocol::TlsContext::client({.ca_file = options_.agent_ca});
-  if (!tls) return fail(tls.error().code, "--agent-ca: " + tls.error().message, "--agent-ca");
+  auto tls = protocol::TlsContext::client({.ca_file = options_.agent_certificate_authority});
+  if (!tls)
+    return fail(tls.error().code, "--agent-certificate-authority: " + tls.error().message,
+                "--agent-certificate-authority");
   client_.tls = std::move(*tls);
+  client_.tls_server_name = options_.agent_server_name;
   return {};
 }
 
@@ -139,10 +142,11 @@ Task<Result<json>> DirectDriver::ask(std::string name) {
   // Apart from the request: what fails here is the way, not the token.
   if (auto connected = co_await agent.http().connect(); !connected) {
     const bool is_strange = connected.error().code == Errc::unauthenticated;
-    co_return fail(connected.error().code,
-                   "the skiffd at " + url_ + " can't be reached: " + connected.error().message +
-                       (is_strange ? "; --agent-ca FILE names who vouches for it" : "; --url says where it is"),
-                   "--url");
+    co_return fail(
+        connected.error().code,
+        "the skiffd at " + url_ + " can't be reached: " + connected.error().message +
+            (is_strange ? "; --agent-certificate-authority FILE names who vouches for it" : "; --url says where it is"),
+        "--url");
   }
   auto version = co_await agent.get("/v1/version");
   if (!version && version.error().code == Errc::insufficient_scope) {

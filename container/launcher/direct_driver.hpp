@@ -23,7 +23,9 @@ struct DirectOptions {
   std::string token_file = {};  ///< its first word is the token; read again for each connection
   std::string key_file = {};    ///< PEM of an Ed25519 private key, whose public half the agent has: it signs tokens
   std::string sandbox_id = {};  ///< for whom signed tokens are; empty: the name that a command gives
-  std::string agent_ca = {};    ///< file with PEM of who vouches for an https:// agent; empty: the system's
+  /// File with PEM of who vouches for an https:// agent; empty: the system's.
+  std::string agent_certificate_authority = {};
+  std::string agent_server_name = {};  ///< for whom its certificate is; empty: the host of the URL
 };
 
 /// A skiffd that somebody else has started, wherever it runs: it is used, and neither made nor removed. Its name is

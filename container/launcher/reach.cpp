@@ -109,7 +109,7 @@ Result<Endpoint> Reach::by_url(const std::string& text, std::string_view flag) c
   endpoint.path_prefix = url->path;
   endpoint.client.connect_time = kTunnelPatience;
   if (url->tls) {
-    auto tls = protocol::TlsContext::client({.ca_file = options_.agent_ca});
+    auto tls = protocol::TlsContext::client({});
     if (!tls) return std::unexpected{std::move(tls.error())};
     endpoint.client.tls = std::move(*tls);
   }

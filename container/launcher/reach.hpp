@@ -32,7 +32,6 @@ enum class Way : std::uint8_t {
 
 struct ReachOptions {
   std::string url = {};            ///< of the agent itself: http://HOST:PORT
-  std::string agent_ca = {};       ///< file with PEM of who vouches for what these URLs lead to; empty: the system's
   std::string gateway_url = {};    ///< of a router
   std::string gateway = {};        ///< [NAMESPACE/]NAME of the Gateway before a router, when there is no URL
   std::string gateway_token = {};  ///< what the router wants to see; empty: nothing

@@ -161,9 +161,13 @@ def test_tls_needs_its_ca(tmp_path, start_agent):
     agent = start_agent("--tls-cert", certificate, "--tls-key", key, tls=trusting(certificate))
     skiff = alone(tmp_path, agent, SKIFF_URL=agent.url, SKIFF_TOKEN=agent.token)
     err = skiff("exec", "x", "true", status=125)[1]
-    assert "--agent-ca" in err and "certificate" in err
-    assert skiff("--agent-ca", certificate, "exec", "x", "echo", "in")[0] == "in\n"
-    assert "--agent-ca" in skiff("--agent-ca", "/no/such/file", "ps", status=125)[1]
+    assert "--agent-certificate-authority" in err and "certificate" in err
+    trusted = ("--agent-certificate-authority", certificate)
+    assert skiff(*trusted, "exec", "x", "echo", "in")[0] == "in\n"
+    named = agent.url.replace("127.0.0.1", "localhost")
+    assert "certificate" in skiff(*trusted, "--url", named, "exec", "x", "true", status=125)[1]
+    assert skiff(*trusted, "--url", named, "--agent-server-name", "127.0.0.1", "exec", "x", "echo", "in")[0] == "in\n"
+    assert "--agent-certificate-authority" in skiff("--agent-certificate-authority", "/no/such/file", "ps", status=125)[1]
 
 
 @pytest.mark.parametrize("form", ["unix://{}", "unix:{}"])

@@ -28,7 +28,9 @@ CO_TEST(DirectDriver, IsNotOpenedWithoutWhatItNeeds) {
   EXPECT_NE(refused({.url = "unix:here"}).find("unix:///PATH"), std::string::npos);
   EXPECT_FALSE(refused({.url = "ftp://host"}).empty());
   EXPECT_NE(refused({.url = "http://host", .key_file = "/no/such/file"}).find("--key-file"), std::string::npos);
-  EXPECT_NE(refused({.url = "https://host", .agent_ca = "/no/such/file"}).find("--agent-ca"), std::string::npos);
+  EXPECT_NE(refused({.url = "https://host", .agent_certificate_authority = "/no/such/file"})
+                .find("--agent-certificate-authority"),
+            std::string::npos);
   const test::TemporaryFolder folder;
   EXPECT_NE(refused({.url = "http://host", .key_file = folder.write("key", "none")}).find("not an Ed25519"),
             std::string::npos);
