@@ -136,7 +136,9 @@ bool store(const setting::Target& target, std::string_view text) {
             return true;
           },
           [&](const setting::Choice& it) {
-            const bool known = std::ranges::count(it.words, text) > 0;
+            const bool known = std::ranges::any_of(it.words, [text](std::string_view word) {
+              return text == word || (word.ends_with('=') && text.starts_with(word));
+            });
             if (known) *it.into = text;
             return known;
           },
@@ -198,20 +200,32 @@ const Setting* SettingsTable::find(std::string_view flag) const {
   return row == rows_.end() ? nullptr : &*row;
 }
 
-std::string SettingsTable::nearest(std::string_view flag) const {
+std::string_view nearest_word(std::string_view typed, std::span<const std::string_view> known) {
   std::string_view best;
   // Further away than this it is no typing error.
-  std::size_t least = std::max<std::size_t>(2, flag.size() / 3) + 1;
-  for (const Setting& row : rows_) {
-    if (row.flag.empty()) continue;
+  std::size_t least = std::max<std::size_t>(2, typed.size() / 3) + 1;
+  for (const std::string_view word : known) {
+    if (word.empty()) continue;
     // A word that was cut short or drawn out is near as well.
-    const bool part = flag.size() >= 4 && (row.flag.starts_with(flag) || flag.starts_with(row.flag));
-    const std::size_t distance = part ? 1 : edit_distance(flag, row.flag);
+    const bool part = typed.size() >= 4 && (word.starts_with(typed) || typed.starts_with(word));
+    const std::size_t distance = part ? 1 : edit_distance(typed, word);
     if (distance < least) {
       least = distance;
-      best = row.flag;
+      best = word;
     }
   }
+  return best;
+}
+
+bool setting::takes_next_argument(const Target& target) noexcept {
+  if (const auto* choice = std::get_if<Choice>(&target)) return choice->alone.empty();
+  return !std::holds_alternative<Switch>(target);
+}
+
+std::string SettingsTable::nearest(std::string_view flag) const {
+  std::vector<std::string_view> flags;
+  for (const Setting& row : rows_) flags.push_back(row.flag);
+  const std::string_view best = nearest_word(flag, flags);
   return best.empty() ? "see --help" : "did you mean --" + std::string{best} + "?";
 }
 
@@ -248,6 +262,8 @@ struct SettingsTable::Reading {
 Result<> SettingsTable::take(Reading& reading, const Setting& row, const std::string& where,
                              std::optional<std::string_view> text) {
   if (!text && std::holds_alternative<setting::Switch>(row.target)) text = "true";
+  const auto* choice = std::get_if<setting::Choice>(&row.target);
+  if (!text && choice != nullptr && !choice->alone.empty()) text = choice->alone;
   if (!text) {
     if (reading.left.empty()) {
       return fail(Errc::invalid_field, where + " needs a value: " + expectation(row.target), where);
@@ -290,7 +306,7 @@ Result<> SettingsTable::read_letters(Reading& reading, std::string_view letters)
     reading.given.push_back("--" + std::string{row->flag});
     // What takes a value takes the rest of the word, if there is one.
     std::optional<std::string_view> text;
-    if (!std::holds_alternative<setting::Switch>(row->target) && !letters.empty()) {
+    if (setting::takes_next_argument(row->target) && !letters.empty()) {
       text = letters.starts_with('=') ? letters.substr(1) : letters;
       letters = {};
     }
@@ -368,7 +384,9 @@ std::string SettingsTable::help(std::size_t width) const {
     std::string head = "  ";
     if (row.letter != 0) head += std::string{'-', row.letter} + ", ";
     head += row.flag.empty() ? std::string{row.environment} : "--" + std::string{row.flag};
-    if (!row.flag.empty() && !is_switch) head += " " + std::string{row.value};
+    const bool may_stand_alone = !is_switch && !setting::takes_next_argument(row.target);
+    if (may_stand_alone) head += "[=" + std::string{row.value} + "]";
+    if (!row.flag.empty() && !is_switch && !may_stand_alone) head += " " + std::string{row.value};
 
     std::string text{row.help};
     std::vector<std::string> notes;

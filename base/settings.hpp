@@ -25,10 +25,12 @@ struct Switch {
 struct Text {
   std::string* into;
 };
-/// One of a few words.
+/// One of a few words; one that ends with `=` stands for every text that begins so.
 struct Choice {
   std::string* into;
   std::vector<std::string_view> words;
+  /// What the flag means without a value. It takes one only behind a `=` then. Empty: it needs a value.
+  std::string_view alone = {};
 };
 /// Repeatable as a flag; one variable holds several, separated by commas. Giving it replaces the default.
 struct List {
@@ -54,6 +56,9 @@ struct Duration {
 
 using Target = std::variant<Switch, Text, Choice, List, Count, Size, Duration>;
 
+/// Whether the flag's value may be the argument that follows it.
+[[nodiscard]] bool takes_next_argument(const Target& target) noexcept;
+
 }  // namespace setting
 
 /// One row of a settings table: everything there is to know about one setting.
@@ -68,6 +73,9 @@ struct Setting {
   std::string_view shown_default = {};
   char letter = 0;  ///< -x as a short form of the flag; 0: none
 };
+
+/// The one of `known` that was probably meant by `typed`; empty when none is near.
+[[nodiscard]] std::string_view nearest_word(std::string_view typed, std::span<const std::string_view> known);
 
 /// Reads settings from the environment and from arguments, and describes them. Flags win over variables, variables over
 /// defaults. Errors are `invalid_field` with `field` = the flag or variable; they hold the value except for a setting

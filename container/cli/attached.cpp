@@ -219,7 +219,7 @@ Task<Result<AttachedEnd>> stay_attached(Context* context, CommandStream* command
   raw.reset();
   if (end && end->is_detached) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, "\n", 1);
-    say("left the command running: `" + again + "` joins it again");
+    say("detached, the command goes on: `" + again + "` joins it again");
   }
   co_return end;
 }

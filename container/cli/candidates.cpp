@@ -40,10 +40,6 @@ const Setting* find_flag(const SettingsTable& table, std::string_view word) {
   return row == table.rows().end() ? nullptr : &*row;
 }
 
-bool takes_value(const Setting& row) {
-  return !std::holds_alternative<setting::Switch>(row.target);
-}
-
 void offer_values(Candidates& candidates, const Setting& row, std::string_view typed, const std::string& before) {
   if (const auto* choice = std::get_if<setting::Choice>(&row.target)) {
     for (const std::string_view word : choice->words)
@@ -53,13 +49,37 @@ void offer_values(Candidates& candidates, const Setting& row, std::string_view t
   }
 }
 
+/// What is typed is a flag, or begins one with its value.
+void offer_flags(Candidates& candidates, const SettingsTable& table, const std::string& typed) {
+  if (const std::size_t equals = typed.find('='); equals != std::string::npos) {
+    const Setting* row = find_flag(table, typed.substr(0, equals));
+    if (row != nullptr) offer_values(candidates, *row, typed.substr(equals + 1), typed.substr(0, equals + 1));
+    return;
+  }
+  for (const Setting& row : table.rows()) {
+    if (!row.flag.empty()) offer(candidates, typed, "--" + std::string{row.flag}, row.help);
+  }
+}
+
 }  // namespace
 
 Candidates find_candidates(std::span<const std::string> words) {
   Candidates candidates;
   if (words.empty()) return candidates;
   const std::string& typed = words.back();
+  Options anywhere;
+  const SettingsTable before{option_rows(anywhere)};
+  while (words.size() > 1 && words.front().starts_with('-')) {
+    const Setting* row = words.front().contains('=') ? nullptr : find_flag(before, words.front());
+    const bool takes_next = row != nullptr && setting::takes_next_argument(row->target);
+    if (takes_next && words.size() == 2) {
+      offer_values(candidates, *row, typed, "");
+      return candidates;
+    }
+    words = words.subspan(takes_next ? 2 : 1);
+  }
   if (words.size() == 1) {
+    if (typed.starts_with('-')) offer_flags(candidates, before, typed);
     offer_names(candidates, typed, "");
     return candidates;
   }
@@ -84,7 +104,7 @@ Candidates find_candidates(std::span<const std::string> words) {
       open = nullptr;
     } else if (word.starts_with('-') && word != "-") {
       const Setting* row = word.contains('=') ? nullptr : find_flag(table, word);
-      if (row != nullptr && takes_value(*row)) open = row;
+      if (row != nullptr && setting::takes_next_argument(row->target)) open = row;
     } else {
       given.push_back(word);
     }
@@ -99,12 +119,7 @@ Candidates find_candidates(std::span<const std::string> words) {
     return candidates;
   }
   if (typed.starts_with('-')) {
-    if (const std::size_t equals = typed.find('='); equals != std::string::npos) {
-      const Setting* row = find_flag(table, typed.substr(0, equals));
-      if (row != nullptr) offer_values(candidates, *row, typed.substr(equals + 1), typed.substr(0, equals + 1));
-      return candidates;
-    }
-    for (const Setting& row : table.rows()) offer(candidates, typed, "--" + std::string{row.flag}, row.help);
+    offer_flags(candidates, table, typed);
     offer(candidates, typed, "--help", "Say more about this command.");
     return candidates;
   }

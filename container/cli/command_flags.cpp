@@ -46,7 +46,7 @@ std::vector<Setting> CommandFlags::rows() {
        .help = "Where it runs, relative to the sandbox's folder.",
        .letter = 'w'},
       {.flag = "timeout",
-       .environment = "",
+       .environment = "SKIFF_EXEC_TIMEOUT",
        .target = setting::Duration{&timeout_, 0ms, std::chrono::days{365}},
        .value = "TIME",
        .group = "",

@@ -8,11 +8,12 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/within.hpp"
+#include "container/cli/json_path.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/printable.hpp"
 #include "container/cli/terminal.hpp"
 #include "container/launcher/claim_driver.hpp"
+#include "container/launcher/direct_driver.hpp"
 #include "container/launcher/local_driver.hpp"
 #include "container/launcher/pod_driver.hpp"
 #include "container/launcher/traced_driver.hpp"
@@ -20,8 +21,11 @@
 namespace skiff::container {
 namespace {
 
-/// How long a cluster may take to say that it is there.
-constexpr std::chrono::seconds kClusterPatience{5};
+/// For who has named no driver, and meant none that is away.
+constexpr const char* kAdvice = " (to work on this machine, without isolation: --driver local)";
+
+/// As orbiter's users have it.
+constexpr const char* kOrbitersNamespace = "ORBITER_K8S_NAMESPACE";
 
 std::string variable(const char* name) {
   return kube::process_environment(name);
@@ -57,12 +61,30 @@ class ProgressLine {
 Context::Context(Executor executor, Options options, Signals& signals, TraceParent trace)
     : executor_{executor}, options_{std::move(options)}, signals_{signals}, trace_{std::move(trace)} {}
 
+OfflineContext Context::offline() const {
+  OfflineContext known{.name_prefix = options_.name_prefix,
+                       .default_image = ClusterOptions{}.default_image,
+                       .agent_image = agent_image_};
+  for (const std::string& name : {options_.access.namespace_name, variable(kOrbitersNamespace)}) {
+    if (name.empty()) continue;
+    known.namespace_name = name;
+    break;
+  }
+  if (auto image = variable("ORBITER_K8S_IMAGE"); !image.empty()) known.default_image = std::move(image);
+  return known;
+}
+
 Result<Cluster*> Context::cluster() {
   if (!cluster_) {
-    ClusterOptions wanted{.access = options_.access, .name_prefix = options_.name_prefix, .agent_image = agent_image_};
-    // As orbiter's users have it.
-    if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable("ORBITER_K8S_NAMESPACE");
-    if (auto image = variable("ORBITER_K8S_IMAGE"); !image.empty()) wanted.default_image = std::move(image);
+    const OfflineContext known = offline();
+    ClusterOptions wanted{.access = options_.access,
+                          .name_prefix = known.name_prefix,
+                          .default_image = known.default_image,
+                          .agent_image = known.agent_image};
+    if (wanted.access.namespace_name.empty()) wanted.access.namespace_name = variable(kOrbitersNamespace);
+    if (options_.driver == "auto") {
+      wanted.transport.advice = kAdvice;
+    }
     if (!options_.quiet)
       wanted.transport.warn = [](std::string_view text) { say("the API server warns: " + std::string{text}); };
     auto opened = Cluster::open(executor_, std::move(wanted));
@@ -77,6 +99,15 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
     auto state = StateFolder::open({});
     if (!state) return std::unexpected{std::move(state.error())};
     return std::make_unique<LocalDriver>(std::move(*state));
+  }
+  if (name == "direct") {
+    return DirectDriver::open(executor_, {.url = options_.url,
+                                          .token = options_.token,
+                                          .token_file = options_.token_file,
+                                          .key_file = options_.key_file,
+                                          .sandbox_id = options_.sandbox_id,
+                                          .agent_certificate_authority = options_.agent_certificate_authority,
+                                          .agent_server_name = options_.agent_server_name});
   }
   auto where = cluster();
   if (!where) return std::unexpected{std::move(where.error())};
@@ -93,34 +124,26 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   return std::make_unique<PodDriver>(*where, std::move(reach));
 }
 
-/// Whether there is a cluster to work with. Where anything points to one, it is an error that it does not answer: what
-/// was meant for a cluster must not run on somebody's own machine because a network is down.
-Task<Result<bool>> Context::cluster_answers() {
-  const kube::AccessOptions& access = options_.access;
-  const bool is_named = !access.context.empty() || !access.kubeconfig.empty() || !access.server.empty();
+/// Where anything points to a cluster it is that, whether it answers or not: what was meant for a cluster must not run
+/// on somebody's own machine because a network is down. Nothing is sent for it.
+Result<std::string> Context::choose_driver() {
+  if (names_an_agent(options_) && !names_a_cluster(options_)) return "direct";
   auto where = cluster();
-  if (!where && where.error().code == Errc::not_found && !is_named) co_return false;
-  if (!where) co_return std::unexpected{std::move(where.error())};
-  if (is_named) co_return true;
-  auto version = co_await within(std::chrono::steady_clock::now() + kClusterPatience, (*where)->client().version());
-  if (version && *version) co_return true;
-  // What refuses us is a cluster all the same.
-  const bool is_away =
-      !version || (version->error().status.code == 0 && version->error().error.code != Errc::unauthenticated);
-  if (!is_away) co_return true;
-  const std::string why = version ? version->error().error.message
-                                  : "nothing came from " + (*where)->client().transport().access().server.text();
-  co_return fail(Errc::io_error, "the cluster that is configured does not answer: " + why +
-                                     " (to work on this machine, without isolation: --driver local)");
+  if (where) return "pod";
+  const bool is_named = names_a_cluster(options_) || !variable("SKIFF_KUBECONFIG_DATA").empty();
+  if (where.error().code == Errc::not_found && !is_named) return "local";
+  Error error = std::move(where.error());
+  if (error.code == Errc::not_found) error.message += kAdvice;
+  return std::unexpected{std::move(error)};
 }
 
 Task<Result<Driver*>> Context::driver() {
   if (driver_) co_return driver_.get();
   std::string name = options_.driver;
   if (name == "auto") {
-    auto answers = co_await cluster_answers();
-    if (!answers) co_return std::unexpected{std::move(answers.error())};
-    name = *answers ? "pod" : "local";
+    auto chosen = choose_driver();
+    if (!chosen) co_return std::unexpected{std::move(chosen.error())};
+    name = std::move(*chosen);
   }
   auto made = make_driver(name);
   if (!made) co_return std::unexpected{std::move(made.error())};
@@ -186,6 +209,11 @@ Progress Context::progress(std::string name) const {
 Result<> Context::show(const nlohmann::json& value, std::string_view table, std::string_view name) const {
   if (options_.output == "json") return print(format_json(value));
   if (options_.output == "yaml") return print(format_yaml(value));
+  if (options_.output.starts_with(kJsonPath)) {
+    auto text = format_json_path(std::string_view{options_.output}.substr(kJsonPath.size()), value);
+    if (!text) return std::unexpected{std::move(text.error())};
+    return print(printable_lines(*text));
+  }
   return print(printable_lines(options_.output == "name" ? name : table));
 }
 

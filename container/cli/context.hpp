@@ -14,6 +14,7 @@
 #include "container/launcher/agent_client.hpp"
 #include "container/launcher/cluster.hpp"
 #include "container/launcher/driver.hpp"
+#include "container/launcher/offline_manifest.hpp"
 #include "container/launcher/tracing.hpp"
 
 namespace skiff::container {
@@ -32,6 +33,8 @@ class Context {
   [[nodiscard]] Task<Result<Driver*>> driver();
   /// The cluster that the flags name, whether it answers or not.
   [[nodiscard]] Result<Cluster*> cluster();
+  /// What is known of a cluster without one.
+  [[nodiscard]] OfflineContext offline() const;
   /// For specs that name none; to be said before the driver or the cluster is asked for.
   void set_agent_image(std::string image) { agent_image_ = std::move(image); }
   /// The same for another namespace of the cluster.
@@ -53,7 +56,8 @@ class Context {
   [[nodiscard]] Result<> show(const nlohmann::json& value, std::string_view table, std::string_view name) const;
 
  private:
-  [[nodiscard]] Task<Result<bool>> cluster_answers();
+  /// What `auto` is.
+  [[nodiscard]] Result<std::string> choose_driver();
   [[nodiscard]] Result<std::unique_ptr<Driver>> make_driver(std::string_view name);
 
   Executor executor_;

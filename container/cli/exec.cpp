@@ -9,6 +9,7 @@
 #include "container/cli/command_flags.hpp"
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/json_path.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/spec_flags.hpp"
 #include "container/launcher/agent_answer.hpp"
@@ -35,6 +36,13 @@ class Exec final : public Invocation {
          .value = "MODE",
          .group = "",
          .help = "stream: output as it comes. wait: when it has ended. background: print its id and leave."});
+    rows.push_back({.flag = "detach",
+                    .environment = "",
+                    .target = setting::Switch{&detach_},
+                    .value = "",
+                    .group = "",
+                    .help = "The same as --mode background.",
+                    .letter = 'd'});
     rows.push_back({.flag = "session",
                     .environment = "",
                     .target = setting::Text{&session_},
@@ -53,6 +61,7 @@ class Exec final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (detach_) mode_ = "background";
     auto request = flags_.request(std::move(arguments.rest));
     if (!request) co_return std::unexpected{std::move(request.error())};
     if (mode_ == "wait" && request->contains("stdin_open")) {
@@ -95,7 +104,7 @@ class Exec final : public Invocation {
 
   static Result<int> show_result(const Context& context, const nlohmann::json& result) {
     const std::string& form = context.options().output;
-    if (form == "json" || form == "yaml") {
+    if (form == "json" || form == "yaml" || form.starts_with(kJsonPath)) {
       if (auto shown = context.show(result, "", ""); !shown) return std::unexpected{std::move(shown.error())};
       return exit_status(CommandExit::of(result));
     }
@@ -113,6 +122,7 @@ class Exec final : public Invocation {
   CommandFlags flags_;
   std::vector<std::string> env_;
   std::string mode_ = "stream";
+  bool detach_ = false;
   std::string session_ = "default";
   std::string id_;
 };

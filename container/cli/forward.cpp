@@ -41,6 +41,17 @@ Result<Ports> parse_ports(const std::string& text) {
 
 class Forward final : public Invocation {
  public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "address",
+             .environment = "",
+             .target = setting::List{&addresses_},
+             .value = "ADDRESS",
+             .group = "",
+             .help =
+                 "Listen here: an IP address of this machine, or localhost for both of its loopbacks. Who reaches it "
+                 "reaches the sandbox."}};
+  }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto driver = co_await context.driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
@@ -52,13 +63,14 @@ class Forward final : public Invocation {
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
       auto ports = parse_ports(arguments.words[i]);
       if (!ports) co_return std::unexpected{std::move(ports.error())};
-      auto address = protocol::Address::ip("127.0.0.1", ports->local);
-      auto listener = protocol::Listener::open(context.executor(), *address);
-      if (!listener) co_return std::unexpected{std::move(listener.error())};
-      const std::string line = (*listener)->address().text() + " -> " + name + ":" + std::to_string(ports->remote);
-      if (auto printed = print(line + "\n"); !printed) co_return std::unexpected{std::move(printed.error())};
-      remotes_.push_back(ports->remote);
-      listeners.push_back(std::move(*listener));
+      auto opened = listen(context.executor(), *ports);
+      if (!opened) co_return std::unexpected{std::move(opened.error())};
+      for (auto& listener : *opened) {
+        const std::string line = listener->address().text() + " -> " + name + ":" + std::to_string(ports->remote);
+        if (auto printed = print(line + "\n"); !printed) co_return std::unexpected{std::move(printed.error())};
+        remotes_.push_back(ports->remote);
+        listeners.push_back(std::move(listener));
+      }
     }
     std::exception_ptr failure;
     try {
@@ -77,6 +89,27 @@ class Forward final : public Invocation {
   }
 
  private:
+  using Listeners = std::vector<std::unique_ptr<protocol::Listener>>;
+
+  /// One listener an address. The two loopbacks of localhost have one port; a machine without IPv6 has only one.
+  [[nodiscard]] Result<Listeners> listen(Executor executor, Ports ports) const {
+    Listeners listeners;
+    for (const std::string& text : addresses_) {
+      const bool is_both = text == "localhost";
+      auto address = protocol::Address::ip(is_both ? "127.0.0.1" : text, ports.local);
+      if (!address)
+        return fail(Errc::invalid_field, "--address " + text + ": expected an IP address or localhost", "--address");
+      auto listener = protocol::Listener::open(executor, *address);
+      if (!listener) return std::unexpected{std::move(listener.error())};
+      const std::uint16_t port = (*listener)->address().port();
+      listeners.push_back(std::move(*listener));
+      if (!is_both) continue;
+      auto other = protocol::Listener::open(executor, *protocol::Address::ip("::1", port));
+      if (other) listeners.push_back(std::move(*other));
+    }
+    return listeners;
+  }
+
   static Task<> accept(protocol::Listener* listener, TaskGroup* group, Driver* driver, std::string name,
                        std::uint16_t port) {
     const Executor executor = co_await boost::asio::this_coro::executor;
@@ -96,6 +129,7 @@ class Forward final : public Invocation {
     co_await relay(std::move(client), std::move(*remote));
   }
 
+  std::vector<std::string> addresses_{"127.0.0.1"};
   std::vector<std::uint16_t> remotes_;
 };
 
@@ -107,8 +141,10 @@ Command forward_command() {
           .summary = "reach TCP ports of a sandbox on this machine, until interrupted",
           .text =
               "  skiff forward demo 8000\n"
-              "  skiff forward demo 9000:8000 :5432",
+              "  skiff forward demo 9000:8000 :5432\n"
+              "  skiff forward --address 0.0.0.0 demo 8000",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "[LOCAL:]PORT", .repeated = true}},
+          .aliases = {"port-forward"},
           .make = &make_invocation<Forward>};
 }
 

@@ -94,6 +94,10 @@ class Gc final : public Invocation {
   Task<Result<Collected>> collect_in(Context* context) {
     auto driver = co_await context->driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
+    if ((*driver)->name() == "direct") {
+      co_return fail(Errc::invalid_field,
+                     "the driver direct removes nothing: `skiff gc` needs --driver pod, claim or local", "--driver");
+    }
     co_return co_await collect_garbage(*driver, collecting_);
   }
 

@@ -11,4 +11,7 @@ namespace skiff::container {
 /// `to_be_applied` as in driver.hpp.
 [[nodiscard]] Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied);
 
+/// The same without asking a cluster for anything; stderr says what could not be found out. Only for the driver `pod`.
+[[nodiscard]] Result<int> print_offline_manifest(const Context& context, SandboxSpec spec);
+
 }  // namespace skiff::container

@@ -7,39 +7,54 @@
 
 namespace skiff::container {
 
+bool names_a_cluster(const Options& options) {
+  const kube::AccessOptions& access = options.access;
+  return !access.context.empty() || !access.kubeconfig.empty() || !access.server.empty() ||
+         !access.namespace_name.empty() || options.reach != "auto" || !options.gateway.empty() ||
+         !options.gateway_url.empty();
+}
+
+bool names_an_agent(const Options& options) {
+  return !options.url.empty() && (!options.token.empty() || !options.token_file.empty() || !options.key_file.empty());
+}
+
 std::vector<Setting> option_rows(Options& options) {
   constexpr std::string_view kGroup = "Flags of every command";
+  constexpr std::string_view kAgent = "Flags of every command, for a skiffd that is there";
   constexpr std::string_view kCluster = "Flags of every command, for clusters";
   return {
       {.flag = "driver",
        .environment = "SKIFF_DRIVER",
-       .target = setting::Choice{&options.driver, {"auto", "pod", "claim", "local"}},
+       .target = setting::Choice{&options.driver, {"auto", "pod", "claim", "local", "direct"}},
        .value = "DRIVER",
        .group = kGroup,
        .help =
            "What hosts the sandbox. pod: a Pod of any cluster. claim: agent-sandbox. local: a process on this machine, "
-           "which is no isolation. auto: pod when a cluster is configured, else local."},
+           "which is no isolation. direct: the skiffd at --url, under whatever NAME. auto: direct when there are "
+           "--url, "
+           "a token or key for it and no flag of a cluster, else pod when a cluster is configured, else local."},
       {.flag = "output",
        .environment = "SKIFF_OUTPUT",
-       .target = setting::Choice{&options.output, {"table", "json", "yaml", "name"}},
+       .target = setting::Choice{&options.output, {"table", "json", "yaml", "name", "wide", "jsonpath="}},
        .value = "FORMAT",
        .group = kGroup,
-       .help = "How to print: table, json, yaml, or name for the names alone.",
+       .help = "How to print: table, wide (a table with more columns), json, yaml, name for the names alone, or "
+               "jsonpath=TEMPLATE for parts of the JSON, as {.items[*].name}.",
        .letter = 'o'},
       {.flag = "owner",
        .environment = "SKIFF_OWNER",
        .target = setting::Text{&options.owner},
        .value = "OWNER",
        .group = kGroup,
-       .help = "Whose sandboxes are meant by ps, gc and --all, and whose new ones are.",
+       .help = "Owner recorded on new sandboxes; ps, gc and rm --all are limited to it.",
        .shown_default = "user@host"},
       {.flag = "config",
        .environment = "SKIFF_CONFIG",
        .target = setting::Text{&options.config},
        .value = "FILE",
        .group = kGroup,
-       .help = "Defaults of flags, as YAML; variables and flags win over it. Those of new sandboxes count where one is "
-               "made.",
+       .help = "YAML file of flag defaults; variables and flags override it. What it says of new sandboxes counts only "
+               "where one is made.",
        .shown_default = "~/.config/skiff/config.yaml"},
       {.flag = "quiet",
        .environment = "SKIFF_QUIET",
@@ -48,6 +63,53 @@ std::vector<Setting> option_rows(Options& options) {
        .group = kGroup,
        .help = "Say nothing of progress on stderr.",
        .letter = 'q'},
+      {.flag = "url",
+       .environment = "SKIFF_URL",
+       .target = setting::Text{&options.url},
+       .value = "URL",
+       .group = kAgent,
+       .help = "Address of the agent: http://HOST:PORT, https://HOST:PORT or unix:///PATH. With a cluster's driver it "
+               "spares the search for a way."},
+      {.flag = "",
+       .environment = "SKIFF_TOKEN",
+       .target = setting::Text{&options.token},
+       .value = "TOKEN",
+       .group = kAgent,
+       .help = "A token of that agent, for --driver direct."},
+      {.flag = "token-file",
+       .environment = "SKIFF_TOKEN_FILE",
+       .target = setting::Text{&options.token_file},
+       .value = "FILE",
+       .group = kAgent,
+       .help = "The same: the first word of the file, which is read again when it is needed. Wins over SKIFF_TOKEN."},
+      {.flag = "key-file",
+       .environment = "SKIFF_KEY_FILE",
+       .target = setting::Text{&options.key_file},
+       .value = "FILE",
+       .group = kAgent,
+       .help = "PEM of the Ed25519 private key whose public half the agent has: skiff signs tokens with it. Wins over "
+               "tokens."},
+      {.flag = "sandbox-id",
+       .environment = "SKIFF_SANDBOX_ID",
+       .target = setting::Text{&options.sandbox_id},
+       .value = "ID",
+       .group = kAgent,
+       .help = "With --key-file: the id that the agent has (skiffd's --sandbox-id, or the name of its host).",
+       .shown_default = "NAME"},
+      {.flag = "agent-certificate-authority",
+       .environment = "SKIFF_AGENT_CERTIFICATE_AUTHORITY",
+       .target = setting::Text{&options.agent_certificate_authority},
+       .value = "FILE",
+       .group = kAgent,
+       .help = "CA certificates (PEM) to verify --url, --gateway-url or an HTTPS --gateway with.",
+       .shown_default = "the system's"},
+      {.flag = "agent-server-name",
+       .environment = "SKIFF_AGENT_SERVER_NAME",
+       .target = setting::Text{&options.agent_server_name},
+       .value = "NAME",
+       .group = kAgent,
+       .help = "The name that the certificate there is for.",
+       .shown_default = "the URL's host, or the hostname of the Gateway's listener"},
       {.flag = "namespace",
        .environment = "SKIFF_NAMESPACE",
        .target = setting::Text{&options.access.namespace_name},
@@ -81,7 +143,7 @@ std::vector<Setting> option_rows(Options& options) {
        .target = setting::Text{&options.access.certificate_authority},
        .value = "FILE",
        .group = kCluster,
-       .help = "PEM of who vouches for that server.",
+       .help = "CA certificates (PEM) to verify the API server with.",
        .shown_default = "the kubeconfig's, else the system's"},
       {.flag = "",
        .environment = "SKIFF_KUBE_TOKEN",
@@ -103,12 +165,6 @@ std::vector<Setting> option_rows(Options& options) {
        .group = kCluster,
        .help = "By which way to reach agents. auto tries them in this order, but never service, the address of a "
                "LoadBalancer or a NodePort: tokens and data cross the network there in clear text."},
-      {.flag = "url",
-       .environment = "SKIFF_URL",
-       .target = setting::Text{&options.url},
-       .value = "URL",
-       .group = kCluster,
-       .help = "Where the agent is, when you know better."},
       {.flag = "gateway-url",
        .environment = "SKIFF_GATEWAY_URL",
        .target = setting::Text{&options.gateway_url},
@@ -127,20 +183,6 @@ std::vector<Setting> option_rows(Options& options) {
        .value = "TOKEN",
        .group = kCluster,
        .help = "A bearer token for that router (its ROUTER_AUTH_TOKEN); it doesn't get as far as the sandbox."},
-      {.flag = "agent-certificate-authority",
-       .environment = "SKIFF_AGENT_CERTIFICATE_AUTHORITY",
-       .target = setting::Text{&options.agent_certificate_authority},
-       .value = "FILE",
-       .group = kCluster,
-       .help = "CA certificates (PEM) to verify --url, --gateway-url or an HTTPS --gateway with.",
-       .shown_default = "the system's"},
-      {.flag = "agent-server-name",
-       .environment = "SKIFF_AGENT_SERVER_NAME",
-       .target = setting::Text{&options.agent_server_name},
-       .value = "NAME",
-       .group = kCluster,
-       .help = "The name that the certificate there is for.",
-       .shown_default = "the URL's host, or the hostname of the Gateway's listener"},
   };
 }
 

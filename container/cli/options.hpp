@@ -16,17 +16,28 @@ struct Options {
   std::string config;
   bool quiet = false;
 
+  // One agent that is there already.
+  std::string url = {};
+  std::string token = {};
+  std::string token_file = {};
+  std::string key_file = {};
+  std::string sandbox_id = {};
+  std::string agent_certificate_authority = {};
+  std::string agent_server_name = {};
+
   // Which cluster, and how to reach it and what is in it.
   kube::AccessOptions access = {};
   std::string name_prefix = "skiff-";
   std::string reach = "auto";
-  std::string url;
   std::string gateway_url;
   std::string gateway;
   std::string gateway_token;
-  std::string agent_certificate_authority;
-  std::string agent_server_name;
 };
+
+/// Whether anything says which cluster is meant, or by which of its ways to go.
+[[nodiscard]] bool names_a_cluster(const Options& options);
+/// Whether it is said where an agent is, and as whom to speak to it.
+[[nodiscard]] bool names_an_agent(const Options& options);
 
 /// Rows point into `options`.
 [[nodiscard]] std::vector<Setting> option_rows(Options& options);

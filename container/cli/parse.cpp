@@ -16,6 +16,10 @@ constexpr std::string_view kExitStatuses =
     "--timeout did, 127 when it was not found, 126 when it can't be run), and 125 when skiff\n"
     "itself failed.\n";
 
+bool is_help(std::string_view argument) {
+  return argument == "--help" || argument == "-h";
+}
+
 std::size_t least_words(const Command& command) {
   return static_cast<std::size_t>(std::ranges::count(command.words, false, &Word::optional));
 }
@@ -95,7 +99,38 @@ Result<std::string> config_path(std::span<const char* const> arguments, const ch
   return path;
 }
 
+/// What was probably meant by a word that names no command.
+std::unexpected<Error> no_such_command(const std::string& typed) {
+  std::string message = "there is no command \"" + typed + "\"";
+  std::string seconds;
+  std::vector<std::string_view> known;
+  for (const Command& command : commands()) {
+    if (command.group.empty()) continue;
+    known.push_back(command.name);
+    known.insert(known.end(), command.aliases.begin(), command.aliases.end());
+    if (command.name.starts_with(typed + " ")) seconds += (seconds.empty() ? "" : ", ") + std::string{command.name};
+  }
+  if (!seconds.empty()) return fail(Errc::invalid_field, message + "; there are: " + seconds, "");
+  const std::string_view nearest = nearest_word(typed, known);
+  if (!nearest.empty()) message += ": did you mean \"" + std::string{nearest} + "\"?";
+  return fail(Errc::invalid_field, std::move(message), "");
+}
+
 }  // namespace
+
+Result<std::size_t> flags_before_command(std::span<const char* const> arguments) {
+  Options options;
+  SettingsTable table{option_rows(options)};
+  auto read = table.read_arguments(arguments, SettingsTable::Words::collected, 0);
+  if (!read) {
+    Error error = std::move(read.error());
+    error.message += " (before the command stand flags of every command only)";
+    error.field.clear();
+    return std::unexpected{std::move(error)};
+  }
+  if (read->help) return 0;
+  return arguments.size() - read->rest.size() - (read->separated ? 1 : 0);
+}
 
 SettingsTable table_of(Invocation& invocation, Options& options) {
   std::vector<Setting> rows = invocation.rows();
@@ -111,7 +146,7 @@ Named find_command(std::span<const char* const> arguments) {
   const std::string first{arguments.front()};
   const std::string both = arguments.size() > 1 ? first + " " + arguments[1] : first;
   for (const Command& command : commands()) {
-    if (command.name == first) return {&command, 1};
+    if (command.name == first || std::ranges::count(command.aliases, first) > 0) return {&command, 1};
     if (command.name == both) return {&command, 2};
   }
   return {};
@@ -120,7 +155,7 @@ Named find_command(std::span<const char* const> arguments) {
 Result<Parsed> parse(std::span<const char* const> arguments, const char* const* environment) {
   Parsed parsed;
   const std::string_view first = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
-  if (first.empty() || first == "--help" || first == "-h" || first == "help") {
+  if (first.empty() || is_help(first) || first == "help") {
     parsed.help = true;
     parsed.command = find_command(arguments.empty() ? arguments : arguments.subspan(1)).command;
     return parsed;
@@ -129,15 +164,25 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
     const std::vector<const char*> words{"version"};
     return parse(words, environment);
   }
-  const Named named = find_command(arguments);
+  auto before = flags_before_command(arguments);
+  if (!before) return std::unexpected{std::move(before.error())};
+  const Named named = find_command(arguments.subspan(*before));
   if (named.command == nullptr) {
-    return fail(Errc::invalid_field, "there is no command \"" + std::string{first} + "\"", "");
+    if (*before < arguments.size() && !std::string_view{arguments[*before]}.starts_with('-')) {
+      return no_such_command(arguments[*before]);
+    }
+    const bool help = std::ranges::any_of(arguments, [](std::string_view argument) { return is_help(argument); });
+    parsed.help = help;
+    if (help) return parsed;
+    return fail(Errc::missing_field, "the command is missing", "");
   }
   const std::string name{named.command->name};
   parsed.command = named.command;
   parsed.invocation = named.command->make();
   SettingsTable table = table_of(*parsed.invocation, parsed.options);
-  const auto all = arguments.subspan(named.words);
+  // What stands before the command's name is read as if it stood behind it.
+  std::vector<const char*> all{arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(*before)};
+  all.insert(all.end(), arguments.begin() + static_cast<std::ptrdiff_t>(*before + named.words), arguments.end());
   const auto own = before_rest(*named.command, all);
   const auto refuse = [&name](Error error) {
     error.field = name;
@@ -146,7 +191,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   // Help must not fail on a bad file or variable.
   for (const std::string_view argument : own) {
     if (argument == "--") break;
-    if (argument == "--help" || argument == "-h") {
+    if (is_help(argument)) {
       parsed.help = true;
       return parsed;
     }
@@ -169,7 +214,7 @@ std::string overview() {
   constexpr std::size_t kNameColumns = 18;  // "session create", and two spaces on each side
   std::string text =
       "skiff makes sandboxes for AI agents, works in them, and cleans up after them.\n\n"
-      "usage: skiff COMMAND [flags] ...     `skiff COMMAND --help` says more\n";
+      "usage: skiff [flags] COMMAND [flags] ...     `skiff COMMAND --help` says more\n";
   std::string_view group;
   for (const Command& command : commands()) {
     if (command.group.empty()) continue;
@@ -181,7 +226,13 @@ std::string overview() {
     line.append(line.size() < kNameColumns ? kNameColumns - line.size() : 1, ' ');
     text += line + std::string{command.summary} + "\n";
   }
-  return text + "\n" + std::string{kExitStatuses};
+  std::string others;
+  for (const Command& command : commands()) {
+    for (const std::string_view alias : command.aliases) {
+      others += (others.empty() ? "" : ", ") + std::string{alias} + " (" + std::string{command.name} + ")";
+    }
+  }
+  return text + "\nOther names: " + others + ".\n\n" + std::string{kExitStatuses};
 }
 
 std::string command_help(const Command& command, std::size_t width) {
@@ -192,6 +243,10 @@ std::string command_help(const Command& command, std::size_t width) {
   text += "\n\n" + std::string{command.summary} + "\n";
   text[text.find("\n\n") + 2] = static_cast<char>(std::toupper(command.summary.front()));
   text.insert(text.size() - 1, ".");
+  for (const std::string_view alias : command.aliases) {
+    text += (alias == command.aliases.front() ? "Also: skiff " : ", skiff ") + std::string{alias};
+  }
+  if (!command.aliases.empty()) text += ".\n";
   if (!command.text.empty()) text += "\n" + std::string{command.text} + "\n";
   text += "\n" + table_of(*invocation, options).help(width);
   if (command.rest != Rest::none) text += "\n" + std::string{kExitStatuses};

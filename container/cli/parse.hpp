@@ -25,7 +25,12 @@ struct Parsed {
 /// what was not understood, and what was probably meant; `field` is the command's name once that is known.
 [[nodiscard]] Result<Parsed> parse(std::span<const char* const> arguments, const char* const* environment);
 
-/// The command that the first one or two words name, and how many they are; null for neither.
+/// How many of the arguments are flags of every command, with their values, that stand before its name. Errors: one of
+/// them can't be read.
+[[nodiscard]] Result<std::size_t> flags_before_command(std::span<const char* const> arguments);
+
+/// The command that the first one or two words name, or the first one as its alias, and how many they are; null for
+/// neither.
 struct Named {
   const Command* command = nullptr;
   std::size_t words = 0;

@@ -71,7 +71,7 @@ class Rbac final : public Invocation {
     role_.namespace_name = options.access.namespace_name;
     std::vector<nlohmann::json> objects = role_objects(*rules, role_);
     // A Role is for kubectl: what is a table elsewhere is YAML here.
-    if (options.output == "table" || options.output == "yaml") {
+    if (options.output == "table" || options.output == "wide" || options.output == "yaml") {
       if (auto shown = print(yaml_documents(objects)); !shown) co_return std::unexpected{std::move(shown.error())};
       co_return 0;
     }

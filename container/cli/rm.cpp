@@ -156,6 +156,7 @@ Command rm_command() {
           .summary = "remove sandboxes with everything in them",
           .text = "A sandbox that does not exist counts as removed; that there was none, and where, is said on stderr.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
+          .aliases = {"delete"},
           .make = &make_invocation<Rm>};
 }
 

@@ -65,7 +65,7 @@ Command shell_command() {
   return {.name = "shell",
           .group = "Commands",
           .summary = "open a shell in a sandbox",
-          .text = "On a terminal it is one, with its size. Else it runs what comes on stdin.",
+          .text = "Interactive on a terminal; otherwise it runs the script on stdin.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<Shell>};
 }

@@ -4,6 +4,7 @@
 
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
 #include "container/cli/failures.hpp"
 #include "container/cli/removal_flags.hpp"
 #include "container/launcher/in_parallel.hpp"
@@ -16,7 +17,11 @@ constexpr std::size_t kStoppedAtOnce = 16;
 
 class Stop final : public Invocation {
  public:
-  std::vector<Setting> rows() override { return removal_.rows('t'); }
+  std::vector<Setting> rows() override {
+    std::vector<Setting> rows = removal_.rows('t');
+    rows.push_back(dry_run_.row("Only print the names of those that would be stopped."));
+    return rows;
+  }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto how = removal_.removal();
@@ -25,8 +30,9 @@ class Stop final : public Invocation {
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     const std::vector<std::string>& names = arguments.words;
     std::vector<Result<>> outcomes(names.size());
-    co_await in_parallel(names.size(), kStoppedAtOnce,
-                         [&](std::size_t index) { return stop_one(*driver, names[index], *how, &outcomes[index]); });
+    co_await in_parallel(names.size(), kStoppedAtOnce, [&](std::size_t index) {
+      return stop_one(*driver, names[index], *how, dry_run_.is_wanted(), &outcomes[index]);
+    });
     nlohmann::json stopped = nlohmann::json::array();
     std::string lines;
     Failures failures{"stop", "stopped", names.size()};
@@ -44,11 +50,18 @@ class Stop final : public Invocation {
   }
 
  private:
-  static Task<> stop_one(Driver* driver, std::string name, Removal how, Result<>* outcome) {
-    *outcome = co_await driver->stop(std::move(name), std::move(how));
+  /// With --dry-run only whether it is there.
+  static Task<> stop_one(Driver* driver, std::string name, Removal how, bool only_look, Result<>* outcome) {
+    if (!only_look) {
+      *outcome = co_await driver->stop(std::move(name), std::move(how));
+      co_return;
+    }
+    auto found = co_await driver->get(std::move(name));
+    if (!found) *outcome = std::unexpected{std::move(found.error())};
   }
 
   RemovalFlags removal_;
+  DryRun dry_run_;
 };
 
 }  // namespace

@@ -71,7 +71,10 @@ struct Kubeconfig {
   std::map<std::string, ContextEntry> contexts;
   std::string current_context;
 
-  [[nodiscard]] bool empty() const noexcept { return clusters.empty() && users.empty() && contexts.empty(); }
+  /// Nothing in it points to a cluster, not even to one that is missing.
+  [[nodiscard]] bool empty() const noexcept {
+    return clusters.empty() && users.empty() && contexts.empty() && current_context.empty();
+  }
 };
 
 /// Reads the text of a kubeconfig (kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig).

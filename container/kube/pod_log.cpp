@@ -14,6 +14,7 @@ Task<Outcome<std::string>> read_log(Client* client, std::string namespace_name, 
                                 .add("timestamps", options.timestamps ? "true" : "")
                                 .add("tailLines", number(options.tail_lines))
                                 .add("limitBytes", number(options.limit_bytes))
+                                .add("sinceSeconds", number(options.since_seconds))
                                 .text();
   Call call{.target = object_path(kPods, namespace_name, pod, "log") + query,
             .what = "read the log of pod " + namespace_name + "/" + pod};

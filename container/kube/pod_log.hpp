@@ -15,6 +15,7 @@ struct LogOptions {
   bool timestamps = false;
   std::optional<std::uint64_t> tail_lines = {};
   std::optional<std::uint64_t> limit_bytes = {};
+  std::optional<std::uint64_t> since_seconds = {};
 };
 
 /// What a container has printed until now. A container that has not started is a failure (400), or an empty text.

@@ -125,6 +125,7 @@ Failure Transport::unreachable(const Call& call, Error error) const {
     text += "is not the one that the kubeconfig trusts: " + error.message + ": check certificate-authority and server";
   } else {
     text += "can't be reached: " + error.message;
+    if (!answered_) text += options_.advice;
   }
   return {.error = {error.code, std::move(text)}};
 }
@@ -168,7 +169,7 @@ Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition
   if (!connected) co_return std::unexpected{unreachable(*call, std::move(connected.error()))};
   auto reply = co_await lease.client().request(std::move(*request), options_.answer_bytes);
   if (!reply) {
-    Error error{reply.error().code, call->what + ": " + reply.error().message};
+    Error error{reply.error().code, call->what + ": " + reply.error().message + (answered_ ? "" : options_.advice)};
     co_return std::unexpected{Failure{.error = std::move(error), .may_have_happened = true}};
   }
   lease.keep();

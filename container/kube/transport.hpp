@@ -38,6 +38,7 @@ struct TransportOptions {
   /// What the API server wants people to know (RFC 7234, 5.5: code 299): deprecated versions, unknown fields. Each text
   /// comes once.
   std::function<void(std::string_view)> warn = {};
+  std::string advice = {};  ///< ends the message about a server that never answered
 };
 
 /// Speaks HTTP with one API server: credentials, TLS, kept connections, what is worth sending again, and failures that

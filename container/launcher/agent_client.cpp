@@ -127,7 +127,7 @@ Task<Result<Headers>> AgentClient::headers(const Span* span) const {
   auto token = endpoint_.token();
   if (!token) co_return std::unexpected{std::move(token.error())};
   // Not Authorization: an API server's proxy and gateways take that one away.
-  all.add("X-Skiff-Token", *token);
+  if (!token->empty()) all.add("X-Skiff-Token", *token);
   co_return all;
 }
 

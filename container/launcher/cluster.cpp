@@ -40,9 +40,13 @@ kube::SharedWatch& Cluster::pods(const std::string& namespace_name) {
 }
 
 Result<> Cluster::fill_in_images(SandboxSpec& spec) const {
-  if (spec.image.empty()) spec.image = options_.default_image;
+  return container::fill_in_images(spec, options_.default_image, options_.agent_image);
+}
+
+Result<> fill_in_images(SandboxSpec& spec, const std::string& default_image, const std::string& agent_image) {
+  if (spec.image.empty()) spec.image = default_image;
   if (!spec.pod.inject) return {};
-  if (spec.pod.agent_image.empty()) spec.pod.agent_image = options_.agent_image;
+  if (spec.pod.agent_image.empty()) spec.pod.agent_image = agent_image;
   if (!spec.pod.agent_image.empty()) return {};
   return fail(Errc::missing_field,
               "no agent image is set: build and push one (docker build -t REGISTRY/skiffd . && docker push "

@@ -22,6 +22,11 @@ struct ClusterOptions {
   kube::TransportOptions transport = {};
 };
 
+/// The images that a spec does not name. `missing_field` when skiffd comes from an image and nobody has said from
+/// which.
+[[nodiscard]] Result<> fill_in_images(SandboxSpec& spec, const std::string& default_image,
+                                      const std::string& agent_image);
+
 /// One namespace of one cluster, as the drivers that live there see it. It must outlive what they make.
 class Cluster {
  public:
@@ -42,8 +47,7 @@ class Cluster {
   /// Tells all who wait for Pods that skiff made in that namespace; it stays for as long as the cluster is open.
   [[nodiscard]] kube::SharedWatch& pods(const std::string& namespace_name);
 
-  /// The images that a spec does not name. It asks nothing of the cluster, so do it first. `missing_field` when skiffd
-  /// comes from an image and nobody has said from which.
+  /// The same by its options. It asks nothing of the cluster, so do it first.
   [[nodiscard]] Result<> fill_in_images(SandboxSpec& spec) const;
   /// The namespace chooses the uid and gid of its Pods itself (OpenShift). Who may not look at namespaces is told no.
   [[nodiscard]] Task<bool> assigns_ids();

@@ -44,6 +44,8 @@ const Rights kProxyPatch{{kCore, "pods/proxy", "patch"}};
 const Rights kProxyDelete{{kCore, "pods/proxy", "delete"}};
 /// Why a pod does not start.
 const Rights kExplain{{kCore, "pods/log", "get"}, {kCore, "events", "list"}};
+const Rights kEvents{{kCore, "events", "list"}};
+const Rights kLog{{kCore, "pods/log", "get"}};
 /// Whether the namespace assigns user ids.
 const Rights kHome{{kCore, "namespaces", "get"}};
 const Rights kNone;
@@ -136,7 +138,7 @@ std::vector<Row> make_table() {
       {"run", pod_run, claim_run, true},
       {"up", with(pod_run, {&kPodRecord, &kPodAround, &kPodPool}), claim_run, true},
       {"ps", {&kPodList}, {&kClaimList}},
-      {"describe", pod_use, claim_use},
+      {"describe", with(pod_use, {&kEvents}), with(claim_use, {&kEvents})},
       {"stop", {&kPodStop}, {&kClaimChange}},
       {"start",
        {&kPodStop, &kPodMake, &kPodAround, &kExplain, &kNewKey, &kReach},
@@ -149,7 +151,7 @@ std::vector<Row> make_table() {
       {"exec", pod_use, claim_use},
       {"shell", pod_use, claim_use},
       {"attach", pod_use, claim_use},
-      {"logs", pod_use, claim_use},
+      {"logs", with(pod_use, {&kLog}), with(claim_use, {&kLog})},
       {"top", pod_use, claim_use},
       {"kill", pod_use, claim_use},
       {"tool", pod_use, claim_use},

@@ -21,13 +21,14 @@ bool is_digit(char c) {
 }  // namespace
 
 Result<> check_name(std::string_view name) {
-  const bool fits = !name.empty() && name.size() <= kLongestName && is_lower(name.front()) && name.back() != '-' &&
+  const bool fits = !name.empty() && name.size() <= kLongestName && name.front() != '-' && name.back() != '-' &&
                     std::ranges::all_of(name, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
   if (fits) return {};
-  return fail(Errc::invalid_field,
-              "\"" + std::string{name.substr(0, 80)} +
-                  "\" is no name for a sandbox: expected a lower-case letter, then letters, digits and -, at most 50",
-              "name");
+  return fail(
+      Errc::invalid_field,
+      "\"" + std::string{name.substr(0, 80)} +
+          "\" is not a name for a sandbox: expected lower-case letters, digits and, between them, -; at most 50",
+      "name");
 }
 
 std::string make_name(std::string_view prefix) {

@@ -91,7 +91,8 @@ struct Sandbox {
 };
 
 /// `invalid_field` unless the name fits into the names of all objects that are made for it: lower-case letters, digits
-/// and `-`, at most 50 characters, beginning with a letter and ending without `-` (RFC 1123, as Kubernetes wants it).
+/// and, between them, `-`; at most 50 characters (RFC 1123, as Kubernetes wants it). It may begin with a digit, as a
+/// UUID may: where a letter is wanted, the prefix of all names has one.
 [[nodiscard]] Result<> check_name(std::string_view name);
 
 /// A name nobody else has: `prefix` and random letters and digits.

@@ -64,6 +64,47 @@ TEST_F(SettingsOf, FlagsTakeTheirValueFromTheNextWordOrAfterAnEqualsSign) {
   EXPECT_EQ(example.name, "--size");
 }
 
+TEST(Settings, AWordMayStandForAllThatBeginsSo) {
+  std::string form = "table";
+  SettingsTable table{{{.flag = "output",
+                        .environment = "",
+                        .target = setting::Choice{&form, {"table", "path="}},
+                        .value = "FORM",
+                        .group = "",
+                        .help = "How."}}};
+  const auto read = [&](const char* argument) { return table.read_arguments(std::vector{"--output", argument}); };
+  ASSERT_TRUE(read("path={.a}"));
+  EXPECT_EQ(form, "path={.a}");
+  EXPECT_THAT(read("pat").error().message, HasSubstr("one of table, path="));
+}
+
+TEST(Settings, AChoiceThatMayStandAloneTakesItsValueBehindAnEqualsSignOnly) {
+  std::string trial = "none";
+  SettingsTable table{{{.flag = "dry-run",
+                        .environment = "",
+                        .target = setting::Choice{&trial, {"none", "client", "server"}, "server"},
+                        .value = "HOW",
+                        .group = "",
+                        .help = "Try it."}}};
+  const auto words = [&](std::vector<const char*> arguments) {
+    const auto read = table.read_arguments(arguments, SettingsTable::Words::collected);
+    return read ? read->words : std::vector<std::string>{read.error().message};
+  };
+  EXPECT_THAT(words({"--dry-run", "client"}), ElementsAre("client"));
+  EXPECT_EQ(trial, "server");
+  EXPECT_THAT(words({"--dry-run=client", "box"}), ElementsAre("box"));
+  EXPECT_EQ(trial, "client");
+  EXPECT_THAT(table.help(100), HasSubstr("--dry-run[=HOW]"));
+}
+
+TEST(Settings, TheNearestWordIsTheOneThatWasProbablyMeant) {
+  const std::vector<std::string_view> known{"rm", "describe", "files", ""};
+  EXPECT_EQ(nearest_word("descibe", known), "describe");
+  EXPECT_EQ(nearest_word("desc", known), "describe");
+  EXPECT_EQ(nearest_word("rn", known), "rm");
+  EXPECT_EQ(nearest_word("something", known), "");
+}
+
 TEST_F(SettingsOf, SwitchesAreTurnedOnAndOff) {
   ASSERT_TRUE(read({"--color"}));
   EXPECT_TRUE(example.color);

@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import json
 import socket
+import subprocess
 import threading
 
 import pytest
@@ -94,7 +95,7 @@ NO_IMAGE = ["skiff: no agent image is set: build and push one (docker build -t R
             "       and name it with --agent-image or SKIFF_AGENT_IMAGE; without a cluster use --driver local"]
 
 
-@pytest.mark.parametrize("driver", ["pod", "claim"])
+@pytest.mark.parametrize("driver", ["pod", "claim", "auto"])
 @pytest.mark.parametrize("words", [["up", "box"], ["up", "box", "--dry-run"], ["run", "--", "true"], ["manifest", "box"],
                                    ["pool", "create", "warm"]], ids=" ".join)
 def test_without_an_agent_image_nothing_is_asked_of_a_cluster(skiff, server, driver, words):
@@ -122,12 +123,100 @@ def test_an_agent_image_that_is_named_is_enough(skiff, server, how):
 
 def test_auto_does_not_fall_back_to_this_machine(skiff, server):
     server.close()
-    for words in (["up", "box"], ["run", "--", "true"], ["ps"]):
+    for words in (["up", "box", "--no-inject"], ["run", "--no-inject", "--", "true"], ["ps"], ["rm", "box"]):
         err = skiff(*words, status=125)[1]
-        assert "does not answer" in err and "refused" in err and "--driver local" in err
+        assert "can't be reached" in err and "refused" in err and "--driver local" in err
+    assert "--driver local" not in skiff("ps", "--driver", "pod", status=125)[1], "who has named a driver means it"
     assert skiff.names() == []
     (skiff.home / ".kube/config").unlink()
     assert skiff("run", "-q", "--", "echo", "here")[0] == "here\n"
+
+
+@pytest.mark.parametrize("how", ["KUBECONFIG", "SKIFF_KUBECONFIG_DATA", "--kubeconfig", "--server", "--context"])
+def test_auto_is_never_this_machine_where_anything_points_to_a_cluster(skiff, server, how):
+    config = skiff.home / ".kube/config"
+    text = config.read_text()
+    moved = config.rename(skiff.home / "elsewhere")
+    flags = {"--kubeconfig": [how, moved], "--server": [how, f"http://127.0.0.1:{server.getsockname()[1]}"], "--context": [how, "x"]}.get(how, [])
+    env = {"KUBECONFIG": {how: str(moved)}, "SKIFF_KUBECONFIG_DATA": {how: text}}.get(how, {})
+    server.close()
+    err = skiff("ps", *flags, env=env, status=125)[1]
+    assert "can't be reached" in err or "no kubeconfig" in err, err
+    assert skiff("run", *flags, "--", "touch", "ran", env=env, status=125)[0] == ""
+    assert skiff.names() == []
+
+
+@pytest.mark.parametrize("env", [{"KUBECONFIG": "/no/such/file"}, {"SKIFF_KUBECONFIG_DATA": "{}"}, {"SKIFF_KUBECONFIG_DATA": "words"},
+                                 {"SKIFF_NAMESPACE": "prod"}, {"SKIFF_CONTEXT": "x"}, "current-context: x\n", "clusters: [\n"], ids=str)
+def test_auto_is_not_this_machine_either_where_what_points_to_one_is_of_no_use(skiff, env):
+    if isinstance(env, str):
+        (skiff.home / ".kube").mkdir()
+        (skiff.home / ".kube/config").write_text(env)
+    assert skiff("run", "--", "echo", "ran", env=env if isinstance(env, dict) else {}, status=125)[0] == ""
+    assert skiff.names() == []
+
+
+def test_auto_asks_no_cluster_what_it_is(skiff):
+    """One request for what the command wants: none whether there is a cluster."""
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            body = b'{"kind":"Status","reason":"NotFound","code":404,"message":"not found"}'
+            self.send_response(404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as there:
+        write_kubeconfig(skiff, there.server_address[1])
+        serving = threading.Thread(target=there.serve_forever, args=(0.02,))
+        serving.start()
+        try:
+            assert "no sandbox" in skiff("describe", "box", status=125)[1]
+        finally:
+            there.shutdown()
+            serving.join()
+    assert asked and not [path for path in asked if path.startswith("/version")], asked
+
+
+AGENT = ["--agent-image", "registry.test/skiffd"]
+
+
+def documents(text):
+    return json.loads(text)["items"]
+
+
+@pytest.mark.parametrize("words", [["manifest", "box"], ["manifest", "box", "--driver", "pod"], ["up", "box", "--dry-run=client"],
+                                   ["run", "--name", "box", "--dry-run=client", "alpine", "true"]], ids=" ".join)
+def test_a_manifest_needs_no_cluster(skiff, words):
+    words = [words[0], *AGENT, "-o", "json", *words[1:]]
+    out, err = skiff(*words)
+    assert {"ConfigMap", "Pod"} <= {each["kind"] for each in documents(out)}, out
+    assert "no cluster was asked" in err and "--key-file" in err
+    assert skiff.names() == []
+
+
+def test_a_manifest_with_a_key_of_ones_own_lets_its_owner_in(skiff, tmp_path):
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", tmp_path / "key.pem"], check=True, capture_output=True)
+    public = subprocess.run(["openssl", "pkey", "-in", tmp_path / "key.pem", "-pubout"], check=True, capture_output=True, text=True).stdout
+    out, err = skiff("manifest", "-o", "json", *AGENT, "--key-file", tmp_path / "key.pem", "-n", "there", "--driver", "pod", "--dry-run=client", "box")
+    pod = next(each for each in documents(out) if each["kind"] == "Pod")
+    variables = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
+    assert variables["SKIFF_PUBLIC_KEY"] == public and pod["metadata"]["namespace"] == "there"
+    assert "knows no key" not in err
+
+
+def test_a_dry_run_of_the_client_asks_nothing_of_a_cluster(skiff, server):
+    for words in (["up", "box", "--dry-run=client"], ["manifest", "box", "--dry-run=client"]):
+        assert "ConfigMap" in skiff(words[0], *AGENT, *words[1:])[0]
+    assert not was_asked(server)
+    assert "--pool" in skiff("up", "box", *AGENT, "--pool", "warm", "--dry-run=client", status=125)[1]
+    assert "`--driver pod`" in skiff("up", "box", *AGENT, "--driver", "claim", "--dry-run=client", status=125)[1]
 
 
 def test_what_could_not_be_removed_in_one_of_several_namespaces_is_told(skiff):

@@ -488,7 +488,8 @@ def test_a_mistake_is_told_with_what_to_do(skiff):
     assert "takes no image" in skiff("run", "echo", "hello", status=125)[1]
 
 
-@pytest.mark.parametrize("words", [("up", "box", "--dry-run"), ("manifest", "box"), ("manifest", "--template", "py"), ("network", "box")])
+@pytest.mark.parametrize("words", [("up", "box", "--dry-run"), ("up", "box", "--dry-run=client"), ("run", "--dry-run", "--", "true"),
+                                   ("manifest", "box"), ("manifest", "--template", "py"), ("network", "box")])
 def test_what_only_a_cluster_has_is_refused_with_the_driver_that_has_it(skiff, words):
-    assert "`--driver pod`" in skiff(*words, status=125)[1]
+    assert "`--driver pod`" in skiff(words[0], "--driver", "local", *words[1:], status=125)[1]
     assert skiff.names() == []

@@ -312,7 +312,7 @@ def test_bash_completes_commands_flags_names_and_paths(skiff):
     assert bash_completes(skiff, "skiff files l") == ["ls"]
     assert bash_completes(skiff, "skiff exec b") == ["box"]
     assert bash_completes(skiff, "skiff up --idle") == ["--idle-ttl"]
-    assert bash_completes(skiff, "skiff ps -o js") == ["json"]
+    assert bash_completes(skiff, "skiff ps -o y") == ["yaml"]
     assert bash_completes(skiff, "skiff logs box ") == ["job"]
     assert bash_completes(skiff, "skiff files cat box folder/") == ["folder/file"]
     assert bash_completes(skiff, "skiff cp box:fo") == ["folder/"]

@@ -30,11 +30,18 @@ TEST(Candidates, AreCommandsAtFirst) {
 TEST(Candidates, AreFlagsOfTheCommandAndTheirValues) {
   EXPECT_EQ(texts({"up", "--idle"}), std::vector<std::string>{"--idle-ttl"});
   EXPECT_TRUE(offers({"ps", "--"}, "--output"));
-  EXPECT_EQ(texts({"ps", "-o", "j"}), std::vector<std::string>{"json"});
+  EXPECT_EQ(texts({"ps", "-o", "js"}), (std::vector<std::string>{"json", "jsonpath="}));
   EXPECT_EQ(texts({"ps", "--output", "y"}), std::vector<std::string>{"yaml"});
   EXPECT_EQ(texts({"ps", "--output=n"}), std::vector<std::string>{"--output=name"});
   EXPECT_TRUE(texts({"up", "--ttl", ""}).empty());
   EXPECT_TRUE(find_candidates(std::vector<std::string>{"up", "--env-file", ""}).files);
+}
+
+TEST(Candidates, KnowFlagsBeforeTheCommand) {
+  EXPECT_EQ(texts({"--names"}), std::vector<std::string>{"--namespace"});
+  EXPECT_EQ(texts({"-o", "y"}), std::vector<std::string>{"yaml"});
+  EXPECT_EQ(texts({"-n", "prod", "-q", "des"}), std::vector<std::string>{"describe"});
+  EXPECT_EQ(find_candidates(std::vector<std::string>{"-n", "prod", "exec", ""}).asks_for, WordKind::sandbox);
 }
 
 TEST(Candidates, AskForWhatAWordNames) {
@@ -45,7 +52,8 @@ TEST(Candidates, AskForWhatAWordNames) {
   EXPECT_EQ(asked({"logs", "box", ""}).sandbox, "box");
   EXPECT_EQ(asked({"rm", "a", "b", ""}).asks_for, WordKind::sandbox);
   EXPECT_EQ(asked({"files", "cat", "box", "a", ""}).asks_for, WordKind::remote_path);
-  EXPECT_EQ(asked({"describe", "box", ""}).asks_for, WordKind::text);
+  EXPECT_EQ(asked({"describe", "box", ""}).asks_for, WordKind::sandbox);
+  EXPECT_EQ(asked({"shell", "box", ""}).asks_for, WordKind::text);
   EXPECT_TRUE(asked({"cp", ""}).files);
   EXPECT_EQ(asked({"cp", "a", "b", "c", "box:"}).asks_for, WordKind::any_path);
   EXPECT_FALSE(asked({"cp", "box:"}).files);

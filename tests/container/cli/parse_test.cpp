@@ -84,17 +84,56 @@ TEST(Parse, TakesACommandWithoutTheDashesAsDockerDoes) {
   EXPECT_TRUE(parse_words({"exec", "--help", "box", "ls"})->help);
 }
 
+TEST(Parse, TakesFlagsOfEveryCommandBeforeItsNameToo) {
+  const auto parsed = parse_words({"-n", "prod", "--output=json", "ps", "-n", "test", "--everyone"});
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->command->name, "ps");
+  EXPECT_EQ(parsed->options.access.namespace_name, "test") << "the last one counts, as always";
+  EXPECT_EQ(parsed->options.output, "json");
+  EXPECT_EQ(parse_words({"-q", "files", "ls", "box"})->command->name, "files ls");
+  const auto command = parse_words({"-n", "prod", "exec", "box", "ls", "-n", "x"});
+  EXPECT_EQ(command->options.access.namespace_name, "prod");
+  EXPECT_EQ(command->arguments.rest, (std::vector<std::string>{"ls", "-n", "x"}));
+  EXPECT_TRUE(parse_words({"-n", "prod", "up", "--help"})->help);
+  EXPECT_EQ(parse_words({"-n", "prod", "--help"})->command, nullptr);
+  const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
+  EXPECT_NE(message({"--image", "x", "up"}).find("flags of every command only"), std::string::npos);
+  EXPECT_NE(message({"-n", "prod"}).find("the command is missing"), std::string::npos);
+  EXPECT_NE(message({"-n", "prod", "pss"}).find("no command \"pss\": did you mean \"ps\"?"), std::string::npos);
+}
+
+TEST(Parse, KnowsTheNamesThatKubectlAndDockerHave) {
+  EXPECT_EQ(parse_words({"delete", "box"})->command->name, "rm");
+  EXPECT_EQ(parse_words({"get"})->command->name, "ps");
+  EXPECT_EQ(parse_words({"ls"})->command->name, "ps");
+  EXPECT_EQ(parse_words({"port-forward", "box", "80"})->command->name, "forward");
+  std::set<std::string_view> names;
+  for (const Command& command : commands()) {
+    for (const std::string_view alias : command.aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
+  }
+  for (const Command& command : commands()) EXPECT_FALSE(names.contains(command.name)) << command.name;
+  EXPECT_NE(overview().find("delete (rm)"), std::string::npos);
+}
+
+TEST(Parse, TellsTheNearestCommand) {
+  const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
+  EXPECT_NE(message({"delet", "box"}).find("did you mean \"delete\"?"), std::string::npos);
+  EXPECT_NE(message({"descibe", "box"}).find("did you mean \"describe\"?"), std::string::npos);
+  EXPECT_NE(message({"files", "lss"}).find("there are: files ls, files cat, files rm"), std::string::npos);
+  EXPECT_EQ(message({"frobnicate"}).find("did you mean"), std::string::npos);
+}
+
 TEST(Parse, TellsWhatIsMissingOrTooMuch) {
   const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
-  EXPECT_NE(message({"up"}).find("NAME is missing"), std::string::npos);
+  EXPECT_NE(message({"shell"}).find("NAME is missing"), std::string::npos);
   EXPECT_NE(message({"exec", "box"}).find("the command to run is missing"), std::string::npos);
   EXPECT_NE(message({"exec", "box", "--"}).find("the command to run is missing"), std::string::npos);
-  EXPECT_NE(message({"ps", "box"}).find("unexpected argument \"box\""), std::string::npos);
+  EXPECT_NE(message({"doctor", "box"}).find("unexpected argument \"box\""), std::string::npos);
   EXPECT_NE(message({"ps", "--", "x"}).find("nothing may follow --"), std::string::npos);
   EXPECT_NE(message({"upp"}).find("no command \"upp\""), std::string::npos);
   EXPECT_NE(message({"files"}).find("no command \"files\""), std::string::npos);
   EXPECT_NE(message({"ps", "-z"}).find("-z"), std::string::npos);
-  EXPECT_NE(message({"ps", "-o", "xml"}).find("one of table, json, yaml, name"), std::string::npos);
+  EXPECT_NE(message({"ps", "-o", "xml"}).find("one of table, json, yaml, name, wide, jsonpath="), std::string::npos);
 }
 
 TEST(Parse, TakesTheFileThenVariablesThenFlags) {

@@ -100,7 +100,15 @@ def claim_box(cluster):
 @pytest.mark.parametrize("command", [*USES, "network"])
 def test_a_command_works_with_just_its_role_and_without_it_says_what_is_missing(pod_box, tmp_path, command):
     words = {**USES, "network": ["network", "box", "--network", "deny"]}[command]
-    works_with_its_role(pod_box, tmp_path, words, typed=b"true\n" if command == "shell" else None)
+    more = [["logs", "box", "--agent"]] if command == "logs" else []
+    works_with_its_role(pod_box, tmp_path, words, *more, typed=b"true\n" if command == "shell" else None)
+
+
+def test_the_events_about_a_sandbox_need_no_more_than_the_role_of_describe(pod_box, tmp_path):
+    env, give = account(pod_box, pod_box.namespace, tmp_path, "describe")
+    give()
+    described = json.loads(pod_box("describe", "-o", "json", "box", env=env)[0])
+    assert described["events"] and "events_error" not in described
 
 
 @pytest.mark.parametrize("command", USES)

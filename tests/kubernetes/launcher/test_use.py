@@ -111,7 +111,24 @@ def test_what_it_is_can_be_looked_at(shared):
     assert described["details"]["namespace"] == shared.namespace.name and described["details"]["pod"] == "skiff-box"
     assert described["details"]["cluster_ip"] == shared.namespace.get("service", "skiff-box-svc")["spec"]["clusterIP"]
     assert described["agent"]["sandbox_id"] == described["id"]
+    assert {"type": "Ready", "status": "True"}.items() <= {one["type"]: one for one in described["conditions"]}["Ready"].items()
+    assert {one["name"] for one in described["containers"]} == {"skiff", "sandbox"} and described["volumes"]
+    assert any(one["reason"] == "Scheduled" for one in described["events"]) and "events_error" not in described
+    page = shared("describe", "box")[0]
+    assert all(f"\n{heading}:\n" in page for heading in ("containers", "volumes", "conditions", "events")), page
     assert shared.json("doctor")["passed"] is True
+
+
+def test_it_is_listed_with_its_node_and_in_all_namespaces(shared):
+    heads, *rows = shared("ps", "-A", "-o", "wide")[0].splitlines()
+    assert heads.startswith("NAMESPACE") and any(row.split()[:2] == [shared.namespace.name, "box"] for row in rows)
+    (item,) = [item for item in shared.json("ps", "-A")["items"] if (item["namespace"], item["name"]) == (shared.namespace.name, "box")]
+    assert item["details"]["node"] and item["details"]["node"] in "\n".join(rows)
+
+
+def test_the_log_of_its_container_is_shown(shared):
+    assert "skiffd listening" in shared("logs", "box", "--agent")[0]
+    assert shared("logs", "box", "--agent", "--tail", "1")[0].count("\n") <= 1
 
 
 def test_a_token_works_for_its_sandbox_alone(shared):
