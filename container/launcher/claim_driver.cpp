@@ -123,7 +123,7 @@ Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
 
 Task<Result<Endpoint>> ClaimDriver::endpoint_of(ReachTarget target, std::string owner, TokenGrant grant) {
   if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
-  auto key = co_await cluster_->signing_key(false);
+  auto key = co_await cluster_->signing_key_of(target.pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
   auto token = [key = std::move(*key), id = agent_id(target.pod), owner = std::move(owner), grant = std::move(grant)] {
     return sign_token(key, id, owner, grant, wall_now());

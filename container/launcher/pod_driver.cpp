@@ -177,7 +177,7 @@ Task<Result<ReachTarget>> PodDriver::target_of(const KnownPod* known) {
 
 Task<Result<Endpoint>> PodDriver::endpoint_of(const KnownPod* known, TokenGrant grant) {
   if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
-  auto key = co_await cluster_->signing_key(false);
+  auto key = co_await cluster_->signing_key_of(*known->pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
   auto target = co_await target_of(known);
   if (!target) co_return std::unexpected{std::move(target.error())};

@@ -359,7 +359,7 @@ Task<Result<std::optional<Object>>> PodPools::claim(SandboxSpec spec, std::optio
 }
 
 Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
-  auto key = co_await cluster_->signing_key(false);
+  auto key = co_await cluster_->signing_key_of(pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
   ReachTarget target{.sandbox = spec.name, .namespace_name = pod.namespace_name(), .pod = pod};
   auto token = [key = std::move(*key), id = labels::get(pod, labels::kSandbox), owner = spec.owner] {

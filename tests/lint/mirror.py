@@ -25,6 +25,7 @@ TESTED_ELSEWHERE = {
     "container/cli/files_rm.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/forward.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/gc.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/cli/key_rotate.cpp": "tests/kubernetes/launcher/test_operators.py drives it through the real binary",
     "container/cli/kill.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/licenses.cpp": "tests/integration/test_launcher_as_docker.py compares it with NOTICE",
     "container/cli/logs.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
