@@ -37,7 +37,8 @@ PodDriver::PodDriver(Cluster* cluster, ReachOptions reach)
     : cluster_{cluster}, reach_{cluster, std::move(reach)}, pools_{cluster, &reach_} {}
 
 Task<> PodDriver::close() {
-  return reach_.stop();
+  co_await pools_.close();
+  co_await reach_.stop();
 }
 
 // --- making ---------------------------------------------------------------------------------------------------------

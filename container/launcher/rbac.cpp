@@ -117,7 +117,7 @@ const Rights kExamine{{kCore, "namespaces", "get"}, {kCore, "resourcequotas", "l
 /// Whether a pod would be taken.
 const Rights kTrial{{kCore, "pods", "create"}};
 /// What a pool decides for its sandboxes.
-const Rights kPoolLook{{kCore, "configmaps", "get"}, {kCore, "pods", "list"}};
+const Rights kPoolLook{{kCore, "configmaps", "get"}};
 const Rights kNamespaces{{kCore, "namespaces", "create get list watch delete"},
                          {kCore, "resourcequotas", "create get"}};
 
