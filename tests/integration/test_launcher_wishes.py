@@ -1,0 +1,33 @@
+"""What `skiff` says to wishes that it does not fulfil, and what its tokens are good for: real skiff, real skiffd, no cluster."""
+
+import base64
+import http.client
+import json
+
+import pytest
+
+from launcher import Skiff
+
+
+@pytest.fixture
+def skiff(tmp_path):
+    client = Skiff(tmp_path)
+    yield client
+    client.finish()
+
+
+def test_a_token_allows_no_more_than_was_asked_for(skiff):
+    skiff.up("box")
+
+    def status(token, path):
+        client = http.client.HTTPConnection("127.0.0.1", skiff.record("box")["port"], timeout=30)
+        client.request("POST", path, headers={"Authorization": f"Bearer {token}"})
+        try:
+            return client.getresponse().status
+        finally:
+            client.close()
+
+    usual = skiff("token", "box")[0].strip()
+    claims = json.loads(base64.urlsafe_b64decode(usual.split(".")[1] + "=="))
+    assert claims["scope"] == "read exec" and status(usual, "/v1/lease") == 403
+    assert status(skiff("token", "box", "--scope", "admin")[0].strip(), "/v1/lease") == 200
