@@ -114,10 +114,11 @@ Result<Object> make_sandbox(const SandboxSpec& spec, const ManifestContext& cont
   json& body = sandbox.json["spec"];
   body["podTemplate"] = template_of(std::move(*pod));
   if (api == SandboxApi::v1beta1) body["service"] = spec.pod.service != ServiceKind::none;
-  for (std::size_t i = 0; i < volumes->size(); ++i) {
-    // Named as the Pod's volume: the controller puts its own claim there.
+  for (const Object& volume : *volumes) {
+    // Named as the Pod's volume (volume-N for ...-vol-N): the controller puts its own claim there.
+    const std::string number = volume.name().substr(volume.name().rfind('-') + 1);
     body["volumeClaimTemplates"].push_back(
-        {{"metadata", {{"name", "volume-" + std::to_string(i)}}}, {"spec", (*volumes)[i].json.at("spec")}});
+        {{"metadata", {{"name", "volume-" + number}}}, {"spec", volume.json.at("spec")}});
   }
   if (until) {
     body["shutdownTime"] = kube::format_time(*until);
