@@ -16,6 +16,16 @@ def skiff(tmp_path):
     client.finish()
 
 
+def test_variables_of_the_agent_are_no_sandboxes(skiff):
+    err = skiff("up", "box", "--env", "SKIFF_LISTEN=0.0.0.0:1", status=125)[1]
+    assert "--env SKIFF_LISTEN" in err and skiff.names() == []
+
+
+def test_the_key_of_local_sandboxes_is_not_rotated(skiff):
+    skiff.up("box")
+    assert "in a cluster" in skiff("key", "rotate", "--driver", "local", status=125)[1]
+
+
 def test_a_token_allows_no_more_than_was_asked_for(skiff):
     skiff.up("box")
 
