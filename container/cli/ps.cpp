@@ -26,7 +26,7 @@ class Ps final : public Invocation {
              .target = setting::Switch{&everyone_},
              .value = "",
              .group = "",
-             .help = "Also those of other owners."},
+             .help = "Also those of other owners, and claims that skiff did not make, as claim/NAME."},
             {.flag = "label",
              .environment = "",
              .target = setting::List{&labels_},
@@ -59,6 +59,7 @@ class Ps final : public Invocation {
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     SandboxFilter filter;
     if (!everyone_) filter.owner = context.options().owner;
+    filter.others = everyone_;
     for (const auto& known : protocol::EnumNames<SandboxState>::values) {
       if (known.name == status_) filter.state = known.value;
     }

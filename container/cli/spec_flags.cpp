@@ -66,7 +66,9 @@ std::vector<Setting> SpecFlags::rows() {
        .target = setting::List{&labels_},
        .value = "NAME=VALUE",
        .group = "",
-       .help = "To find it by: `skiff ps --label NAME=VALUE`.",
+       .help =
+           "To find it by: `skiff ps --label NAME=VALUE`. One with a domain before it (example.org/team) is put on its "
+           "objects as it is.",
        .letter = 'l'},
       {.flag = "ttl",
        .environment = "",
