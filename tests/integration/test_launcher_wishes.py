@@ -16,6 +16,13 @@ def skiff(tmp_path):
     client.finish()
 
 
+def test_one_that_is_there_and_not_as_it_was_wanted_is_told(skiff):
+    skiff.up("box", "--label", "team=a")
+    err = skiff("up", "box", "--get-or-create", "--label", "team=b", "--ttl", "1h")[1]
+    assert "box: its label team is a, not b" in err and "skiff extend box" in err
+    assert "label" not in skiff("up", "box", "--get-or-create", "--label", "team=a")[1]
+
+
 def test_variables_of_the_agent_are_no_sandboxes(skiff):
     err = skiff("up", "box", "--env", "SKIFF_LISTEN=0.0.0.0:1", status=125)[1]
     assert "--env SKIFF_LISTEN" in err and skiff.names() == []

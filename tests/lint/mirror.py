@@ -53,7 +53,6 @@ TESTED_ELSEWHERE = {
     "container/cli/trace_run.cpp": "tests/integration/test_launcher_traces.py drives it through the real binaries",
     "container/cli/up.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/version.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
-    "container/launcher/bring_up.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/launcher/cluster.cpp": "tests/kubernetes/launcher drives it through the real binary on a real node",
     "container/launcher/claim_creation.cpp": "tests/kubernetes/launcher/test_claim.py drives it with the real controller",
     "container/launcher/claim_pools.cpp": "tests/kubernetes/launcher/test_claim.py drives it with the real controller",
