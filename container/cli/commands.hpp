@@ -43,6 +43,7 @@ namespace skiff::container {
 [[nodiscard]] Command tool_command();
 [[nodiscard]] Command doctor_command();
 [[nodiscard]] Command rbac_command();
+[[nodiscard]] Command key_rotate_command();
 [[nodiscard]] Command version_command();
 [[nodiscard]] Command licenses_command();
 [[nodiscard]] Command completion_command();

@@ -190,8 +190,8 @@ Task<Result<Endpoint>> Context::endpoint(std::string name, TokenGrant grant) {
   co_return co_await (*host)->endpoint(std::move(name), std::move(grant));
 }
 
-Task<Result<std::unique_ptr<AgentClient>>> Context::agent(std::string name) {
-  auto found = co_await endpoint(std::move(name));
+Task<Result<std::unique_ptr<AgentClient>>> Context::agent(std::string name, TokenGrant grant) {
+  auto found = co_await endpoint(std::move(name), std::move(grant));
   if (!found) co_return std::unexpected{std::move(found.error())};
   co_return std::make_unique<AgentClient>(executor_, std::move(*found));
 }

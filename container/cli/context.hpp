@@ -44,9 +44,10 @@ class Context {
   /// Says on stderr what users of the driver must know.
   void tell_notice(const Driver& driver) const;
 
-  /// How the agent of a running sandbox is reached.
-  [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant = {});
-  [[nodiscard]] Task<Result<std::unique_ptr<AgentClient>>> agent(std::string name);
+  /// How the agent of a running sandbox is reached. Leases are the driver's: nothing else needs the scope admin.
+  [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant = {.scope = "read exec"});
+  [[nodiscard]] Task<Result<std::unique_ptr<AgentClient>>> agent(std::string name,
+                                                                 TokenGrant grant = {.scope = "read exec"});
 
   /// Shows the phases of a bring-up on stderr: one line that changes on a terminal, else a line each; nothing if quiet.
   [[nodiscard]] Progress progress(std::string name) const;

@@ -13,7 +13,7 @@ constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
 class FilesCat final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
+    auto agent = co_await context.agent(arguments.words.at(0), {.scope = "read"});
     if (!agent) co_return std::unexpected{std::move(agent.error())};
     std::string buffer(kFileBlock, '\0');
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {

@@ -24,7 +24,7 @@ class FilesLs final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
+    auto agent = co_await context.agent(arguments.words.at(0), {.scope = "read"});
     if (!agent) co_return std::unexpected{std::move(agent.error())};
     std::string url = "/v1/files:list?limit=10000";
     if (recursive_) url += "&recursive=true";

@@ -81,13 +81,29 @@ std::vector<Setting> PodFlags::rows() {
        .target = setting::List{&pod_.volumes},
        .value = "SIZE:PATH[:CLASS]",
        .group = kGroup,
-       .help = "A volume that outlives a stop, as 10Gi:/data."},
+       .help =
+           "A volume that outlives a stop, as 10Gi:/data. Also what the namespace has: CLAIM:PATH, secret/NAME:PATH, "
+           "config/NAME:PATH."},
+      {.flag = "env-from",
+       .environment = "",
+       .target = setting::List{&pod_.env_from},
+       .value = "secret/NAME",
+       .group = kGroup,
+       .help =
+           "Each key of that Secret, or of the ConfigMap config/NAME, is a variable; who may look at the sandbox does "
+           "not see their values."},
       {.flag = "run-as",
        .environment = "SKIFF_RUN_AS",
        .target = setting::Text{&pod_.run_as},
        .value = "UID[:GID]",
        .group = kGroup,
        .help = "Its user; image: whatever the image says, also root."},
+      {.flag = "seccomp",
+       .environment = "SKIFF_SECCOMP",
+       .target = setting::Text{&pod_.seccomp},
+       .value = "PROFILE",
+       .group = kGroup,
+       .help = "Which system calls it may use: RuntimeDefault, Localhost/PATH (a profile of the node), or Unconfined."},
       {.flag = "username",
        .environment = "",
        .target = setting::Text{&pod_.username},
@@ -99,7 +115,7 @@ std::vector<Setting> PodFlags::rows() {
        .target = setting::List{&pod_.ports},
        .value = "PORT",
        .group = kGroup,
-       .help = "A port of a server in it, for its service."},
+       .help = "A port of a server in it, for its service and past --network."},
       {.flag = "service",
        .environment = "SKIFF_SERVICE",
        .target = setting::Choice{&service_, {"none", "clusterip", "headless", "nodeport", "loadbalancer"}},
@@ -160,7 +176,8 @@ std::vector<Setting> PodFlags::rows() {
        .target = setting::Text{&pod_.entrypoint},
        .value = "COMMAND",
        .group = kGroup,
-       .help = "A workload to run beside the agent: words parted by spaces. The image's own is not run."},
+       .help =
+           "A workload to run beside the agent, split as a shell does, without expansion. The image's own is not run."},
       {.flag = "template",
        .environment = "",
        .target = setting::Text{&pod_.template_name},
@@ -202,7 +219,8 @@ std::vector<Setting> PodFlags::rows() {
        .target = setting::Text{&overrides_file_},
        .value = "FILE",
        .group = kGroup,
-       .help = "YAML or JSON merged into the Pod's spec; lists of named things are merged by name."},
+       .help =
+           "YAML or JSON merged into the Pod's spec; lists of named things are merged by name, volumeMounts by path."},
   };
 }
 

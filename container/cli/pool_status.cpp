@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "container/cli/commands.hpp"
+#include "container/cli/output.hpp"
 #include "container/cli/pool_table.hpp"
 
 namespace skiff::container {
@@ -11,17 +15,30 @@ class PoolStatusOf final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     auto pools = co_await pools_of(&context);
     if (!pools) co_return std::unexpected{std::move(pools.error())};
+    std::vector<PoolStatus> all;
     Result<> shown;
     if (arguments.words.empty()) {
-      auto all = co_await (*pools)->list();
-      if (!all) co_return std::unexpected{std::move(all.error())};
-      shown = show_pools(context, *all);
+      auto listed = co_await (*pools)->list();
+      if (!listed) co_return std::unexpected{std::move(listed.error())};
+      all = std::move(*listed);
+      shown = show_pools(context, all);
     } else {
       auto one = co_await (*pools)->status(arguments.words.front());
       if (!one) co_return std::unexpected{std::move(one.error())};
       shown = show_pool(context, *one);
+      all.push_back(std::move(*one));
     }
     if (!shown) co_return std::unexpected{std::move(shown.error())};
+    // Where no controller keeps it full, one that was cut off may have left it short.
+    auto driver = co_await context.driver();
+    if (!driver || (*driver)->name() != "pod" || context.options().quiet) co_return 0;
+    for (const PoolStatus& pool : all) {
+      const unsigned waiting = pool.total - std::min(pool.active, pool.total);
+      if (waiting >= pool.target) continue;
+      const std::string target = std::to_string(pool.target);
+      say("pool " + pool.name + ": " + std::to_string(waiting) + " of " + target + " are there; `skiff pool scale " +
+          pool.name + " " + target + "` makes the others");
+    }
     co_return 0;
   }
 };

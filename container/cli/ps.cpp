@@ -46,7 +46,7 @@ class Ps final : public Invocation {
              .target = setting::Switch{&everyone_},
              .value = "",
              .group = "",
-             .help = "Also those of other owners."},
+             .help = "Also those of other owners, and claims that skiff did not make, as claim/NAME."},
             {.flag = "all-namespaces",
              .environment = "",
              .target = setting::Switch{&all_namespaces_},
@@ -197,6 +197,7 @@ class Ps final : public Invocation {
   Task<Result<SandboxPage>> list(Context* context, Driver* driver) {
     SandboxFilter filter;
     if (!everyone_) filter.owner = context->options().owner;
+    filter.others = everyone_;
     for (const auto& known : protocol::EnumNames<SandboxState>::values) {
       if (known.name == status_) filter.state = known.value;
     }

@@ -66,7 +66,9 @@ std::vector<Setting> SpecFlags::rows() {
        .target = setting::List{&labels_},
        .value = "NAME=VALUE",
        .group = "",
-       .help = "To find it by: `skiff ps --label NAME=VALUE`.",
+       .help =
+           "To find it by: `skiff ps --label NAME=VALUE`. One with a domain before it (example.org/team) is put on its "
+           "objects as it is.",
        .letter = 'l'},
       {.flag = "ttl",
        .environment = "",
@@ -126,6 +128,14 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
   entries.insert(entries.end(), env_.begin(), env_.end());
   auto env = parse_env(entries);
   if (!env) return std::unexpected{std::move(env.error())};
+  for (const auto& [variable, value] : *env) {
+    if (!variable.starts_with("SKIFF_")) continue;
+    return fail(Errc::invalid_field,
+                "--env " + variable +
+                    ": variables that begin with SKIFF_ configure the agent and never reach a command; in a cluster "
+                    "--pod-overrides can set them",
+                "--env");
+  }
   SandboxSpec spec{.name = std::move(name), .image = image_, .owner = std::move(owner), .env = std::move(*env)};
   auto labels = parse_pairs(labels_, "--label");
   if (!labels) return std::unexpected{std::move(labels.error())};

@@ -18,7 +18,7 @@ class Token final : public Invocation {
              .target = setting::List{&scopes_},
              .value = "SCOPE",
              .group = "",
-             .help = "read, exec (files too), admin (all)."},
+             .help = "read, exec (writing files too), admin (leases too)."},
             {.flag = "ttl",
              .environment = "",
              .target = setting::Duration{&ttl_, 1s, std::chrono::days{365}},
@@ -42,7 +42,7 @@ class Token final : public Invocation {
   }
 
  private:
-  std::vector<std::string> scopes_{"read", "exec", "admin"};
+  std::vector<std::string> scopes_{"read", "exec"};
   std::chrono::milliseconds ttl_ = std::chrono::hours{1};
 };
 

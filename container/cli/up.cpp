@@ -56,6 +56,7 @@ class Up final : public Invocation {
     Progress progress = context.progress(name);
     auto up = co_await bring_up(*driver, std::move(request), std::move(progress));
     if (!up) co_return std::unexpected{std::move(up.error())};
+    for (const std::string& difference : up->differences) say(up->sandbox.name + ": " + difference);
     nlohmann::json value = to_json_value(up->sandbox);
     value["new"] = up->is_new;
     const std::string line =

@@ -16,7 +16,7 @@ class Version final : public Invocation {
     nlohmann::json value{{"skiff", SKIFF_VERSION}};
     std::string text = "skiff " SKIFF_VERSION "\n";
     if (!arguments.words.empty()) {
-      auto agent = co_await context.agent(arguments.words.front());
+      auto agent = co_await context.agent(arguments.words.front(), {.scope = "read"});
       if (!agent) co_return std::unexpected{std::move(agent.error())};
       auto answer = co_await (*agent)->get("/v1/version");
       if (!answer) co_return std::unexpected{std::move(answer.error())};

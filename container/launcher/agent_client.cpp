@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "container/launcher/clock_difference.hpp"
 #include "protocol/problem.hpp"
 #include "protocol/schema.hpp"
 #include "protocol/target.hpp"
@@ -55,6 +56,18 @@ protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
   return options;
 }
 
+/// Why an agent may refuse a token that was made for it, as far as its answer tells: another key, or another clock.
+std::string likely_reason(const HttpResponseHead& head, const std::string& detail) {
+  if (head.status != 401) return {};
+  if (detail.contains("by none of the configured keys")) {
+    return "; it was made with a signing key that is no more (was the Secret or the file of the key replaced?): "
+           "`skiff stop NAME && skiff start NAME` gives it the current one";
+  }
+  const auto difference = clock_difference(head.headers, wall_now());
+  if (!difference || (*difference >= -kMostClockDifference && *difference <= kMostClockDifference)) return {};
+  return "; its clock is " + clock_words(*difference);
+}
+
 }  // namespace
 
 Error foreign_answer(const std::string& what) {
@@ -89,8 +102,9 @@ Error refusal(const HttpResponseHead& head, const std::string& body) {
   if (is_agents_own(head) && said.is_object()) {
     // An agent in an image may be newer than this client and have codes that are not known here.
     const Errc unknown = head.status >= 500 ? Errc::io_error : Errc::invalid_request;
-    return {find_code(text_at(said, "code")).value_or(unknown),
-            detail.empty() ? text_at(said, "title") : std::move(detail), text_at(said, "field")};
+    const std::string reason = likely_reason(head, detail);
+    if (detail.empty()) detail = text_at(said, "title");
+    return {find_code(text_at(said, "code")).value_or(unknown), std::move(detail) + reason, text_at(said, "field")};
   }
   // Not the agent's own words: a router (`detail`), the API server's proxy (`message`) or another server on the way.
   if (detail.empty()) detail = text_at(said, "message");

@@ -44,16 +44,38 @@ Task<Result<>> remove_again(Driver* driver, std::string name, std::string id) {
   co_return Result<>{};
 }
 
+/// What of the wish is not so, as far as a description tells; what was not wished for may be as it likes.
+std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& found) {
+  std::vector<std::string> all;
+  if (!wanted.image.empty() && !found.image.empty() && wanted.image != found.image) {
+    all.push_back("its image is " + found.image + ", not " + wanted.image);
+  }
+  for (const auto& [name, value] : wanted.labels) {
+    const auto there = found.labels.find(name);
+    if (there == found.labels.end()) all.push_back("it has no label " + name);
+    if (there != found.labels.end() && there->second != value) {
+      all.push_back("its label " + name + " is " + there->second + ", not " + value);
+    }
+  }
+  if (wanted.lease.ttl && !found.expires_at) {
+    all.push_back("its lease has no end: `skiff extend " + found.name + "` gives it one");
+  }
+  return all;
+}
+
 }  // namespace
 
 Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress) {
   const std::string name = wanted.spec.name;
   const auto wait = wanted.spec.wait;
+  const SandboxSpec wish = wanted.get_or_create ? wanted.spec : SandboxSpec{.name = name};
   auto made = co_await driver->create(std::move(wanted.spec), progress);
   if (!made && made.error().code == Errc::sandbox_conflict && wanted.get_or_create) {
     made = co_await driver->start(name, wait, progress);
     if (!made) co_return std::unexpected{std::move(made.error())};
-    co_return BroughtUp{.sandbox = std::move(*made), .is_new = false};
+    BroughtUp up{.sandbox = std::move(*made), .is_new = false};
+    up.differences = differences(wish, up.sandbox);
+    co_return up;
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
   if (wanted.setup.empty()) co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/task.hpp"
@@ -18,6 +19,8 @@ struct BringUp {
 struct BroughtUp {
   Sandbox sandbox;
   bool is_new = false;
+  /// In what one that was there is not as it was wanted, for people: "its image is a, not b".
+  std::vector<std::string> differences = {};
 };
 
 /// Makes a sandbox with any driver. When the setup fails, or the caller is cancelled, nothing is left of a new one.

@@ -13,11 +13,14 @@ namespace {
 using kube::Object;
 using nlohmann::json;
 
+/// An object's annotations may have 256 KiB together, and the spec is one of them.
+constexpr std::size_t kLongestSpec = std::size_t{240} << 10U;
+
 bool wants_claim(const SandboxSpec& spec) {
   return !spec.pod.pool.empty() || !spec.pod.template_name.empty();
 }
 
-/// A service that the controller can make: it has headless ones only.
+/// That the controller can make it: it has headless services only.
 Result<> check_spec(const SandboxSpec& spec) {
   if (auto valid = check_name(spec.name); !valid) return valid;
   if (auto valid = labels::check_user_labels(spec.labels); !valid) return valid;
@@ -31,6 +34,14 @@ Result<> check_spec(const SandboxSpec& spec) {
   }
   if (wants_claim(spec) && spec.pod.network != "open") {
     return fail(Errc::invalid_field, "--network: the template decides it; give it to `skiff pool create`", "--network");
+  }
+  const std::size_t size = protocol::to_json(spec).size();
+  if (size > kLongestSpec) {
+    return fail(Errc::invalid_field,
+                "--env, --env-file and --pod-overrides: " + std::to_string(size / 1024) +
+                    " KiB in all, and what agent-sandbox makes holds at most 240; a volume (config/NAME:PATH) or the "
+                    "image may hold the rest",
+                "--env-file");
   }
   return wants_claim(spec) ? check_fits_pool(spec, nullptr) : Result<>{};
 }

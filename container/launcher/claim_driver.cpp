@@ -86,9 +86,16 @@ ClaimDriver::ClaimDriver(Cluster* cluster, ReachOptions reach)
       removals_{cluster->executor(), kRemovedAtOnce} {}
 
 Task<Result<Object>> ClaimDriver::find(std::string name) {
-  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  const auto foreign = foreign_claim_name(name);
+  if (auto valid = check_name(name); !valid && !foreign) co_return std::unexpected{std::move(valid.error())};
   auto api = co_await pools_.api();
   if (!api) co_return std::unexpected{std::move(api.error())};
+  if (foreign) {
+    auto found = co_await cluster_->client().get(at(kube::kSandboxClaims, *api), cluster_->namespace_name(), *foreign);
+    if (found && !labels::is_ours(*found)) co_return std::move(*found);
+    if (found || found.error().not_found()) co_return std::unexpected{no_such_sandbox(name)};
+    co_return std::unexpected{std::move(found.error().error)};
+  }
   for (const kube::Resource& kind : {kube::kSandboxClaims, kube::kSandboxes}) {
     auto found =
         co_await cluster_->client().get(at(kind, *api), cluster_->namespace_name(), cluster_->object_name(name));
@@ -129,7 +136,7 @@ Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
   if (!found && found.error().not_found()) co_return std::unexpected{not_running(object)};
   if (!found) co_return std::unexpected{std::move(found.error().error)};
   if (!runs_agent(*found)) co_return std::unexpected{no_agent(*found)};
-  co_return ReachTarget{.sandbox = labels::get(object, labels::kName),
+  co_return ReachTarget{.sandbox = describe_claim(object).name,
                         .namespace_name = object.namespace_name(),
                         .pod = std::move(*found),
                         .gateway_id = (*sandbox)->name()};
@@ -137,7 +144,7 @@ Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
 
 Task<Result<Endpoint>> ClaimDriver::endpoint_of(ReachTarget target, std::string owner, TokenGrant grant) {
   if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
-  auto key = co_await cluster_->signing_key(false);
+  auto key = co_await cluster_->signing_key_of(target.pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
   auto token = [key = std::move(*key), id = agent_id(target.pod), owner = std::move(owner), grant = std::move(grant)] {
     return sign_token(key, id, owner, grant, wall_now());
@@ -273,7 +280,8 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   }
   const kube::Resource kind = at(claims ? kube::kSandboxClaims : kube::kSandboxes, *api);
   std::string token = filter.cursor.empty() ? filter.cursor : filter.cursor.substr(prefix.size());
-  kube::ListOptions options{.label_selector = labels::selector("sandbox", filter),
+  const bool wants_all = claims && filter.others && !filter.owner && filter.labels.empty();
+  kube::ListOptions options{.label_selector = wants_all ? std::string{} : labels::selector("sandbox", filter),
                             .page = std::min(filter.limit, kLargestPage)};
   auto page =
       co_await cluster_->client().list_page(kind, cluster_->namespace_name(), std::move(options), std::move(token));

@@ -25,6 +25,7 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] std::string_view name() const noexcept override { return "claim"; }
   [[nodiscard]] std::string place() const override { return "driver claim, namespace " + cluster_->namespace_name(); }
   [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
+  /// Here and wherever else a sandbox is named: "claim/NAME" is a claim that skiff did not make.
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
   /// Claims come before Sandboxes; by name in each page.
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;

@@ -17,6 +17,7 @@ using kube::Object;
 using nlohmann::json;
 
 constexpr std::string_view kSpec = "skiff.dev/spec";
+constexpr std::string_view kForeign = "claim/";
 constexpr std::string_view kPodName = "agents.x-k8s.io/pod-name";
 /// A host name is cut there, and the agent's id is the host name unless it is told another one.
 constexpr std::size_t kLongestHostName = 63;
@@ -114,10 +115,11 @@ Result<Object> make_sandbox(const SandboxSpec& spec, const ManifestContext& cont
   json& body = sandbox.json["spec"];
   body["podTemplate"] = template_of(std::move(*pod));
   if (api == SandboxApi::v1beta1) body["service"] = spec.pod.service != ServiceKind::none;
-  for (std::size_t i = 0; i < volumes->size(); ++i) {
-    // Named as the Pod's volume: the controller puts its own claim there.
+  for (const Object& volume : *volumes) {
+    // Named as the Pod's volume (volume-N for ...-vol-N): the controller puts its own claim there.
+    const std::string number = volume.name().substr(volume.name().rfind('-') + 1);
     body["volumeClaimTemplates"].push_back(
-        {{"metadata", {{"name", "volume-" + std::to_string(i)}}}, {"spec", (*volumes)[i].json.at("spec")}});
+        {{"metadata", {{"name", "volume-" + number}}}, {"spec", volume.json.at("spec")}});
   }
   if (until) {
     body["shutdownTime"] = kube::format_time(*until);
@@ -190,12 +192,21 @@ SandboxSpec spec_of(const Object& object) {
   if (known) spec = std::move(*known);
   spec.name = labels::get(object, labels::kName);
   spec.owner = labels::get(object, labels::kOwner);
-  spec.labels = labels::user_labels(object);
+  // Those that stay as they are look like anybody's: the spec says which were asked for.
+  std::erase_if(spec.labels, [&](const auto& label) {
+    return !labels::is_raw(label.first) || object.label(label.first) != label.second;
+  });
+  spec.labels.merge(labels::user_labels(object));
   return spec;
 }
 
 bool is_claim(const Object& object) {
   return object.text({"kind"}) == kube::kSandboxClaims.kind;
+}
+
+std::optional<std::string> foreign_claim_name(std::string_view name) {
+  if (!name.starts_with(kForeign) || name.size() == kForeign.size()) return std::nullopt;
+  return std::string{name.substr(kForeign.size())};
 }
 
 std::string sandbox_name(const Object& claim) {
@@ -270,6 +281,11 @@ Sandbox describe_claim(const Object& object) {
   const std::string end =
       is_claim(object) ? object.text({"spec", "lifecycle", "shutdownTime"}) : object.text({"spec", "shutdownTime"});
   if (!end.empty()) sandbox.expires_at = end;
+  if (is_claim(object) && !labels::is_ours(object)) {
+    sandbox.name = std::string{kForeign} + object.name();
+    const std::string manager = object.label(labels::kManagedBy);
+    sandbox.details["managed_by"] = manager.empty() ? "somebody else" : manager;
+  }
   sandbox.details["object"] = object.name();
   if (is_claim(object)) {
     if (std::string name = sandbox_name(object); !name.empty()) sandbox.details["sandbox"] = std::move(name);

@@ -49,6 +49,8 @@ struct ClaimSource {
 [[nodiscard]] SandboxSpec spec_of(const kube::Object& object);
 
 [[nodiscard]] bool is_claim(const kube::Object& object);
+/// A claim that skiff did not make is known as "claim/NAME", which nothing of ours can be called: NAME, or nothing.
+[[nodiscard]] std::optional<std::string> foreign_claim_name(std::string_view name);
 /// The Sandbox of a claim; empty before it has one.
 [[nodiscard]] std::string sandbox_name(const kube::Object& claim);
 [[nodiscard]] std::string pod_name(const kube::Object& sandbox);

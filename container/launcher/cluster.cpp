@@ -6,15 +6,9 @@
 
 #include "container/kube/resolver.hpp"
 #include "container/launcher/labels.hpp"
-#include "protocol/base64.hpp"
+#include "container/launcher/signing_secret.hpp"
 
 namespace skiff::container {
-namespace {
-
-constexpr std::string_view kKeyField = "private.pem";
-
-}  // namespace
-
 Result<std::unique_ptr<Cluster>> Cluster::open(Executor executor, ClusterOptions options) {
   auto access = kube::find_access(options.access, kube::process_environment);
   if (!access) return std::unexpected{std::move(access.error())};
@@ -63,19 +57,18 @@ Task<bool> Cluster::assigns_ids() {
   co_return *assigns_ids_;
 }
 
-Task<Result<SigningKey>> Cluster::signing_key(bool create) {
-  if (key_) co_return *key_;
-  const std::string name = options_.name_prefix + "signing-key";
+Task<Result<>> Cluster::read_keys(bool create) {
+  const std::string name = signing_secret_name(options_.name_prefix);
   auto secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
   if (!secret && secret.error().not_found() && create) {
     auto fresh = SigningKey::generate();
     if (!fresh) co_return std::unexpected{std::move(fresh.error())};
-    auto pem = fresh->private_pem();
-    if (!pem) co_return std::unexpected{std::move(pem.error())};
+    auto data = signing_secret_data({.current = std::move(*fresh)});
+    if (!data) co_return std::unexpected{std::move(data.error())};
     kube::Object object = kube::Object::make(kube::kSecrets, namespace_name(), name);
     labels::put_common(object, "key", {}, {});
     object.json["type"] = "Opaque";
-    object.json["stringData"][kKeyField] = std::move(*pem);
+    object.json["data"].merge_patch(*data);
     secret = co_await client_.create(kube::kSecrets, std::move(object));
     // Somebody else may have been faster, or our answer was lost: what is there counts.
     if (!secret && (secret.error().already_exists() || secret.error().may_have_happened)) {
@@ -83,12 +76,28 @@ Task<Result<SigningKey>> Cluster::signing_key(bool create) {
     }
   }
   if (!secret) co_return std::unexpected{std::move(secret.error().error)};
-  auto pem = protocol::decode_base64(secret->text({"data", kKeyField}));
-  if (!pem) co_return fail(Errc::invalid_field, "Secret " + name + " does not hold " + std::string{kKeyField});
-  auto key = SigningKey::parse_pem(*pem);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  key_ = *key;
-  co_return std::move(*key);
+  auto keys = read_signing_secret(*secret);
+  if (!keys) co_return std::unexpected{std::move(keys.error())};
+  keys_ = std::move(*keys);
+  co_return Result<>{};
+}
+
+Task<Result<SigningKey>> Cluster::signing_key(bool create) {
+  if (!keys_) {
+    auto read = co_await read_keys(create);
+    if (!read) co_return std::unexpected{std::move(read.error())};
+  }
+  co_return keys_->current;
+}
+
+Task<Result<SigningKey>> Cluster::signing_key_of(kube::Object pod) {
+  const std::string configured = configured_key(pod);
+  const bool may_be_newer = keys_ && !configured.empty() && !keys_->are_known_to(configured);
+  if (!keys_ || may_be_newer) {
+    auto read = co_await read_keys(false);
+    if (!read) co_return std::unexpected{std::move(read.error())};
+  }
+  co_return keys_->of_agent(configured);
 }
 
 }  // namespace skiff::container

@@ -52,13 +52,17 @@ class Cluster {
   /// The namespace chooses the uid and gid of its Pods itself (OpenShift). Who may not look at namespaces is told no.
   [[nodiscard]] Task<bool> assigns_ids();
 
-  /// The namespace's signing key: one Secret, `skiff-signing-key`, made by whoever needs it first. `create` false: an
-  /// error when there is none yet, since no agent can know it then.
+  /// The key of what is made now: out of one Secret of the namespace, `skiff-signing-key`, made by whoever needs it
+  /// first. `create` false: an error when there is none yet, since no agent can know it then.
   [[nodiscard]] Task<Result<SigningKey>> signing_key(bool create);
+  /// The key that the agent of that Pod was made with, which may be an older one of that Secret.
+  [[nodiscard]] Task<Result<SigningKey>> signing_key_of(kube::Object pod);
 
  private:
   Cluster(Executor executor, ClusterOptions options, protocol::Resolver resolver,
           std::unique_ptr<kube::Transport> transport);
+
+  [[nodiscard]] Task<Result<>> read_keys(bool create);
 
   Executor executor_;
   ClusterOptions options_;
@@ -66,7 +70,7 @@ class Cluster {
   kube::Client client_;
   std::map<std::string, kube::SharedWatch> pods_;
   std::optional<bool> assigns_ids_;
-  std::optional<SigningKey> key_;
+  std::optional<SigningKeys> keys_;
 };
 
 }  // namespace skiff::container

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "container/kube/quantity.hpp"
+#include "container/launcher/clock_difference.hpp"
+#include "container/launcher/in_parallel.hpp"
 
 namespace skiff::container {
 namespace {
@@ -20,6 +22,8 @@ constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"}
 constexpr const char* kControllerNamespace = "agent-sandbox-system";
 constexpr const char* kController = "agent-sandbox-controller";
 constexpr const char* kRouter = "sandbox-router-svc";
+/// Some eighty questions in a few rounds.
+constexpr std::size_t kReviewsAtOnce = 16;
 constexpr const char* kEnforce = "pod-security.kubernetes.io/enforce";
 
 Check passed(std::string what, std::string detail) {
@@ -52,6 +56,7 @@ class Examination {
       co_return std::move(checks_);
     }
     checks_.push_back(passed("API server", version->git_version + " at " + server));
+    co_await clock();
     co_await permissions();
     co_await namespace_itself();
     co_await quotas();
@@ -73,22 +78,54 @@ class Examination {
            origin + ")";
   }
 
+  /// Of the answer's Date: leases, ages and tokens go by it.
+  Task<> clock() {
+    kube::Call call{.target = "/version", .what = "ask for the time"};
+    auto reply = co_await client_->transport().send(std::move(call));
+    if (!reply) {
+      checks_.push_back(not_known("clock", reply.error()));
+      co_return;
+    }
+    const auto ahead = clock_difference(reply->head.headers, wall_now());
+    if (!ahead) {
+      checks_.push_back(passed("clock", "not known: the API server does not tell its time"));
+    } else if (*ahead > kMostClockDifference || *ahead < -kMostClockDifference) {
+      checks_.push_back(failed("clock", "the API server's is " + clock_words(*ahead),
+                               "set this machine's clock by NTP: agents refuse tokens from another time"));
+    } else {
+      checks_.push_back(passed("clock", "as the API server's"));
+    }
+  }
+
   Task<> permissions() {
+    struct Question {
+      std::string words;
+      kube::Permission permission;
+      Outcome<bool> allowed = false;
+    };
     auto rules = rules_of({.driver = asked_.driver, .name_prefix = asked_.name_prefix});
-    std::string missing;
+    std::vector<Question> questions;
     for (const ApiRule& rule : *rules) {
       for (const std::string& verb : rule.verbs) {
-        auto allowed = co_await client_->allowed(question(verb, rule));
-        if (!allowed) {
-          checks_.push_back(
-              failed("permissions", allowed.error().error.message,
-                     "whoever runs the cluster has to allow selfsubjectaccessreviews, as it is by default"));
-          co_return;
-        }
-        if (*allowed) continue;
-        missing_.insert(words_of(verb, rule));
-        missing += (missing.empty() ? "" : ", ") + words_of(verb, rule);
+        questions.push_back({.words = words_of(verb, rule), .permission = question(verb, rule)});
       }
+    }
+    const auto ask = [](kube::Client* client, Question* one) -> Task<> {
+      one->allowed = co_await client->allowed(one->permission);
+    };
+    co_await in_parallel(questions.size(), kReviewsAtOnce,
+                         [&](std::size_t index) { return ask(client_, &questions[index]); });
+    std::string missing;
+    for (Question& one : questions) {
+      if (!one.allowed) {
+        checks_.push_back(
+            failed("permissions", one.allowed.error().error.message,
+                   "whoever runs the cluster has to allow selfsubjectaccessreviews, as it is by default"));
+        co_return;
+      }
+      if (*one.allowed) continue;
+      missing += (missing.empty() ? "" : ", ") + one.words;
+      missing_.insert(std::move(one.words));
     }
     const std::string where = "in namespace " + asked_.namespace_name;
     if (missing.empty()) {

@@ -22,9 +22,9 @@ struct ClusterQuestions {
   std::optional<kube::Object> trial = {};
 };
 
-/// Looks at what skiff needs of a cluster: that it answers, permissions, namespace, quotas, agent-sandbox, the image of
-/// the agent, a way to agents. What can't be asked is told as not known and counts as passed: the permissions say the
-/// rest. When the API server doesn't answer, that is all.
+/// Looks at what skiff needs of a cluster: that it answers, its clock, permissions, namespace, quotas, agent-sandbox,
+/// the image of the agent, a way to agents. What can't be asked is told as not known and counts as passed: the
+/// permissions say the rest. When the API server doesn't answer, that is all.
 [[nodiscard]] Task<std::vector<Check>> examine_cluster(kube::Client* client, ClusterQuestions questions);
 
 }  // namespace skiff::container

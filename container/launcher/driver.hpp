@@ -27,6 +27,7 @@ struct SandboxFilter {
   std::optional<std::string> owner = {};  ///< none: everybody's
   std::map<std::string, std::string> labels = {};
   std::optional<SandboxState> state = {};
+  bool others = false;  ///< also what skiff did not make, where there can be such (claims): only to be looked at
   std::size_t limit = 500;
   std::string cursor = {};  ///< `next` of the page before
 };

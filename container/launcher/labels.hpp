@@ -39,10 +39,15 @@ void put(kube::Object& object, std::string_view key, std::string_view value);
 
 /// managed-by, name, instance and component, as Kubernetes recommends them, and whose it is.
 void put_common(kube::Object& object, std::string_view component, std::string_view name, std::string_view owner);
-/// A user's labels, with the prefix. `invalid_field` for a name that Kubernetes refuses.
+/// A user's labels: a name without a prefix gets ours, and takes any value; one with a prefix of its own
+/// ("example.org/team") stays as it is, for what others look for. `invalid_field` for a name that Kubernetes refuses or
+/// keeps for itself or for us, and for a value that it refuses of a name that stays.
 [[nodiscard]] Result<> check_user_labels(const std::map<std::string, std::string>& wanted);
 void put_user_labels(kube::Object& object, const std::map<std::string, std::string>& wanted);
+/// Those with our prefix.
 [[nodiscard]] std::map<std::string, std::string> user_labels(const kube::Object& object);
+/// A user's label that stays as it is.
+[[nodiscard]] bool is_raw(std::string_view name);
 
 /// Selects what `filter` asks for among the objects of one component.
 [[nodiscard]] std::string selector(std::string_view component, const SandboxFilter& filter);

@@ -66,7 +66,8 @@ PodDriver::PodDriver(Cluster* cluster, ReachOptions reach)
       removals_{cluster->executor(), kRemovalsAtOnce} {}
 
 Task<> PodDriver::close() {
-  return reach_.stop();
+  co_await pools_.close();
+  co_await reach_.stop();
 }
 
 // --- making ---------------------------------------------------------------------------------------------------------
@@ -208,7 +209,7 @@ Task<Result<ReachTarget>> PodDriver::target_of(const KnownPod* known) {
 
 Task<Result<Endpoint>> PodDriver::endpoint_of(const KnownPod* known, TokenGrant grant) {
   if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
-  auto key = co_await cluster_->signing_key(false);
+  auto key = co_await cluster_->signing_key_of(*known->pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
   auto target = co_await target_of(known);
   if (!target) co_return std::unexpected{std::move(target.error())};

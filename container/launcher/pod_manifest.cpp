@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -59,7 +58,9 @@ json container_security() {
 }
 
 Result<json> pod_security(const PodOptions& pod, bool assigns_ids) {
-  json context{{"seccompProfile", {{"type", "RuntimeDefault"}}}};
+  auto profile = parse_seccomp(pod.seccomp);
+  if (!profile) return profile;
+  json context{{"seccompProfile", std::move(*profile)}};
   auto ids = parse_run_as(pod.run_as);
   if (!ids) return std::unexpected{std::move(ids.error())};
   if (!*ids) return context;
@@ -93,13 +94,6 @@ json environment(const SandboxSpec& spec, const ManifestContext& context) {
   return list;
 }
 
-json words_of(const std::string& text) {
-  json words = json::array();
-  std::istringstream in{text};
-  for (std::string word; in >> word;) words.push_back(word);
-  return words;
-}
-
 std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, std::size_t index) {
   return context.prefix + spec.name + "-vol-" + std::to_string(index);
 }
@@ -125,8 +119,23 @@ Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context
     auto volume = parse_volume(spec.pod.volumes[i]);
     if (!volume) return std::unexpected{std::move(volume.error())};
     const std::string name = "volume-" + std::to_string(i);
-    all.volumes.push_back({{"name", name}, {"persistentVolumeClaim", {{"claimName", claim_name(spec, context, i)}}}});
-    all.mounts.push_back({{"name", name}, {"mountPath", volume->path}});
+    const std::string claim = volume->kind == Volume::Kind::own ? claim_name(spec, context, i) : volume->name;
+    json mount{{"name", name}, {"mountPath", volume->path}};
+    switch (volume->kind) {
+      case Volume::Kind::own:
+      case Volume::Kind::claim:
+        all.volumes.push_back({{"name", name}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+        break;
+      case Volume::Kind::secret:
+        all.volumes.push_back({{"name", name}, {"secret", {{"secretName", volume->name}}}});
+        mount["readOnly"] = true;
+        break;
+      case Volume::Kind::config:
+        all.volumes.push_back({{"name", name}, {"configMap", {{"name", volume->name}}}});
+        mount["readOnly"] = true;
+        break;
+    }
+    all.mounts.push_back(std::move(mount));
     all.paths.insert(volume->path);
   }
   if (!all.paths.contains(spec.pod.workdir)) {
@@ -167,9 +176,16 @@ Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) 
                  {"terminationMessagePolicy", "FallbackToLogsOnError"}};
   put_pull_policy(container, pod);
   if (pod.inject) container["command"] = json::array({kAgentProgram});
+  for (const std::string& text : pod.env_from) {
+    auto source = parse_env_from(text);
+    if (!source) return source;
+    container["envFrom"].push_back(std::move(*source));
+  }
   if (!pod.entrypoint.empty()) {
+    auto words = parse_entrypoint(pod.entrypoint);
+    if (!words) return std::unexpected{std::move(words.error())};
     container["args"] = json::array({"--"});
-    for (json& word : words_of(pod.entrypoint)) container["args"].push_back(std::move(word));
+    for (std::string& word : *words) container["args"].push_back(std::move(word));
   }
   json made{{"restartPolicy", "Never"},
             {"automountServiceAccountToken", !pod.service_account.empty()},
@@ -211,6 +227,42 @@ json peers(const std::vector<std::string>& cidrs) {
   json list = json::array();
   for (const std::string& cidr : cidrs) list.push_back({{"ipBlock", {{"cidr", cidr}}}});
   return list;
+}
+
+/// By which field the entries of a list are known, as in the API's own merges (x-kubernetes-patch-merge-key).
+std::string_view merge_key_of(std::string_view list) {
+  return list == "volumeMounts" ? "mountPath" : "name";
+}
+
+void merge_under(std::string_view name, json& into, const json& overrides) {
+  if (into.is_object() && overrides.is_object()) {
+    for (const auto& [key, value] : overrides.items()) {
+      if (value.is_null()) {
+        into.erase(key);
+      } else {
+        merge_under(key, into[key], value);
+      }
+    }
+    return;
+  }
+  const std::string_view known_by = merge_key_of(name);
+  const auto is_known = [known_by](const json& list) {
+    return list.is_array() && std::ranges::all_of(list, [known_by](const json& one) {
+             return one.is_object() && one.contains(known_by) && one[known_by].is_string();
+           });
+  };
+  if (!is_known(into) || !is_known(overrides) || overrides.empty()) {
+    into = overrides;
+    return;
+  }
+  for (const json& one : overrides) {
+    const auto same = std::ranges::find_if(into, [&](const json& other) { return other[known_by] == one[known_by]; });
+    if (same == into.end()) {
+      into.push_back(one);
+    } else {
+      merge_under({}, *same, one);
+    }
+  }
 }
 
 }  // namespace
@@ -277,6 +329,7 @@ Result<std::vector<Object>> make_volume_claims(const SandboxSpec& spec, const Ma
   for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
     auto volume = parse_volume(spec.pod.volumes[i]);
     if (!volume) return std::unexpected{std::move(volume.error())};
+    if (volume->kind != Volume::Kind::own) continue;
     Object claim = make_of(kube::kVolumeClaims, spec, context, claim_name(spec, context, i), "volume");
     claim.json["spec"] = {{"accessModes", json::array({"ReadWriteOnce"})},
                           {"resources", {{"requests", {{"storage", volume->size}}}}}};
@@ -288,7 +341,9 @@ Result<std::vector<Object>> make_volume_claims(const SandboxSpec& spec, const Ma
 
 std::string network_label(const PodOptions& options) {
   if (!options.allow.empty() || options.network.starts_with(kCidrs)) return std::string{kOwn};
-  return options.network == "open" ? "" : options.network;
+  if (options.network == "open") return {};
+  // Its own servers are to be reached too, which the policy of all the others does not let in.
+  return options.ports.empty() ? options.network : std::string{kOwn};
 }
 
 Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
@@ -312,8 +367,12 @@ Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const
   if (!spec.pod.allow.empty()) {
     body["ingress"] = json::array({json{{"from", peers(spec.pod.allow)}}});
   } else {
-    // The agent asks everybody for a token, so it may be reached.
-    body["ingress"] = json::array({json{{"ports", json::array({port_of(kAgentPort, "TCP")})}}});
+    // The agent asks everybody for a token, so it may be reached; and what was named as a port is meant to be.
+    json ports = json::array({port_of(kAgentPort, "TCP")});
+    for (const std::string& text : spec.pod.ports) {
+      if (const auto port = parse_port(text)) ports.push_back(port_of(*port, "TCP"));
+    }
+    body["ingress"] = json::array({json{{"ports", std::move(ports)}}});
   }
   if (spec.pod.network == "open") return policy;
   body["policyTypes"].push_back("Egress");
@@ -344,7 +403,10 @@ std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxS
   const ManifestContext context{.prefix = std::string{prefix}};
   std::vector<std::pair<kube::Resource, std::string>> objects;
   for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
-    objects.emplace_back(kube::kVolumeClaims, claim_name(spec, context, i));
+    const auto volume = parse_volume(spec.pod.volumes[i]);
+    if (volume && volume->kind == Volume::Kind::own) {
+      objects.emplace_back(kube::kVolumeClaims, claim_name(spec, context, i));
+    }
   }
   if (network_label(spec.pod) == kOwn) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
   return objects;
@@ -375,33 +437,7 @@ Result<std::vector<Object>> make_manifest(const SandboxSpec& spec, const Manifes
 }
 
 void merge_overrides(json& into, const json& overrides) {
-  if (into.is_object() && overrides.is_object()) {
-    for (const auto& [key, value] : overrides.items()) {
-      if (value.is_null()) {
-        into.erase(key);
-      } else {
-        merge_overrides(into[key], value);
-      }
-    }
-    return;
-  }
-  const auto is_named = [](const json& list) {
-    return list.is_array() && std::ranges::all_of(list, [](const json& one) {
-             return one.is_object() && one.contains("name") && one["name"].is_string();
-           });
-  };
-  if (!is_named(into) || !is_named(overrides) || overrides.empty()) {
-    into = overrides;
-    return;
-  }
-  for (const json& one : overrides) {
-    const auto same = std::ranges::find_if(into, [&](const json& other) { return other["name"] == one["name"]; });
-    if (same == into.end()) {
-      into.push_back(one);
-    } else {
-      merge_overrides(*same, one);
-    }
-  }
+  merge_under({}, into, overrides);
 }
 
 }  // namespace skiff::container

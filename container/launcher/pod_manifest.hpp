@@ -31,14 +31,15 @@ struct ManifestContext {
 
 /// The Pod. `spec` was checked.
 [[nodiscard]] Result<kube::Object> make_pod(const SandboxSpec& spec, const ManifestContext& context);
-/// Nothing for ServiceKind::none.
 /// The fields of a Service's spec by which a LoadBalancer or NodePort keeps the addresses of its clients, so that those
 /// who are allowed are known by them and the others stay outside; none for the other kinds.
 [[nodiscard]] nlohmann::json service_exposure(const PodOptions& pod);
+/// Nothing for ServiceKind::none.
 [[nodiscard]] std::optional<kube::Object> make_service(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::vector<kube::Object>> make_volume_claims(const SandboxSpec& spec,
                                                                    const ManifestContext& context);
-/// The policy that the spec needs: one a namespace and kind, or one of its own when it has CIDRs. Nothing for open.
+/// The policy that the spec needs: one a namespace and kind, or one of its own when it has CIDRs, or ports that are to
+/// be reached. Nothing for open.
 [[nodiscard]] Result<std::optional<kube::Object>> make_network_policy(const SandboxSpec& spec,
                                                                       const ManifestContext& context);
 /// The value of the label by which a policy selects the Pod: the kind, "own", or nothing.
@@ -54,7 +55,8 @@ struct ManifestContext {
 [[nodiscard]] std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxSpec& spec,
                                                                                 std::string_view prefix);
 
-/// Objects are merged, lists of things with a `name` by name, everything else is replaced; null removes.
+/// Objects are merged, lists of things with a `name` by name and volumeMounts by their path, everything else is
+/// replaced; null removes.
 void merge_overrides(nlohmann::json& into, const nlohmann::json& overrides);
 
 }  // namespace skiff::container

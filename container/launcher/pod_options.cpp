@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <span>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,13 @@ bool read_number(std::string_view text, Number& into) {
 bool looks_like_quantity(std::string_view text) {
   return !text.empty() && text.front() >= '0' && text.front() <= '9' && text.size() <= 32 &&
          std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0 || c == '.'; });
+}
+
+/// The name of an object. Its exact grammar is the API server's to know; a size begins with a digit.
+bool looks_like_name(std::string_view text) {
+  return !text.empty() && text.front() >= 'a' && text.front() <= 'z' && text.size() <= 253 &&
+         std::ranges::all_of(
+             text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; });
 }
 
 bool is_cidr(std::string_view text) {
@@ -78,13 +86,82 @@ Result<Amounts> parse_amounts(std::string_view text, std::string_view flag) {
 }
 
 Result<Volume> parse_volume(std::string_view text) {
+  const auto wrong = [text] {
+    return refuse(
+        "--volume", text,
+        "SIZE:PATH[:CLASS], as 10Gi:/data, or CLAIM:PATH, secret/NAME:PATH, config/NAME:PATH, with an absolute "
+        "path");
+  };
   const auto parts = split(text, ':');
-  if (parts.size() < 2 || parts.size() > 3 || !looks_like_quantity(parts[0]) || !parts[1].starts_with('/')) {
-    return refuse("--volume", text, "SIZE:PATH or SIZE:PATH:CLASS, as 10Gi:/data");
+  if (parts.size() < 2 || parts.size() > 3 || !parts[1].starts_with('/')) return wrong();
+  Volume volume;
+  volume.path = parts[1];
+  std::string_view what = parts[0];
+  if (looks_like_quantity(what)) {
+    volume.size = what;
+    if (parts.size() > 2) volume.storage_class = parts[2];
+    return volume;
   }
-  return Volume{.size = std::string{parts[0]},
-                .path = std::string{parts[1]},
-                .storage_class = parts.size() > 2 ? std::string{parts[2]} : std::string{}};
+  volume.kind = Volume::Kind::claim;
+  for (const auto& [prefix, kind] :
+       {std::pair{std::string_view{"secret/"}, Volume::Kind::secret}, {"config/", Volume::Kind::config}}) {
+    if (!what.starts_with(prefix)) continue;
+    volume.kind = kind;
+    what.remove_prefix(prefix.size());
+  }
+  if (parts.size() > 2 || !looks_like_name(what)) return wrong();
+  volume.name = what;
+  return volume;
+}
+
+Result<json> parse_env_from(std::string_view text) {
+  for (const auto& [prefix, field] :
+       {std::pair{std::string_view{"secret/"}, "secretRef"}, {"config/", "configMapRef"}}) {
+    if (!text.starts_with(prefix)) continue;
+    const std::string_view name = text.substr(prefix.size());
+    if (looks_like_name(name)) return json{{field, {{"name", name}}}};
+  }
+  return refuse("--env-from", text, "secret/NAME or config/NAME");
+}
+
+Result<json> parse_seccomp(std::string_view text) {
+  constexpr std::string_view kLocalhost = "Localhost/";
+  if (text == "RuntimeDefault" || text == "Unconfined") return json{{"type", text}};
+  const std::string_view path = text.substr(std::min(text.size(), kLocalhost.size()));
+  if (text.starts_with(kLocalhost) && !path.empty()) {
+    return json{{"type", "Localhost"}, {"localhostProfile", path}};
+  }
+  return refuse("--seccomp", text, "RuntimeDefault, Localhost/PATH or Unconfined");
+}
+
+Result<std::vector<std::string>> parse_entrypoint(std::string_view text) {
+  constexpr std::string_view kEscapedInQuotes = "\"\\$`";
+  std::vector<std::string> words;
+  std::optional<std::string> word;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_last = i + 1 == text.size();
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (word) words.push_back(*std::exchange(word, std::nullopt));
+      continue;
+    }
+    if (!word) word.emplace();
+    const bool escapes =
+        c == '\\' && !is_last && (quote == 0 || (quote == '"' && kEscapedInQuotes.contains(text[i + 1])));
+    if (escapes) {
+      *word += text[++i];
+    } else if (c == quote) {
+      quote = 0;
+    } else if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else {
+      *word += c;
+    }
+  }
+  if (quote != 0) return refuse("--entrypoint", text, std::string{"an end of the quotation that "} + quote + " begins");
+  if (word) words.push_back(std::move(*word));
+  return words;
 }
 
 Result<std::optional<UserIds>> parse_run_as(std::string_view text) {
@@ -154,7 +231,10 @@ Result<> check_pod_options(const PodOptions& options) {
   }
   if (auto ids = parse_run_as(options.run_as); !ids) return std::unexpected{std::move(ids.error())};
   if (auto network = parse_network(options.network); !network) return std::unexpected{std::move(network.error())};
+  if (auto profile = parse_seccomp(options.seccomp); !profile) return std::unexpected{std::move(profile.error())};
+  if (auto words = parse_entrypoint(options.entrypoint); !words) return std::unexpected{std::move(words.error())};
   if (auto valid = check_each(options.volumes, parse_volume); !valid) return valid;
+  if (auto valid = check_each(options.env_from, parse_env_from); !valid) return valid;
   if (auto valid = check_each(options.tolerations, parse_toleration); !valid) return valid;
   if (auto valid = check_each(options.ports, parse_port); !valid) return valid;
   if (auto valid = check_each(options.allow, parse_cidr); !valid) return valid;

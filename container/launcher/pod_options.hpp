@@ -28,13 +28,15 @@ struct PodOptions {
   std::string agent_image{};  ///< where it brings it from
   std::string pull_policy{};  ///< Always, IfNotPresent, Never; empty: the cluster's default
   std::vector<std::string> pull_secrets{};
-  std::vector<std::string> ports{};    ///< of the sandbox's own servers, for the service
-  std::string cpu{"100m:1"};           ///< REQUEST[:LIMIT]; empty: neither
-  std::string memory{"128Mi:1Gi"};     ///< the same
-  std::string disk{"64Mi:5Gi"};        ///< the same; ephemeral storage
-  std::vector<std::string> volumes{};  ///< SIZE:PATH[:CLASS], each a claim of its own, which outlives a stop
-  std::string run_as{"1000:1000"};     ///< UID[:GID], or image
-  std::string username{};              ///< whose it is for people, as a label
+  std::vector<std::string> ports{};       ///< of the sandbox's own servers, for the service
+  std::string cpu{"100m:1"};              ///< REQUEST[:LIMIT]; empty: neither
+  std::string memory{"128Mi:1Gi"};        ///< the same
+  std::string disk{"64Mi:5Gi"};           ///< the same; ephemeral storage
+  std::vector<std::string> volumes{};     ///< as `parse_volume` reads them
+  std::vector<std::string> env_from{};    ///< secret/NAME or config/NAME: each of its keys is a variable
+  std::string run_as{"1000:1000"};        ///< UID[:GID], or image
+  std::string seccomp{"RuntimeDefault"};  ///< or Localhost/PATH, or Unconfined
+  std::string username{};                 ///< whose it is for people, as a label
   ServiceKind service = ServiceKind::clusterip;
   std::string network{"open"};       ///< open, deny, dns, or cidr=CIDR[,CIDR...]
   std::vector<std::string> allow{};  ///< CIDRs from which alone it may be reached; empty: from everywhere
@@ -44,7 +46,7 @@ struct PodOptions {
   std::string service_account{};           ///< its token is mounted then
   std::map<std::string, std::string> annotations{};
   std::string workdir{"/workspace"};
-  std::string entrypoint{};     ///< of the workload beside the agent: words, parted by spaces
+  std::string entrypoint{};     ///< of the workload beside the agent: words as a shell splits them
   std::string pool{};           ///< take a warm one from this pool
   std::string template_name{};  ///< a SandboxTemplate, of the claim driver
   bool namespace_per_sandbox = false;
@@ -64,7 +66,9 @@ struct PodOptions {
       protocol::field("memory", &PodOptions::memory, "Request and limit", {.optional = true}),
       protocol::field("disk", &PodOptions::disk, "Request and limit", {.optional = true}),
       protocol::field("volumes", &PodOptions::volumes, "Volumes of its own", {.optional = true}),
+      protocol::field("env_from", &PodOptions::env_from, "Secrets and ConfigMaps of variables", {.optional = true}),
       protocol::field("run_as", &PodOptions::run_as, "User and group", {.optional = true}),
+      protocol::field("seccomp", &PodOptions::seccomp, "Seccomp profile", {.optional = true}),
       protocol::field("username", &PodOptions::username, "Whose it is", {.optional = true}),
       protocol::field("service", &PodOptions::service, "Kind of service", {.optional = true}),
       protocol::field("network", &PodOptions::network, "What it may reach", {.optional = true}),
@@ -103,12 +107,24 @@ struct Amounts {
 };
 [[nodiscard]] Result<Amounts> parse_amounts(std::string_view text, std::string_view flag);
 
+/// A volume of its own, which outlives a stop (SIZE:PATH[:CLASS]), or something of the namespace: a
+/// PersistentVolumeClaim (NAME:PATH), a Secret (secret/NAME:PATH) or a ConfigMap (config/NAME:PATH).
 struct Volume {
-  std::string size;
+  enum class Kind : std::uint8_t { own, claim, secret, config };
+  Kind kind = Kind::own;
+  std::string size;  ///< of its own one
+  std::string name;  ///< of the others
   std::string path;
   std::string storage_class;  ///< empty: the cluster's default
 };
 [[nodiscard]] Result<Volume> parse_volume(std::string_view text);
+
+/// An entry of a container's `envFrom`.
+[[nodiscard]] Result<nlohmann::json> parse_env_from(std::string_view text);
+/// A `seccompProfile`.
+[[nodiscard]] Result<nlohmann::json> parse_seccomp(std::string_view text);
+/// Words as a POSIX shell splits them: quotes and backslashes are honoured, and nothing is expanded.
+[[nodiscard]] Result<std::vector<std::string>> parse_entrypoint(std::string_view text);
 
 struct UserIds {
   std::uint32_t user = 0;

@@ -1,6 +1,9 @@
 #include "container/launcher/pod_pools.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <utility>
@@ -37,6 +40,25 @@ constexpr int kMostDeadAgents = 3;
 /// What may pass by itself (a first pull that failed, no room yet) does so within this time, or not.
 constexpr milliseconds kTroublePatience{10'000};
 
+/// For what is made in the place of a Pod that was taken, when nobody has anything else to do.
+constexpr std::chrono::seconds kSuccessorPatience{10};
+
+std::string free_selector(std::string_view pool) {
+  return pool_selector(pool) + "," + std::string{labels::kPoolState} + "=free";
+}
+
+std::uint32_t random_number() {
+  std::array<std::byte, sizeof(std::uint32_t)> bytes{};
+  random_bytes(bytes);
+  return std::bit_cast<std::uint32_t>(bytes);
+}
+
+/// Of those who take at once each makes one Pod, so no two may choose the same number; `fill` chooses lower ones.
+unsigned successor_number() {
+  constexpr std::uint32_t kSuccessors = 1'000'000'000;
+  return kFirstSuccessor + random_number() % kSuccessors;
+}
+
 std::string waiting_selector(std::string_view pool) {
   return pool_selector(pool) + "," + std::string{labels::kPoolState} + "!=taken";
 }
@@ -60,7 +82,7 @@ bool is_ones_own_fault(const Error& error) {
 
 }  // namespace
 
-Task<Result<PodPools::View>> PodPools::look(std::string name) {
+Task<Result<PodPools::View>> PodPools::find(std::string name) {
   if (auto valid = check_pool_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
   kube::Client& client = cluster_->client();
   auto record = co_await client.get(kube::kConfigMaps, cluster_->namespace_name(),
@@ -69,10 +91,46 @@ Task<Result<PodPools::View>> PodPools::look(std::string name) {
   if (!record) co_return std::unexpected{std::move(record.error().error)};
   auto pool = read_pool_record(*record);
   if (!pool) co_return std::unexpected{std::move(pool.error())};
+  co_return View{.pool = std::move(*pool), .record = std::move(*record)};
+}
+
+Task<Result<PodPools::View>> PodPools::look(std::string name) {
+  auto view = co_await find(name);
+  if (!view) co_return view;
   kube::ListOptions options{.label_selector = pool_selector(name)};
-  auto pods = co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(options));
+  auto pods = co_await cluster_->client().list(kube::kPods, cluster_->namespace_name(), std::move(options));
   if (!pods) co_return std::unexpected{std::move(pods.error().error)};
-  co_return View{.pool = std::move(*pool), .record = std::move(*record), .pods = std::move(pods->items)};
+  view->pods = std::move(pods->items);
+  co_return view;
+}
+
+Task<Result<ManifestContext>> PodPools::member_context() {
+  ManifestContext context = context_of(*cluster_);
+  context.assigns_ids = co_await cluster_->assigns_ids();
+  auto key = co_await cluster_->signing_key(true);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto pem = key->public_pem();
+  if (!pem) co_return std::unexpected{std::move(pem.error())};
+  context.public_key = std::move(*pem);
+  co_return context;
+}
+
+Task<> PodPools::make_successor(std::string name, std::size_t left) {
+  auto view = co_await find(std::move(name));
+  if (!view || left >= view->pool.size) co_return;
+  auto context = co_await member_context();
+  if (!context) co_return;
+  (void)co_await add_member(&*view, std::move(*context), successor_number());
+}
+
+Task<> PodPools::close() {
+  auto joined = [](TaskGroup* group) -> Task<bool> {
+    co_await group->join();
+    co_return true;
+  }(&successors_);
+  (void)co_await within(std::chrono::steady_clock::now() + kSuccessorPatience, std::move(joined));
+  successors_.cancel();
+  co_await successors_.join();
 }
 
 Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, unsigned number) {
@@ -104,14 +162,11 @@ Task<Result<>> PodPools::remove_member(Object pod) {
 }
 
 Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
-  ManifestContext context = context_of(*cluster_);
+  ManifestContext context;
   if (!plan.create.empty()) {
-    context.assigns_ids = co_await cluster_->assigns_ids();
-    auto key = co_await cluster_->signing_key(true);
-    if (!key) co_return std::unexpected{std::move(key.error())};
-    auto pem = key->public_pem();
-    if (!pem) co_return std::unexpected{std::move(pem.error())};
-    context.public_key = std::move(*pem);
+    auto made = co_await member_context();
+    if (!made) co_return std::unexpected{std::move(made.error())};
+    context = std::move(*made);
   }
   std::vector<Result<>> results(plan.create.size() + plan.remove.size());
   const auto step = [&](std::size_t index) -> Task<Result<>> {
@@ -301,7 +356,8 @@ Task<Result<bool>> PodPools::remove(std::string name) {
   kube::RemoveOptions this_one{.uid = record->uid()};
   auto removed = co_await cluster_->client().remove(kube::kConfigMaps, cluster_->namespace_name(), record_name,
                                                     std::move(this_one));
-  if (!removed && removed.error().not_found()) co_return false;
+  // A conflict: somebody else has removed it, and made another one of that name.
+  if (!removed && (removed.error().not_found() || removed.error().conflict())) co_return false;
   if (!removed) co_return std::unexpected{std::move(removed.error().error)};
   kube::WatchOptions waiting{.namespace_name = cluster_->namespace_name(), .label_selector = waiting_selector(name)};
   kube::Watch watch{&cluster_->client(), std::move(waiting)};
@@ -324,7 +380,7 @@ Task<Result<bool>> PodPools::remove(std::string name) {
 }
 
 Task<Result<SandboxSpec>> PodPools::complete(SandboxSpec spec) {
-  auto view = co_await look(spec.pod.pool);
+  auto view = co_await find(spec.pod.pool);
   if (!view) co_return std::unexpected{std::move(view.error())};
   if (auto fits = check_fits_pool(spec, &view->pool.sandbox); !fits) {
     co_return std::unexpected{std::move(fits.error())};
@@ -332,26 +388,27 @@ Task<Result<SandboxSpec>> PodPools::complete(SandboxSpec spec) {
   co_return complete_from_pool(std::move(spec), view->pool.sandbox);
 }
 
-Task<Result<std::optional<Object>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
+Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
   kube::Client& client = cluster_->client();
   for (int looks = 0; looks < kMostLooks; ++looks) {
-    auto view = co_await look(spec.pod.pool);
-    if (!view) co_return std::unexpected{std::move(view.error())};
-    std::erase_if(view->pods, [](const Object& pod) { return !can_be_taken(pod); });
-    if (view->pods.empty()) co_return std::nullopt;
+    kube::ListOptions options{.label_selector = free_selector(spec.pod.pool)};
+    auto listed = co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(options));
+    if (!listed) co_return std::unexpected{std::move(listed.error().error)};
+    std::vector<Object>& pods = listed->items;
+    std::erase_if(pods, [](const Object& pod) { return member_state(pod) != MemberState::free; });
+    const std::size_t waiting = pods.size();
+    std::erase_if(pods, [](const Object& pod) { return !can_be_taken(pod); });
+    if (pods.empty()) co_return std::nullopt;
     // Clients that come together don't all begin with the same one.
-    std::array<std::byte, 1> random{};
-    random_bytes(random);
-    std::ranges::rotate(view->pods, view->pods.begin() + std::to_integer<std::ptrdiff_t>(random[0]) %
-                                                             static_cast<std::ptrdiff_t>(view->pods.size()));
-    for (const Object& pod : view->pods) {
+    std::ranges::rotate(pods, pods.begin() + static_cast<std::ptrdiff_t>(random_number() % pods.size()));
+    for (const Object& pod : pods) {
       auto taken = co_await client.patch(kube::kPods, pod.namespace_name(), pod.name(), kube::PatchKind::json,
                                          take_patch(pod, spec, record));
       if (!taken && taken.error().may_have_happened) {
         taken = co_await client.get(kube::kPods, pod.namespace_name(), pod.name());
         if (taken && !was_taken_for(*taken, spec, record)) continue;
       }
-      if (taken) co_return std::move(*taken);
+      if (taken) co_return ClaimedPod{.pod = std::move(*taken), .left = waiting - 1};
       const bool was_faster = taken.error().status.code == 422 || taken.error().not_found();
       if (!was_faster) co_return std::unexpected{std::move(taken.error().error)};
     }
@@ -360,7 +417,7 @@ Task<Result<std::optional<Object>>> PodPools::claim(SandboxSpec spec, std::optio
 }
 
 Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
-  auto key = co_await cluster_->signing_key(false);
+  auto key = co_await cluster_->signing_key_of(pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
   ReachTarget target{.sandbox = spec.name, .namespace_name = pod.namespace_name(), .pod = pod};
   auto token = [key = std::move(*key), id = labels::get(pod, labels::kSandbox), owner = spec.owner] {
@@ -381,33 +438,28 @@ Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
 Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Object record, Limit limit) {
   Error last;
   for (int tries = 0; tries < kMostDeadAgents; ++tries) {
-    auto pod = co_await claim(spec, record);
-    if (!pod) co_return std::unexpected{std::move(pod.error())};
-    if (!*pod) co_return std::nullopt;
-    const std::string id = labels::get(**pod, labels::kSandbox);
+    auto claimed = co_await claim(spec, record);
+    if (!claimed) co_return std::unexpected{std::move(claimed.error())};
+    if (!*claimed) co_return std::nullopt;
+    Object& pod = (*claimed)->pod;
+    const std::string id = labels::get(pod, labels::kSandbox);
+    // Beside the binding, and whatever becomes of that: the pool has one less.
+    successors_.spawn("successor", make_successor(spec.pod.pool, (*claimed)->left));
     Result<> limited;
     Result<> bound = std::unexpected{Error{}};
     std::exception_ptr cancelled;
-    TaskGroup refill{co_await boost::asio::this_coro::executor};
-    // Beside the binding: nobody waits for it, and what it can't make now the next one who looks does.
-    refill.spawn("refill", [](PodPools* self, std::string pool) -> Task<> {
-      (void)co_await self->fill(std::move(pool));
-    }(this, spec.pod.pool));
     try {
       limited = co_await limit(id);
-      if (limited) bound = co_await bind(**pod, spec);
+      if (limited) bound = co_await bind(pod, spec);
     } catch (...) {
       cancelled = std::current_exception();
     }
+    if (bound && !cancelled) co_return TakenSandbox{.pod = std::move(pod), .id = id};
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    co_await refill.join();
-    if (!cancelled) {
-      co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
-    }
-    if (bound && !cancelled) co_return TakenSandbox{.pod = std::move(**pod), .id = id};
-    kube::RemoveOptions options{.grace_seconds = 0, .uid = (*pod)->uid()};
-    (void)co_await cluster_->client().remove(kube::kPods, (*pod)->namespace_name(), (*pod)->name(), std::move(options));
+    kube::RemoveOptions options{.grace_seconds = 0, .uid = pod.uid()};
+    (void)co_await cluster_->client().remove(kube::kPods, pod.namespace_name(), pod.name(), std::move(options));
     if (cancelled) std::rethrow_exception(cancelled);
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
     if (!limited) co_return std::unexpected{std::move(limited.error())};
     if (is_ones_own_fault(bound.error())) co_return std::unexpected{std::move(bound.error())};
     last = std::move(bound.error());

@@ -25,6 +25,9 @@ namespace skiff::container {
 /// `invalid_field` when somebody else wrote into it.
 [[nodiscard]] Result<PoolSpec> read_pool_record(const kube::Object& config_map);
 
+/// Numbers from here on are chosen at random, by those who make one Pod in the place of another.
+inline constexpr unsigned kFirstSuccessor = 1'000'000;
+
 /// The Pod number `number`. The number is part of its name, and whoever fills the pool takes the lowest ones that are
 /// not in use: two who do so at once can't make more than was asked for.
 [[nodiscard]] Result<kube::Object> make_member(const PoolSpec& pool, const kube::Object& record,

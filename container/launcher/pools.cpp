@@ -15,11 +15,12 @@ constexpr std::size_t kLongestPoolName = 40;
 
 /// Of a Pod, and decided when it is made. What else there is in PodOptions belongs to the objects beside it, or can be
 /// changed in a Pod that runs (labels).
-constexpr std::array<std::string_view, 20> kOfThePod{
+constexpr std::array<std::string_view, 22> kOfThePod{
     "cpu",           "memory",      "disk",         "volumes",         "run_as",
     "runtime_class", "tolerations", "annotations",  "workdir",         "overrides",
     "inject",        "entrypoint",  "token_secret", "deadline_ms",     "node_selector",
-    "agent_image",   "pull_policy", "pull_secrets", "service_account", "namespace_per_sandbox"};
+    "agent_image",   "pull_policy", "pull_secrets", "service_account", "namespace_per_sandbox",
+    "env_from",      "seccomp"};
 
 json options_of(const SandboxSpec& spec) {
   return json::parse(protocol::to_json(spec.pod));

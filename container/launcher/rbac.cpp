@@ -49,6 +49,12 @@ const Rights kLog{{kCore, "pods/log", "get"}};
 /// Whether the namespace assigns user ids.
 const Rights kHome{{kCore, "namespaces", "get"}};
 const Rights kNone;
+/// Another key, and what still knows the one before it: also what agent-sandbox has made of a template.
+const Rights kKeyChange{{kCore, "secrets", "get patch", kKeyName},
+                        {kCore, "pods", "get list"},
+                        {kCore, "configmaps", "list"},
+                        {kAgents, "sandboxes", "list"},
+                        {kExtensions, "sandboxtemplates", "list"}};
 
 // --- driver `pod`: what is deleted is watched until it is gone, and a watch may have to begin with a list ---
 
@@ -114,7 +120,7 @@ const Rights kExamine{{kCore, "namespaces", "get"}, {kCore, "resourcequotas", "l
 /// Whether a pod would be taken.
 const Rights kTrial{{kCore, "pods", "create"}};
 /// What a pool decides for its sandboxes.
-const Rights kPoolLook{{kCore, "configmaps", "get"}, {kCore, "pods", "list"}};
+const Rights kPoolLook{{kCore, "configmaps", "get"}};
 const Rights kNamespaces{{kCore, "namespaces", "create get list watch delete"},
                          {kCore, "resourcequotas", "create get"}};
 
@@ -123,6 +129,7 @@ struct Row {
   std::vector<const Rights*> pod;
   std::vector<const Rights*> claim;
   bool makes_namespaces = false;  ///< or removes them, with a namespace for each sandbox
+  bool is_operators = false;      ///< needed by no user of sandboxes: in a Role only when it is named
 };
 
 std::vector<Row> make_table() {
@@ -164,6 +171,7 @@ std::vector<Row> make_table() {
       {"manifest", {&kHome, &kTrial, &kPoolLook, &kNewKey}, {&kHome, &kClaimTrial, &kNewKey}},
       {"doctor", with(pod_use, {&kPodList, &kExamine}), with(claim_use, {&kClaimList, &kExamine})},
       {"rbac", {&kNone}, {&kNone}},
+      {.command = "key", .pod = {&kKeyChange}, .claim = {&kKeyChange}, .is_operators = true},
       {"version", pod_use, claim_use},
       {"completion", {&kNone}, {&kNone}},
       {"licenses", {&kNone}, {&kNone}},
@@ -214,7 +222,8 @@ Result<std::vector<ApiRule>> rules_of(const RightsOf& wanted) {
     return fail(Errc::invalid_field, "there is no command \"" + command + "\" (give the first word of one)");
   }
   for (const Row& row : table()) {
-    if (!wanted.commands.empty() && std::ranges::count(wanted.commands, row.command) == 0) continue;
+    const bool is_named = std::ranges::count(wanted.commands, row.command) > 0;
+    if (!is_named && (!wanted.commands.empty() || row.is_operators)) continue;
     for (const Rights* rights : wanted.driver == ClusterDriver::pod ? row.pod : row.claim)
       add(merged, *rights, wanted.name_prefix);
     if (wanted.namespace_per_sandbox && row.makes_namespaces) add(merged, kNamespaces, {});

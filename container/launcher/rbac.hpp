@@ -29,7 +29,8 @@ struct ApiRule {
 
 /// Whose needs are asked for.
 struct RightsOf {
-  std::vector<std::string> commands = {};  ///< first words of command lines: `run`, `files`; empty: all
+  /// First words of command lines: `run`, `files`; empty: all but those of operators (`key`).
+  std::vector<std::string> commands = {};
   ClusterDriver driver = ClusterDriver::pod;
   bool namespace_per_sandbox = false;
   std::string gateway = {};            ///< the Gateway by which agents are reached; empty: none

@@ -4,12 +4,17 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "base/sha.hpp"
 
 namespace skiff::container {
 namespace {
 
 constexpr std::size_t kSignatureBytes = 64;
+constexpr std::size_t kFingerprintDigits = 12;
+constexpr std::string_view kPemEnd = "-----END PRIVATE KEY-----";
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 
@@ -50,8 +55,36 @@ Result<SigningKey> SigningKey::parse_pem(std::string_view pem) {
   return SigningKey{std::move(key)};
 }
 
+Result<std::vector<SigningKey>> SigningKey::parse_pems(std::string_view pems) {
+  std::vector<SigningKey> keys;
+  for (;;) {
+    const std::size_t end = pems.find(kPemEnd);
+    if (end == std::string_view::npos) break;
+    auto key = parse_pem(pems.substr(0, end + kPemEnd.size()));
+    if (!key) return std::unexpected{std::move(key.error())};
+    keys.push_back(std::move(*key));
+    pems.remove_prefix(end + kPemEnd.size());
+  }
+  if (pems.find_first_not_of("\r\n ") == std::string_view::npos) return keys;
+  return fail(Errc::invalid_field, "it holds something else than Ed25519 private keys in PEM");
+}
+
 Result<std::string> SigningKey::public_pem() const {
   return to_pem([this](BIO* bio) { return PEM_write_bio_PUBKEY(bio, pkey(key_)); });
+}
+
+bool SigningKey::is_known_to(std::string_view text) const {
+  const auto pem = public_pem();
+  if (!pem) return false;
+  // The line between the two that every key has: it is on a line of its own, or in JSON between two that are escaped.
+  const std::size_t begin = pem->find('\n') + 1;
+  return text.contains(std::string_view{*pem}.substr(begin, pem->find('\n', begin) - begin));
+}
+
+Result<std::string> SigningKey::fingerprint() const {
+  auto pem = public_pem();
+  if (!pem) return pem;
+  return to_hex(Sha256::of(*pem)).substr(0, kFingerprintDigits);
 }
 
 Result<std::string> SigningKey::private_pem() const {
@@ -71,6 +104,16 @@ Result<std::string> SigningKey::sign(std::string_view message) const {
     return fail(Errc::internal, "OpenSSL does not sign");
   }
   return signature;
+}
+
+const SigningKey& SigningKeys::of_agent(std::string_view configured) const {
+  if (current.is_known_to(configured)) return current;
+  const auto known = std::ranges::find_if(older, [&](const SigningKey& key) { return key.is_known_to(configured); });
+  return known == older.end() ? current : *known;
+}
+
+bool SigningKeys::are_known_to(std::string_view configured) const {
+  return of_agent(configured).is_known_to(configured);
 }
 
 }  // namespace skiff::container

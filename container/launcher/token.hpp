@@ -22,7 +22,8 @@ struct TokenGrant {
 [[nodiscard]] Result<> check_grant(const TokenGrant& grant);
 
 /// A JSON Web Token (RFC 7519) signed with Ed25519 (RFC 8037): aud = the sandbox id, iat, exp, scope, a jti of its own,
-/// and `subject`, who asked for it, as sub. The agent accepts it until `now` + lifetime.
+/// and `subject`, who asked for it, as sub. The agent accepts it until `now` + lifetime; its iat is a minute before
+/// `now`, so that clocks may differ.
 [[nodiscard]] Result<std::string> sign_token(const SigningKey& key, std::string_view sandbox_id,
                                              std::string_view subject, const TokenGrant& grant, WallTime now);
 

@@ -130,8 +130,8 @@ Task<> live_of_a_pool(Executor executor) {
   CO_ASSERT_TRUE(made.has_value());
   auto taken = co_await skiff.pools.claim(sandbox("box"), *made);
   CO_ASSERT_TRUE(taken.has_value() && *taken) << (taken ? "none was ready" : taken.error().message);
-  EXPECT_EQ((*taken)->json["metadata"]["ownerReferences"][0]["uid"], made->uid());
-  EXPECT_EQ(labels::get(**taken, labels::kOwner), "ann");
+  EXPECT_EQ((*taken)->pod.json["metadata"]["ownerReferences"][0]["uid"], made->uid());
+  EXPECT_EQ(labels::get((*taken)->pod, labels::kOwner), "ann");
   status = co_await skiff.pools.status("python");
   CO_ASSERT_TRUE(status.has_value());
   EXPECT_EQ(status->available, 1u);
@@ -160,7 +160,7 @@ Task<> live_of_a_pool(Executor executor) {
   EXPECT_TRUE(*removed);
   const std::vector<Object> left = co_await pods_of(&admin, ns);
   CO_ASSERT_TRUE(left.size() == 1) << "what was taken stays, and nothing else";
-  EXPECT_EQ(left.front().name(), (*taken)->name());
+  EXPECT_EQ(left.front().name(), (*taken)->pod.name());
   removed = co_await skiff.pools.remove("python");
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed);
@@ -189,7 +189,7 @@ struct Race {
         co_await clients[index % clients.size()]->pools.claim(sandbox("box-" + std::to_string(index)), std::nullopt);
     if (!got) ADD_FAILURE() << got.error().message;
     if (got && *got) {
-      won.insert((*got)->name());
+      won.insert((*got)->pod.name());
     } else {
       ++lost;
     }
@@ -303,6 +303,7 @@ Task<> tell_nothing_to_what_can_not_be_limited(Executor executor) {
   EXPECT_THAT(limited, testing::ElementsAre(labels::get(waiting.front(), labels::kSandbox)));
   auto gone = co_await admin.get(kube::kPods, ns, waiting.front().name());
   EXPECT_TRUE(!gone || gone->is_being_deleted() || gone->uid() != waiting.front().uid());
+  co_await skiff.pools.close();
   co_await kubelet.stop();
 }
 

@@ -34,12 +34,12 @@ TEST(SpecFlags, MakeASandbox) {
 TEST(SpecFlags, TakeVariablesFromAFileAndFromHere) {
   const test::TemporaryFolder folder;
   const std::string file = folder.path() / "env";
-  std::ofstream{file} << "# comment\nA=1\n\nB=2\r\nSKIFF_TEST_HERE\nSKIFF_TEST_NOT_HERE\n";
-  ::setenv("SKIFF_TEST_HERE", "here", 1);
+  std::ofstream{file} << "# comment\nA=1\n\nB=2\r\nTEST_IS_HERE\nTEST_IS_NOT_HERE\n";
+  ::setenv("TEST_IS_HERE", "here", 1);
   const auto spec = spec_from_flags({"--env-file", file.c_str(), "--env", "B=3"});
-  ::unsetenv("SKIFF_TEST_HERE");
+  ::unsetenv("TEST_IS_HERE");
   ASSERT_TRUE(spec) << spec.error().message;
-  EXPECT_EQ(spec->env, (std::map<std::string, std::string>{{"A", "1"}, {"B", "3"}, {"SKIFF_TEST_HERE", "here"}}));
+  EXPECT_EQ(spec->env, (std::map<std::string, std::string>{{"A", "1"}, {"B", "3"}, {"TEST_IS_HERE", "here"}}));
 }
 
 TEST(SpecFlags, RefuseWhatIsNoPair) {
@@ -48,6 +48,17 @@ TEST(SpecFlags, RefuseWhatIsNoPair) {
   EXPECT_EQ(spec_from_flags({"--label", "=x"}).error().field, "--label");
   EXPECT_FALSE(spec_from_flags({"--env-file", "/no/such/file"}));
   EXPECT_FALSE(spec_from_flags({"--ttl", "soon"}));
+}
+
+TEST(SpecFlags, RefuseVariablesOfTheAgent) {
+  const auto refused = spec_from_flags({"--env", "A=1", "--env", "SKIFF_LISTEN=0.0.0.0:1"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().field, "--env");
+  EXPECT_TRUE(refused.error().message.starts_with("--env SKIFF_LISTEN: ")) << refused.error().message;
+  const test::TemporaryFolder folder;
+  const std::string file = folder.path() / "env";
+  std::ofstream{file} << "SKIFF_TTL=1\n";
+  EXPECT_FALSE(spec_from_flags({"--env-file", file.c_str()}));
 }
 
 }  // namespace

@@ -93,5 +93,18 @@ CO_TEST(AgentChecks, TellWhoDoesNotAnswerAsAnAgentDoes) {
   co_await server.stop();
 }
 
+CO_TEST(AgentChecks, TellWhoseClockIsAnother) {
+  const std::string old = answer("200 OK", R"({"name":"skiffd","version":")" SKIFF_VERSION "\"}",
+                                 "Content-Type: application/json\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+  CannedServer server{executor, {{old}}};
+  OneAgent driver{executor, server, {"late"}};
+  const Check check = co_await examine_agents(&driver, "me");
+  EXPECT_FALSE(check.passed);
+  EXPECT_TRUE(check.detail.starts_with("late: its clock is ")) << check.detail;
+  EXPECT_TRUE(check.detail.ends_with(" s behind this machine's")) << check.detail;
+  EXPECT_NE(check.remedy.find("NTP"), std::string::npos) << check.remedy;
+  co_await server.stop();
+}
+
 }  // namespace
 }  // namespace skiff::container

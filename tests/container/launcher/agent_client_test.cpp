@@ -88,6 +88,22 @@ CO_TEST(AgentClient, SaysThatSomethingElseAnswers) {
   EXPECT_TRUE(error.message.starts_with("what answers there is no skiffd: ")) << error.message;
 }
 
+CO_TEST(AgentClient, NamesKeyOrClockAsTheReasonOfARefusedToken) {
+  const std::string problem = "Content-Type: application/problem+json\r\n";
+  const auto refused = [](std::string_view why) {
+    return R"({"code":"unauthenticated","detail":"the token is not valid: )" + std::string{why} + "\"}";
+  };
+  Error error = co_await error_of(
+      executor, answer("401 Unauthorized", refused("its signature is by none of the configured keys"), problem));
+  EXPECT_EQ(error.code, Errc::unauthenticated);
+  EXPECT_TRUE(error.message.contains("signing key") && error.message.contains("skiff start")) << error.message;
+  error = co_await error_of(executor, answer("401 Unauthorized", refused("iat is in the future"),
+                                             problem + "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"));
+  EXPECT_TRUE(error.message.ends_with(" s behind this machine's")) << error.message;
+  error = co_await error_of(executor, answer("401 Unauthorized", refused("it has expired"), problem));
+  EXPECT_EQ(error.message, "the token is not valid: it has expired");
+}
+
 CO_TEST(AgentClient, RefusesErrorsOfWrongTypes) {
   const Error error =
       co_await error_of(executor, answer("500 Oops", R"({"code":7,"detail":[1],"title":{},"field":null})",

@@ -14,7 +14,7 @@ class AgentDriver final : public RefusingDriver {
 
   Task<Result<Sandbox>> create(SandboxSpec spec, Progress) override { co_return sandbox(spec.name); }
   Task<Result<Sandbox>> get(std::string name) override { co_return sandbox(name); }
-  Task<Result<bool>> remove(std::string) override {
+  Task<Result<bool>> remove(std::string, Removal) override {
     ++removed;
     co_return true;
   }

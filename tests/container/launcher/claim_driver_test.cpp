@@ -236,5 +236,80 @@ CO_TEST(ClaimDriver, ListsInPagesWhoseCursorLeadsToTheOtherKind) {
   co_await on.end();
 }
 
+CO_TEST(ClaimDriver, MakesNothingOfASpecThatAnObjectCanNotHold) {
+  ClaimedCluster on{executor};
+  co_await on.begin();
+  SandboxSpec spec = fakes::plain_spec("box");
+  spec.env["LARGE"] = std::string(std::size_t{300} << 10U, 'x');
+  auto made = co_await on.driver.create(std::move(spec), fakes::ignore_progress);
+  CO_ASSERT_TRUE(!made);
+  EXPECT_EQ(made.error().code, Errc::invalid_field);
+  EXPECT_TRUE(made.error().message.contains("300 KiB")) << made.error().message;
+  EXPECT_EQ(on.fake.server.count("POST", "/sandboxes"), 0u);
+  co_await on.end();
+}
+
+// --- what others made -----------------------------------------------------------------------------------------------
+
+/// As the SDK of agent-sandbox makes it.
+Object foreign_claim(const std::string& name) {
+  Object claim = Object::make(kube::kSandboxClaims, "default", name);
+  claim.json["spec"]["warmPoolRef"]["name"] = "theirs";
+  ClaimedCluster::put_ready(claim, "True");
+  return claim;
+}
+
+CO_TEST(ClaimDriver, ShowsClaimsOfOthersOnlyToWhoAsksForThem) {
+  ClaimedCluster on{executor};
+  on.put_bare("box");
+  on.fake.server.put(kube::kSandboxClaims, foreign_claim("theirs"));
+  for (const SandboxFilter& filter : {SandboxFilter{}, SandboxFilter{.owner = "ann", .others = true},
+                                      SandboxFilter{.labels = {{"a", "b"}}, .others = true}}) {
+    auto page = co_await on.driver.list(filter);
+    CO_ASSERT_TRUE(page.has_value()) << page.error().message;
+    for (const Sandbox& sandbox : page->items) EXPECT_EQ(sandbox.name, "box");
+  }
+  auto page = co_await on.driver.list({.others = true});
+  CO_ASSERT_TRUE(page && page->items.size() == 2u);
+  EXPECT_EQ(page->items[0].name, "box");
+  EXPECT_FALSE(page->items[0].details.contains("managed_by"));
+  EXPECT_EQ(page->items[1].name, "claim/theirs");
+  EXPECT_EQ(page->items[1].state, SandboxState::running);
+  EXPECT_EQ(page->items[1].details.at("managed_by"), "somebody else");
+  co_await on.end();
+}
+
+CO_TEST(ClaimDriver, RemovesAClaimOfOthersByItsOwnNameAlone) {
+  ClaimedCluster on{executor};
+  on.fake.server.put(kube::kSandboxClaims, foreign_claim("box"));
+  on.fake.server.put(kube::kSandboxClaims, foreign_claim("skiff-box"));
+  auto removed = co_await on.driver.remove("box");
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_FALSE(*removed) << "that is the name of one of ours";
+  auto found = co_await on.driver.get("claim/box");
+  CO_ASSERT_TRUE(found.has_value()) << found.error().message;
+  EXPECT_EQ(found->name, "claim/box");
+  removed = co_await on.driver.remove("claim/box");
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  EXPECT_FALSE(on.fake.server.find(kube::kSandboxClaims, "default", "box"));
+  EXPECT_TRUE(on.fake.server.find(kube::kSandboxClaims, "default", "skiff-box"));
+  removed = co_await on.driver.remove("claim/box");
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_FALSE(*removed);
+  co_await on.end();
+}
+
+CO_TEST(ClaimDriver, TakesNoneOfOursForAClaimOfOthers) {
+  ClaimedCluster on{executor};
+  Object ours = foreign_claim("skiff-box");
+  labels::put_common(ours, "sandbox", "box", "ann");
+  on.fake.server.put(kube::kSandboxClaims, std::move(ours));
+  auto found = co_await on.driver.get("claim/skiff-box");
+  CO_ASSERT_TRUE(!found);
+  EXPECT_EQ(found.error().code, Errc::sandbox_not_found);
+  co_await on.end();
+}
+
 }  // namespace
 }  // namespace skiff::container

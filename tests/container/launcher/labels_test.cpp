@@ -43,13 +43,24 @@ TEST(Labels, AUsersLabelsHaveAPrefixOfTheirOwn) {
   EXPECT_EQ(user_labels(object), (std::map<std::string, std::string>{{"team", "a b"}, {"tier", "1"}}));
 }
 
-TEST(Labels, ANameWithAPrefixOfItsOwnIsRefused) {
+TEST(Labels, ANameThatKubernetesRefusesIsRefused) {
   EXPECT_TRUE(check_user_labels({{"team", "anything at all"}}));
-  for (const char* bad : {"", "a/b", "a b", "-a"}) {
+  for (const char* bad : {"", "a b", "-a", "/b", "a/", "A/b", "a/b/c", "a b/c", "skiff.dev/owner", "label.skiff.dev/a",
+                          "app.kubernetes.io/name", "pod-security.kubernetes.io/enforce"}) {
     const auto checked = check_user_labels({{bad, "x"}});
     ASSERT_FALSE(checked) << bad;
     EXPECT_EQ(checked.error().field, "--label");
   }
+}
+
+TEST(Labels, ANameWithAPrefixOfItsOwnStaysAsItIs) {
+  EXPECT_TRUE(check_user_labels({{"example.org/team", "a"}, {"notskiff.dev/x", ""}}));
+  EXPECT_FALSE(check_user_labels({{"example.org/team", "anything at all"}})) << "whoever looks for it wants that value";
+  kube::Object object = any();
+  put_user_labels(object, {{"example.org/team", "a"}, {"tier", "1"}});
+  EXPECT_EQ(object.label("example.org/team"), "a");
+  EXPECT_EQ(user_labels(object), (std::map<std::string, std::string>{{"tier", "1"}}));
+  EXPECT_TRUE(selector("record", {.labels = {{"example.org/team", "a"}}}).ends_with(",example.org/team=a"));
 }
 
 TEST(Labels, TheSelectorAsksForHashesToo) {

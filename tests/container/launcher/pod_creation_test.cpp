@@ -355,7 +355,7 @@ CO_TEST(PodCreation, AsksNothingOfTheClusterForWhatIsWrongAnyway) {
   SandboxSpec spec = plain_spec("No_Name");
   EXPECT_EQ((co_await create_box(&fake, spec)).error().code, Errc::invalid_field);
   spec = plain_spec("box");
-  spec.labels = {{"bad/name", "x"}};
+  spec.labels = {{"a bad name", "x"}};
   EXPECT_EQ((co_await create_box(&fake, spec)).error().field, "--label");
   spec = plain_spec("box");
   spec.pod.memory = "lots";

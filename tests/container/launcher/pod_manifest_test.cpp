@@ -99,6 +99,48 @@ TEST(PodManifest, AVolumeAtTheWorkdirTakesItsPlace) {
   EXPECT_EQ(owned_objects(spec, "skiff-").size(), 2U);
 }
 
+TEST(PodManifest, WhatTheNamespaceHasIsMountedAndNotMade) {
+  SandboxSpec spec = box();
+  spec.pod.volumes = {"shared:/shared", "1Gi:/data", "secret/keys:/keys", "config/plain:/conf"};
+  spec.pod.env_from = {"secret/keys", "config/plain"};
+  spec.pod.seccomp = "Localhost/tight.json";
+  const json made = pod_of(spec)["spec"];
+  EXPECT_EQ(made["volumes"][0], (json{{"name", "volume-0"}, {"persistentVolumeClaim", {{"claimName", "shared"}}}}));
+  EXPECT_EQ(made["volumes"][1]["persistentVolumeClaim"]["claimName"], "skiff-box-vol-1");
+  EXPECT_EQ(made["volumes"][2], (json{{"name", "volume-2"}, {"secret", {{"secretName", "keys"}}}}));
+  EXPECT_EQ(made["volumes"][3], (json{{"name", "volume-3"}, {"configMap", {{"name", "plain"}}}}));
+  const json& container = made["containers"][0];
+  EXPECT_EQ(container["volumeMounts"][2], (json{{"name", "volume-2"}, {"mountPath", "/keys"}, {"readOnly", true}}));
+  EXPECT_EQ(container["envFrom"],
+            json::array({{{"secretRef", {{"name", "keys"}}}}, {{"configMapRef", {{"name", "plain"}}}}}));
+  EXPECT_EQ(made["securityContext"]["seccompProfile"],
+            (json{{"type", "Localhost"}, {"localhostProfile", "tight.json"}}));
+  const auto claims = make_volume_claims(spec, kContext).value();
+  ASSERT_EQ(claims.size(), 1U);
+  EXPECT_EQ(claims[0].name(), "skiff-box-vol-1");
+  ASSERT_EQ(owned_objects(spec, "skiff-").size(), 1U);
+  EXPECT_EQ(owned_objects(spec, "skiff-")[0].second, "skiff-box-vol-1");
+}
+
+TEST(PodManifest, PortsThatAreNamedAreOpenWhateverTheNetwork) {
+  SandboxSpec spec = box();
+  spec.pod.ports = {"8080"};
+  EXPECT_FALSE(make_network_policy(spec, kContext).value()) << "an open network is open";
+  for (const char* network : {"deny", "dns", "cidr=10.0.0.0/8"}) {
+    spec.pod.network = network;
+    const auto policy = make_network_policy(spec, kContext).value().value();
+    EXPECT_EQ(policy.name(), "skiff-box-net") << network;
+    EXPECT_EQ(policy.json["spec"]["podSelector"]["matchLabels"], (json{{"skiff.dev/sandbox", "s1"}}));
+    EXPECT_EQ(
+        policy.json["spec"]["ingress"],
+        json::array(
+            {{{"ports", json::array({{{"port", 7070}, {"protocol", "TCP"}}, {{"port", 8080}, {"protocol", "TCP"}}})}}}))
+        << network;
+    EXPECT_EQ(pod_of(spec)["metadata"]["labels"]["skiff.dev/network"], "own");
+    EXPECT_EQ(owned_objects(spec, "skiff-").back().second, "skiff-box-net");
+  }
+}
+
 TEST(PodManifest, TheServiceSelectsThisSandbox) {
   SandboxSpec spec = box();
   spec.pod.ports = {"8000"};
@@ -164,10 +206,24 @@ TEST(PodManifest, OverridesAreMergedDeep) {
   EXPECT_FALSE(made.contains("enableServiceLinks"));
 }
 
+TEST(PodManifest, OverridesKnowMountsByTheirPaths) {
+  SandboxSpec spec = box();
+  spec.pod.overrides = R"({"volumes": [{"name": "data", "emptyDir": {}}],
+    "containers": [{"name": "sandbox", "volumeMounts": [{"name": "data", "mountPath": "/a", "subPath": "a"},
+      {"name": "data", "mountPath": "/b", "subPath": "b"}, {"mountPath": "/workspace", "name": "data"}]}]})";
+  const json made = pod_of(spec)["spec"];
+  const json& mounts = made["containers"][0]["volumeMounts"];
+  std::map<std::string, std::string> by_path;
+  for (const json& mount : mounts) by_path[mount["mountPath"]] = mount["name"];
+  EXPECT_EQ(by_path, (std::map<std::string, std::string>{
+                         {"/workspace", "data"}, {"/skiff", "skiff"}, {"/a", "data"}, {"/b", "data"}}));
+  EXPECT_EQ(mounts.size(), 4U);
+}
+
 TEST(PodManifest, AWorkloadRunsBesideTheAgent) {
   SandboxSpec spec = box();
-  spec.pod.entrypoint = "python  app.py";
-  EXPECT_EQ(pod_of(spec)["spec"]["containers"][0]["args"], json::array({"--", "python", "app.py"}));
+  spec.pod.entrypoint = "python  -c 'print(1, 2)'";
+  EXPECT_EQ(pod_of(spec)["spec"]["containers"][0]["args"], json::array({"--", "python", "-c", "print(1, 2)"}));
 }
 
 TEST(PodManifest, ANamespaceOfItsOwnHasAQuota) {

@@ -33,6 +33,42 @@ TEST(PodOptions, AVolumeHasASizeAndAnAbsolutePath) {
   for (const char* bad : {"10Gi", "/data", "10Gi:data", "10Gi:/a:b:c"}) EXPECT_FALSE(parse_volume(bad)) << bad;
 }
 
+TEST(PodOptions, AVolumeMayBeWhatTheNamespaceHas) {
+  EXPECT_EQ(parse_volume("10Gi:/data")->kind, Volume::Kind::own);
+  const auto claim = parse_volume("shared-data:/data").value();
+  EXPECT_EQ(claim.kind, Volume::Kind::claim);
+  EXPECT_EQ(claim.name, "shared-data");
+  EXPECT_EQ(parse_volume("secret/keys:/keys")->kind, Volume::Kind::secret);
+  EXPECT_EQ(parse_volume("config/my.conf:/conf")->name, "my.conf");
+  for (const char* bad : {"secret/:/keys", "other/keys:/keys", "Data:/data", "data:/data:fast", "secret/a/b:/c"}) {
+    EXPECT_FALSE(parse_volume(bad)) << bad;
+  }
+}
+
+TEST(PodOptions, VariablesComeFromSecretsAndConfigMaps) {
+  EXPECT_EQ(parse_env_from("secret/keys").value(), (json{{"secretRef", {{"name", "keys"}}}}));
+  EXPECT_EQ(parse_env_from("config/plain").value(), (json{{"configMapRef", {{"name", "plain"}}}}));
+  for (const char* bad : {"", "keys", "secret/", "secret/A", "pod/keys"}) EXPECT_FALSE(parse_env_from(bad)) << bad;
+}
+
+TEST(PodOptions, ASeccompProfileIsTheRuntimesOrTheNodes) {
+  EXPECT_EQ(parse_seccomp("RuntimeDefault").value(), (json{{"type", "RuntimeDefault"}}));
+  EXPECT_EQ(parse_seccomp("Unconfined").value(), (json{{"type", "Unconfined"}}));
+  EXPECT_EQ(parse_seccomp("Localhost/a/b.json").value(),
+            (json{{"type", "Localhost"}, {"localhostProfile", "a/b.json"}}));
+  for (const char* bad : {"", "Localhost", "Localhost/", "none"}) EXPECT_FALSE(parse_seccomp(bad)) << bad;
+}
+
+TEST(PodOptions, AnEntrypointIsSplitAsAShellDoesAndNotExpanded) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(parse_entrypoint("  python \t app.py ").value(), (Words{"python", "app.py"}));
+  EXPECT_EQ(parse_entrypoint(R"(sh -c 'echo "$HOME" \n')").value(), (Words{"sh", "-c", R"(echo "$HOME" \n)"}));
+  EXPECT_EQ(parse_entrypoint(R"("a b"'c d'e\ f "" \")").value(), (Words{"a bc de f", "", "\""}));
+  EXPECT_EQ(parse_entrypoint(R"x("\"\\\n$(x)")x").value(), (Words{R"x("\\n$(x))x"}));
+  EXPECT_EQ(parse_entrypoint("").value(), Words{});
+  for (const char* bad : {"'", "a \"b", "it's"}) EXPECT_EQ(parse_entrypoint(bad).error().field, "--entrypoint") << bad;
+}
+
 TEST(PodOptions, AUserIsANumberOrTheImages) {
   EXPECT_FALSE(parse_run_as("image").value());
   const auto ids = parse_run_as("7:8").value();
@@ -70,6 +106,9 @@ TEST(PodOptions, WhatIsWrongIsToldByItsFlag) {
   EXPECT_EQ(flag_of({.workdir = "here"}), "--workdir");
   EXPECT_EQ(flag_of({.overrides = "[]"}), "--pod-overrides");
   EXPECT_EQ(flag_of({.overrides = "{"}), "--pod-overrides");
+  EXPECT_EQ(flag_of({.env_from = {"keys"}}), "--env-from");
+  EXPECT_EQ(flag_of({.seccomp = "no"}), "--seccomp");
+  EXPECT_EQ(flag_of({.entrypoint = "'"}), "--entrypoint");
   EXPECT_EQ(flag_of({.quota = {"pods=3"}}), "--quota");
   EXPECT_EQ(flag_of({.namespace_per_sandbox = true, .quota = {"pods"}}), "--quota");
   EXPECT_EQ(flag_of({.namespace_per_sandbox = true, .quota = {"pods=3"}}), "");

@@ -32,5 +32,32 @@ TEST(SigningKey, IsReadFromNothingElse) {
   EXPECT_EQ(SigningKey::parse_pem(key->public_pem().value()).error().code, Errc::invalid_field);
 }
 
+TEST(SigningKeys, AreReadOneBehindTheOther) {
+  const auto first = SigningKey::generate().value();
+  const auto second = SigningKey::generate().value();
+  const auto read = SigningKey::parse_pems(first.private_pem().value() + second.private_pem().value());
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->size(), 2U);
+  EXPECT_EQ((*read)[0].fingerprint().value(), first.fingerprint().value());
+  EXPECT_EQ((*read)[1].fingerprint().value(), second.fingerprint().value());
+  EXPECT_NE(first.fingerprint().value(), second.fingerprint().value());
+  EXPECT_TRUE(SigningKey::parse_pems("")->empty());
+  EXPECT_FALSE(SigningKey::parse_pems(first.private_pem().value() + "and more"));
+  EXPECT_FALSE(SigningKey::parse_pems(first.public_pem().value()));
+}
+
+TEST(SigningKeys, SignForAnAgentWithTheOneThatItKnows) {
+  const auto current = SigningKey::generate().value();
+  const auto before = SigningKey::generate().value();
+  const SigningKeys keys{.current = current, .older = {SigningKey::generate().value(), before}};
+  const auto for_agent = [&](const std::string& configured) { return keys.of_agent(configured).fingerprint().value(); };
+  EXPECT_EQ(for_agent(current.public_pem().value()), current.fingerprint().value());
+  EXPECT_EQ(for_agent(before.public_pem().value()), before.fingerprint().value());
+  EXPECT_EQ(for_agent(before.public_pem().value() + current.public_pem().value()), current.fingerprint().value());
+  EXPECT_EQ(for_agent(""), current.fingerprint().value());
+  EXPECT_FALSE(keys.are_known_to(SigningKey::generate()->public_pem().value()));
+  EXPECT_TRUE(keys.are_known_to(before.public_pem().value()));
+}
+
 }  // namespace
 }  // namespace skiff::container

@@ -74,6 +74,22 @@ def test_a_claim_takes_a_warm_one_and_its_agent_is_told_the_rest(skiff, pool):
     assert up["details"]["sandbox"] not in skiff.objects("pods")
 
 
+def test_a_claim_that_somebody_else_made_is_shown_used_and_removed_by_its_own_name_alone(skiff, pool):
+    skiff.namespace.kubectl("apply", "-f", "-", input=json.dumps({
+        "apiVersion": EXTENSIONS, "kind": "SandboxClaim", "metadata": {"name": "theirs"},
+        "spec": {"warmPoolRef": {"name": pool}}}))
+    until(lambda: skiff.json("describe", "claim/theirs")["state"] == "running", seconds=60)
+    assert skiff.json("ps")["items"] == []
+    (seen,) = skiff.json("ps", "--everyone")["items"]
+    assert seen["name"] == "claim/theirs" and seen["details"]["managed_by"] == "somebody else"
+    assert skiff("exec", "claim/theirs", "--", "echo", "hello")[0] == "hello\n"
+    skiff("rm", "--all", "--everyone")
+    skiff("gc", "--everyone", "--max-idle", "10ms")
+    assert skiff("rm", "theirs")[0] == ""
+    assert skiff("rm", "claim/theirs")[0] == "claim/theirs\n"
+    assert skiff.objects("sandboxclaims.extensions.agents.x-k8s.io") == {}
+
+
 def test_a_claimed_one_is_stopped_and_started_too(skiff, pool):
     skiff.up("box", "--pool", pool, "--env", "GREETING=hello")
     skiff("stop", "box")

@@ -198,6 +198,26 @@ def test_overrides_are_merged_deeply(skiff):
     assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO $MORE")[0] == "me yes\n"
 
 
+def test_a_port_that_is_named_is_open_in_a_network_that_is_closed(skiff, namespace):
+    skiff.up("box", "--network", "deny", "--port", "8080")
+    policy = namespace.get("networkpolicy", "skiff-box-net")["spec"]
+    assert [port["port"] for port in policy["ingress"][0]["ports"]] == [7070, 8080] and policy.get("egress", []) == []
+    assert policy["podSelector"]["matchLabels"].items() <= skiff.pod()["metadata"]["labels"].items()
+    skiff("rm", "box")
+    assert namespace.items("networkpolicies") == []
+
+
+def test_what_the_namespace_has_is_mounted_and_its_keys_are_variables(skiff, namespace):
+    namespace.kubectl("create", "secret", "generic", "keys", "--from-literal=API_KEY=secret", "--from-literal=file=content")
+    namespace.kubectl("create", "configmap", "plain", "--from-literal=LEVEL=high")
+    skiff.up("box", "--env-from", "secret/keys", "--env-from", "config/plain", "--volume", "secret/keys:/keys")
+    assert skiff("exec", "box", "--", "sh", "-c", "echo $API_KEY $LEVEL; cat /keys/file")[0] == "secret high\ncontent"
+    assert "secret" not in json.dumps(skiff.json("describe", "box"))
+    skiff("rm", "box")
+    assert "keys" in namespace.names("secrets")
+    namespace.kubectl("delete", "secret/keys", "configmap/plain")
+
+
 # langchain-kubernetes: network blocking. This cluster keeps policies and enforces none: what is proved is the object.
 def test_a_policy_for_the_network_is_one_for_all_and_selects_those_who_asked(skiff, namespace):
     for name in ("one", "two"):

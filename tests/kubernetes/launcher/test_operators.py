@@ -177,6 +177,34 @@ def test_a_template_is_printed_with_just_the_role_of_manifest(claim_skiff, tmp_p
     works_with_its_role(claim_skiff, tmp_path, ["manifest", "--template", "py", "--image", BUSYBOX])
 
 
+def test_a_key_is_rotated_with_just_its_role_which_no_user_has(skiff, tmp_path):
+    skiff.up("box")
+    works_with_its_role(skiff, tmp_path, ["key", "rotate"])
+    rules = json.loads(skiff("rbac", "-o", "json")[0])["items"][0]["rules"]
+    assert not [rule for rule in rules if "secrets" in rule["resources"] and "patch" in rule["verbs"]]
+
+
+def test_another_key_leaves_everybody_the_one_that_he_was_made_with(skiff):
+    skiff.up("old")
+    skiff("pool", "create", "warm", "-q", "--size", "1")
+    (before,) = json.loads(skiff("key", "rotate", "-o", "json")[0])["older"]
+    skiff.up("new")
+    skiff.up("warmed", "--pool", "warm")
+    for name in ("old", "new", "warmed"):
+        assert skiff("exec", name, "--", "echo", "hello")[0] == "hello\n"
+    out, err = skiff("key", "rotate", "--finish", "-o", "json", status=125)
+    (older,) = json.loads(out)["older"]
+    assert older["fingerprint"] == before["fingerprint"] and {"old", "warmed"} <= set(older["users"]) and "new" not in older["users"]
+    assert "skiff stop NAME && skiff start NAME" in err
+    for name in ("old", "warmed"):
+        skiff("stop", name)
+        skiff("start", name, "-q")
+    skiff("pool", "rm", "warm")
+    assert json.loads(skiff("key", "rotate", "--finish", "-o", "json")[0])["removed"] == [before["fingerprint"]]
+    for name in ("old", "new", "warmed"):
+        assert skiff("exec", name, "--", "echo", "hello")[0] == "hello\n"
+
+
 @pytest.fixture
 def roles_of_the_cluster(namespace):
     """The flags for them; they are removed at the end."""
