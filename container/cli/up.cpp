@@ -78,7 +78,7 @@ class Up final : public Invocation {
       interrupted = std::current_exception();
     }
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    auto removed = co_await driver->remove_if(sandbox.name, sandbox.id);
+    auto removed = co_await driver->remove_if(sandbox.name, sandbox.id, {});
     if (!removed) say("sandbox \"" + sandbox.name + "\" is still there: " + removed.error().message);
     if (interrupted) std::rethrow_exception(interrupted);
   }

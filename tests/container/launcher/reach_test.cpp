@@ -22,12 +22,12 @@ std::function<Result<std::string>()> a_token() {
   return [] { return std::string{"token"}; };
 }
 
-ReachTarget box() {
+ReachTarget reached_box() {
   return {.sandbox = "box", .namespace_name = "default", .pod = sandbox_pod("box", "s1")};
 }
 
 /// The fake has no port-forward, so its agents are behind the proxy.
-Task<Result<Endpoint>> look(FakeCluster* fake, ReachOptions options, ReachTarget target = box()) {
+Task<Result<Endpoint>> look(FakeCluster* fake, ReachOptions options, ReachTarget target = reached_box()) {
   Reach reach{fake->cluster.get(), std::move(options)};
   auto found = co_await reach.find(std::move(target), a_token());
   co_await reach.stop();
@@ -96,7 +96,7 @@ CO_TEST(Reach, SaysWhatEachWaySaidWhenNoneLeadsThere) {
 
 CO_TEST(Reach, UsesAPodsAddressOnlyFromWithinItsCluster) {
   FakeCluster fake{executor};
-  ReachTarget target = box();
+  ReachTarget target = reached_box();
   target.pod.json["status"]["podIP"] = "127.0.0.1";  // where nobody listens on the agent's port
   auto found = co_await look(&fake, {}, target);
   CO_ASSERT_TRUE(found.has_value());
@@ -112,7 +112,7 @@ CO_TEST(Reach, UsesAPodsAddressOnlyFromWithinItsCluster) {
 
 /// Its Service with a LoadBalancer's address, or with a node port.
 ReachTarget box_with_service(nlohmann::json service) {
-  ReachTarget target = box();
+  ReachTarget target = reached_box();
   target.service = kube::Object{std::move(service)};
   return target;
 }
@@ -214,7 +214,7 @@ CO_TEST(Reach, AsksAGatewayByTheNameOfItsListener) {
   kube::Object gateway = a_gateway("HTTPS", router.port(), "box.test");
   gateway.json["status"]["addresses"] = {{{"value", "127.0.0.1"}}};
   fake.server.put(kube::kGateways, std::move(gateway));
-  ReachTarget target = box();
+  ReachTarget target = reached_box();
   target.gateway_id = "skiff-box";
   ReachOptions options{.gateway = "front", .only = Way::gateway};
   options.certificate_authority = router.ca();
@@ -231,7 +231,7 @@ CO_TEST(Reach, WaitsForAGatewayAsLongAsItsCaller) {
   TlsRouter router{executor};
   fake.server.served[std::string{kube::kGateways.group} + "/v1"] = {"gateways"};
   fake.server.put(kube::kGateways, a_gateway("HTTPS", router.port(), ""));
-  ReachTarget target = box();
+  ReachTarget target = reached_box();
   target.gateway_id = "skiff-box";
   ReachOptions options{.gateway = "front", .only = Way::gateway};
   options.certificate_authority = router.ca();
@@ -288,7 +288,7 @@ CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire) {
   options.access.kubeconfig = fake.folder.write("plugin", config.dump());
   auto cluster = Cluster::open(executor, std::move(options)).value();
   Reach reach{cluster.get(), {.only = Way::proxy}};
-  auto found = co_await reach.find(box(), a_token());
+  auto found = co_await reach.find(reached_box(), a_token());
   CO_ASSERT_TRUE(found.has_value()) << found.error().message;
   auto before = co_await found->fresh_headers();
   auto after = co_await found->fresh_headers();
@@ -303,7 +303,7 @@ CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire) {
 CO_TEST(Reach, TellsARouterWhomItMeansAndNobodyElseItsToken) {
   FakeCluster fake{executor};
   FakeCluster router{executor};
-  ReachTarget target = box();
+  ReachTarget target = reached_box();
   target.gateway_id = "skiff-box";
   const std::string url = "http://127.0.0.1:" + std::to_string(router.server.port());
   auto found = co_await look(&fake, {.gateway_url = url, .gateway_token = "routers", .only = Way::gateway}, target);
