@@ -114,7 +114,9 @@ class Logs final : public Invocation {
     AttachedOptions options{.signals = false};
     auto shown = co_await agent.get(command_path(session_, id));
     if (!shown) co_return std::unexpected{std::move(shown.error())};
-    const std::uint64_t end = number_at(object_at(*shown, "output"), "next_offset").value_or(0);
+    AgentAnswer said{*shown, "a command"};
+    const std::uint64_t end = said.number("output/next_offset").value_or(0);
+    if (auto fits = said.check(); !fits) co_return std::unexpected{std::move(fits.error())};
     if (lines_) {
       auto begin = co_await offset_of_last_lines(&agent, id, end, *lines_);
       if (!begin) co_return std::unexpected{std::move(begin.error())};
