@@ -36,7 +36,7 @@ namespace skiff {
   X(command_ended,          "The command is over: read its result.")                                                   \
   X(instance_changed,       "The agent was restarted since `if_instance`, what ran is gone: decide anew.")             \
   X(too_many_commands,      "Wait for a command to end, or raise `--max-commands`.")                                   \
-  X(cannot_switch_user,     "The agent lacks the privilege, or asks for no credential: leave `user` out.")             \
+  X(cannot_switch_user,     "The agent or the credential lacks the privilege: leave `user` out.")             \
   X(user_not_found,         "The container's passwd has no such user: give a uid.")                                    \
   X(limit_unavailable,      "It needs a writable cgroup v2: `/v1/capabilities` says what can be enforced here.")       \
   X(isolation_unavailable,  "The kernel lacks it: `/v1/capabilities` says what can be enforced here.")                 \

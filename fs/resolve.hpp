@@ -26,7 +26,8 @@ struct RootFolder {
   std::vector<std::string> real = {};   ///< its absolute path without links, as `pwd` prints it
   Access access = Access::read_write;
   struct stat status = {};
-  bool system = false;  ///< the root of the file system itself: nothing is above it
+  bool system = false;   ///< the root of the file system itself: nothing is above it
+  UniqueFd holder = {};  ///< O_PATH of the folder that has it under its last name in `real`; none: it isn't looked for
 };
 
 /// Where an absolute path begins: the root that holds it (the innermost one), and how many of the path's names lead to

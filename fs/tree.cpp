@@ -42,28 +42,78 @@ std::vector<std::string> owned(const std::vector<std::string_view>& names) {
   return {names.begin(), names.end()};
 }
 
+UniqueFd duplicate(const UniqueFd& fd) {
+  return UniqueFd{fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1};
+}
+
+/// None for a root that has been moved meanwhile.
+UniqueFd open_holder(const RootFolder& root) {
+  if (root.real.empty()) return {};
+  UniqueFd holder{::openat(root.fd.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  struct stat named{};
+  const bool holds = holder && ::fstatat(holder.get(), root.real.back().c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     same_object(named, root.status);
+  return holds ? std::move(holder) : UniqueFd{};
+}
+
+/// A root of which no more than descriptor, access and path is known; `path` is for messages.
+Result<RootFolder> look_at(RootFolder root, std::string_view path) {
+  struct stat system{};
+  if (!root.fd || ::fstat(root.fd.get(), &root.status) != 0 || ::stat("/", &system) != 0) {
+    return std::unexpected{system_error(errno, "open the root " + quoted(path))};
+  }
+  std::array<char, kMostPathBytes + 1> real;
+  const ssize_t size = ::readlink(proc_path(root.fd.get()).c_str(), real.data(), real.size());
+  if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + quoted(path))};
+  auto real_names = split_path({real.data(), static_cast<std::size_t>(size)});
+  if (!real_names) return std::unexpected{std::move(real_names.error())};
+  root.real = owned(real_names->names);
+  root.system = root.real.empty() && same_object(root.status, system);
+  root.holder = open_holder(root);
+  return root;
+}
+
 Result<RootFolder> open_root(const Root& root) {
   auto names = split_path(root.path);
   if (!names) return std::unexpected{std::move(names.error())};
   if (!names->absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
-  RootFolder folder{.fd = UniqueFd{::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
+  RootFolder folder{.fd = UniqueFd{root.folder >= 0 ? ::fcntl(root.folder, F_DUPFD_CLOEXEC, 0)
+                                                    : ::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
                     .names = owned(names->names),
-                    .real = {},
-                    .access = root.access,
-                    .status = {},
-                    .system = false};
-  struct stat system{};
-  if (!folder.fd || ::fstat(folder.fd.get(), &folder.status) != 0 || ::stat("/", &system) != 0) {
-    return std::unexpected{system_error(errno, "open the root " + quoted(root.path))};
+                    .access = root.access};
+  return look_at(std::move(folder), root.path);
+}
+
+bool is_alive(const RootFolder& root) {
+  // What is known of it here: a file system that hangs is not asked.
+  struct statx now{};
+  return ::statx(root.fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &now) == 0 && now.stx_nlink > 0;
+}
+
+/// Whether names in it are put there by the agent's own user alone. What is not root runs its commands as itself.
+bool is_own(const UniqueFd& folder) {
+  constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
+  if (::geteuid() != 0) return true;
+  auto status = status_of(folder.get());
+  return status && status->st_uid == 0 && (status->st_mode & kOthersMayWrite) == 0;
+}
+
+Result<RootFolder> find_again(const RootFolder& root) {
+  const std::string path = '/' + join(std::vector<std::string_view>{root.real.begin(), root.real.end()});
+  const std::string gone = "the root " + quoted(path) + " was removed";
+  if (!root.holder) return fail(Errc::path_not_found, gone);
+  const std::string& name = root.real.back();
+  if (is_link(root.holder.get(), name)) return fail(Errc::path_escapes_root, gone + ": a link took its place");
+  if (!is_own(root.holder)) {
+    return fail(
+        Errc::path_not_found,
+        gone + ", and as others may write to the directory that held it, what is there now is not taken for it");
   }
-  std::array<char, kMostPathBytes + 1> real;
-  const ssize_t size = ::readlink(proc_path(folder.fd.get()).c_str(), real.data(), real.size());
-  if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + quoted(root.path))};
-  auto real_names = split_path({real.data(), static_cast<std::size_t>(size)});
-  if (!real_names) return std::unexpected{std::move(real_names.error())};
-  folder.real = owned(real_names->names);
-  folder.system = folder.real.empty() && same_object(folder.status, system);
-  return folder;
+  RootFolder again{
+      .fd = UniqueFd{::openat(root.holder.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)},
+      .names = root.names,
+      .access = root.access};
+  return look_at(std::move(again), path);
 }
 
 bool within(const RootFolder& inner, const RootFolder& outer) {
@@ -205,11 +255,29 @@ std::string Tree::main_path() const {
 }
 
 bool Tree::lives() const {
-  return std::ranges::all_of(roots_, [](const RootFolder& root) {
-    // What is known of it here: a file system that hangs is not asked.
-    struct statx now{};
-    return ::statx(root.fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &now) == 0 && now.stx_nlink > 0;
-  });
+  return std::ranges::all_of(roots_, is_alive);
+}
+
+Result<Tree> Tree::reopened() const {
+  Tree tree;
+  tree.kernel_resolves_ = kernel_resolves_;
+  for (const RootFolder& root : roots_) {
+    if (is_alive(root)) {
+      tree.roots_.push_back({.fd = duplicate(root.fd),
+                             .names = root.names,
+                             .real = root.real,
+                             .access = root.access,
+                             .status = root.status,
+                             .system = root.system,
+                             .holder = duplicate(root.holder)});
+      if (!tree.roots_.back().fd) return std::unexpected{system_error(errno, "open a root again")};
+      continue;
+    }
+    auto folder = find_again(root);
+    if (!folder) return std::unexpected{std::move(folder.error())};
+    tree.roots_.push_back(std::move(*folder));
+  }
+  return tree;
 }
 
 bool Tree::is_read_only_root(const struct stat& status) const {

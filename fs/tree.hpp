@@ -14,6 +14,7 @@ namespace skiff::fs {
 struct Root {
   std::string path;  ///< absolute
   Access access = Access::read_write;
+  int folder = -1;  ///< the folder itself, where it is open already; it stays the caller's
 };
 
 /// Where a name is, or will be: what is made, removed or renamed is addressed so, never by a path.
@@ -57,8 +58,16 @@ class Tree {
   /// The main root's own path, without links: what relative paths begin at.
   [[nodiscard]] std::string main_path() const;
 
-  /// False once the folder of a root was removed: what is at its path now must be opened anew.
+  /// False once the folder of a root was removed.
   [[nodiscard]] bool lives() const;
+
+  /// The same tree, with the folders that have the names of removed roots now. No path is followed anew: a name is
+  /// looked up in the folder that held the root, may be no link, and counts only where none but the agent's user can
+  /// have put it there. Errors: path_not_found when there is none that counts, path_escapes_root for a link.
+  [[nodiscard]] Result<Tree> reopened() const;
+
+  /// The main one first. They are open as long as the tree lives.
+  [[nodiscard]] const std::vector<RootFolder>& roots() const noexcept { return roots_; }
 
   /// Whether this folder is a root that can only be read, which may lie inside one that can be written.
   [[nodiscard]] bool is_read_only_root(const struct stat& status) const;

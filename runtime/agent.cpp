@@ -16,6 +16,7 @@ sessions::SupervisorLimits supervisor_limits(const Settings& settings, const Inh
           .ended_commands = settings.max_ended_commands,
           .ended_ttl = settings.ended_command_ttl,
           .kill_grace = settings.kill_grace,
+          .session_grace = settings.drain_timeout,
           .exit_drain = settings.exit_drain,
           .keep_bytes = settings.keep_bytes,
           .sessions = settings.max_sessions,

@@ -185,4 +185,11 @@ Result<> require_session(const Identity& identity, std::string_view session) {
   return fail(Errc::insufficient_scope, "the credential is for another session");
 }
 
+Result<> require_rule_over(const Identity& identity, std::string_view session) {
+  if (!is_kept_in(identity)) return require_session(identity, session);
+  return fail(Errc::insufficient_scope,
+              "the credential is for the commands and files of one session: to make, change or delete a session, it "
+              "needs the scope admin, or to be for every session");
+}
+
 }  // namespace skiff::runtime

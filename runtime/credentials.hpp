@@ -89,4 +89,13 @@ class Authenticator {
 /// Errors: insufficient_scope when the credential is bound to another session than `session`.
 [[nodiscard]] Result<> require_session(const Identity& identity, std::string_view session);
 
+/// Whether the credential is for the commands and files of one session, and leaves the session itself, with what keeps
+/// its commands in, to those who made it.
+[[nodiscard]] inline bool is_kept_in(const Identity& identity) noexcept {
+  return identity.session && !identity.scopes.allows(Scope::admin);
+}
+
+/// For making, changing and deleting `session`. Errors: insufficient_scope.
+[[nodiscard]] Result<> require_rule_over(const Identity& identity, std::string_view session);
+
 }  // namespace skiff::runtime

@@ -139,7 +139,8 @@ std::vector<Setting> rows(Settings& s) {
        "A stream in the result of a command that is waited for: head and tail are given and the middle is counted."},
 
       {"drain-timeout", "SKIFF_DRAIN_TIMEOUT", Duration{&s.drain_timeout, 0ms, 1h}, "TIME", kProcess,
-       "To end everything after SIGTERM. Keep it below the pod's terminationGracePeriodSeconds."},
+       "To end everything after SIGTERM, or all of a session that is deleted; what is still there then is killed. Keep it "
+       "below the pod's terminationGracePeriodSeconds."},
       {"ttl", "SKIFF_TTL", Duration{&s.ttl, 0ms, std::chrono::days{365}}, "TIME", kProcess,
        "The agent drains and exits with status 0 after this time, unless /v1/init or /v1/lease say otherwise. 0: never."},
       {"idle-ttl", "SKIFF_IDLE_TTL", Duration{&s.idle_ttl, 0ms, std::chrono::days{365}}, "TIME", kProcess,

@@ -58,11 +58,14 @@ constexpr std::array kSystem{
 };
 
 /// 0 or errno.
-int allow(int ruleset, const char* folder, std::uint64_t access) {
-  const UniqueFd opened{::open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  if (!opened) return errno;
-  const PathRule rule{.allowed = access, .folder = opened.get()};
+int allow(int ruleset, const UniqueFd& folder, std::uint64_t access) {
+  const PathRule rule{.allowed = access, .folder = folder.get()};
   return ::syscall(SYS_landlock_add_rule, ruleset, kPathBeneath, &rule, 0) == 0 ? 0 : errno;
+}
+
+int allow_system(int ruleset, const char* path, std::uint64_t access) {
+  const UniqueFd folder{::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  return folder ? allow(ruleset, folder, access) : errno;
 }
 
 bool is_absent(int error) {
@@ -103,7 +106,7 @@ Result<> check_offered(Isolation level) {
               "/isolation");
 }
 
-Result<std::shared_ptr<const Ruleset>> Ruleset::create(Isolation level, const std::vector<Ground>& grounds) {
+Result<std::shared_ptr<const Ruleset>> Ruleset::create(Isolation level, const fs::Tree& roots) {
   if (level == Isolation::none) return nullptr;
   if (auto offered = check_offered(level); !offered) return std::unexpected{std::move(offered.error())};
   RulesetAttributes attributes{.scoped = kScopeSignal};
@@ -114,13 +117,14 @@ Result<std::shared_ptr<const Ruleset>> Ruleset::create(Isolation level, const st
   }
   if (level == Isolation::landlock) {
     for (const auto& [path, allowed] : kSystem) {
-      if (const int error = allow(ruleset.get(), path, allowed); error != 0 && !is_absent(error)) {
+      if (const int error = allow_system(ruleset.get(), path, allowed); error != 0 && !is_absent(error)) {
         return std::unexpected{system_error(error, "let commands into \"" + std::string{path} + '"')};
       }
     }
-    for (const Ground& ground : grounds) {
-      if (const int error = allow(ruleset.get(), ground.folder.c_str(), ground.writable ? kEveryAccess : kRead)) {
-        return std::unexpected{system_error(error, "let commands into \"" + ground.folder + '"')};
+    for (const fs::RootFolder& root : roots.roots()) {
+      const bool writable = root.access == fs::Access::read_write;
+      if (const int error = allow(ruleset.get(), root.fd, writable ? kEveryAccess : kRead)) {
+        return std::unexpected{system_error(error, "let commands into a root of the session")};
       }
     }
   }

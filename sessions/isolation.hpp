@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "fs/tree.hpp"
 
 namespace skiff::sessions {
 
@@ -30,16 +31,9 @@ enum class Isolation : unsigned char {
 /// its own. Immutable, shared by all commands of a session. It implies no_new_privs: no sudo, no set-uid programs.
 class Ruleset {
  public:
-  /// A folder and whether commands may write below it.
-  struct Ground {
-    std::string folder;
-    bool writable = true;
-  };
-
-  /// Null for `none`. Errors: isolation_unavailable where the kernel can't; path_not_found and others for a folder in
-  /// `grounds` that can't be opened.
-  [[nodiscard]] static Result<std::shared_ptr<const Ruleset>> create(Isolation level,
-                                                                     const std::vector<Ground>& grounds);
+  /// For commands that may reach `roots`: the folders that are open there, whatever has their names by now. Null for
+  /// `none`. Errors: isolation_unavailable where the kernel can't.
+  [[nodiscard]] static Result<std::shared_ptr<const Ruleset>> create(Isolation level, const fs::Tree& roots);
 
   explicit Ruleset(UniqueFd fd) : fd_{std::move(fd)} {}
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }

@@ -40,39 +40,35 @@ std::unexpected<Error> moved(const std::string& root) {
 
 }  // namespace
 
-Result<std::string> make_own_root(const std::string& ground, const std::string& relative) {
-  auto tree = fs::Tree::open({.path = ground});
-  if (!tree) return std::unexpected{std::move(tree.error())};
-  auto made = fs::make_folder(*tree, relative, fs::Parents::make);
+Result<OwnRoot> make_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& relative) {
+  auto made = fs::make_folder(ground, relative, fs::Parents::make);
   if (!made && made.error().code != Errc::already_exists) return std::unexpected{std::move(made.error())};
-  auto folder = tree->open_folder(relative);
+  auto folder = ground.open_folder(relative);
   if (!folder) return std::unexpected{std::move(folder.error())};
   auto real = real_path_of(folder->get());
-  if (!real) return real;
-  const std::string ground_path = tree->main_path();
-  if (*real == ground_path) return ground;
-  return join(ground, below(*real, ground_path));
+  if (!real) return std::unexpected{std::move(real.error())};
+  const std::string real_ground = ground.main_path();
+  if (*real == real_ground) return OwnRoot{ground_path, std::move(*folder)};
+  return OwnRoot{join(ground_path, below(*real, real_ground)), std::move(*folder)};
 }
 
-Result<fs::Tree> open_own_root(const std::string& ground, const std::string& root, std::vector<fs::Root> extra) {
-  auto outer = fs::Tree::open({.path = ground});
-  if (!outer) return outer;
-  auto tree = fs::Tree::open({.path = root}, std::move(extra));
-  if (tree && root != ground && tree->main_path() != join(outer->main_path(), below(root, ground))) return moved(root);
-  return tree;
-}
-
-Result<> remove_own_root(const std::string& ground, const std::string& root) {
-  auto tree = fs::Tree::open({.path = ground});
-  if (!tree) return std::unexpected{std::move(tree.error())};
-  const std::string relative{below(root, ground)};
-  auto place = tree->locate(relative, fs::Links::keep);
+Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& root) {
+  const std::string relative{below(root, ground_path)};
+  auto place = ground.locate(relative, fs::Links::keep);
   if (!place && place.error().code == Errc::path_not_found) return {};
   if (!place) return std::unexpected{std::move(place.error())};
   auto parent = real_path_of(place->parent.get());
   if (!parent) return std::unexpected{std::move(parent.error())};
-  if (join(*parent, place->name) != join(tree->main_path(), relative)) return moved(root);
-  return fs::remove_tree(*tree, place->parent.get(), place->name);
+  if (join(*parent, place->name) != join(ground.main_path(), relative)) return moved(root);
+  return fs::remove_tree(ground, place->parent.get(), place->name);
+}
+
+Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree) {
+  if (!tree) return fail(Errc::path_not_found, "the agent's root could not be opened when the agent started");
+  if (tree->lives()) return tree;
+  auto again = tree->reopened();
+  if (!again) return std::unexpected{std::move(again.error())};
+  return std::make_shared<const fs::Tree>(std::move(*again));
 }
 
 }  // namespace skiff::sessions

@@ -1,24 +1,33 @@
 #pragma once
 
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/error.hpp"
+#include "base/unique_fd.hpp"
 #include "fs/tree.hpp"
 
 /// The root of a session that has one of its own, below the agent's. Commands can write there, so no name in it is
 /// trusted twice: each step goes by descriptors, and what has become a link since is refused.
 namespace skiff::sessions {
 
-/// Makes the directory `relative` below `ground`, or takes the one that is there. Returns its absolute path, without
-/// links below `ground`. Errors: path_escapes_root when a link on the way leaves `ground`, and those of making it.
-[[nodiscard]] Result<std::string> make_own_root(const std::string& ground, const std::string& relative);
+struct OwnRoot {
+  std::string path;  ///< absolute
+  UniqueFd folder;
+};
 
-/// Opens it, with the session's other roots. Errors: path_escapes_root when it is no longer where it was made.
-[[nodiscard]] Result<fs::Tree> open_own_root(const std::string& ground, const std::string& root,
-                                             std::vector<fs::Root> extra);
+/// Makes the directory `relative` below `ground`, whose path is `ground_path`, or takes the one that is there. Its path
+/// has no links below `ground`. Errors: path_escapes_root when a link on the way leaves `ground`, and those of making
+/// it.
+[[nodiscard]] Result<OwnRoot> make_own_root(const fs::Tree& ground, const std::string& ground_path,
+                                            const std::string& relative);
 
-/// Removes it with everything in it. Errors: as of `open_own_root`, and of `fs::remove_tree`.
-[[nodiscard]] Result<> remove_own_root(const std::string& ground, const std::string& root);
+/// Removes it with everything in it. Errors: path_escapes_root when it is no longer where it was made, and of
+/// `fs::remove_tree`.
+[[nodiscard]] Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& root);
+
+/// `tree`, or what its roots are by now when one was removed. Errors: as of `fs::Tree::reopened`; path_not_found for
+/// none.
+[[nodiscard]] Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree);
 
 }  // namespace skiff::sessions

@@ -1,9 +1,12 @@
 #include "sessions/registry.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include "base/id.hpp"
 #include "sessions/own_root.hpp"
@@ -12,22 +15,30 @@ namespace skiff::sessions {
 
 namespace {
 
-Result<std::string> resolve_root(const std::string& ground_root, const SessionSpec& spec) {
-  if (!spec.root) return ground_root;
+std::string being_deleted(const std::string& id) {
+  return "session \"" + id + "\" is being deleted: it can be made again once its commands are gone";
+}
+
+/// Where a session's root lies below the agent's; "." for the agent's own.
+Result<std::string> relative_root(const std::string& ground_path, const SessionSpec& spec) {
+  if (!spec.root) return ".";
   if (spec.root->find('\0') != std::string::npos) return fail(Errc::invalid_field, "root holds a NUL byte", "/root");
-  const std::filesystem::path ground{ground_root};
+  const std::filesystem::path ground{ground_path};
   const auto path = (ground / *spec.root).lexically_normal();
-  const auto relative = path.lexically_relative(ground);
+  auto relative = path.lexically_relative(ground);
   if (relative.empty() || *relative.begin() == "..") {
-    return fail(Errc::invalid_field, "root must lie below the agent's root \"" + ground_root + '"', "/root");
+    return fail(Errc::invalid_field, "root must lie below the agent's root \"" + ground_path + '"', "/root");
   }
-  if (relative == ".") return ground_root;
-  auto root = make_own_root(ground_root, relative.string());
-  if (!root) {
-    root.error().message = "make the session's root: " + root.error().message;
-    root.error().field = "/root";
+  return relative.string();
+}
+
+Result<std::vector<UniqueFd>> open_extra_roots(const SessionSpec& spec) {
+  std::vector<UniqueFd> folders;
+  for (const ExtraRoot& extra : spec.extra_roots) {
+    folders.emplace_back(::open(extra.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!folders.back()) return fail(Errc::path_not_found, '"' + extra.path + "\" is not a folder", "/extra_roots");
   }
-  return root;
+  return folders;
 }
 
 }  // namespace
@@ -35,16 +46,24 @@ Result<std::string> resolve_root(const std::string& ground_root, const SessionSp
 Registry::Registry(Supervisor& supervisor, Session::Ground ground)
     : supervisor_{supervisor},
       ground_{std::move(ground)},
-      ledger_{supervisor.limits.remembered_ids, supervisor.limits.remember_ids_for} {
+      ledger_{supervisor.limits.remembered_ids, supervisor.limits.remember_ids_for},
+      forgotten_{supervisor.executor} {
+  // Once and for all: whoever may write to the directory that holds it can put something else there later.
+  if (auto tree = fs::Tree::open({.path = ground_.root})) {
+    ground_.tree = std::make_shared<const fs::Tree>(std::move(*tree));
+  }
   SessionSpec spec;
   spec.id = kDefault;
-  (void)make(std::move(spec), ground_.root);
+  (void)make(std::move(spec), {.root = ground_.root, .tree = nullptr, .rules = nullptr});
 }
 
 Result<> Registry::check(const SessionSpec& spec) const {
   if (!is_valid_id(spec.id))
     return fail(Errc::invalid_id, "a session id must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}", "/id");
-  if (sessions_.contains(spec.id)) return fail(Errc::session_conflict, "session \"" + spec.id + "\" exists", "/id");
+  if (const auto found = sessions_.find(spec.id); found != sessions_.end()) {
+    return fail(Errc::session_conflict,
+                found->second->closed() ? being_deleted(spec.id) : "session \"" + spec.id + "\" exists", "/id");
+  }
   if (sessions_.size() >= supervisor_.limits.sessions) {
     return fail(Errc::too_many_sessions,
                 std::to_string(sessions_.size()) + " sessions exist, which is the limit (--max-sessions)");
@@ -53,35 +72,58 @@ Result<> Registry::check(const SessionSpec& spec) const {
   return check_offered(spec.isolation);
 }
 
-Result<Registry::Place> Registry::make_place(const std::string& ground, const SessionSpec& spec) {
+Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> ground_tree, const std::string& ground,
+                                            const SessionSpec& spec) {
   if (spec.user) {
     if (auto user = look_up_user(*spec.user); !user) return std::unexpected{user.error()};
   }
-  std::vector<Ruleset::Ground> grounds;
-  for (const ExtraRoot& extra : spec.extra_roots) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(extra.path, error)) {
-      return fail(Errc::path_not_found, '"' + extra.path + "\" is not a folder", "/extra_roots");
+  auto extra = open_extra_roots(spec);
+  if (!extra) return std::unexpected{std::move(extra.error())};
+  auto relative = relative_root(ground, spec);
+  if (!relative) return std::unexpected{std::move(relative.error())};
+  auto tree = living(std::move(ground_tree));
+  if (!tree) return std::unexpected{std::move(tree.error())};
+  Session::Place place{.root = ground, .tree = nullptr, .rules = nullptr};
+  if (*relative != "." || !extra->empty()) {
+    OwnRoot own{.path = ground, .folder = {}};
+    if (*relative != ".") {
+      auto made = make_own_root(**tree, ground, *relative);
+      if (!made) {
+        made.error().message = "make the session's root: " + made.error().message;
+        made.error().field = "/root";
+        return std::unexpected{std::move(made.error())};
+      }
+      own = std::move(*made);
     }
-    grounds.push_back({.folder = extra.path, .writable = extra.access == RootAccess::rw});
+    std::vector<fs::Root> roots;
+    for (std::size_t i = 0; i < extra->size(); ++i) {
+      const ExtraRoot& one = spec.extra_roots[i];
+      roots.push_back({.path = one.path,
+                       .access = one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only,
+                       .folder = (*extra)[i].get()});
+    }
+    const int folder = own.folder ? own.folder.get() : (*tree)->roots().front().fd.get();
+    auto opened =
+        fs::Tree::open({.path = own.path, .access = fs::Access::read_write, .folder = folder}, std::move(roots));
+    if (!opened) return std::unexpected{std::move(opened.error())};
+    place.root = std::move(own.path);
+    place.tree = std::make_shared<const fs::Tree>(std::move(*opened));
   }
-  auto root = resolve_root(ground, spec);
-  if (!root) return std::unexpected{root.error()};
-  grounds.push_back({.folder = *root, .writable = true});
-  auto rules = Ruleset::create(spec.isolation, grounds);
+  auto rules = Ruleset::create(spec.isolation, place.tree ? *place.tree : **tree);
   if (!rules) return std::unexpected{std::move(rules.error())};
-  return Place{std::move(*root), std::move(*rules)};
+  place.rules = std::move(*rules);
+  return place;
 }
 
 Task<Result<std::shared_ptr<Session>>> Registry::create(SessionSpec spec) {
   if (spec.id.empty()) spec.id = new_id("s-");
   if (auto possible = check(spec); !possible) co_return std::unexpected{possible.error()};
-  auto make_it = [&] { return make_place(ground_.root, spec); };
+  auto make_it = [&, tree = ground_.tree] { return make_place(tree, ground_.root, spec); };
   auto place = co_await supervisor_.disk.run(std::move(make_it));
   if (!place) co_return std::unexpected{place.error()};
   // Another one may have come meanwhile.
   if (auto possible = check(spec); !possible) co_return std::unexpected{possible.error()};
-  co_return make(std::move(spec), std::move(place->root), std::move(place->rules));
+  co_return make(std::move(spec), std::move(*place));
 }
 
 Task<Result<Registry::Put>> Registry::put(SessionSpec spec) {
@@ -93,6 +135,7 @@ Task<Result<Registry::Put>> Registry::put(SessionSpec spec) {
   if (created.error().code != Errc::session_conflict || found == sessions_.end()) {
     co_return std::unexpected{created.error()};
   }
+  if (found->second->closed()) co_return fail(Errc::session_conflict, being_deleted(asked.id), "/id");
   if (found->second->asked_for() == asked) co_return Put{found->second, false};
   co_return fail(Errc::session_conflict, "session \"" + asked.id + "\" was created with another request", "/id");
 }
@@ -100,7 +143,7 @@ Task<Result<Registry::Put>> Registry::put(SessionSpec spec) {
 Result<std::shared_ptr<Session>> Registry::find(std::string_view id) const {
   if (!is_valid_id(id)) return fail(Errc::invalid_id, "a session id must match [A-Za-z0-9][A-Za-z0-9._-]{0,63}");
   const auto found = sessions_.find(id);
-  if (found == sessions_.end() || found->second->closed()) {
+  if (found == sessions_.end()) {
     return fail(Errc::session_not_found, "no session \"" + std::string{id} + '"');
   }
   found->second->touch();
@@ -131,14 +174,31 @@ Task<Result<>> Registry::erase(std::string id, bool purge) {
     co_return fail(Errc::invalid_field,
                    "only a session with a root of its own can be purged: \"" + id + "\" uses the agent's", "purge");
   }
-  co_await session->close(Cause::session_deleted);
-  sessions_.erase(id);
+  // Whoever asked may leave; the session goes all the same.
+  supervisor_.tasks.spawn("session's end", forget(session));
+  while (is_there(*session)) co_await forgotten_.wait();
   if (purge) {
-    auto remove = [ground = ground_.root, root = session->root()] { return remove_own_root(ground, root); };
+    auto remove = [tree = ground_.tree, ground = ground_.root, root = session->root()]() -> Result<> {
+      auto outer = living(tree);
+      if (!outer) return std::unexpected{std::move(outer.error())};
+      return remove_own_root(**outer, ground, root);
+    };
     auto removed = co_await supervisor_.long_work.run(std::move(remove));
     if (!removed) co_return removed;
   }
   co_return Result<>{};
+}
+
+bool Registry::is_there(const Session& session) const {
+  const auto found = sessions_.find(session.id());
+  return found != sessions_.end() && found->second.get() == &session;
+}
+
+Task<> Registry::forget(std::shared_ptr<Session> session) {
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  co_await session->close(Cause::session_deleted);
+  if (is_there(*session)) sessions_.erase(session->id());
+  forgotten_.notify_all();
 }
 
 Task<> Registry::drain() {
@@ -149,11 +209,11 @@ Task<> Registry::drain() {
   for (const auto& session : all) co_await session->close(Cause::shutdown);
 }
 
-std::shared_ptr<Session> Registry::make(SessionSpec spec, std::string root, std::shared_ptr<const Ruleset> rules) {
+std::shared_ptr<Session> Registry::make(SessionSpec spec, Session::Place place) {
   std::string id = spec.id;
   auto on_idle = [this, id] { supervisor_.tasks.spawn("idle session", expire(id)); };
-  auto session = std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(root),
-                                           std::move(rules), std::move(on_idle));
+  auto session =
+      std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(place), std::move(on_idle));
   sessions_.emplace(std::move(id), session);
   return session;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/event.hpp"
 #include "sessions/session.hpp"
 
 namespace skiff::sessions {
@@ -26,14 +27,15 @@ class Registry {
   };
   /// Creates it, or answers the one that was created with the same request. Errors: as `create`.
   [[nodiscard]] Task<Result<Put>> put(SessionSpec spec);
-  /// Errors: session_not_found.
+  /// Also one that is being deleted, for as long as its commands are there. Errors: session_not_found.
   [[nodiscard]] Result<std::shared_ptr<Session>> find(std::string_view id) const;
   /// By id, in order; those that are being deleted too.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const;
   /// By id, in order.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> sessions() const;
-  /// Ends its commands and forgets it; with `purge` its root folder is deleted too. Errors: session_not_found,
-  /// session_protected (the default session), invalid_field (purge without a root of its own), io_error.
+  /// Ends its commands and forgets it, also when nobody waits for that any more; with `purge` its root folder is
+  /// deleted too. Errors: session_not_found, session_protected (the default session), invalid_field (purge without a
+  /// root of its own), io_error.
   [[nodiscard]] Task<Result<>> erase(std::string id, bool purge);
 
   /// What commands of all sessions find on top of the agent's own environment, from now on.
@@ -48,21 +50,19 @@ class Registry {
  private:
   /// What the request says about it alone.
   [[nodiscard]] Result<> check(const SessionSpec& spec) const;
-  /// The session's place on disk: its root, and what its commands may reach.
-  struct Place {
-    std::string root;
-    std::shared_ptr<const Ruleset> rules;
-  };
   /// Any thread, as it waits for file systems.
-  [[nodiscard]] static Result<Place> make_place(const std::string& ground, const SessionSpec& spec);
-  [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, std::string root,
-                                              std::shared_ptr<const Ruleset> rules = nullptr);
+  [[nodiscard]] static Result<Session::Place> make_place(std::shared_ptr<const fs::Tree> ground_tree,
+                                                         const std::string& ground, const SessionSpec& spec);
+  [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, Session::Place place);
   [[nodiscard]] Task<> expire(std::string id);
+  [[nodiscard]] Task<> forget(std::shared_ptr<Session> session);
+  [[nodiscard]] bool is_there(const Session& session) const;
 
   Supervisor& supervisor_;
   Session::Ground ground_;
   IdLedger ledger_;
   std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;
+  Event forgotten_;
 };
 
 }  // namespace skiff::sessions

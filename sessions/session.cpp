@@ -26,15 +26,14 @@ std::string join(const std::string& base, const std::string& path) {
 
 }  // namespace
 
-Session::Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
-                 std::shared_ptr<const Ruleset> rules, std::function<void()> on_idle)
+Session::Session(Supervisor& supervisor, IdLedger& ledger, Ground& ground, SessionSpec spec, Place place,
+                 std::function<void()> on_idle)
     : supervisor_{supervisor},
       ledger_{ledger},
       ground_{ground},
       spec_{std::make_shared<const SessionSpec>(std::move(spec))},
       asked_for_{spec_},
-      root_{std::move(root)},
-      rules_{std::move(rules)},
+      place_{std::move(place)},
       shell_state_{spec_->stateful_shell ? std::make_shared<ShellState>() : nullptr},
       closing_{supervisor.executor},
       on_idle_{std::move(on_idle)} {
@@ -47,7 +46,7 @@ std::string Session::cwd() const {
 }
 
 std::string Session::first_cwd() const {
-  return spec_->cwd ? join(root_, *spec_->cwd) : root_;
+  return spec_->cwd ? join(place_.root, *spec_->cwd) : place_.root;
 }
 
 std::string Session::from_cwd(const std::string& path) const {
@@ -177,7 +176,7 @@ Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
   launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
   if (spec.line) prepare_line(spec, shell, std::move(names), launch, environment);
   launch.env = environment.block();
-  launch.rules = rules_;
+  launch.rules = place_.rules;
   launch.line = spec.line.has_value();
   return launch;
 }
@@ -316,7 +315,12 @@ Task<> Session::close(Cause cause) {
   const auto all = commands();
   for (const auto& command : all) command->end(cause);
   closing_.notify_all();
-  supervisor_.warm_shells.forget(rules_);
+  supervisor_.warm_shells.forget(place_.rules);
+  Deadline limit{supervisor_.executor, [&all, cause] {
+                   for (const auto& command : all) command->kill(cause);
+                 }};
+  // A drain has a limit of its own, for all sessions together.
+  if (cause == Cause::session_deleted) limit.expires_after(supervisor_.limits.session_grace);
   for (const auto& command : all) co_await command->gone();
   commands_.clear();
   order_.clear();
@@ -330,16 +334,12 @@ Task<> Session::closing() {
 Task<Result<std::shared_ptr<const fs::Tree>>> Session::tree() {
   const auto self = shared_from_this();
   touch();
-  if (tree_ && tree_->lives()) co_return tree_;
-  std::vector<fs::Root> extra;
-  for (const ExtraRoot& one : spec_->extra_roots) {
-    extra.push_back({one.path, one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only});
-  }
-  auto open = [&] { return open_own_root(ground_.root, root_, std::move(extra)); };
-  auto opened = co_await supervisor_.disk.run(std::move(open));
-  if (!opened) co_return std::unexpected{std::move(opened.error())};
-  tree_ = std::make_shared<const fs::Tree>(std::move(*opened));
-  co_return tree_;
+  auto& kept = place_.tree ? place_.tree : ground_.tree;
+  if (kept && kept->lives()) co_return kept;
+  auto look = [tree = kept] { return living(tree); };
+  auto tree = co_await supervisor_.disk.run(std::move(look));
+  if (tree) kept = *tree;
+  co_return tree;
 }
 
 }  // namespace skiff::sessions

@@ -78,18 +78,24 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string shell;    ///< absolute path of the default shell
     Variables inherited;  ///< what commands get of the agent's environment
     bool may_switch_user = true;
-    EnvironmentChange env = {};         ///< on top of the agent's own environment
-    SecretEnvironment secret_env = {};  ///< the same
+    EnvironmentChange env = {};                 ///< on top of the agent's own environment
+    SecretEnvironment secret_env = {};          ///< the same
+    std::shared_ptr<const fs::Tree> tree = {};  ///< `root`, open since the agent's start
+  };
+  /// Its place on disk.
+  struct Place {
+    std::string root;                      ///< absolute
+    std::shared_ptr<const fs::Tree> tree;  ///< the folders that its file operations reach; null: the ground alone
+    std::shared_ptr<const Ruleset> rules;  ///< what its commands put on; null: none
   };
   /// `on_idle` is called from the reactor when the idle timeout is over.
-  /// `rules` are what its commands put on; null: none.
-  Session(Supervisor& supervisor, IdLedger& ledger, const Ground& ground, SessionSpec spec, std::string root,
-          std::shared_ptr<const Ruleset> rules, std::function<void()> on_idle);
+  Session(Supervisor& supervisor, IdLedger& ledger, Ground& ground, SessionSpec spec, Place place,
+          std::function<void()> on_idle);
 
   [[nodiscard]] const std::string& id() const noexcept { return spec_->id; }
   [[nodiscard]] const SessionSpec& spec() const noexcept { return *spec_; }
   [[nodiscard]] const SessionSpec& asked_for() const noexcept { return *asked_for_; }
-  [[nodiscard]] const std::string& root() const noexcept { return root_; }
+  [[nodiscard]] const std::string& root() const noexcept { return place_.root; }
   /// Of a stateful session: where the last command that saved has left it.
   [[nodiscard]] std::string cwd() const;
   /// A path as a client gives it, relative to the cwd or absolute, as an absolute one: for `tree()`.
@@ -121,14 +127,15 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Result<> patch(const SessionPatch& patch);
   void touch() noexcept { last_used_ = std::chrono::steady_clock::now(); }
 
-  /// Ends every command, then waits until they are gone. No command starts afterwards.
+  /// Ends every command, then waits until they are gone; one whose grace is longer than `session_grace` is killed after
+  /// that when the session is deleted. No command starts afterwards. Safe to repeat.
   [[nodiscard]] Task<> close(Cause cause);
   [[nodiscard]] bool closed() const noexcept { return closed_; }
   /// Ends waits for the session's end (attached readers of a deleted session).
   [[nodiscard]] Task<> closing();
 
-  /// The folders that its file operations reach; opened at the first use, and what they then were. Errors:
-  /// path_not_found, not_a_directory, permission_denied.
+  /// The folders that its file operations reach: those that it was made with, wherever they are now. Errors: those of
+  /// `fs::Tree::reopened` when one was removed.
   [[nodiscard]] Task<Result<std::shared_ptr<const fs::Tree>>> tree();
 
  private:
@@ -148,13 +155,11 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Supervisor& supervisor_;
   IdLedger& ledger_;
-  const Ground& ground_;
+  Ground& ground_;
   std::shared_ptr<const SessionSpec> spec_;
   std::shared_ptr<const SessionSpec> asked_for_;  ///< the request as it was, for PUT's comparison; one with `spec_`
                                                   ///< until that is patched
-  std::string root_;
-  std::shared_ptr<const Ruleset> rules_;
-  std::shared_ptr<const fs::Tree> tree_;     ///< null until it is used
+  Place place_;
   std::shared_ptr<ShellState> shell_state_;  ///< null: stateless
   Order order_;
   std::unordered_map<std::string_view, Order::iterator> commands_;  ///< by the ids that the commands hold

@@ -30,6 +30,7 @@ struct SupervisorLimits {
   std::chrono::milliseconds ended_ttl{std::chrono::hours{1}};
   std::chrono::milliseconds kill_grace{2000};
   std::chrono::milliseconds kill_patience{5000};
+  std::chrono::milliseconds session_grace{10'000};  ///< what the commands of a deleted session have, whatever theirs is
   std::chrono::milliseconds exit_drain{150};
   std::size_t keep_bytes = std::size_t{8} << 20U;
   std::size_t sessions = 1000;

@@ -49,6 +49,11 @@ Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* calle
   if (request->user && caller->identity.anonymous) {
     co_return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
   }
+  const auto& bounds = session->spec();
+  if (request->user && bounds.user && *request->user != *bounds.user && is_kept_in(caller->identity)) {
+    co_return fail(Errc::cannot_switch_user,
+                   "the credential is for a session whose commands run as user \"" + *bounds.user + "\"", "/user");
+  }
   auto spec = request->spec(caller->traceparent);
   if (!spec) co_return std::unexpected{spec.error()};
   auto user = co_await session->find_user(spec->user);

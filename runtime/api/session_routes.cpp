@@ -107,17 +107,12 @@ Result<sessions::SessionSpec> asked_for(Call& call) {
   return request->spec();
 }
 
-/// A credential bound to one session may not make others.
-Result<> may_create(const Call& call, const std::string& id) {
-  return call.identity.session ? require_session(call.identity, id) : Result<>{};
-}
-
 }  // namespace
 
 Task<Result<>> create_session(Call& call) {
   auto spec = asked_for(call);
   if (!spec) co_return std::unexpected{spec.error()};
-  if (auto allowed = may_create(call, spec->id); !allowed) co_return allowed;
+  if (auto allowed = require_rule_over(call.identity, spec->id); !allowed) co_return allowed;
   auto session = co_await call.agent.registry.create(std::move(*spec));
   if (!session) co_return std::unexpected{session.error()};
   co_return co_await answer(call, *session, true);
@@ -130,7 +125,7 @@ Task<Result<>> put_session(Call& call) {
   if (!spec->id.empty() && spec->id != id)
     co_return fail(Errc::invalid_field, "id differs from the one in the path", "/id");
   spec->id = id;
-  if (auto allowed = may_create(call, id); !allowed) co_return allowed;
+  if (auto allowed = require_rule_over(call.identity, id); !allowed) co_return allowed;
   auto put = co_await call.agent.registry.put(std::move(*spec));
   if (!put) co_return std::unexpected{put.error()};
   co_return co_await answer(call, put->session, put->created);
@@ -169,6 +164,7 @@ Task<Result<>> show_session(Call& call) {
 }
 
 Task<Result<>> patch_session(Call& call) {
+  if (auto allowed = require_rule_over(call.identity, call.params.front()); !allowed) co_return allowed;
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
   auto request = call.decode<SessionPatchRequest>();
@@ -185,6 +181,7 @@ Task<Result<>> patch_session(Call& call) {
 }
 
 Task<Result<>> delete_session(Call& call) {
+  if (auto allowed = require_rule_over(call.identity, call.params.front()); !allowed) co_return allowed;
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
   auto purge = call.query_flag("purge");

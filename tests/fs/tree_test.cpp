@@ -60,6 +60,39 @@ TEST_F(TreeTest, LivesUntilOneOfItsRootsIsRemoved) {
   EXPECT_FALSE(tree.lives());
 }
 
+TEST_F(TreeTest, FindsARemovedRootUnderItsNameAgainAndFollowsNoLink) {
+  const auto reopened = [&] { return tree.reopened(); };
+  stdfs::remove_all(library);
+  EXPECT_EQ(word(reopened()), "path_not_found");
+  stdfs::create_directory_symlink(root, library);
+  EXPECT_EQ(word(reopened()), "path_escapes_root");
+  stdfs::remove(library);
+  stdfs::create_directory(library);
+  put(library / "book", "new words");
+  put(root / "f", "x");
+  const Tree again = reopened().value();
+  EXPECT_TRUE(again.lives());
+  EXPECT_EQ(read(again, (library / "book").string()), "new words");
+  EXPECT_EQ(read(again, "f"), "x") << "what lives stays";
+}
+
+TEST_F(TreeTest, OfARootAgentTakesNothingFromADirectoryOfOthers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "what is not root runs its commands as itself";
+  stdfs::remove_all(library);
+  stdfs::create_directory(library);
+  stdfs::permissions(top, stdfs::perms::others_write, stdfs::perm_options::add);
+  EXPECT_EQ(word(tree.reopened()), "path_not_found");
+  stdfs::permissions(top, stdfs::perms::others_write, stdfs::perm_options::remove);
+  EXPECT_TRUE(tree.reopened());
+}
+
+TEST_F(TreeTest, TakesARootThatIsOpenAlready) {
+  put(root / "f", "x");
+  const Tree taken = Tree::open({.path = "/nonexistent", .folder = tree.roots().front().fd.get()}).value();
+  EXPECT_EQ(read(taken, "f"), "x");
+  EXPECT_EQ(read(taken, (root / "f").string()), "x");
+}
+
 TEST_F(TreeTest, TakesTheRealPathOfARootReachedByALinkToo) {
   stdfs::create_directory_symlink(root, top / "alias");
   put(root / "f", "x");

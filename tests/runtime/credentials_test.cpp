@@ -262,5 +262,18 @@ TEST(Require, NamesTheScopeThatIsMissingAndEndsWithTheToken) {
   EXPECT_TRUE(require_session(anybody, "s-2"));
 }
 
+TEST(Require, LeavesASessionToThoseWhoMadeIt) {
+  Identity kept{.scopes = Scopes{}.with(Scope::exec), .session = "s-1", .name = "token:1", .expires = {}};
+  EXPECT_TRUE(is_kept_in(kept));
+  EXPECT_FALSE(require_rule_over(kept, "s-1"));
+  kept.scopes = Scopes::all();
+  EXPECT_FALSE(is_kept_in(kept));
+  EXPECT_TRUE(require_rule_over(kept, "s-1"));
+  EXPECT_FALSE(require_rule_over(kept, "s-2"));
+  const Identity runner{.scopes = Scopes{}.with(Scope::exec), .session = {}, .name = "token:2", .expires = {}};
+  EXPECT_FALSE(is_kept_in(runner));
+  EXPECT_TRUE(require_rule_over(runner, "s-2"));
+}
+
 }  // namespace
 }  // namespace skiff::runtime

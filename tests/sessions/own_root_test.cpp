@@ -13,56 +13,64 @@ using test::word;
 class OwnRootTest : public test::Files {
  public:
   const std::string ground = root.string();
+  const std::shared_ptr<const fs::Tree> tree =
+      std::make_shared<const fs::Tree>(fs::Tree::open({.path = ground}).value());
+
+  Result<OwnRoot> make(const std::string& relative) const { return make_own_root(*tree, ground, relative); }
+  Result<> remove(const std::string& own) const { return remove_own_root(*tree, ground, own); }
 };
 
 TEST_F(OwnRootTest, IsMadeWithItsParentsAndTakenAgain) {
-  EXPECT_EQ(make_own_root(ground, "a/b").value(), ground + "/a/b");
-  EXPECT_EQ(make_own_root(ground, "a/b").value(), ground + "/a/b");
-  EXPECT_TRUE(open_own_root(ground, ground + "/a/b", {}));
+  EXPECT_EQ(make("a/b").value().path, ground + "/a/b");
+  EXPECT_EQ(make("a/b").value().path, ground + "/a/b");
 }
 
 TEST_F(OwnRootTest, IsNotMadeThroughALinkThatLeavesTheAgents) {
   stdfs::create_symlink(outside, root / "l");
-  EXPECT_EQ(word(make_own_root(ground, "l/new")), "path_escapes_root");
-  EXPECT_EQ(word(make_own_root(ground, "l")), "path_escapes_root");
+  EXPECT_EQ(word(make("l/new")), "path_escapes_root");
+  EXPECT_EQ(word(make("l")), "path_escapes_root");
   EXPECT_FALSE(stdfs::exists(outside / "new"));
 }
 
 TEST_F(OwnRootTest, HasNoLinksInItsPath) {
   stdfs::create_directory(root / "real");
   stdfs::create_symlink("real", root / "l");
-  EXPECT_EQ(make_own_root(ground, "l/new").value(), ground + "/real/new");
+  EXPECT_EQ(make("l/new").value().path, ground + "/real/new");
 }
 
-TEST_F(OwnRootTest, IsNotOpenedWhenALinkTookItsPlace) {
-  const std::string own = make_own_root(ground, "a/b").value();
-  stdfs::remove(root / "a" / "b");
-  stdfs::create_symlink(outside, root / "a" / "b");
-  EXPECT_EQ(word(open_own_root(ground, own, {})), "path_escapes_root");
+TEST_F(OwnRootTest, GroundIsFoundAgainWhenItWasMadeAgain) {
+  EXPECT_EQ(living(tree).value(), tree);
+  stdfs::remove_all(root);
+  EXPECT_EQ(word(living(tree)), "path_not_found");
+  stdfs::create_directory(root);
+  const auto again = living(tree);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE((*again)->lives());
+  EXPECT_EQ(word(living(nullptr)), "path_not_found");
 }
 
 TEST_F(OwnRootTest, IsRemovedWithWhatIsInIt) {
-  const std::string own = make_own_root(ground, "a/b").value();
+  const std::string own = make("a/b").value().path;
   test::put(root / "a" / "b" / "f", "x");
-  EXPECT_TRUE(remove_own_root(ground, own));
+  EXPECT_TRUE(remove(own));
   EXPECT_FALSE(stdfs::exists(root / "a" / "b"));
-  EXPECT_TRUE(remove_own_root(ground, own)) << "what is gone is no error";
+  EXPECT_TRUE(remove(own)) << "what is gone is no error";
 }
 
 TEST_F(OwnRootTest, IsRemovedAsTheLinkThatTookItsPlace) {
-  const std::string own = make_own_root(ground, "a/b").value();
+  const std::string own = make("a/b").value().path;
   stdfs::remove(root / "a" / "b");
   stdfs::create_symlink(outside, root / "a" / "b");
-  EXPECT_TRUE(remove_own_root(ground, own));
+  EXPECT_TRUE(remove(own));
   EXPECT_TRUE(stdfs::exists(outside / "secret"));
 }
 
 TEST_F(OwnRootTest, IsNotRemovedBehindALinkThatTookItsParentsPlace) {
-  const std::string own = make_own_root(ground, "a/b").value();
+  const std::string own = make("a/b").value().path;
   stdfs::create_directories(root / "other" / "b");
   stdfs::rename(root / "a", root / "was");
   stdfs::create_symlink("other", root / "a");
-  EXPECT_EQ(word(remove_own_root(ground, own)), "path_escapes_root");
+  EXPECT_EQ(word(remove(own)), "path_escapes_root");
   EXPECT_TRUE(stdfs::exists(root / "other" / "b"));
 }
 
