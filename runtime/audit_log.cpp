@@ -26,6 +26,31 @@ bool write_all(int file, std::string_view text) {
   return true;
 }
 
+/// Control characters above U+001F, which JSON need not escape: somebody may look at the log on a terminal. They are
+/// nowhere but in strings.
+std::string without_controls(std::string_view line) {
+  constexpr char kDelete = '\x7f';
+  constexpr char kLead = '\xc2';  // of U+0080 to U+00BF in UTF-8
+  std::string clean;
+  clean.reserve(line.size() + 1);
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    unsigned code = 0;
+    if (line[at] == kDelete) code = 0x7f;
+    if (line[at] == kLead && at + 1 < line.size()) {
+      const unsigned next = static_cast<unsigned char>(line[at + 1]);
+      if (next < 0xa0) code = next;
+    }
+    if (code == 0) {
+      clean += line[at];
+      continue;
+    }
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    clean.append("\\u00").append(1, kDigits[code >> 4U]).append(1, kDigits[code & 15U]);
+    if (code >= 0x80) ++at;
+  }
+  return clean;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AuditLog>> AuditLog::open(std::string path, std::size_t most_waiting) {
@@ -40,7 +65,8 @@ AuditLog::AuditLog(std::string path, UniqueFd file, std::size_t most_waiting)
 // The pool runs what was posted, then ends.
 AuditLog::~AuditLog() = default;
 
-void AuditLog::write(std::string_view line) {
+void AuditLog::write(std::string_view json) {
+  const std::string line = without_controls(json);
   const std::lock_guard lock{mutex_};
   if (waiting_.size() + before_reopen_.size() + line.size() + 1 > most_waiting_) {
     ++lost_untold_;

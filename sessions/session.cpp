@@ -82,6 +82,8 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
                      .tells_start = spec.cwd.has_value(),
                      .dumps = spec.saves_state,
                      .functions = spec_->keep_functions,
+                     // Limits of its own may end the shell, too.
+                     .tells_reading = spec.limits == ResourceLimits{},
                      .file_size_limited = spec.limits.file_size_bytes.has_value()};
   // Not by the launch: a folder that is gone must not keep the session from running anything.
   if (!spec.cwd && cwd() != first_cwd()) {

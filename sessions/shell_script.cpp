@@ -38,6 +38,8 @@ std::string ShellScript::text() const {
             " >/dev/null||\\exit 126;";
   }
   if (tells_start && dumps) text += "{ \\command echo '#start';\\command pwd;} >&" + dump_fd + ';';
+  const bool told = tells_reading && dumps && before != nullptr;
+  if (told) text += "\\command echo '#reading' >&" + dump_fd + ';';
   if (before != nullptr) {
     // `command`: an error in what is read ends neither this nor the shell.
     text += "\\command . /proc/self/fd/" + std::to_string(kSnapshotFd) + " >/dev/null 2>&1;";
@@ -49,6 +51,11 @@ std::string ShellScript::text() const {
     text += R"(case ${BASH_VERSION-} in ?*)\shopt -s expand_aliases;;esac;)";
   }
   const std::string builtin = bash() ? "builtin " : "\\";
+  if (told) {
+    // The path may name another shell by now, which has no `builtin`.
+    text += std::string{"{ "} + (bash() ? "builtin echo '#begun'||" : "");
+    text += "\\command echo '#begun';} >&" + dump_fd + " 2>/dev/null;";
+  }
   if (is_long()) {
     text += builtin + ". /proc/self/fd/" + std::to_string(kCommandFd);
   } else {

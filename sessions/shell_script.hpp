@@ -30,6 +30,7 @@ struct ShellScript {
   bool tells_start = false;               ///< say where it started, so that a command's own cwd is known again
   bool dumps = true;
   bool functions = true;
+  bool tells_reading = false;      ///< say that the state is about to be read, and that it was
   bool file_size_limited = false;  ///< the dump may be too large for RLIMIT_FSIZE: that must not end the shell
 
   /// One line, as `kVariable` holds it.

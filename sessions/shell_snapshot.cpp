@@ -42,6 +42,33 @@ bool never_kept(Dialect dialect, std::string_view name) {
   return dialect == Dialect::bash ? in(kNeverBash, name) : in(kNeverPosix, name);
 }
 
+// Attributes that change what is assigned: an integer's value is computed, which may fail, and an error there ends the
+// shell. A value that is there already may be anything, so it is assigned first.
+constexpr std::string_view kEffects = "iluc";
+
+/// The flags to declare a variable's value with.
+std::string without_effect(std::string_view flags) {
+  const bool split = flags.find_first_of(kEffects) != std::string_view::npos;
+  const bool reference = flags.find('n') != std::string_view::npos;
+  std::string kept;
+  for (const char flag : flags) {
+    // What is readonly takes no further attribute.
+    if (split && (kEffects.contains(flag) || (flag == 'r' && !reference))) continue;
+    kept.push_back(flag);
+  }
+  return kept.empty() ? "-" : kept;
+}
+
+/// Those to declare once it has its value; empty: none. A name reference would hand them on to what it names.
+std::string with_effect(std::string_view flags) {
+  std::string kept;
+  if (flags.find_first_of(kEffects) == std::string_view::npos || flags.find('n') != std::string_view::npos) return kept;
+  for (const char flag : flags) {
+    if (kEffects.contains(flag) || flag == 'r') kept.push_back(flag);
+  }
+  return kept;
+}
+
 bool is_octal(std::string_view text) {
   return !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == std::string_view::npos;
 }
@@ -84,12 +111,16 @@ class ShellSnapshot::Reader {
     constexpr std::string_view kBash = "#bash\n";
     constexpr std::string_view kPosix = "#posix\n";
     constexpr std::string_view kUmask = "\n#umask\n";
+    constexpr std::string_view kHasRead = "#reading\n#begun\n";
     std::optional<std::string_view> start;
+    if (rest_.starts_with(kHasRead)) rest_.remove_prefix(kHasRead.size());
     if (rest_.starts_with(kStart)) {
       const std::size_t end = std::min(rest_.find("\n#bash\n"), rest_.find("\n#posix\n"));
       if (end == std::string_view::npos) return false;
-      start = rest_.substr(kStart.size(), end - kStart.size());
+      start = rest_.substr(kStart.size(), end + 1 - kStart.size());
       rest_.remove_prefix(end + 1);
+      if (start->ends_with(kHasRead)) start->remove_suffix(kHasRead.size());
+      start->remove_suffix(std::min<std::size_t>(start->size(), 1));
     }
     if (rest_.starts_with(kBash)) now_.dialect_ = Dialect::bash;
     if (now_.dialect_ == Dialect::posix && !rest_.starts_with(kPosix)) return false;
@@ -143,10 +174,15 @@ class ShellSnapshot::Reader {
     const bool exported =
         flags.find('x') != std::string_view::npos && flags.find_first_of("aAn") == std::string_view::npos;
     if (!is_name(name) || never_kept(Dialect::bash, name) || (!exported && in(kOnlyExported, name))) return;
-    now_.variables_.insert_or_assign(
-        std::string{name}, Variable{.line = std::string{line},
-                                    .value = equals == std::string_view::npos ? std::string::npos : equals + 1,
-                                    .exported = exported});
+    Variable variable{.line = std::string{line}, .exported = exported};
+    if (equals != std::string_view::npos) {
+      variable.line = "declare -" + without_effect(flags) + std::string{line.substr(space)};
+      variable.value = variable.line.size() - (line.size() - equals) + 1;
+      if (const std::string later = with_effect(flags); !later.empty()) {
+        variable.attributes = "declare -" + later + " " + std::string{name};
+      }
+    }
+    now_.variables_.insert_or_assign(std::string{name}, std::move(variable));
   }
 
   /// The variable of "export NAME" or "export NAME=word"; it need not have a value.
@@ -224,7 +260,9 @@ void ShellSnapshot::append_bash(std::string& text, const Names& names) const {
   text.append("shopt -s extglob").append(options_on_).append("\n");
   if (!options_off_.empty()) text.append("shopt -u").append(options_off_).append("\n");
   for (const auto& [name, variable] : variables_) {
-    if (!names.contains(name)) text.append(variable.line).append("\n");
+    if (names.contains(name)) continue;
+    text.append(variable.line).append("\n");
+    if (!variable.attributes.empty()) text.append(variable.attributes).append("\n");
   }
   if (!umask_.empty()) text.append("umask ").append(umask_).append("\n");
   // Functions last: one that can't be read again takes nothing else with it.

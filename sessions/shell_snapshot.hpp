@@ -23,6 +23,9 @@ using Names = std::set<std::string, std::less<>>;
 /// can be left out and put back.
 class ShellSnapshot {
  public:
+  /// What a dump ends in when the shell ended while it read the snapshot before.
+  static constexpr std::string_view kReading = "#reading\n";
+
   /// Takes over what a command's shell wrote (see `ShellScript`). Nothing when the shell did not come to its end.
   [[nodiscard]] static std::optional<ShellSnapshot> read(std::string_view dump);
 
@@ -52,6 +55,7 @@ class ShellSnapshot {
  private:
   struct Variable {
     std::string line;                       ///< as the shell printed it: "NAME=word", or "declare -x NAME=word"
+    std::string attributes = {};            ///< bash: a line to be read after it; empty: none
     std::size_t value = std::string::npos;  ///< where its word begins; npos: it has none
     bool exported = false;
     bool readonly = false;  ///< posix; bash says so in its line

@@ -4,8 +4,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <utility>
+
+#include "base/log.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -23,6 +27,11 @@ std::string content(int file, std::size_t size) {
   }
   text.resize(done);
   return text;
+}
+
+/// The shell began to read its snapshot, and did not come to the command.
+bool ended_reading(std::string_view dump) {
+  return dump.ends_with(ShellSnapshot::kReading);
 }
 
 }  // namespace
@@ -60,7 +69,14 @@ Task<StateSaved> ShellRun::conclude(bool exited, BlockingPool& pool) {
   } else {
     after = co_await pool.run(std::move(read));
   }
-  if (!after) co_return StateSaved::discarded;
+  if (!after) {
+    if (ended_reading(content(dump.get(), std::min(static_cast<std::size_t>(size), kReadHere))) &&
+        state_->generation == generation_) {
+      log::warning("a session's shell state can't be read again: it is forgotten");
+      state_->forget();
+    }
+    co_return StateSaved::discarded;
+  }
   if (state_->generation != generation_) co_return StateSaved::conflict;
   after->put_back(own_, before_.get());
   if (after->stayed() || after->cwd().empty()) after->keep_cwd(std::move(cwd_));

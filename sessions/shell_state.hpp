@@ -20,6 +20,12 @@ namespace skiff::sessions {
 struct ShellState {
   std::shared_ptr<const ShellSnapshot> snapshot;  ///< null: none yet
   std::uint64_t generation = 0;
+
+  /// The next shell begins as the first one did.
+  void forget() noexcept {
+    snapshot.reset();
+    ++generation;
+  }
 };
 
 /// One command's part in it, from its start until its shell has ended. Reactor thread only.
@@ -34,7 +40,8 @@ class ShellRun {
 
   /// The memfd for the shell to write to; nothing when this run doesn't save. Errors: as memfd_create(2).
   [[nodiscard]] Result<UniqueFd> open_dump();
-  /// Takes the dump over, once the shell is gone. `exited`: not by a signal. A large one is read on `pool`.
+  /// Takes the dump over, once the shell is gone. `exited`: not by a signal. A large one is read on `pool`. A snapshot
+  /// that the shell ended at, while it read it, is forgotten: it would end every later one.
   [[nodiscard]] Task<StateSaved> conclude(bool exited, BlockingPool& pool);
 
  private:

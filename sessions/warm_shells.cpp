@@ -131,6 +131,15 @@ bool mark(pid_t pid, Tag tag) {
   return ::prlimit(pid, RLIMIT_RTTIME, &value, nullptr) == 0;
 }
 
+/// Every limit of a process, as text; empty when it is gone.
+std::string limits_of(pid_t pid) {
+  const UniqueFd file{::open(("/proc/" + std::to_string(pid) + "/limits").c_str(), O_RDONLY | O_CLOEXEC)};
+  std::string text(4096, '\0');
+  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : 0;
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
 /// It says so in one byte, once.
 bool says_that_it_waits(int socket) {
   char byte = 0;
@@ -143,6 +152,7 @@ struct WarmShells::Shell {
   pid_t pid = 0;
   UniqueFd socket;
   std::optional<Identity> program;  ///< what it was when this was started
+  std::string limits = {};          ///< as it was started with
   bool waits = false;
 };
 
@@ -212,7 +222,8 @@ std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Hand
   const pid_t pid = ready->pid;
   // A process of the same user may have stopped it, which nothing shows.
   ::kill(pid, SIGCONT);
-  if (!mark(pid, request.tag) || !tell(ready->socket.get(), folder.get(), request)) {
+  // Or set its limits (prlimit(2)).
+  if (limits_of(pid) != ready->limits || !mark(pid, request.tag) || !tell(ready->socket.get(), folder.get(), request)) {
     // It may carry the command's tag, which is another process's now, or is out of reach: no later one is to try it.
     ::kill(pid, SIGKILL);
     kind.shells.erase(ready);
@@ -265,6 +276,7 @@ Task<> WarmShells::add(std::shared_ptr<Kind> kind) {
     co_return;
   }
   shell.pid = *pid;
+  shell.limits = limits_of(*pid);
   ++children_;
   reaper_.conclude_spawn(announced, *pid, [this, weak = std::weak_ptr{kind}, pid = *pid](const Reaped&) {
     --children_;

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import sys
 
@@ -21,6 +22,21 @@ number = {"x86_64": 129, "aarch64": 138}[platform.machine()]
 info = struct.pack("iii4xii", signal.SIGTERM, 0, -1, 0, 0).ljust(128, b"\\0")
 if ctypes.CDLL(None).syscall(number, 1, signal.SIGTERM, info) != 0: raise SystemExit("not sent")
 """
+
+# The same, when the kernel can't keep who sent it: the queue of signals is full, or may hold nothing.
+LOST_IN_A_FULL_QUEUE = """
+import ctypes, os, platform, signal, struct
+number = {"x86_64": 129, "aarch64": 138}[platform.machine()]
+call = ctypes.CDLL(None).syscall
+def send(pid, signal):
+    return call(number, pid, signal, struct.pack("iii4xii", signal, 0, -1, 0, 0).ljust(128, b"\\0"))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+while send(os.getpid(), signal.SIGRTMIN) == 0: pass
+if send(1, signal.SIGTERM) != 0: raise SystemExit("not sent")
+while True: signal.sigwait([signal.SIGTERM])
+"""
+
+LOST_BY_A_LIMIT = "import resource; resource.prlimit(1, resource.RLIMIT_SIGPENDING, (0, 0))" + FORGED
 
 # The kernel sends: it was asked to when a socket becomes readable (fcntl(2), F_SETSIG).
 BY_THE_KERNEL = """
@@ -81,6 +97,23 @@ def test_a_hangup_of_a_command_only_has_the_files_opened_again(start_pid_1, tmp_
     assert agent.run(argv=SENT["HUP"])["exit_code"] == 0
     until(audit.exists, what="the new audit log")
     assert agent.run("echo on")["stdout"] == "on\n"
+
+
+@pytest.mark.parametrize("code", [LOST_IN_A_FULL_QUEUE, LOST_BY_A_LIMIT], ids=["full queue", "limit"])
+def test_one_whose_sender_the_kernel_lost_does_not_end_it(start_pid_1, code):
+    agent = start_pid_1("--drain-timeout", "1s")
+    resource.prlimit(agent.pid, resource.RLIMIT_SIGPENDING, (64, 4096))  # a queue that is quickly full
+    agent.start(argv=[sys.executable, "-c", code])
+    until(lambda: "does not end the agent" in agent.log(), what="a word about the signal")
+    assert agent.run("echo on")["stdout"] == "on\n"
+
+
+def test_many_have_one_line_a_second_in_the_log(start_pid_1):
+    agent = start_pid_1()
+    flood = "import os, signal\nfor _ in range(50_000): os.kill(1, signal.SIGTERM)"
+    assert agent.run(argv=[sys.executable, "-c", flood])["exit_code"] == 0
+    until(lambda: "does not end the agent" in agent.log(), what="a word about the signals")
+    assert agent.log().count("does not end the agent") < 100
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

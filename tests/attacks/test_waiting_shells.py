@@ -60,6 +60,16 @@ def test_what_they_become_is_its_users_own(somebodys):
         assert owner == somebodys.run(argv=["id", "-u"])["stdout"]
 
 
+@pytest.mark.parametrize("name", ["NOFILE", "NPROC", "AS", "CPU", "FSIZE", "STACK"])
+def test_limits_of_those_that_wait_are_not_the_next_commands(somebodys, name):
+    pids = list(waiting(somebodys))
+    lower = f"import resource\nfor pid in {pids}: resource.prlimit(pid, resource.RLIMIT_{name}, (0, 0))"
+    assert somebodys.run(argv=[sys.executable, "-c", lower])["exit_code"] == 0
+    for _ in pids:
+        result = somebodys.run("echo one; /bin/echo two")
+        assert (result["exit_code"], result["stdout"]) == (0, "one\ntwo\n"), result
+
+
 def test_one_that_was_stopped_runs_its_command(agent):
     for pid in waiting(agent):
         os.kill(pid, signal.SIGSTOP)

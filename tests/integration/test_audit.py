@@ -60,6 +60,16 @@ def test_what_is_run_is_told_only_when_asked_for(start_agent, tmp_path):
     assert SECRET not in log.read_text()
 
 
+def test_no_control_character_reaches_whoever_looks_at_it_on_a_terminal(start_agent, tmp_path):
+    log = tmp_path / "audit"
+    agent = start_agent("--audit-log", log, "--audit-commands", warm=False)
+    line = "true '\x7f\x80\x9b2J\xa0\xe9\u20ac\x1b'"
+    agent.run(line)
+    assert agent.terminate() == 0
+    assert lines(log, "command", command_line=line)
+    assert not [one for one in log.read_text() if one != "\n" and (one < " " or "\x7f" <= one < "\xa0")]
+
+
 def test_commands_of_websockets_are_told_too_and_repeats_are_not(start_agent, tmp_path):
     log = tmp_path / "audit"
     agent = start_agent("--audit-log", log, "--audit-commands", warm=False)

@@ -34,5 +34,13 @@ TEST(SignalsFromOutside, AreAllOfThemWhereTheAgentIsNotPid1) {
   EXPECT_TRUE(is_from_outside(sent(SI_QUEUE, 0), 4711));
 }
 
+TEST(EntriesOfOthers, AreThoseOfTheQueueWithoutThoseOfWaitingSignals) {
+  constexpr std::string_view kHead = "Name:\tskiffd\nSigQ:\t7/96365\nSigPnd:\t000000000000000f\nShdPnd:\t";
+  EXPECT_EQ(entries_of_others(std::string{kHead} + "0000000000000000\n"), 7);
+  EXPECT_EQ(entries_of_others(std::string{kHead} + "0000000000014000\n"), 5);
+  EXPECT_EQ(entries_of_others("SigPnd:\t0\n"), std::nullopt);
+  EXPECT_EQ(entries_of_others(kHead), std::nullopt);
+}
+
 }  // namespace
 }  // namespace skiff::runtime

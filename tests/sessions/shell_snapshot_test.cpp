@@ -65,6 +65,23 @@ TEST(ShellSnapshot, TakesBashsStateApart) {
   EXPECT_EQ(exported(now), (Variables{{"B", "q'q\n"}, {"LINES", "24"}}));
 }
 
+TEST(ShellSnapshot, GivesABashVariableItsValueBeforeAnAttributeThatWouldChangeIt) {
+  const auto now = snapshot(
+      "#bash\n/\n#umask\n0022\n#variables\ndeclare -irx A=\"a b\"\ndeclare -ai B=([0]=\"x y\")\n"
+      "declare -u C=\"c\"\ndeclare -inr D=\"A\"\ndeclare -i E\n#ok\n");
+  EXPECT_EQ(now.script({}, 8),
+            "\\exec 8<&-\nshopt -u expand_aliases\nshopt -s extglob\ndeclare -x A=\"a b\"\ndeclare -ir A\n"
+            "declare -a B=([0]=\"x y\")\ndeclare -i B\ndeclare -- C=\"c\"\ndeclare -u C\ndeclare -nr D=\"A\"\n"
+            "declare -i E\numask 0022\n");
+  EXPECT_EQ(exported(now), (Variables{{"A", "a b"}}));
+}
+
+TEST(ShellSnapshot, PassesByWhatWasWrittenBeforeTheCommand) {
+  EXPECT_EQ(snapshot("#reading\n#begun\n#posix\n/b\n#umask\n0022\n#ok\n").cwd(), "/b");
+  const auto stayed = snapshot("#start\n/a\n#reading\n#begun\n#posix\n/a\n#umask\n0022\n#ok\n");
+  EXPECT_TRUE(stayed.stayed());
+}
+
 TEST(ShellSnapshot, IsNothingWhenTheShellDidNotComeToItsEnd) {
   for (const std::string_view whole : {kDash, kBash}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {

@@ -66,6 +66,20 @@ CO_TEST(ShellState, KeepsNothingOfAShellThatWasKilledOrLeftEarly) {
   EXPECT_EQ(state->snapshot, nullptr);
 }
 
+CO_TEST(ShellState, ForgetsASnapshotThatItsReaderEndedAt) {
+  const auto state = std::make_shared<ShellState>();
+  Run first{state};
+  EXPECT_EQ(co_await first.writes(dump("1")).ends(), StateSaved::saved);
+  Run begun{state};
+  EXPECT_EQ(co_await begun.writes("#start\n/\n#reading\n#begun\n").ends(), StateSaved::discarded);
+  Run killed{state};
+  EXPECT_EQ(co_await killed.writes("#reading\n").ends(false), StateSaved::discarded);
+  EXPECT_TRUE(keeps(*state, "V='1'"));
+  Run ended{state};
+  EXPECT_EQ(co_await ended.writes("#start\n/\n#reading\n").ends(), StateSaved::discarded);
+  EXPECT_EQ(state->snapshot, nullptr);
+}
+
 CO_TEST(ShellState, KeepsTheFirstOfTwoThatOverlap) {
   const auto state = std::make_shared<ShellState>();
   Run slow{state};
