@@ -116,7 +116,7 @@ class Complete final : public Invocation {
     for (std::string& one : found) {
       // Never a flag of ours.
       const bool is_like_a_flag = before.empty() && folder.empty() && one.starts_with('-');
-      one.insert(0, before + (is_like_a_flag ? "./" : "") + folder);
+      one.insert(0, std::string{before}.append(is_like_a_flag ? "./" : "").append(folder));
     }
     co_return found;
   }

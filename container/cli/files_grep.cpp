@@ -48,7 +48,8 @@ class FilesGrep final : public Invocation {
       AgentAnswer match{record, "a match"};
       const std::string path = printable(match.bytes("path"));
       const std::string number = std::to_string(match.number("line_number").value_or(0));
-      lines += path + ":" + number + ":" + printable_lines(match.bytes("text")) + "\n";
+      lines.append(path).append(1, ':').append(number).append(1, ':');
+      lines.append(printable_lines(match.bytes("text"))).append(1, '\n');
       if (auto fits = match.check(); !fits) co_return std::unexpected{std::move(fits.error())};
       if (path != last) paths += path + "\n";
       last = path;

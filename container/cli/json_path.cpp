@@ -45,7 +45,7 @@ Values items_at(const Values& of, long long index) {
 }
 
 /// What stands in brackets: ['name'], [3], [-1], [*].
-Result<Values> take_brackets(Values from, std::string_view path, std::string_view inside) {
+Result<Values> take_brackets(const Values& from, std::string_view path, std::string_view inside) {
   const bool is_quoted = inside.size() >= 2 && (inside.front() == '\'' || inside.front() == '"');
   if (is_quoted && inside.back() == inside.front()) {
     return members_named(from, std::string{inside.substr(1, inside.size() - 2)});

@@ -36,8 +36,9 @@ class PoolStatusOf final : public Invocation {
       const unsigned waiting = pool.total - std::min(pool.active, pool.total);
       if (waiting >= pool.target) continue;
       const std::string target = std::to_string(pool.target);
-      say("pool " + pool.name + ": " + std::to_string(waiting) + " of " + target + " are there; `skiff pool scale " +
-          pool.name + " " + target + "` makes the others");
+      std::string line = "pool " + pool.name + ": " + std::to_string(waiting);
+      line.append(" of ").append(target).append(" are there; `skiff pool scale ").append(pool.name);
+      say(line.append(" ").append(target).append("` makes the others"));
     }
     co_return 0;
   }

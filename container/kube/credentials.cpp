@@ -65,7 +65,7 @@ void Credentials::read_certificates() {
   const auto read = [](const std::string& file, const std::string& before) {
     if (file.empty()) return before;
     auto text = read_small_file(file, kMostPemBytes);
-    return text && !text->empty() ? std::move(*text) : before;
+    return text && !text->empty() ? *text : before;
   };
   std::string ca = read(access_.ca_file, ca_pem_);
   std::string certificate = read(identity.certificate_file, certificate_pem_);

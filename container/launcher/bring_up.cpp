@@ -54,7 +54,8 @@ std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& f
     const auto there = found.labels.find(name);
     if (there == found.labels.end()) all.push_back("it has no label " + name);
     if (there != found.labels.end() && there->second != value) {
-      all.push_back("its label " + name + " is " + there->second + ", not " + value);
+      all.push_back(
+          std::string{"its label "}.append(name).append(" is ").append(there->second).append(", not ").append(value));
     }
   }
   if (wanted.lease.ttl && !found.expires_at) {

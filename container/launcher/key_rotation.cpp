@@ -114,7 +114,7 @@ class UserSearch {
 
   Task<Result<>> look_through(kube::Resource kind) {
     auto read = co_await cluster_->client().each_page(kind, cluster_->namespace_name(), {},
-                                                      [this, &kind](std::vector<Object> items, bool) {
+                                                      [this, &kind](const std::vector<Object>& items, bool) {
                                                         for (const Object& item : items)
                                                           note(item, std::string{kind.kind});
                                                       });
@@ -127,7 +127,7 @@ class UserSearch {
     std::vector<std::pair<std::string, std::string>> pods;
     kube::ListOptions records{.label_selector = labels::selector("record", {})};
     auto read = co_await cluster_->client().each_page(kube::kConfigMaps, cluster_->namespace_name(), std::move(records),
-                                                      [&](std::vector<Object> items, bool) {
+                                                      [&](const std::vector<Object>& items, bool) {
                                                         for (const Object& item : items) {
                                                           const std::string home = item.text({"data", "namespace"});
                                                           if (!home.empty() && home != cluster_->namespace_name())

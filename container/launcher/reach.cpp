@@ -163,9 +163,8 @@ Task<Result<Endpoint>> Reach::by_gateway(const ReachTarget* target) {
   if (!router) co_return router;
   if (!where->hostname.empty()) {
     // Its listener is for that name, which need not lead anywhere from here.
-    router->client.resolver = [next = cluster_->resolver(), host = where->url.host](std::string, std::uint16_t port) {
-      return next(host, port);
-    };
+    router->client.resolver = [next = cluster_->resolver(), host = where->url.host](
+                                  const std::string&, std::uint16_t port) { return next(host, port); };
     router->client.host = std::move(where->hostname);
   }
   router->headers.add("X-Sandbox-ID", target->gateway_id);
