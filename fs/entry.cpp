@@ -78,10 +78,10 @@ std::string hash_tag(const Sha256::Digest& digest) {
   return "\"h-" + to_hex(digest) + '"';
 }
 
-Result<Sha256::Digest> hash_object(int fd) {
+Result<std::optional<Sha256::Digest>> hash_object(int fd, std::uint64_t size) {
   const UniqueFd file = reopen(fd, O_RDONLY);
   if (!file) return std::unexpected{system_error(errno, "open a file to hash it")};
-  return hash_file(file.get());
+  return hash_file(file.get(), size);
 }
 
 std::string_view trim(std::string_view text) {
@@ -148,26 +148,29 @@ std::optional<std::string> entity_tag(int fd, const Entry& entry, std::uint64_t 
   for (int i = 0; i < kMostHashTries; ++i) {
     if (time_tag_is_final(seen)) return time_tag(seen);
     if (seen.size > most_hashed) return std::nullopt;
-    auto digest = hash_object(fd);
+    auto digest = hash_object(fd, seen.size);
     if (!digest) return std::nullopt;
     auto after = entry_of(fd);
     if (!after) return std::nullopt;
-    if (time_tag(*after) == time_tag(seen)) return hash_tag(*digest);
+    if (*digest && time_tag(*after) == time_tag(seen)) return hash_tag(**digest);
     seen = std::move(*after);
   }
   return std::nullopt;
 }
 
-Result<Sha256::Digest> hash_file(int fd) {
+Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size) {
   Sha256 sha;
   const auto buffer = std::make_unique_for_overwrite<char[]>(kHashBlock);
-  for (off_t offset = 0;;) {
-    const ssize_t size = ::pread(fd, buffer.get(), kHashBlock, offset);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return std::unexpected{system_error(errno, "read a file to hash it")};
-    if (size == 0) return sha.digest();
-    sha.add({buffer.get(), static_cast<std::size_t>(size)});
-    offset += size;
+  for (std::uint64_t offset = 0;;) {
+    // One byte more than there were shows that it has grown.
+    const std::size_t block = std::min<std::uint64_t>(kHashBlock, size - offset + 1);
+    const ssize_t got = ::pread(fd, buffer.get(), block, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::unexpected{system_error(errno, "read a file to hash it")};
+    if (got == 0) return sha.digest();
+    if (static_cast<std::uint64_t>(got) > size - offset) return std::nullopt;
+    sha.add({buffer.get(), static_cast<std::size_t>(got)});
+    offset += static_cast<std::uint64_t>(got);
   }
 }
 
@@ -212,9 +215,9 @@ Result<bool> TagList::compare(int fd, const Entry& entry, bool weakly) const {
       if (tag.text == time_tag(entry)) return true;
     } else if (tag.text.starts_with("\"h-") && entry.type == EntryType::file && entry.size <= kMostHashedForTag) {
       if (!by_content) {
-        auto digest = hash_object(fd);
+        auto digest = hash_object(fd, entry.size);
         if (!digest) return std::unexpected{std::move(digest.error())};
-        by_content = hash_tag(*digest);
+        by_content = *digest ? hash_tag(**digest) : std::string{};
       }
       if (tag.text == *by_content) return true;
     }

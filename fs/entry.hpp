@@ -65,8 +65,9 @@ inline constexpr std::uint64_t kMostHashedForTag = 64ULL << 20U;
 [[nodiscard]] std::optional<std::string> entity_tag(int fd, const Entry& entry,
                                                     std::uint64_t most_hashed = kMostHashedForTag);
 
-/// The SHA-256 of a whole regular file, whatever the descriptor's position.
-[[nodiscard]] Result<Sha256::Digest> hash_file(int fd);
+/// The SHA-256 of a whole regular file that was seen to have `size` bytes, whatever the descriptor's position. None if
+/// it has more by now: who writes it can make it endless, so no more than `size` bytes are hashed.
+[[nodiscard]] Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size);
 
 /// The value of If-Match or If-None-Match (RFC 9110, 13.1): `*` or a list of tags.
 class TagList {

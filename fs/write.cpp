@@ -79,12 +79,15 @@ Result<> Writer::check_sum() const {
   if (!options_.sha256) return {};
   auto status = status_of(fd());
   if (!status) return std::unexpected{std::move(status.error())};
-  Result<Sha256::Digest> digest = sha_.digest();
+  Result<std::optional<Sha256::Digest>> digest = sha_.digest();
   // What was spliced in has not been seen.
-  if (static_cast<std::uint64_t>(status->st_size) != hashed_) digest = hash_file(fd());
+  const auto size = static_cast<std::uint64_t>(status->st_size);
+  if (size != hashed_) digest = hash_file(fd(), size);
   if (!digest) return std::unexpected{std::move(digest.error())};
   if (*digest == *options_.sha256) return {};
-  return fail(Errc::checksum_mismatch, "write " + quoted(path_) + ": the bytes have the SHA-256 " + to_hex(*digest));
+  const std::string found =
+      *digest ? "the bytes have the SHA-256 " + to_hex(**digest) : std::string{"somebody else writes to the file"};
+  return fail(Errc::checksum_mismatch, "write " + quoted(path_) + ": " + found);
 }
 
 Result<> Writer::sync_bytes() const {

@@ -78,6 +78,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       watching{"skiff-watch", kWatchThreads},
       watches{on, watching, {}},
       listening_tcp{on, disk},
+      pattern_thread{on},
       supervisor{
           on, disk, long_work, supervisor_limits(settings, inherited), output_limits(settings), settings.spawn_threads},
       registry{supervisor,

@@ -69,6 +69,7 @@ struct Agent {
   BlockingPool watching;   ///< for the watches of directories
   FolderWatches watches;
   sessions::ListeningTcp listening_tcp;
+  sessions::PatternThread pattern_thread;
   sessions::Supervisor supervisor;
   sessions::Registry registry;
   sessions::MemoryGuard memory_guard;

@@ -39,6 +39,10 @@ namespace {
 
 /// At most, between looks at background processes where nothing tells of their ends.
 constexpr std::chrono::milliseconds kBackgroundLook{30'000};
+/// Between two tries to end a command that has not started yet.
+constexpr std::chrono::milliseconds kStartLook{100};
+/// Of an ended command's line or words.
+constexpr std::size_t kKeptOfRequest = std::size_t{16} << 10U;
 
 /// A file in memory for the child to read.
 Result<UniqueFd> memory_file(const std::string& content) {
@@ -146,7 +150,13 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
 
   Reaper::Handler ended = [self](const Reaped& reaped) { self->leader_ended(reaped); };
-  auto pid = co_await start_process(&supervisor, std::move(request), std::move(ended), self->leader_);
+  // The request has them, and no one asks for them later.
+  self->spec_.env.clear();
+  self->spec_.secret_env.clear();
+  // Its time runs from here: a program on a disk that hangs may take long to start.
+  self->watch_time();
+  auto pid = co_await start_process(&supervisor, std::move(request), std::move(ended), self->leader_, &self->start_);
+  self->start_again_.reset();
   if (!pid) {
     self->spawn_failed(std::move(pid.error()));
     co_return;
@@ -166,7 +176,6 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
         std::make_unique<StdinFeed>(supervisor.executor, std::move(pipes->feed), self->spec_.terminal.has_value());
     supervisor.tasks.spawn("stdin", feed_input(self));
   }
-  self->watch_time();
   self->changed_.notify_all();
   // An `end()` that came while the child was being made could not reach it.
   if (self->ending_) self->end(*self->ending_);
@@ -263,7 +272,7 @@ Task<> Command::pump(std::shared_ptr<Command> self, std::size_t index) {
 Task<> Command::feed_input(std::shared_ptr<Command> self) {
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   if (!self->spec_.input.empty()) {
-    Slice input{self->spec_.input};
+    Slice input{std::exchange(self->spec_.input, {})};
     // A command may end, or close its stdin, without reading it all: that is its right, not an error.
     if (auto written = co_await self->feed_->write(std::move(input), std::nullopt); !written) co_return;
   }
@@ -339,7 +348,8 @@ Result<> Command::resize(TerminalSize size) {
 void Command::end(Cause cause) {
   if (over_) return;
   if (!ending_) ending_ = cause;
-  if (state_ == State::starting || kills_ > 0) return;
+  if (state_ == State::starting) return give_up_starting();
+  if (kills_ > 0) return;
   begin_kill(spec_.kill_grace.value_or(supervisor_.limits.kill_grace));
 }
 
@@ -347,7 +357,19 @@ void Command::kill(Cause cause) {
   if (over_) return;
   if (!ending_) ending_ = cause;
   spec_.kill_grace = std::chrono::milliseconds{0};
-  if (state_ != State::starting) begin_kill(*spec_.kill_grace);
+  if (state_ == State::starting) return give_up_starting();
+  begin_kill(*spec_.kill_grace);
+}
+
+void Command::give_up_starting() {
+  if (state_ != State::starting) return;
+  if (!start_again_) {
+    // Nearly all start before the first look, and are ended then as any other.
+    start_again_.emplace(supervisor_.executor, [this] { give_up_starting(); });
+  } else if (start_) {
+    give_up_start(start_);
+  }
+  start_again_->expires_after(kStartLook);
 }
 
 void Command::begin_kill(std::chrono::milliseconds grace) {
@@ -376,6 +398,24 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
 Task<> Command::gone() {
   const auto self = shared_from_this();
   while (!over_) co_await changed_.wait();
+}
+
+void Command::trim_request() {
+  std::size_t left = kKeptOfRequest;
+  const auto cut = [&left](std::string& text) {
+    if (text.size() > left) {
+      // Not inside a character.
+      while (left > 0 && (static_cast<unsigned char>(text[left]) & 0xC0U) == 0x80U) --left;
+      text.resize(left);
+      text.shrink_to_fit();
+    }
+    left -= text.size();
+  };
+  if (spec_.line) cut(*spec_.line);
+  std::size_t kept = 0;
+  for (; kept < spec_.argv.size() && left > 0; ++kept) cut(spec_.argv[kept]);
+  spec_.argv.resize(kept);
+  spec_.argv.shrink_to_fit();
 }
 
 Task<bool> Command::waiting_for_input() {
@@ -437,11 +477,19 @@ void Command::spawn_failed(SpawnFailure failure) {
   // As a shell would say: 127 not found, 126 found but not to be run.
   status.exit_code = failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
   status.cause = Cause::spawn_failed;
+  const bool given_up = failure.error == ECANCELED && ending_;
+  if (given_up) {
+    status.exit_code.reset();
+    status.cause = *ending_;
+  }
   if (std::exchange(shell_, nullptr)) status.state_saved = StateSaved::discarded;
   status.output_complete = true;
-  status.failure = std::move(failure);
+  if (!given_up) status.failure = std::move(failure);
   status.ended_at = wall_now();
+  spec_.input = {};
   group_.reset();
+  timeout_.reset();
+  idle_timeout_.reset();
   state_ = State::ended;
   over_ = true;
   end_life();

@@ -87,6 +87,9 @@ class Command : public std::enable_shared_from_this<Command> {
   /// with what can't be ended (uninterruptible sleep, another user's process).
   [[nodiscard]] Task<> gone();
 
+  /// Of what was asked, an ended command keeps the first 16 KiB of its line or words: nothing counts them.
+  void trim_request();
+
   /// True when the command is seen blocked in reading its terminal or stdin. A look at /proc; a hint, never a promise.
   [[nodiscard]] Task<bool> waiting_for_input();
 
@@ -107,6 +110,8 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] static Task<> keep_state(std::shared_ptr<Command> self);
   void leader_ended(const Reaped& reaped);
   void spawn_failed(SpawnFailure failure);
+  /// Again and again while it starts; from the second time on in earnest.
+  void give_up_starting();
   void watch_time();
   /// Those of its processes that keep its pipes open.
   [[nodiscard]] static Task<std::vector<pid_t>> background(std::shared_ptr<Command> self);
@@ -128,6 +133,8 @@ class Command : public std::enable_shared_from_this<Command> {
   std::optional<Deadline> timeout_;
   std::optional<Deadline> idle_timeout_;
   std::optional<Deadline> escalation_;
+  std::optional<Deadline> start_again_;  ///< looks whether the start has ended
+  AnnouncedSpawn start_;                 ///< null: no process is being made
   std::optional<Deadline> exit_drain_;
   std::optional<Reaped> reaped_;
   std::shared_ptr<ShellRun> shell_;  ///< until its state was kept, or not

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/unique_fd.hpp"
@@ -64,6 +63,14 @@ std::vector<std::uint16_t> listening_tcp_ports() {
   append_listeners(ports, read_all("/proc/net/tcp6"));
   std::ranges::sort(ports);
   return ports;
+}
+
+RE2::Options pattern_options() {
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(std::int64_t{1} << 20U);
+  options.set_encoding(RE2::Options::EncodingLatin1);  // output is bytes, not always UTF-8
+  return options;
 }
 
 }  // namespace
@@ -121,25 +128,15 @@ Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> 
   }
 }
 
-struct OutputPattern::Compiled {
-  explicit Compiled(const std::string& pattern) : expression{pattern, options()} {}
-  static RE2::Options options() {
-    RE2::Options options;
-    options.set_log_errors(false);
-    options.set_max_mem(std::int64_t{4} << 20U);
-    options.set_encoding(RE2::Options::EncodingLatin1);  // output is bytes, not always UTF-8
-    return options;
-  }
-  RE2 expression;
-};
-
-Result<OutputPattern> OutputPattern::compile(const std::string& pattern) {
-  auto compiled = std::make_shared<const Compiled>(pattern);
-  if (!compiled->expression.ok()) {
-    return fail(Errc::invalid_field, "not a pattern that RE2 takes: " + compiled->expression.error(),
-                "/for/output/pattern");
-  }
-  return OutputPattern{std::move(compiled)};
+Task<Result<OutputPattern>> OutputPattern::compile(PatternThread* thread, std::string pattern) {
+  auto check = [&pattern]() -> Result<> {
+    const RE2 expression{pattern, pattern_options()};
+    if (expression.ok()) return {};
+    return fail(Errc::invalid_field, "not a pattern that RE2 takes: " + expression.error(), "/for/output/pattern");
+  };
+  auto checked = co_await thread->run(std::move(check));
+  if (!checked) co_return std::unexpected{std::move(checked.error())};
+  co_return OutputPattern{thread, std::move(pattern)};
 }
 
 /// What came from one stream and is to be searched, behind the end of what was.
@@ -164,8 +161,10 @@ class OutputPattern::Window {
       text_.erase(0, text_.size() - kMostMatched - 1);
       before_ = 1;
     }
+    // The next output may be long in coming: until then there is room for no more than this.
+    text_.shrink_to_fit();
     searched_ = text_.size();
-    pieces_.assign(1, {.end = searched_, .next = pieces_.back().next});
+    pieces_ = std::vector<Piece>(1, {.end = searched_, .next = pieces_.back().next});
     return std::nullopt;
   }
 
@@ -183,10 +182,18 @@ class OutputPattern::Window {
 };
 
 Task<OutputPattern::Found> OutputPattern::search(std::shared_ptr<OutputLog> log) const {
-  const auto compiled = compiled_;
-  const Executor executor = co_await asio::this_coro::executor;
+  PatternThread* const thread = thread_;
+  const std::string pattern = text_;
   Cursor cursor{log, {}};
   std::array<Window, 2> windows;
+  // Made anew each time, which takes less than to wake the thread: those who only wait have no automaton.
+  const auto look = [&]() -> std::optional<Found> {
+    const RE2 expression{pattern, pattern_options()};
+    for (Window& one : windows) {
+      if (auto found = one.search(expression)) return found;
+    }
+    return std::nullopt;
+  };
   for (;;) {
     auto item = cursor.next(kBlock);
     const bool output = item && item->kind == LogItem::Kind::output;
@@ -196,8 +203,8 @@ Task<OutputPattern::Found> OutputPattern::search(std::shared_ptr<OutputLog> log)
       if (window.fresh() < kBlock) continue;
     }
     // Many small items at once: each byte is searched once, and what a match may overlap with a second time a block.
-    for (Window& one : windows) {
-      if (auto found = one.search(compiled->expression)) co_return std::move(*found);
+    if (windows[0].fresh() + windows[1].fresh() > 0) {
+      if (auto found = co_await thread->run(look)) co_return std::move(*found);
     }
     if (!item) {
       co_await cursor.ready();
@@ -205,9 +212,6 @@ Task<OutputPattern::Found> OutputPattern::search(std::shared_ptr<OutputLog> log)
       co_return Found{false, item->next, {}};
     } else if (item->kind == LogItem::Kind::gap) {
       for (Window& one : windows) one.clear();
-    } else {
-      // A long log is there already: others come in between.
-      co_await asio::post(executor, use_task);
     }
   }
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/blocking_pool.hpp"
@@ -43,11 +45,39 @@ class ListeningTcp {
 /// that leads out of the roots; invalid_field, name_too_long.
 [[nodiscard]] Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> tree, std::string path);
 
+/// A thread for clients' patterns, which may take long: they keep neither the reactor nor the files' threads from
+/// others. One turn at a time, in the order they asked for it; only that one has an automaton. Reactor thread only.
+class PatternThread {
+ public:
+  explicit PatternThread(Executor executor) : thread_{"skiff-match", 1}, free_{executor} {}
+
+  /// Runs `work` in its turn. Cancellation ends the wait for the turn; what has begun is not interrupted.
+  template <class Work>
+  Task<std::invoke_result_t<Work&>> run(Work work) {
+    if (taken_) co_await free_.wait();
+    taken_ = true;
+    struct Turn {
+      ~Turn() {
+        // It goes to the next one at once: whoever had it just now may have more to search.
+        all.taken_ = all.free_.awaited();
+        all.free_.notify_one();
+      }
+      PatternThread& all;
+    } const turn{*this};
+    co_return co_await thread_.run(std::move(work));
+  }
+
+ private:
+  BlockingPool thread_;
+  Event free_;
+  bool taken_ = false;
+};
+
 /// An RE2 pattern that is searched in a command's output as it comes, in both streams apart from each other.
 class OutputPattern {
  public:
   /// Errors: invalid_field with what RE2 says.
-  [[nodiscard]] static Result<OutputPattern> compile(const std::string& pattern);
+  [[nodiscard]] static Task<Result<OutputPattern>> compile(PatternThread* thread, std::string pattern);
   struct Found {
     bool found = false;
     std::uint64_t next = 0;  ///< offset behind the item in which it was found
@@ -58,10 +88,10 @@ class OutputPattern {
   [[nodiscard]] Task<Found> search(std::shared_ptr<OutputLog> log) const;
 
  private:
-  struct Compiled;
   class Window;
-  explicit OutputPattern(std::shared_ptr<const Compiled> compiled) : compiled_{std::move(compiled)} {}
-  std::shared_ptr<const Compiled> compiled_;
+  OutputPattern(PatternThread* thread, std::string text) : thread_{thread}, text_{std::move(text)} {}
+  PatternThread* thread_;
+  std::string text_;
 };
 
 }  // namespace skiff::sessions

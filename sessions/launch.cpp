@@ -169,6 +169,10 @@ SKIFF_CHILD void become_user(Child& child) {
   long error = -ENOENT;
   bool refused = false;
   for (const char* const* path = plan.candidates; *path != nullptr; ++path) {
+    // execve(2) waits up to a minute for the holder of a lease on the program (F_SETLEASE), and the spawning thread
+    // with it. This tells at once, and while it is open nobody gets such a lease. What can't be read is left to execve.
+    const long readable = call(SYS_openat, AT_FDCWD, as_long(*path), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (readable == -EWOULDBLOCK) give_up(child, LaunchStage::exec, -ETXTBSY);
     error = call(SYS_execve, as_long(*path), as_long(plan.argv), as_long(plan.envp));
     if (error == -ENOEXEC) {
       plan.shell_argv[1] = const_cast<char*>(*path);

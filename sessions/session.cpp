@@ -224,6 +224,7 @@ Result<Session::Started> Session::start(CommandSpec spec, User user) {
 Task<> Session::watch(std::shared_ptr<Session> self, std::shared_ptr<Command> command) {
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
   co_await command->gone();
+  command->trim_request();
   self->touch();
   self->supervisor_.retention.add([weak = std::weak_ptr{self}, id = command->id()] {
     if (const auto session = weak.lock()) session->forget(id);

@@ -192,6 +192,7 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
   plan.envp = envp.data();
   plan.shell_argv = shell_argv.data();
 
+  if (request.announced && request.announced->load() == kGivenUp) return failed(LaunchStage::clone, ECANCELED, request);
   const Launched launched = pad.launch(plan, request.announced.get());
   if (launched.error != 0) {
     // Else the reaper takes it, as an orphan.

@@ -27,6 +27,8 @@ namespace skiff::sessions {
 /// A spawn that was announced to the reaper (`Reaper::begin_spawn`). The kernel writes the child's pid here before the
 /// child runs, so before it can end (CLONE_PARENT_SETTID); 0 until then.
 using AnnouncedSpawn = std::shared_ptr<std::atomic<pid_t>>;
+/// In place of the pid: it is not to begin any more.
+inline constexpr pid_t kGivenUp = -1;
 
 /// One process to start, with everything that must be so before its first instruction.
 struct SpawnRequest {

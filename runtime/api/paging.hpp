@@ -14,6 +14,8 @@ class Page {
  public:
   static constexpr std::uint64_t kUsual = 100;
   static constexpr std::uint64_t kMost = 1000;
+  /// A page ends behind the item that passes this, whatever `limit` says.
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 
   /// Errors: invalid_field.
   [[nodiscard]] Result<> read(const Call& call) {
@@ -46,7 +48,7 @@ class Page {
     std::string last;
     for (; it != items.end(); ++it) {
       if (!wanted(*it)) continue;
-      if (count == limit_) {
+      if (count == limit_ || text.size() > kMostBytes) {
         text += "],";
         text += R"("next_cursor":)";
         protocol::append_json_string(text, last);

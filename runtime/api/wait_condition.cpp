@@ -151,7 +151,7 @@ Task<Result<>> wait_for_condition(Call& call) {
     if (wanted.command) {
       condition = hold((*command)->log()->exited(), &progress);
     } else {
-      auto pattern = sessions::OutputPattern::compile(wanted.output->pattern);
+      auto pattern = co_await sessions::OutputPattern::compile(&call.agent.pattern_thread, wanted.output->pattern);
       if (!pattern) co_return std::unexpected{pattern.error()};
       condition = search(std::move(*pattern), (*command)->log(), &progress);
     }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <boost/asio/post.hpp>
@@ -21,10 +22,6 @@ namespace {
 using test::kKiB;
 using test::Logs;
 using test::write;
-
-OutputPattern compiled_pattern(const std::string& text) {
-  return OutputPattern::compile(text).value();
-}
 
 CO_TEST(ListeningTcp, KnowsWhatListensNow) {
   BlockingPool pool{"test", 1};
@@ -61,12 +58,13 @@ CO_TEST(UntilExists, TellsNothingOfWhatLiesOutside) {
 
 CO_TEST(OutputPattern, IsFoundAcrossItemsOfOneStream) {
   Logs logs{executor};
+  PatternThread thread{executor};
   const auto log = logs.make();
   write(*log, Stream::out, "listen");
   write(*log, Stream::err, "noise");
   write(*log, Stream::out, "ing on 80");
   write(*log, Stream::err, "more");
-  const OutputPattern pattern = compiled_pattern("listening on [0-9]+");
+  const OutputPattern pattern = (co_await OutputPattern::compile(&thread, "listening on [0-9]+")).value();
   const auto found = co_await pattern.search(log);
   EXPECT_TRUE(found.found);
   EXPECT_EQ(found.text, "listening on 80");
@@ -75,11 +73,12 @@ CO_TEST(OutputPattern, IsFoundAcrossItemsOfOneStream) {
 
 CO_TEST(OutputPattern, ThatIsNotThereIsToldAtTheEnd) {
   Logs logs{executor};
+  PatternThread thread{executor};
   const auto log = logs.make();
   write(*log, Stream::out, "some text");
   log->exit({});
   log->end();
-  const OutputPattern pattern = compiled_pattern("other");
+  const OutputPattern pattern = (co_await OutputPattern::compile(&thread, "other")).value();
   const auto found = co_await pattern.search(log);
   EXPECT_FALSE(found.found);
   EXPECT_EQ(found.next, 9U);
@@ -87,18 +86,19 @@ CO_TEST(OutputPattern, ThatIsNotThereIsToldAtTheEnd) {
 
 CO_TEST(OutputPattern, OfABeginningMatchesTheBeginningAlone) {
   Logs logs{executor};
+  PatternThread thread{executor};
   const auto log = logs.make();
   write(*log, Stream::out, "a");
   for (int i = 0; i < 40; ++i) write(*log, Stream::out, std::string(5000, 'b'));
   log->exit({});
   log->end();
-  const OutputPattern pattern = compiled_pattern("^b");
+  const OutputPattern pattern = (co_await OutputPattern::compile(&thread, "^b")).value();
   const auto found = co_await pattern.search(log);
   EXPECT_FALSE(found.found);
 }
 
-Task<> search_for_nothing(std::shared_ptr<OutputLog> log, bool* done) {
-  const OutputPattern pattern = compiled_pattern("never");
+Task<> search_for_nothing(PatternThread* thread, std::shared_ptr<OutputLog> log, bool* done) {
+  const OutputPattern pattern = (co_await OutputPattern::compile(thread, "never")).value();
   const auto found = co_await pattern.search(std::move(log));
   EXPECT_FALSE(found.found);
   *done = true;
@@ -106,6 +106,7 @@ Task<> search_for_nothing(std::shared_ptr<OutputLog> log, bool* done) {
 
 CO_TEST(OutputPattern, IsLookedForInALongLogWhileOthersGoOn) {
   Logs logs{executor};
+  PatternThread thread{executor};
   const auto log = logs.make(8 * 1024 * kKiB);
   // A change of the stream ends an item: twenty thousand of them.
   for (int i = 0; i < 20'000; ++i)
@@ -114,7 +115,7 @@ CO_TEST(OutputPattern, IsLookedForInALongLogWhileOthersGoOn) {
   log->end();
   TaskGroup tasks{executor};
   bool done = false;
-  tasks.spawn("search", search_for_nothing(log, &done));
+  tasks.spawn("search", search_for_nothing(&thread, log, &done));
   int turns = 0;
   while (!done) {
     ++turns;
@@ -122,6 +123,57 @@ CO_TEST(OutputPattern, IsLookedForInALongLogWhileOthersGoOn) {
   }
   EXPECT_GE(turns, 4);
   co_await tasks.join();
+}
+
+Task<> take_turns(PatternThread* thread, int times, std::string name, std::string* order) {
+  for (int i = 0; i < times; ++i) {
+    const bool there = co_await thread->run([] { return true; });
+    EXPECT_TRUE(there);
+    *order += name;
+  }
+}
+
+CO_TEST(PatternThread, GivesTurnsInTheOrderTheyWereAskedFor) {
+  PatternThread thread{executor};
+  TaskGroup tasks{executor};
+  std::string order;
+  for (const char* name : {"a", "b", "c"}) tasks.spawn(name, take_turns(&thread, 3, name, &order));
+  co_await tasks.join();
+  EXPECT_EQ(order, "abcabcabc") << "who has much to search keeps nobody from a turn";
+}
+
+CO_TEST(PatternThread, GoesOnWhenOneWhoWaitsForItGivesUp) {
+  PatternThread thread{executor};
+  std::string order;
+  TaskGroup first{executor};
+  TaskGroup second{executor};
+  TaskGroup third{executor};
+  std::mutex held;
+  held.lock();
+  first.spawn("holder", [](PatternThread* of, std::mutex* until, std::string* done) -> Task<> {
+    auto work = [until] {
+      const std::lock_guard lock{*until};
+      return true;
+    };
+    (void)co_await of->run(std::move(work));
+    *done += "h";
+  }(&thread, &held, &order));
+  second.spawn("gives up", take_turns(&thread, 1, "g", &order));
+  third.spawn("stays", take_turns(&thread, 1, "s", &order));
+  for (int i = 0; i < 10; ++i) co_await boost::asio::post(executor, use_task);
+  second.cancel();
+  co_await second.join();
+  held.unlock();
+  co_await first.join();
+  co_await third.join();
+  EXPECT_EQ(order, "hs");
+}
+
+CO_TEST(OutputPattern, IsRefusedWithTheReason) {
+  PatternThread thread{executor};
+  const auto broken = co_await OutputPattern::compile(&thread, "(");
+  CO_ASSERT_TRUE(!broken);
+  EXPECT_EQ(broken.error().code, Errc::invalid_field);
 }
 
 }  // namespace
