@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,6 +13,9 @@
 #include "container/cli/attached.hpp"
 
 namespace skiff::container {
+
+/// The id of the command that `skiff run` starts in a sandbox that stays.
+inline constexpr std::string_view kMainCommand = "main";
 
 /// The flags of a command that is started: how it is joined to this terminal, where it runs, how long.
 class CommandFlags {

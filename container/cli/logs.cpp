@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/small_file.hpp"
 #include "container/cli/attached.hpp"
+#include "container/cli/command_flags.hpp"
 #include "container/cli/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
@@ -269,6 +270,9 @@ class Logs final : public Invocation {
     if (all->empty()) {
       co_return fail(Errc::command_not_found, "no command was started in session \"" + session_ + "\" yet");
     }
+    for (const nlohmann::json& one : *all) {
+      if (text_at(one, "id") == kMainCommand) co_return std::string{kMainCommand};
+    }
     AgentAnswer newest{all->back(), "a command"};
     std::string id = newest.text("id");
     if (auto fits = newest.check(); !fits) co_return std::unexpected{std::move(fits.error())};
@@ -293,7 +297,8 @@ Command logs_command() {
           .group = "Commands",
           .summary = "print what a command has said, and says",
           .text =
-              "stdout goes to stdout, stderr to stderr. Without COMMAND it is the one that was started last.\n"
+              "stdout goes to stdout, stderr to stderr. Without COMMAND: of the one that `skiff run` started, else of "
+              "the newest.\n"
               "--agent is the log of the sandbox itself.\n\n"
               "  skiff logs demo -f --tail 20\n"
               "  skiff logs demo --agent",

@@ -1,7 +1,10 @@
 #include "container/cli/parse.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -99,6 +102,58 @@ Result<std::string> config_path(std::span<const char* const> arguments, const ch
   return path;
 }
 
+/// What others call differently, or do in another way.
+std::string_view known_elsewhere(std::string_view typed) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kForeign{{
+      {"apply", "skiff manifest NAME | kubectl apply -f -"},
+      {"config", "skiff COMMAND --help, flags of every command"},
+      {"create", "skiff up NAME"},
+      {"destroy", "skiff rm NAME"},
+      {"edit", "skiff network NAME, or skiff extend NAME"},
+      {"images", "skiff up NAME --image IMAGE: any image will do"},
+      {"inspect", "skiff describe NAME, or skiff get NAME -o json"},
+      {"pause", "skiff stop NAME"},
+      {"pull", "skiff up NAME --image IMAGE: any image will do"},
+      {"restart", "skiff stop NAME && skiff start NAME"},
+      {"scale", "skiff pool scale NAME SIZE"},
+      {"sh", "skiff shell NAME"},
+      {"stats", "skiff top NAME"},
+      {"unpause", "skiff start NAME"},
+      {"update", "skiff extend NAME, or skiff network NAME"},
+      {"wait", "skiff up, run and start wait by themselves; skiff attach NAME COMMAND waits for a command"},
+  }};
+  const auto found = std::ranges::find(kForeign, typed, &std::pair<std::string_view, std::string_view>::first);
+  return found == kForeign.end() ? std::string_view{} : found->second;
+}
+
+/// `pods web` and `pod/web`, as kubectl's users type it, are the sandbox web. One that is called so itself is found
+/// when it stands alone.
+void leave_kinds_out(const Command& command, std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 5> kKinds{"pods", "sandboxes", "po", "pod", "sandbox"};
+  if (words.empty() || command.words.empty() || command.words.front().kind != WordKind::sandbox) return;
+  const bool is_plural = words.front() == "pods" || words.front() == "sandboxes";
+  const bool is_open = command.words.front().repeated;
+  if (is_open && std::ranges::count(kKinds, words.front()) > 0 && (words.size() > 1 || is_plural)) {
+    words.erase(words.begin());
+  }
+  for (std::string& word : std::span{words}.first(is_open ? words.size() : std::min<std::size_t>(words.size(), 1))) {
+    for (const std::string_view kind : kKinds) {
+      if (word.starts_with(std::string{kind} + "/")) word.erase(0, kind.size() + 1);
+    }
+  }
+}
+
+/// What was meant for a cluster must not be done here.
+Result<> check_cluster_flags(const Options& options, const SettingsTable::Arguments& given) {
+  if (options.driver != "local") return {};
+  for (const std::string_view flag : {"--context", "--kubeconfig", "--server"}) {
+    if (std::ranges::count(given.given, flag) == 0) continue;
+    return fail(Errc::invalid_field, std::string{flag} + " names a cluster, and the driver is local: add --driver pod",
+                std::string{flag});
+  }
+  return {};
+}
+
 /// What was probably meant by a word that names no command.
 std::unexpected<Error> no_such_command(const std::string& typed) {
   std::string message = "there is no command \"" + typed + "\"";
@@ -111,6 +166,9 @@ std::unexpected<Error> no_such_command(const std::string& typed) {
     if (command.name.starts_with(typed + " ")) seconds += (seconds.empty() ? "" : ", ") + std::string{command.name};
   }
   if (!seconds.empty()) return fail(Errc::invalid_field, message + "; there are: " + seconds, "");
+  if (const std::string_view line = known_elsewhere(typed); !line.empty()) {
+    return fail(Errc::invalid_field, message + ". Here it is: " + std::string{line}, "");
+  }
   const std::string_view nearest = nearest_word(typed, known);
   if (!nearest.empty()) message += ": did you mean \"" + std::string{nearest} + "\"?";
   return fail(Errc::invalid_field, std::move(message), "");
@@ -204,6 +262,8 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   if (auto read = table.read_environment(environment); !read) return refuse(std::move(read.error()));
   auto given = table.read_arguments(all, SettingsTable::Words::collected, most_words(*named.command));
   if (!given) return refuse(std::move(given.error()));
+  if (auto fits = check_cluster_flags(parsed.options, *given); !fits) return refuse(std::move(fits.error()));
+  leave_kinds_out(*parsed.command, given->words);
   if (auto fits = check_words(*parsed.command, *given); !fits) return std::unexpected{std::move(fits.error())};
   parsed.arguments = std::move(*given);
   if (parsed.options.owner.empty()) parsed.options.owner = default_owner();

@@ -47,6 +47,13 @@ class Ps final : public Invocation {
              .value = "",
              .group = "",
              .help = "Also those of other owners, and claims that skiff did not make, as claim/NAME."},
+            {.flag = "all",
+             .environment = "",
+             .target = setting::Switch{&all_},
+             .value = "",
+             .group = "",
+             .help = "As docker has it: stopped ones are listed in any case.",
+             .letter = 'a'},
             {.flag = "all-namespaces",
              .environment = "",
              .target = setting::Switch{&all_namespaces_},
@@ -319,6 +326,7 @@ class Ps final : public Invocation {
   }
 
   bool everyone_ = false;
+  bool all_ = false;
   bool all_namespaces_ = false;
   std::vector<std::string> labels_;
   std::string status_ = "any";

@@ -90,7 +90,8 @@ class Run final : public Invocation {
     if (!up) co_return std::unexpected{std::move(up.error())};
 
     bool goes_on = false;
-    std::string id = new_id("c");
+    // Whoever looks at a sandbox that stays, by `skiff logs NAME`, means this one.
+    std::string id = is_kept ? std::string{kMainCommand} : new_id("c");
     Result<AttachedEnd> end = std::unexpected{Error{}};
     std::exception_ptr failure;
     try {

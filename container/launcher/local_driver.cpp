@@ -238,11 +238,12 @@ Task<Result<Sandbox>> LocalDriver::bring_up(LocalRecord record, milliseconds wai
 Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
   if (auto valid = check_name(spec.name); !valid) co_return std::unexpected{std::move(valid.error())};
   if (!spec.image.empty()) {
-    co_return fail(Errc::invalid_field,
-                   "the local driver takes no image (\"" + spec.image +
-                       "\"): it runs commands on this machine; leave the "
-                       "image out, or use a cluster",
-                   "image");
+    co_return fail(
+        Errc::invalid_field,
+        "the local driver takes no image (\"" + spec.image +
+            "\"): it runs commands on this machine. Put -- before the command (skiff run -- COMMAND), or use a "
+            "cluster",
+        "image");
   }
   if (auto fits = refuse_pod_options(spec.pod, name()); !fits) co_return std::unexpected{std::move(fits.error())};
   auto made = make_private_folder(state_.path() / "local");

@@ -45,7 +45,7 @@ def test_without_a_thread_it_says_why_it_can_not_start(start_limited):
 
 
 def test_with_no_process_for_a_command_all_else_works(start_limited):
-    for most in range(2, 10):
+    for most in range(2, 16):
         try:
             agent = start_limited(most)
             break

@@ -208,11 +208,11 @@ def test_a_port_that_is_named_is_open_in_a_network_that_is_closed(skiff, namespa
 
 
 def test_what_the_namespace_has_is_mounted_and_its_keys_are_variables(skiff, namespace):
-    namespace.kubectl("create", "secret", "generic", "keys", "--from-literal=API_KEY=secret", "--from-literal=file=content")
+    namespace.kubectl("create", "secret", "generic", "keys", "--from-literal=API_KEY=veiled", "--from-literal=file=content")
     namespace.kubectl("create", "configmap", "plain", "--from-literal=LEVEL=high")
     skiff.up("box", "--env-from", "secret/keys", "--env-from", "config/plain", "--volume", "secret/keys:/keys")
-    assert skiff("exec", "box", "--", "sh", "-c", "echo $API_KEY $LEVEL; cat /keys/file")[0] == "secret high\ncontent"
-    assert "secret" not in json.dumps(skiff.json("describe", "box"))
+    assert skiff("exec", "box", "--", "sh", "-c", "echo $API_KEY $LEVEL; cat /keys/file")[0] == "veiled high\ncontent"
+    assert "veiled" not in json.dumps(skiff.json("describe", "box"))
     skiff("rm", "box")
     assert "keys" in namespace.names("secrets")
     namespace.kubectl("delete", "secret/keys", "configmap/plain")
