@@ -297,8 +297,8 @@ Command logs_command() {
           .group = "Commands",
           .summary = "print what a command has said, and says",
           .text =
-              "stdout goes to stdout, stderr to stderr. Without COMMAND: of the one that `skiff run` started, else of "
-              "the newest.\n"
+              "stdout goes to stdout, stderr to stderr. Without COMMAND: of the one that `skiff run`\n"
+              "started, else of the newest.\n"
               "--agent is the log of the sandbox itself.\n\n"
               "  skiff logs demo -f --tail 20\n"
               "  skiff logs demo --agent",

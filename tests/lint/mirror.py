@@ -113,6 +113,7 @@ TESTED_ELSEWHERE = {
     "runtime/serve.cpp": "tests/integration drives it through the real binary",
     "runtime/static_terminate.cpp": "only for an exception that is a bug: tried by hand",
     "runtime/workload.cpp": "tests/integration drives it through the real binary",
+    "sessions/command_end.cpp": "tests/sessions/command_test.cpp; it is the other half of sessions/command.cpp",
     "sessions/command_spec.cpp": "tests/integration drives it through the real binary",
     "sessions/id_ledger.cpp": "tests/integration drives it through the real binary",
     "sessions/output_budget.cpp": "tests/sessions/output_log_test.cpp and output_model_test.cpp",
