@@ -94,6 +94,11 @@ class Logs final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     if (std::ranges::count(arguments.given, "--tail") > 0) lines_ = tail_;
+    const std::string& space = context.options().access.namespace_name;
+    const bool is_number = !space.empty() && space.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && std::ranges::count(arguments.given, "--namespace") > 0) {
+      co_return fail(Errc::invalid_field, "-n is the namespace: the last lines are --tail " + space, "--namespace");
+    }
     const bool has_time = since_.count() > 0 || timestamps_;
     if (agent_) co_return co_await show_agent_log(&context, std::move(arguments));
     if (previous_) co_return fail(Errc::invalid_field, "-p goes with --agent: a command runs once");

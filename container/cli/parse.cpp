@@ -215,7 +215,9 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   const std::string_view first = arguments.empty() ? std::string_view{} : std::string_view{arguments.front()};
   if (first.empty() || is_help(first) || first == "help") {
     parsed.help = true;
-    parsed.command = find_command(arguments.empty() ? arguments : arguments.subspan(1)).command;
+    if (arguments.size() < 2) return parsed;
+    parsed.command = find_command(arguments.subspan(1)).command;
+    if (first == "help" && parsed.command == nullptr && arguments[1][0] != '-') return no_such_command(arguments[1]);
     return parsed;
   }
   if (first == "--version") {

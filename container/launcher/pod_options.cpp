@@ -228,6 +228,8 @@ Result<> check_pod_options(const PodOptions& options) {
                                    {"--memory", options.memory},
                                    {"--disk", options.disk}}) {
     if (auto amounts = parse_amounts(text, flag); !amounts) return std::unexpected{std::move(amounts.error())};
+    // A thousandth of a byte, for Kubernetes; others mean a megabyte by it.
+    if (flag != "--cpu" && text.contains('m')) return refuse(flag, text, "an amount as 512Mi or 2Gi");
   }
   if (auto ids = parse_run_as(options.run_as); !ids) return std::unexpected{std::move(ids.error())};
   if (auto network = parse_network(options.network); !network) return std::unexpected{std::move(network.error())};

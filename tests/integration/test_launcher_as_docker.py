@@ -97,6 +97,20 @@ def test_a_detached_run_goes_on_and_says_where(skiff):
     assert skiff.names() == sorted(["web", left["sandbox"]]), "one whose command can't be begun is no use"
 
 
+def test_what_run_started_is_what_logs_and_kill_mean(skiff):
+    assert skiff("run", "-d", "--name", "web", "--", "sh", "-c", "echo begun; sleep 1000")[0] == "web\n"
+    skiff("exec", "web", "--", "echo", "later")
+    until(lambda: skiff("logs", "web")[0] == "begun\n", what="the output of the first command")
+    assert "the last lines are --tail 5" in skiff("logs", "-n", "5", "web", status=125)[1]
+    skiff("exec", "web", "-d", "--id", "other", "--", "sleep", "1000")
+    assert "2 commands run" in skiff("kill", "web", status=125)[1]
+    skiff("kill", "web", "other")
+    skiff("attach", "web", "other", status=143)
+    skiff("kill", "-s", "INT", "web")
+    skiff("attach", "web", "main", status=130)
+    assert 'no command runs in "web"' in skiff("kill", "web", status=125)[1]
+
+
 def test_logs_begin_at_the_last_lines_or_at_a_time(skiff):
     skiff.up()
     skiff("exec", "--id", "count", "box", "--", "seq", "1000")

@@ -123,6 +123,34 @@ TEST(Parse, TellsTheNearestCommand) {
   EXPECT_EQ(message({"frobnicate"}).find("did you mean"), std::string::npos);
 }
 
+TEST(Parse, TellsWhatOthersCallDifferently) {
+  const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
+  EXPECT_NE(message({"inspect", "box"}).find("Here it is: skiff describe NAME"), std::string::npos);
+  EXPECT_NE(message({"sh", "box"}).find("Here it is: skiff shell NAME"), std::string::npos);
+  EXPECT_NE(message({"help", "nosuch"}).find("there is no command \"nosuch\""), std::string::npos);
+}
+
+TEST(Parse, LeavesKindsOut) {
+  using Words = std::vector<std::string>;
+  const auto words = [](std::vector<const char*> typed) {
+    auto parsed = parse_words(std::move(typed));
+    return parsed ? parsed->arguments.words : Words{parsed.error().message};
+  };
+  EXPECT_EQ(words({"get", "pods"}), Words{});
+  EXPECT_EQ(words({"get", "pod", "web"}), Words{"web"});
+  EXPECT_EQ(words({"delete", "pods", "web", "pod/other"}), (Words{"web", "other"}));
+  EXPECT_EQ(words({"describe", "pod"}), Words{"pod"}) << "that is a name";
+  EXPECT_EQ(words({"exec", "pod/web", "--", "pod/x"}), Words{"web"});
+  EXPECT_EQ(words({"rm", "claim/web"}), Words{"claim/web"});
+}
+
+TEST(Parse, NamesNoClusterToTheDriverLocal) {
+  const auto refused = parse_words({"ps", "--context", "prod", "--driver", "local"});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("--context names a cluster"), std::string::npos);
+  EXPECT_TRUE(parse_words({"ps", "--context", "prod"}));
+}
+
 TEST(Parse, TellsWhatIsMissingOrTooMuch) {
   const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
   EXPECT_NE(message({"shell"}).find("NAME is missing"), std::string::npos);

@@ -25,6 +25,20 @@ TEST(PodOptions, OneAmountIsRequestAndLimit) {
   }
 }
 
+TEST(PodOptions, AThousandthOfAByteIsNoMemory) {
+  for (const char* amount : {"512m", "256Mi:512m"}) {
+    PodOptions options;
+    options.memory = amount;
+    const auto refused = check_pod_options(options);
+    ASSERT_FALSE(refused) << amount;
+    EXPECT_EQ(refused.error().field, "--memory");
+  }
+  PodOptions options;
+  options.cpu = "250m";
+  options.memory = "512M";
+  EXPECT_TRUE(check_pod_options(options));
+}
+
 TEST(PodOptions, AVolumeHasASizeAndAnAbsolutePath) {
   const auto volume = parse_volume("10Gi:/data:fast").value();
   EXPECT_EQ(volume.size, "10Gi");
