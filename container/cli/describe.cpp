@@ -25,7 +25,9 @@ std::string json_text(const json& value) {
 /// Nested members as a.b, texts without quotes, empty ones left out.
 void flatten(const json& value, const std::string& prefix, const std::string& indent, Rows& rows) {
   for (const auto& [key, member] : value.items()) {
-    const std::string name = prefix.empty() ? key : prefix + "." + key;
+    std::string name = prefix;
+    if (!name.empty()) name += '.';
+    name += key;
     if (member.is_object()) {
       flatten(member, name, indent, rows);
       continue;

@@ -70,7 +70,7 @@ Result<Values> walk(std::string_view path, const json& root, const json& here) {
     if (rest.front() == '[') {
       const std::size_t end = rest.find(']');
       if (end == std::string_view::npos) return bad_path(path, "a ] is missing");
-      auto found = take_brackets(std::move(values), path, rest.substr(1, end - 1));
+      auto found = take_brackets(values, path, rest.substr(1, end - 1));
       if (!found) return found;
       values = std::move(*found);
       rest.remove_prefix(end + 1);

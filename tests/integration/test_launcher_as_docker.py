@@ -171,7 +171,8 @@ def test_a_watch_tells_what_changes(skiff):
     process = skiff.start("ps", "-w", "--no-headers")
     assert process.stdout.readline().split()[:2] == [b"box", b"running"]
     skiff("stop", "box")
-    assert process.stdout.readline().split()[:2] == [b"box", b"stopped"]
+    while (line := process.stdout.readline().split()[:2]) != [b"box", b"stopped"]:
+        assert line[0] == b"box", line
     skiff("rm", "box")
     assert b"removed" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
