@@ -60,13 +60,14 @@ constexpr std::size_t kWaitsForNames = 32;
 
 }  // namespace
 
-Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited)
+Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited,
+             std::vector<std::string_view> dialects)
     : executor{on},
       settings{std::move(with)},
       instance{new_id("i-")},
       authenticator{std::move(who)},
       browser_guard{std::move(browsers)},
-      requests{api::routes().size()},
+      requests{api::routes().size(), std::move(dialects)},
       activity{on,
                [this](std::string_view why) {
                  outlived_ = true;

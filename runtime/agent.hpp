@@ -27,7 +27,8 @@ namespace skiff::runtime {
 
 /// The running agent: its settings, what it guards, and the sessions. One per process. Reactor thread only.
 struct Agent {
-  Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited);
+  Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited,
+        std::vector<std::string_view> dialects = {});
 
   /// Ends every command with cause `shutdown`; from its start on nothing new begins and /readyz says 503.
   [[nodiscard]] Task<> drain();

@@ -44,6 +44,8 @@ std::vector<Setting> rows(Settings& s) {
        "A further name that a request's Host may hold, against DNS rebinding; *.NAME is every name below it, * any. Loopback names and own addresses always pass."},
       {"allowed-origin", "SKIFF_ALLOWED_ORIGIN", List{&s.allowed_origins}, "ORIGIN", kAddresses,
        "A web origin, as https://example.org, whose pages may use the agent."},
+      {"dialect", "SKIFF_DIALECT", List{&s.dialects}, "NAME[=ADDR:PORT]", kAddresses,
+       "Also speak another system's protocol, on a port of its own and without credentials: see docs/clients.md."},
       {"tls-cert", "SKIFF_TLS_CERT", Text{&s.tls_cert}, "FILE", kAddresses,
        "Certificate chain (PEM): serve TLS."},
       {"tls-key", "SKIFF_TLS_KEY", Text{&s.tls_key}, "FILE", kAddresses,
@@ -170,7 +172,7 @@ Result<std::string> absolute(std::string path, const Surroundings& surroundings,
 }
 
 Result<> complete(Settings& s, const Surroundings& surroundings) {
-  if (s.listen.empty()) s.listen = {surroundings.is_init ? "0.0.0.0:7070" : "127.0.0.1:7070"};
+  if (s.listen.empty()) s.listen = {std::string{default_host(surroundings.is_init)} + ":7070"};
   if (s.sandbox_id.empty()) s.sandbox_id = surroundings.host_name;
   if (s.sandbox_id.empty()) return fail(Errc::invalid_field, "the host has no name: give --sandbox-id", "--sandbox-id");
   if (s.tls_cert.empty() != s.tls_key.empty()) {
@@ -198,6 +200,10 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
 }
 
 }  // namespace
+
+std::string_view default_host(bool is_init) noexcept {
+  return is_init ? "0.0.0.0" : "127.0.0.1";
+}
 
 Surroundings look_around() {
   Surroundings found;

@@ -23,6 +23,7 @@ struct Settings {
       listen;  ///< "ADDR:PORT", "[ADDR]:PORT" (port 0 picks one) or "unix:PATH"; never empty after reading
   std::vector<std::string> allowed_hosts;    ///< names, "*.suffix" or "*", accepted as Host
   std::vector<std::string> allowed_origins;  ///< "scheme://host[:port]", accepted as Origin
+  std::vector<std::string> dialects;         ///< see dialects::wanted
   std::string tls_cert;                      ///< file with the PEM chain; given together with tls_key
   std::string tls_key;                       ///< file with the PEM key
 
@@ -94,6 +95,10 @@ struct Settings {
   bool help = false;                  ///< --help: print `settings_help` and stop; the rest was not checked
   std::vector<std::string> workload;  ///< what follows `--`
 };
+
+/// Where agents listen that were told no address: on every address of a container whose PID 1 they are, else on
+/// loopback.
+[[nodiscard]] std::string_view default_host(bool is_init) noexcept;
 
 /// What defaults depend on.
 struct Surroundings {

@@ -8,6 +8,10 @@ import tree
 TESTED_ELSEWHERE = {
     "base/asio.cpp": "compiles Asio, holds no code of ours",
     "base/licenses.cpp": "tests/integration/test_start.py compares it with NOTICE",
+    "runtime/api/account.cpp": "tests/integration/test_audit.py and test_observe.py read the logs and metrics that it writes",
+    "runtime/api/request_head.cpp": "tests/runtime/browser_guard_test.cpp and tests/integration/test_http.py",
+    "runtime/dialects/http_dialect.cpp": "each dialect's tests in tests/integration drive it through the real binary",
+    "runtime/dialects/table.cpp": "tests/integration starts the real binary with each dialect",
     "runtime/main.cpp": "tests/integration starts the real binary",
     "container/cli/attach.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/attached.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
