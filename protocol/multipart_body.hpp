@@ -25,7 +25,7 @@ class MultipartBody {
   [[nodiscard]] Task<Result<std::size_t>> read_some(std::span<char> into);
 
  private:
-  static constexpr std::size_t kBufferBytes = std::size_t{128} << 10U;
+  static constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
   static_assert(kBufferBytes > MultipartParser::kWindow);
 
   /// The parser's next event but `more`. Of `data` the bytes are left for the caller to take.

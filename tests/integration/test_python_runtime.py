@@ -282,3 +282,20 @@ def test_the_log_warns_and_tells_of_requests(door):
     log = door.agent.log()
     assert "everybody who can connect to 127.0.0.1:0 may run commands (--dialect python-runtime)" in log
     assert "some name" not in log
+
+
+def test_the_audit_log_and_the_metrics_tell_of_it(start_door, tmp_path):
+    log = tmp_path / "audit.log"
+    door = start_door("--audit-log", log)
+    run(door, "echo x")
+    door.request("GET", "/")
+
+    def told():
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+    until(lambda: len([one for one in told() if one["who"] == "dialect:python-runtime"]) == 2)
+    command, request = (one for one in told() if one["who"] == "dialect:python-runtime")
+    assert (command["event"], request["event"], request["route"]) == ("command", "request", "/execute")
+    assert request["command"] == command["command"] and request["session"] == "default"
+    metrics = door.agent.request("GET", "/metrics").text
+    assert 'skiff_requests_total{route="dialect:python-runtime",method="-",status="2xx"} 2' in metrics
