@@ -141,7 +141,7 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
   const std::span<char> block{memory.get(), kUploadBlock};
   const ByteSource body = body_of(&call.http);
   while (!refused) {
-    auto got = co_await receive(body, block);
+    auto got = co_await receive(&body, block);
     if (!got) co_return std::unexpected{std::move(got.error())};
     auto write = [&] { return appender->write(block.first(*got)); };
     if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) refused = std::move(wrote.error());

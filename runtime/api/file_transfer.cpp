@@ -72,10 +72,10 @@ ByteSource body_of(protocol::HttpExchange* http) {
   return [http](std::span<char> into) { return http->read_body_some(into); };
 }
 
-Task<Result<std::size_t>> receive(const ByteSource& source, std::span<char> block) {
+Task<Result<std::size_t>> receive(const ByteSource* source, std::span<char> block) {
   std::size_t held = 0;
   while (held < block.size()) {
-    auto got = co_await source(block.subspan(held));
+    auto got = co_await (*source)(block.subspan(held));
     if (!got) co_return std::unexpected{std::move(got.error())};
     if (*got == 0) break;
     held += *got;
@@ -87,12 +87,12 @@ Task<Result<>> store_bytes(BlockingPool* disk, ByteSource source, fs::Writer* wr
   const auto memory = std::make_unique_for_overwrite<char[]>(2 * kUploadBlock);
   std::span<char> block{memory.get(), kUploadBlock};
   std::span<char> next{memory.get() + kUploadBlock, kUploadBlock};
-  auto got = co_await receive(source, block);
+  auto got = co_await receive(&source, block);
   while (got && *got > 0) {
     Result<> wrote = fail(Errc::resource_exhausted, "there is not enough memory for this");  // unless it is told
     Task<> storing = store(disk, writer, block.first(*got), &wrote);
     if (*got == block.size()) {
-      got = co_await run_beside(std::move(storing), receive(source, next));
+      got = co_await run_beside(std::move(storing), receive(&source, next));
     } else {
       co_await std::move(storing);
       *got = 0;

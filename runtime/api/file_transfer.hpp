@@ -47,7 +47,7 @@ using ByteSource = std::function<Task<Result<std::size_t>>(std::span<char>)>;
 [[nodiscard]] ByteSource body_of(protocol::HttpExchange* http);
 
 /// The next block: full, but for the last. `source` and `block` must live until it has ended.
-[[nodiscard]] Task<Result<std::size_t>> receive(const ByteSource& source, std::span<char> block);
+[[nodiscard]] Task<Result<std::size_t>> receive(const ByteSource* source, std::span<char> block);
 
 /// Writes all of `source` by blocks, one being received while the one before is written. It is for the caller to
 /// commit. Errors: those of the source and of the writer.

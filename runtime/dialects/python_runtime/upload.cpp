@@ -30,10 +30,18 @@ struct Uploading {
 Task<Result<std::string>> read_text(protocol::MultipartBody* body) {
   std::string text(kMostShown, '\0');
   const api::ByteSource source = [body](std::span<char> into) { return body->read_some(into); };
-  auto got = co_await api::receive(source, text);
+  auto got = co_await api::receive(&source, text);
   if (!got) co_return std::unexpected{std::move(got.error())};
   text.resize(*got);
   co_return text;
+}
+
+/// Tells errors of the body from those of the disk.
+Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<char> into,
+                                      std::optional<Error>* broken) {
+  auto got = co_await body->read_some(into);
+  if (!got) *broken = got.error();
+  co_return got;
 }
 
 /// Errors: those of the body alone. What the file is refused for is in the result.
@@ -56,11 +64,7 @@ Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::
     co_return upload;
   }
   std::optional<Error> broken;
-  api::ByteSource source = [body, &broken](std::span<char> into) -> Task<Result<std::size_t>> {
-    auto got = co_await body->read_some(into);
-    if (!got) broken = got.error();
-    co_return got;
-  };
+  api::ByteSource source = [body, &broken](std::span<char> into) { return read_noting(body, into, &broken); };
   auto stored = co_await api::store_bytes(disk, std::move(source), &*writer);
   if (broken) co_return std::unexpected{std::move(*broken)};
   if (stored) {
