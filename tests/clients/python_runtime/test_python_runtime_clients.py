@@ -8,6 +8,7 @@ from conftest import go_program, python_of
 SCRIPTS = {
     "k8s-agent-sandbox newest": ("newest.txt", "newest.py", 16),
     "k8s-agent-sandbox newest, async": ("newest.txt", "newest_async.py", 9),
+    "k8s-agent-sandbox 0.5.6": ("before_1_0.txt", "before_1_0.py", 11),
     "k8s-agent-sandbox 0.2.1": ("oldest.txt", "oldest.py", 7),
     "langchain-kubernetes 0.4.0": ("oldest.txt", "with_langchain.py", 6),
 }
