@@ -96,7 +96,7 @@ Task<Result<>> show_capabilities(Call& call) {
   append_json_key(text, "subprotocols");
   text += R"(["skiff.v1.json","skiff.v1.binary"])";
   append_json_key(text, "dialects");
-  text += "[]}";
+  text += R"(["mcp"]})";
   co_return co_await call.json(200, std::move(text));
 }
 
