@@ -130,12 +130,22 @@ void McpBridge::cancel(const json& message) {
 
 Task<> McpBridge::forward(std::shared_ptr<Request> request) {
   Result<> done = co_await ready();
+  // What follows `initialize` belongs to the session that its answer names.
+  while (done && belongs_to_session(*request) && is_greeting()) co_await changed_.wait();
   if (done && !request->cancelled) done = co_await exchange(request);
   if (!done) answer_with(*request, done.error());
   if (const auto found = requests_.find(request->id); found != requests_.end() && found->second == request) {
     requests_.erase(found);
   }
   changed_.notify_all();
+}
+
+bool McpBridge::belongs_to_session(const Request& request) {
+  return request.revision.empty() && request.method != "initialize";
+}
+
+bool McpBridge::is_greeting() const {
+  return std::ranges::any_of(requests_, [](const auto& one) { return one.second->method == "initialize"; });
 }
 
 Task<Result<>> McpBridge::ready() {

@@ -55,6 +55,9 @@ class McpBridge {
   [[nodiscard]] Task<> hear_news();
   [[nodiscard]] Task<> stay_in_use();
   void cancel(const nlohmann::json& message);
+  [[nodiscard]] static bool belongs_to_session(const Request& request);
+  /// An `initialize` is under way.
+  [[nodiscard]] bool is_greeting() const;
   [[nodiscard]] Task<Result<>> ready();
   [[nodiscard]] Task<> bring_up();
   [[nodiscard]] protocol::Headers fields(const Request* request) const;

@@ -158,6 +158,15 @@ def test_the_newest_revision_listens(skiff):
     client.end()
 
 
+def test_what_is_sent_before_initialize_is_answered_waits_for_its_session(skiff):
+    client = Stdio(skiff)
+    client.send("initialize", {"protocolVersion": client.revision, "capabilities": {}, "clientInfo": {}})
+    client.send("notifications/initialized", notification=True)
+    result = client.answer(client.send("tools/call", {"name": "run_command", "arguments": {"command": "echo over stdio"}}))
+    assert result["result"]["structuredContent"]["stdout"] == "over stdio\n"
+    client.end()
+
+
 def test_what_is_sent_before_stdin_ends_is_answered(skiff):
     lines = [{"jsonrpc": "2.0", "id": 1, "method": "nope", "params": {"_meta": {}}}, 7, {"jsonrpc": "2.0", "id": "x"}]
     typed = b"\n".join(json.dumps(one).encode() for one in lines) + b"\nnot json"
