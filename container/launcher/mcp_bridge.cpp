@@ -5,10 +5,10 @@
 #include <chrono>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/within.hpp"
+#include "container/kube/backoff.hpp"
 #include "container/launcher/event_stream.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/schema.hpp"
@@ -27,14 +27,6 @@ constexpr std::chrono::seconds kUseTime{60};
 constexpr std::chrono::seconds kBeforeNextTry{1};
 constexpr int kMostTries = 5;
 constexpr std::chrono::seconds kFarewell{3};
-
-Task<> sleep_for(std::chrono::seconds time) {
-  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
-  Timer timer{co_await boost::asio::this_coro::executor};
-  timer.expires_after(time);
-  co_await timer.async_wait(use_task);
-}
 
 const json& member(const json& object, const char* name) {
   static const json none;
@@ -61,7 +53,7 @@ struct McpBridge::Request {
   json message;
   std::string id = {};  ///< as JSON; empty: it is not answered
   std::string method = {};
-  std::string revision = {};  ///< of one that says its own: there is no session then
+  std::string revision = {};  ///< that the request itself names: such a request has no session
   std::unique_ptr<AgentClient> agent = {};
   bool was_taken = false;  ///< the agent has begun to answer
   bool cancelled = false;
@@ -242,7 +234,7 @@ Task<Result<bool>> McpBridge::resume(std::shared_ptr<Request> request, EventStre
     co_return true;
   }
   for (int i = 0; i < kMostTries && request->revision.empty() && !events->last_id().empty(); ++i) {
-    co_await sleep_for(kBeforeNextTry);
+    co_await kube::pause(kBeforeNextTry);
     protocol::HttpClient::Request get{.target = kPath, .headers = fields(nullptr)};
     get.headers.add("Last-Event-ID", events->last_id());
     request->agent->http().close();
@@ -267,7 +259,7 @@ Task<> McpBridge::hear_news() {
       tries = 0;
       (void)co_await relay_events(&agent, &events, {});
     }
-    co_await sleep_for(kBeforeNextTry);
+    co_await kube::pause(kBeforeNextTry);
   }
 }
 
@@ -275,7 +267,7 @@ Task<> McpBridge::hear_news() {
 Task<> McpBridge::stay_in_use() {
   AgentClient agent{executor_, **endpoint_};
   for (;;) {
-    co_await sleep_for(kUseTime);
+    co_await kube::pause(kUseTime);
     (void)co_await agent.get("/v1/version");
   }
 }

@@ -35,7 +35,7 @@ std::string who_asks(const Identity& identity) {
 /// What a request of a revision with a handshake says about who it is from.
 struct FromClient {
   std::shared_ptr<Client> client = {};
-  unsigned status = 200;  ///< of the refusal, if there is no client
+  unsigned status = 200;  ///< of the refusal, when no client was found
   RpcError error = {};
 };
 
