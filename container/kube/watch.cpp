@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "base/id.hpp"
 #include "protocol/json/schema.hpp"
 
