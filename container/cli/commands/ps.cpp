@@ -18,7 +18,7 @@
 #include "container/cli/pod_flags.hpp"
 #include "container/cli/printable.hpp"
 #include "container/cli/terminal.hpp"
-#include "container/sandbox/garbage.hpp"
+#include "container/cluster/namespaces.hpp"
 
 namespace skiff::container {
 namespace {
