@@ -69,6 +69,11 @@ def test_an_exception_that_nothing_needs_is_found(lint):
         "tests/lint/rooms.py: fs/archive/archive.cpp does not include fs/search/walk.hpp"]
 
 
+def test_a_map_that_is_out_of_date_is_found(lint):
+    (found,) = lint("map", {"docs/map.md": "# Where everything is\n", "fs/path/a.hpp": ""})
+    assert found.startswith("docs/map.md: ")
+
+
 def test_a_source_file_that_does_not_begin_with_its_own_header_is_found(lint):
     tree = {"fs/a.hpp": "#pragma once\n", "fs/a.cpp": '#include <vector>\n\n#include "fs/a.hpp"\n'}
     assert lint("layers", tree) == ['fs/a.cpp:1: include "fs/a.hpp" first']
