@@ -110,7 +110,7 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
   if (!shared()) {
     auto begun = std::make_shared<FolderWatch>(std::move(*watch), executor_, &pool_);
     entries_.insert_or_assign(key, Entry{.watch = begun});
-    pumps_.spawn("folder watch", serve(this, begun));
+    pumps_.spawn("directory watch", serve(this, begun));
   }
   co_return read(key);
 }

@@ -167,9 +167,9 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
   } else if (reading->session->closed()) {
     co_await socket->close(kClosedSessionDeleted, "the session was deleted");
   } else if (failed) {
-    co_await socket->close(1011, "the folder can't be watched any more");
+    co_await socket->close(1011, "the directory can't be watched any more");
   } else {
-    co_await socket->close(1000, "the folder is gone");
+    co_await socket->close(1000, "the directory is gone");
   }
 }
 
