@@ -126,6 +126,17 @@ def test_documents_that_drifted_are_found(lint):
         "README.md:5: there is no docs/adr/0002-*.md"]
 
 
+def test_words_that_nobody_else_uses_are_found(lint):
+    assert lint("words", {
+        "README.md": "A folder. There is no such file. It is no longer kept.\n\nThis is no file.\n",
+        "fs/a.cpp": '// a folder\nconst auto folder = field("folder", "Its folder", 1\'000);\nfail("it is no file", R"(two\nfolders)");\n'}) == [
+        'README.md:1: "folder": better "directory"',
+        'README.md:3: "is no file": better "is not a ..."',
+        'fs/a.cpp:2: "folder": better "directory"',
+        'fs/a.cpp:3: "is no file": better "is not a ..."',
+        'fs/a.cpp:3: "folders": better "directory"']
+
+
 def test_a_copy_of_the_version_is_found(lint):
     findings = lint("version", {
         "CMakeLists.txt": "project(x VERSION 1.2.3 LANGUAGES C)\n", "deploy/README.md": "image:1.2.3\n11.2.3 1.2.30 1.2.3.4\n",
