@@ -142,6 +142,10 @@ Entry entry(Errc code) noexcept {
       return {409, "The sandbox does not run"};
     case Errc::sandbox_failed:
       return {502, "The sandbox could not be brought up"};
+    case Errc::port_not_listening:
+      return {502, "Nothing listens on the port"};
+    case Errc::bad_gateway:
+      return {502, "The server behind gave no answer"};
     case Errc::draining:
       return {503, "The agent is about to stop"};
     case Errc::timeout:

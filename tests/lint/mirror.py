@@ -8,6 +8,7 @@ import tree
 TESTED_ELSEWHERE = {
     "base/asio.cpp": "compiles Asio, holds no code of ours",
     "base/licenses.cpp": "tests/integration/test_start.py compares it with NOTICE",
+    "protocol/http/relay.cpp": "tests/integration/test_port_streams.py and tests/attacks/test_passed_on.py drive it through the real binary",
     "runtime/api/account.cpp": "tests/integration/test_audit.py and test_observe.py read the logs and metrics that it writes",
     "runtime/api/request_head.cpp": "tests/runtime/auth/browser_guard_test.cpp and tests/integration/test_http.py",
     "runtime/dialects/http_dialect.cpp": "each dialect's tests in tests/integration drive it through the real binary",
