@@ -257,6 +257,7 @@ Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& age
       auto listener = protocol::Listener::open(agent.executor, one.addresses[i]);
       if (!listener) return std::unexpected{std::move(listener.error())};
       std::shared_ptr<protocol::Listener> listening = std::move(*listener);
+      agent.own_ports.push_back(listening->address().port());
       const dialects::Door& door = one.dialect->doors[i];
       say("skiffd speaks " + std::string{one.dialect->name} + " (" + std::string{door.speaks} + ") on " +
           listening->address().text() + "\n");
@@ -341,6 +342,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     if (!listener) return failed(listener.error(), 1);
     std::shared_ptr<protocol::Listener> listening = std::move(*listener);
     if (&address == &addresses->front()) first = listening->address();
+    agent.own_ports.push_back(listening->address().port());
     say("skiffd listening on " + url_of(listening->address(), tls != nullptr && !listening->address().is_unix()) +
         "\n");
     server.listen(listening, listening->address().is_unix() ? nullptr : tls);

@@ -59,7 +59,7 @@ std::vector<Setting> rows(Settings& s) {
       {"", "SKIFF_TOKEN", Text{&s.token}, "TOKEN", kCredentials,
        "An accepted token, in plain. It is hashed and wiped at start."},
       {"public-key", "SKIFF_PUBLIC_KEY_FILE", List{&s.public_key_files}, "FILE", kCredentials,
-       "Ed25519 public key (PEM) whose JWTs are accepted: aud = the sandbox id, exp required, scope any of read, exec, admin."},
+       "Ed25519 public key (PEM) whose JWTs are accepted: aud = the sandbox id, exp required, scope any of read, exec, ports, admin."},
       {"", "SKIFF_PUBLIC_KEY", Text{&s.public_key_pem}, "PEM", kCredentials,
        "The same, the PEM text itself."},
       {"sandbox-id", "SKIFF_SANDBOX_ID", Text{&s.sandbox_id}, "ID", kCredentials,
@@ -108,6 +108,8 @@ std::vector<Setting> rows(Settings& s) {
        "Of a connection between two requests; 5s at most before it has shown a credential."},
       {"write-timeout", "SKIFF_WRITE_TIMEOUT", Duration{&s.write_timeout, 10ms, 24h}, "TIME", kConnections,
        "For a peer that takes nothing: the connection is closed, and a reader that held a command up loses that right."},
+      {"port-timeout", "SKIFF_PORT_TIMEOUT", Duration{&s.port_timeout, 10ms, 24h}, "TIME", kConnections,
+       "From the end of a request to /v1/ports/PORT/ to the beginning of its answer; above it 504."},
       {"keepalive", "SKIFF_KEEPALIVE", Duration{&s.keepalive, 10ms, 1h}, "TIME", kConnections,
        "Between signs of life in a long answer, and between WebSocket pings."},
 

@@ -61,6 +61,7 @@ struct Settings {
   Milliseconds body_timeout{30'000};   ///< without a byte of a body
   Milliseconds idle_timeout{75'000};   ///< of a connection between requests
   Milliseconds write_timeout{30'000};  ///< a peer that takes nothing; also the patience with a lossless reader
+  Milliseconds port_timeout{300'000};  ///< for a port's server to begin its answer
   Milliseconds keepalive{15'000};      ///< between signs of life in long answers; also the WebSocket ping
 
   // Sessions and commands

@@ -50,7 +50,7 @@ struct ApiOperation {
   std::string summary = {};
   std::string description = {};
   std::string tag = {};
-  std::string scope = {};                     ///< "read", "exec", "admin"; empty: no credential needed
+  std::string scope = {};                     ///< "read", "exec", "ports", "admin"; empty: no credential needed
   std::vector<ApiParameter> parameters = {};  ///< path parameters that are missing here are added
   std::vector<ApiBody> request = {};
   bool request_required = true;

@@ -37,6 +37,10 @@ inline constexpr std::string_view kFlagParameter = R"({"type":"boolean"})";
 
 inline constexpr std::string_view kAlwaysLong = "*";
 
+/// The method of a row that takes every method but CONNECT, with any query: what is asked for is passed on to somebody
+/// else, and so are the fields of the request that are not the agent's.
+inline constexpr std::string_view kAnyMethod = "*";
+
 /// One row of the route table. Everything about a route comes from its row: matching, the credential's scope, the
 /// body's treatment, the name in logs and metrics, and the OpenAPI document.
 struct Route {
@@ -58,6 +62,8 @@ struct Route {
   std::span<const QueryParameter> query = {};
   /// Request and response bodies for the OpenAPI document.
   void (*describe)(protocol::ApiOperation& operation) = nullptr;
+
+  [[nodiscard]] bool passes_on() const noexcept { return method == kAnyMethod; }
 };
 
 /// THE route table.

@@ -8,6 +8,7 @@
 #include "runtime/api/commands/run_routes.hpp"
 #include "runtime/api/file_routes.hpp"
 #include "runtime/api/openapi/operations.hpp"
+#include "runtime/api/ports/port_routes.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/api/sessions/session_routes.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
@@ -165,6 +166,16 @@ constexpr std::array kRoutes{
           .is_use = false,
           .handler = list_ports,
           .describe = describe_ports},
+    Route{.method = kAnyMethod,
+          .path = "/v1/ports/{port}/{path}",
+          .operation_id = "Port",
+          .summary = "Pass the request on to the server on a port, and its answer back",
+          .tag = "ports",
+          .scope = Scope::ports,
+          .body = Body::stream,
+          .while_draining = false,
+          .handler = pass_to_port,
+          .describe = describe_port},
     Route{.method = "GET",
           .path = "/v1/activity",
           .operation_id = "showActivity",
@@ -398,6 +409,9 @@ constexpr std::array kRoutes{
           .describe = describe_attach},
 };
 
+/// What is told to a CONNECT: the methods that RFC 9110 and RFC 5789 name.
+constexpr std::string_view kPassedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE";
+
 /// A last part that takes everything that is left, slashes included: a file's path.
 constexpr std::string_view kRestOfPath = "{path}";
 
@@ -468,14 +482,15 @@ Match match(std::string_view method, const std::vector<std::string>& asked) {
   for (const Template& one : templates) {
     if (!one.fits(segments)) continue;
     const Route& route = *one.route;
-    const bool wanted = route.method == method || (method == "HEAD" && route.method == "GET" && !route.websocket);
+    const bool wanted = (route.passes_on() && method != "CONNECT") || route.method == method ||
+                        (method == "HEAD" && route.method == "GET" && !route.websocket);
     if (wanted) {
       found.route = &route;
       found.params = one.parameters(segments);
       return found;
     }
     if (!found.allow.empty()) found.allow += ", ";
-    found.allow += route.method;
+    found.allow += route.passes_on() ? kPassedMethods : route.method;
     if (route.method == "GET" && !route.websocket) found.allow += ", HEAD";
   }
   return found;

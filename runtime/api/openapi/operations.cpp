@@ -57,6 +57,16 @@ void describe_ports(ApiOperation& operation) {
   operation.responses.push_back(json(200, "By port", ports_schema()));
 }
 
+void describe_port(ApiOperation& operation) {
+  if (operation.method != "GET" && operation.method != "DELETE") {
+    operation.request.push_back({"*/*", {.name = {}, .json = R"({"type":"string","format":"binary"})"}});
+    operation.request_required = false;
+  }
+  operation.responses.push_back(
+      {.status = 200, .description = "What the server answers, whatever its status", .bodies = {}, .headers = {}});
+  may_fail(operation, {408, 502, 504});
+}
+
 void describe_activity(ApiOperation& operation) {
   operation.responses.push_back(json(200, "As it is now", activity_schema()));
 }

@@ -16,8 +16,10 @@ using test::MarkdownTable;
 constexpr std::string_view kRoutesIntroduction =
     "# Routes of skiffd\n\n"
     "`/v1/commands...` and `/v1/files...` mean the session `default`. HEAD is answered wherever GET is. Scope `exec` "
-    "holds `read`, `admin`\nholds both. A field or parameter marked `?` may be left out. What answers look like is in "
-    "`/openapi.json`, events and WebSocket messages\nare in [events.md](events.md), error codes in "
+    "holds `read`, `ports`\nstands beside them, `admin` holds all. A field or parameter marked `?` may be left out. "
+    "What "
+    "answers look like is in\n`/openapi.json`, events and WebSocket messages are in [events.md](events.md), error "
+    "codes in "
     "[errors.md](errors.md).\n\n"
     "Any route may answer 400, 421, 431 and 503; with a scope also 401 and 403; with an id or a path 404; with a JSON "
     "body 413 and 415; a\nWebSocket 426. The column Errors has the others.\n\n"
@@ -27,7 +29,8 @@ constexpr std::string_view kRoutesIntroduction =
 /// In the order of the page.
 constexpr std::array kSections{std::pair{"front door", "Front door"},      std::pair{"sessions", "Sessions"},
                                std::pair{"commands", "Commands"},          std::pair{"files", "Files"},
-                               std::pair{"mcp", "Model Context Protocol"}, std::pair{"agent", "The agent itself"}};
+                               std::pair{"mcp", "Model Context Protocol"}, std::pair{"ports", "Servers on ports"},
+                               std::pair{"agent", "The agent itself"}};
 
 struct Operation {
   std::string route;  ///< "GET /healthz"
@@ -56,6 +59,7 @@ std::string link_to(const std::string& component) {
 }
 
 std::string bare_type(const std::string& content_type) {
+  if (content_type == "*/*") return "anything";
   for (const std::string_view usual : {"application/", "text/"}) {
     if (content_type.starts_with(usual)) return content_type.substr(usual.size());
   }
@@ -170,6 +174,19 @@ TEST(Routes, AreFoundByMethodAndPath) {
   const Match other = match("PUT", {"v1", "sessions", "s", "commands", "c"});
   EXPECT_EQ(other.route, nullptr);
   EXPECT_EQ(other.allow, "GET, HEAD, DELETE");
+}
+
+TEST(Routes, OfPortsTakeEveryMethodButConnect) {
+  for (const char* method : {"GET", "HEAD", "POST", "TRACE", "PROPFIND"}) {
+    const Match passed = match(method, {"v1", "ports", "80", "a", "b"});
+    ASSERT_NE(passed.route, nullptr) << method;
+    EXPECT_TRUE(passed.route->passes_on());
+    EXPECT_EQ(passed.params, (std::vector<std::string>{"80", "a/b"}));
+  }
+  const Match connect = match("CONNECT", {"v1", "ports", "80", ""});
+  EXPECT_EQ(connect.route, nullptr);
+  EXPECT_TRUE(connect.allow.starts_with("GET, HEAD, POST")) << connect.allow;
+  EXPECT_EQ(match("GET", {"v1", "ports"}).route->operation_id, "listPorts");
 }
 
 TEST(Routes, OfTheDefaultSessionHaveAShortForm) {

@@ -1,0 +1,137 @@
+#include "runtime/api/ports/port_routes.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "protocol/http/forward.hpp"
+#include "protocol/http/relay.hpp"
+#include "protocol/net/tunnel.hpp"
+#include "runtime/api/call.hpp"
+#include "runtime/api/ports/local_server.hpp"
+#include "runtime/api/request_head.hpp"
+#include "runtime/auth/expiry.hpp"
+#include "runtime/auth/own_fields.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::HttpClient;
+using protocol::Upgraded;
+using std::chrono::milliseconds;
+
+constexpr std::string_view kPorts = "/v1/ports/";
+
+/// Over loopback: longer than this and the server's backlog is full.
+constexpr milliseconds kConnectTime{5'000};
+
+std::unexpected<Error> expired() {
+  return fail(Errc::unauthenticated, std::string{kExpired});
+}
+
+/// The client's address without its port; empty on a Unix socket.
+std::string address_of(std::string_view peer) {
+  const auto address = protocol::Address::parse(peer);
+  return address ? address->host() : std::string{};
+}
+
+Result<> check(const Call& call, std::uint16_t port) {
+  if (std::ranges::count(call.agent.own_ports, port) > 0) {
+    return fail(Errc::invalid_field, "port " + std::to_string(port) + " is the agent's own", "port");
+  }
+  if (protocol::has_passed(call.http.request().headers, call.agent.instance)) {
+    return fail(Errc::invalid_request, "the request has passed through this agent before: its server sends it back");
+  }
+  // A page can't show a credential that it does not have. Where none is asked for, its origin decides.
+  return call.identity.anonymous ? check_browser(call.agent.browser_guard, call.http) : Result<>{};
+}
+
+HttpClient::Request passed_on(Call& call, std::uint16_t port) {
+  const auto& request = call.http.request();
+  const std::string peer = address_of(call.http.peer());
+  const std::string prefix = std::string{kPorts} + std::to_string(port);
+  protocol::Headers fields = protocol::forwarded_request(
+      request,
+      {.name = call.agent.instance, .peer = peer, .scheme = call.http.is_tls() ? "https" : "http", .prefix = prefix});
+  remove_own_fields(fields, call.agent.authenticator);
+  return {.method = request.method, .target = target_behind_port(request), .headers = std::move(fields), .body = {}};
+}
+
+protocol::HttpClientOptions server_on(const Agent& agent, std::uint16_t port) {
+  const milliseconds connect_time = std::min<milliseconds>(kConnectTime, agent.settings.port_timeout);
+  return {
+      .host = "localhost",  // what servers for development accept, and a client beside them would send
+      .port = port,
+      .dial = [port, executor = agent.executor](milliseconds limit) { return connect_to_port(port, limit, executor); },
+      .connect_time = connect_time,
+      .idle_time = agent.settings.write_timeout,
+      .read_idle_time = protocol::kForever};
+}
+
+/// What has come behind the heads goes first.
+Task<Result<>> send_buffered(Upgraded* from, protocol::Stream* to, milliseconds stall) {
+  const std::string bytes = std::exchange(from->buffered, {});
+  const std::array<std::string_view, 1> parts{bytes};
+  co_return co_await to->write(parts, stall);
+}
+
+Task<> carry_upgraded(Agent* agent, std::optional<WallTime> expires, Upgraded client, Upgraded server) {
+  const Agent::OpenSocket open{*agent};
+  const Expiry expiry{agent->executor, expires, [&client, &server] {
+                        client.stream.close();
+                        server.stream.close();
+                      }};
+  const milliseconds stall = agent->settings.write_timeout;
+  auto sent = co_await send_buffered(&client, &server.stream, stall);
+  if (sent) sent = co_await send_buffered(&server, &client.stream, stall);
+  if (!sent) co_return;
+  co_await protocol::tunnel(&client.stream, &server.stream, {.stall = stall, .silent = agent->settings.port_timeout});
+}
+
+}  // namespace
+
+Result<std::uint16_t> parse_port(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size() || port == 0 || port > 65'535) {
+    return fail(Errc::invalid_field, "port must be a number from 1 to 65535", "port");
+  }
+  return static_cast<std::uint16_t>(port);
+}
+
+std::string target_behind_port(const protocol::HttpRequest& request) {
+  // Behind the fourth slash, wherever an escape in the parts before has made them longer.
+  std::string_view path{request.target.path};
+  for (int slashes = 0; slashes < 3; ++slashes) path.remove_prefix(std::min(path.find('/', 1), path.size()));
+  std::string target{path};
+  const std::string_view whole{request.target_text};
+  if (const std::size_t query = whole.find('?'); query != std::string_view::npos) target += whole.substr(query);
+  return target;
+}
+
+Task<Result<>> pass_to_port(Call& call) {
+  const auto port = parse_port(call.params.at(0));
+  if (!port) co_return std::unexpected{port.error()};
+  if (auto allowed = check(call, *port); !allowed) co_return allowed;
+
+  HttpClient server{call.agent.executor, server_on(call.agent, *port)};
+  bool over = false;
+  const Expiry expiry{call.agent.executor, call.identity.expires, [&server, &over] {
+                        over = true;
+                        server.close();
+                      }};
+  auto upgraded = [agent = &call.agent, expires = call.identity.expires](Upgraded client, Upgraded behind) {
+    return carry_upgraded(agent, expires, std::move(client), std::move(behind));
+  };
+  protocol::RelayOptions options{.answer_time = call.agent.settings.port_timeout,
+                                 .probe_idle = std::chrono::ceil<std::chrono::seconds>(call.agent.settings.keepalive),
+                                 .upgraded = std::move(upgraded)};
+  HttpClient::Request request = passed_on(call, *port);
+  auto passed = co_await protocol::relay(&call.http, &server, std::move(request), std::move(options));
+  if (!passed && over) co_return expired();
+  co_return passed;
+}
+
+}  // namespace skiff::runtime::api
