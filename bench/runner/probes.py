@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Callable
 
 from . import compiling, memory
-from .files import WRITERS, Files
+from .files import ROUTE, WRITERS, Files
 from .processes import Failed, Folder, Server, run_tool
 from .readers import readers
 from .sandboxes import Sandboxes
@@ -213,6 +213,16 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     def requests(how: Callable, kind: str, **options: object) -> dict:
         return how(bench.server(kind), seconds=effort.seconds, **options)
 
+    def to_port(mode: str, path: str, **options: object) -> dict:
+        """Through skiffd to the port of the bare server."""
+        return bench.server("skiff").load(mode, path=f"/v1/ports/{bench.server('bare').port}{path}", **options)
+
+    groups["ports"] = {
+        "bare.port": at(bench.requests, "bare", 1, None),
+        "skiff.port": at(to_port, "requests", "/healthz", clients=1, seconds=effort.seconds),
+        "bare.port.download": at(transfer, files.download, "bare"),
+        "skiff.port.download": at(to_port, "download", f"{ROUTE}/{files.large.name}", bytes=files.size),
+    }
     groups["transfer"] = {"floor.dd.read": at(files.copy, False), "floor.dd.copy": at(files.copy, True)}
     groups["files"] = {"skiff.path": at(files.check_path, effort.spawn_seconds)}
     for kind in ("bare", "nginx", "skiff"):

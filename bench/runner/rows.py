@@ -112,6 +112,12 @@ def all_rows() -> list[Row]:
         ratio("http", "HTTP without a command, 1 connection, p50", "us", ("skiff.health.1", "p50_us"),
               ("bare.health.1", "p50_us"), "bare server"),
     ]
+    rows += [
+        ratio("ports", "a request to a server on a port, p50", "us", ("skiff.port", "p50_us"), ("bare.port", "p50_us"),
+              "without skiffd"),
+        ratio("ports", "download from a server on a port", "MB/s", ("skiff.port.download", "mb_per_s"),
+              ("bare.port.download", "mb_per_s"), "without skiffd"),
+    ]
     for way, copy, bare_copy in (("download", "read", "`dd` to /dev/null"), ("upload", "copy", "`dd` to a file")):
         for probe, against, least in ((f"nginx.{way}", "nginx" if way == "upload" else "nginx sendfile", 1.0),
                                       (f"bare.{way}", "bare server", 1.0), (f"floor.dd.{copy}", bare_copy, 0.75)):
