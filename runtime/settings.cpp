@@ -191,15 +191,12 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
   if (s.root.empty() && replaces_python_runtime) s.root = surroundings.base_dir;
   if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_folder;
   if (s.root.empty()) return fail(Errc::invalid_field, "the working directory is gone: give --root", "--root");
-  auto root = absolute(std::move(s.root), surroundings, "--root");
-  if (!root) return std::unexpected{std::move(root.error())};
-  s.root = std::move(*root);
-  auto data = absolute(std::move(s.data_dir), surroundings, "--data-dir");
-  if (!data) return std::unexpected{std::move(data.error())};
-  s.data_dir = std::move(*data);
-  auto audit = absolute(std::move(s.audit_log), surroundings, "--audit-log");
-  if (!audit) return std::unexpected{std::move(audit.error())};
-  s.audit_log = std::move(*audit);
+  SKIFF_TRY(auto root, absolute(std::move(s.root), surroundings, "--root"));
+  s.root = std::move(root);
+  SKIFF_TRY(auto data, absolute(std::move(s.data_dir), surroundings, "--data-dir"));
+  s.data_dir = std::move(data);
+  SKIFF_TRY(auto audit, absolute(std::move(s.audit_log), surroundings, "--audit-log"));
+  s.audit_log = std::move(audit);
   return {};
 }
 
@@ -244,11 +241,10 @@ Result<Settings> read_settings(std::span<const char* const> arguments, const cha
       return settings;
     }
   }
-  if (auto read = table.read_environment(environment); !read) return std::unexpected{std::move(read.error())};
-  auto given = table.read_arguments(arguments);
-  if (!given) return std::unexpected{std::move(given.error())};
-  settings.workload = std::move(given->rest);
-  if (auto done = complete(settings, surroundings); !done) return std::unexpected{std::move(done.error())};
+  SKIFF_TRY_VOID(table.read_environment(environment));
+  SKIFF_TRY(auto given, table.read_arguments(arguments));
+  settings.workload = std::move(given.rest);
+  SKIFF_TRY_VOID(complete(settings, surroundings));
   return settings;
 }
 

@@ -273,7 +273,7 @@ Result<> Session::patch(const SessionPatch& patch) {
   }
   auto spec = std::make_shared<SessionSpec>(*spec_);
   if (patch.limits) {
-    if (auto possible = supervisor_.cgroups.check(*patch.limits); !possible) return possible;
+    SKIFF_TRY_VOID(supervisor_.cgroups.check(*patch.limits));
     spec->limits = *patch.limits;
   }
   if (patch.labels) {

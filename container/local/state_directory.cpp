@@ -65,9 +65,8 @@ Result<files::path> write_beside(const files::path& path, std::string_view text)
 
 Result<StateFolder> StateFolder::open(std::string path) {
   if (path.empty()) {
-    auto found = default_path();
-    if (!found) return std::unexpected{std::move(found.error())};
-    path = std::move(*found);
+    SKIFF_TRY(auto found, default_path());
+    path = std::move(found);
   }
   std::error_code error;
   const files::path folder = files::absolute(path, error).lexically_normal();
@@ -98,13 +97,11 @@ Result<SigningKey> StateFolder::signing_key() const {
   if (!text && text.error().code == Errc::path_not_found) {
     auto key = SigningKey::generate();
     if (!key) return key;
-    auto pem = key->private_pem();
-    if (!pem) return std::unexpected{std::move(pem.error())};
-    auto temporary = write_beside(file, *pem);
-    if (!temporary) return std::unexpected{std::move(temporary.error())};
+    SKIFF_TRY(auto pem, key->private_pem());
+    SKIFF_TRY(auto temporary, write_beside(file, pem));
     // link(2) does not replace: the first one wins, and everybody reads that one.
-    const int linked = ::link(temporary->c_str(), file.c_str()) == 0 ? 0 : errno;
-    ::unlink(temporary->c_str());
+    const int linked = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
+    ::unlink(temporary.c_str());
     if (linked != 0 && linked != EEXIST) return std::unexpected{system_error(linked, "create " + shown(file))};
     text = read_small_file(file, kLongestKeyFile);
   }
@@ -115,11 +112,10 @@ Result<SigningKey> StateFolder::signing_key() const {
 }
 
 Result<> write_private_file(const files::path& path, std::string_view text) {
-  auto temporary = write_beside(path, text);
-  if (!temporary) return std::unexpected{std::move(temporary.error())};
-  if (::rename(temporary->c_str(), path.c_str()) != 0) {
+  SKIFF_TRY(auto temporary, write_beside(path, text));
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
     auto error = system_error(errno, "replace " + shown(path));
-    ::unlink(temporary->c_str());
+    ::unlink(temporary.c_str());
     return std::unexpected{std::move(error)};
   }
   return {};

@@ -66,7 +66,7 @@ class Archive {
       const auto parent = descend(folder_.get(), above);
       if (!parent) return std::unexpected{parent.error()};
       const auto kind = inside ? WalkEntry::Kind::folder : WalkEntry::Kind::other;
-      if (auto added = add(parent->get(), std::string{name}, path, kind); !added) return added;
+      SKIFF_TRY_VOID(add(parent->get(), std::string{name}, path, kind));
     }
     if (!inside) return {};
     Result<> result;
@@ -137,7 +137,7 @@ class Archive {
     entry.size = static_cast<std::uint64_t>(info.st_size);
     ++summary_.entries;
     summary_.bytes += entry.size;
-    if (auto begun = tar_.begin(entry); !begun) return begun;
+    SKIFF_TRY_VOID(tar_.begin(entry));
     return copy(file, entry);
   }
 
@@ -152,7 +152,7 @@ class Archive {
         std::fill_n(block_.begin(), wanted, '\0');
         got = static_cast<ssize_t>(wanted);
       }
-      if (auto written = tar_.write({block_.data(), static_cast<std::size_t>(got)}); !written) return written;
+      SKIFF_TRY_VOID(tar_.write({block_.data(), static_cast<std::size_t>(got)}));
       left -= static_cast<std::uint64_t>(got);
     }
     return {};

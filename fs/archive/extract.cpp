@@ -89,9 +89,7 @@ class Extraction {
         return fail(Errc::payload_too_large,
                     "the archive has more than " + std::to_string(options_.most_bytes) + " bytes");
       }
-      if (auto written = write_block(spool_.get(), {block_.data(), *got}, "write to a temporary file"); !written) {
-        return written;
-      }
+      SKIFF_TRY_VOID(write_block(spool_.get(), {block_.data(), *got}, "write to a temporary file"));
     }
   }
 
@@ -156,8 +154,8 @@ class Extraction {
       if (!path) return std::unexpected{path.error()};
       if (path->empty()) continue;
       const auto [above, last] = folder_and_name(*path);
-      if (auto opened = open_parent(above); !opened) return opened;
-      if (auto made = make(reader, **entry, *path, std::string{last}); !made) return made;
+      SKIFF_TRY_VOID(open_parent(above));
+      SKIFF_TRY_VOID(make(reader, **entry, *path, std::string{last}));
     }
   }
 
@@ -231,9 +229,7 @@ class Extraction {
       const auto got = reader.read(block_);
       if (!got) return std::unexpected{got.error()};
       if (*got == 0) break;
-      if (auto written = write_block(file.get(), {block_.data(), *got}, "write " + quoted(path)); !written) {
-        return written;
-      }
+      SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), *got}, "write " + quoted(path)));
     }
     const auto times = times_of(entry);
     if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {

@@ -93,7 +93,7 @@ struct TarReader::Extended {
       const std::string_view record = records.substr(space + 1, *length - space - 2);
       const std::size_t equals = record.find('=');
       if (equals == std::string_view::npos || equals == 0) return malformed("an extended header is damaged");
-      if (auto taken = take(record.substr(0, equals), record.substr(equals + 1)); !taken) return taken;
+      SKIFF_TRY_VOID(take(record.substr(0, equals), record.substr(equals + 1)));
       records.remove_prefix(*length);
     }
     return {};

@@ -132,7 +132,7 @@ Result<> TarWriter::write(std::string_view content) {
 
 Result<> TarWriter::finish() {
   if (left_ > 0) return fail(Errc::internal, "a tar member is shorter than was said");
-  if (auto written = out_({kZeros.data(), kZeros.size()}); !written) return written;
+  SKIFF_TRY_VOID(out_({kZeros.data(), kZeros.size()}));
   return out_({kZeros.data(), kZeros.size()});
 }
 

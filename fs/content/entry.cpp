@@ -215,9 +215,8 @@ Result<bool> TagList::compare(int fd, const Entry& entry, bool weakly) const {
       if (tag.text == time_tag(entry)) return true;
     } else if (tag.text.starts_with("\"h-") && entry.type == EntryType::file && entry.size <= kMostHashedForTag) {
       if (!by_content) {
-        auto digest = hash_object(fd, entry.size);
-        if (!digest) return std::unexpected{std::move(digest.error())};
-        by_content = *digest ? hash_tag(**digest) : std::string{};
+        SKIFF_TRY(auto digest, hash_object(fd, entry.size));
+        by_content = digest ? hash_tag(*digest) : std::string{};
       }
       if (tag.text == *by_content) return true;
     }

@@ -101,7 +101,7 @@ Result<std::string> StagedFile::name_it() {
 Result<> StagedFile::publish(const std::string& name, Existing existing) {
   int error = 0;
   if (existing == Existing::replace) {
-    if (auto named = name_it(); !named) return std::unexpected{std::move(named.error())};
+    SKIFF_TRY_VOID(name_it());
     error = ::renameat(folder_, name_.c_str(), folder_, name.c_str()) == 0 ? 0 : errno;
   } else if (name_.empty()) {
     error = link(name);

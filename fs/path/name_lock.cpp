@@ -26,9 +26,8 @@ Table& table() {
 }  // namespace
 
 Result<NameKey> key_of(int folder, const std::string& name) {
-  auto status = status_of(folder);
-  if (!status) return std::unexpected{std::move(status.error())};
-  return NameKey{.device = status->st_dev, .folder = status->st_ino, .name = name};
+  SKIFF_TRY(auto status, status_of(folder));
+  return NameKey{.device = status.st_dev, .folder = status.st_ino, .name = name};
 }
 
 NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
@@ -49,10 +48,9 @@ NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
 }
 
 Result<NameLock> NameLock::of(int folder, const std::string& name) {
-  auto key = key_of(folder, name);
-  if (!key) return std::unexpected{std::move(key.error())};
+  SKIFF_TRY(auto key, key_of(folder, name));
   std::vector<NameKey> keys;
-  keys.push_back(std::move(*key));
+  keys.push_back(std::move(key));
   return NameLock{std::move(keys)};
 }
 

@@ -37,12 +37,11 @@ class Resolver {
       if (++steps_ > kMostSteps)
         return fail(Errc::too_many_links, "resolve " + quoted(path_) + ": it is too intricate");
       if (name == "..") {
-        if (auto up = ascend(); !up) return std::unexpected{std::move(up.error())};
+        SKIFF_TRY_VOID(ascend());
         continue;
       }
-      auto found = step(name);
-      if (!found) return std::unexpected{std::move(found.error())};
-      if (*found) return std::move(**found);
+      SKIFF_TRY(auto found, step(name));
+      if (found) return std::move(*found);
     }
     return here_itself();
   }
@@ -87,7 +86,7 @@ class Resolver {
     struct stat status{};
     if (::fstat(object.get(), &status) != 0) return failed(errno);
     if (S_ISLNK(status.st_mode) && (!last || folder_ || options_.last == Links::follow)) {
-      if (auto followed = follow(object.get()); !followed) return std::unexpected{std::move(followed.error())};
+      SKIFF_TRY_VOID(follow(object.get()));
       return std::nullopt;
     }
     if (!S_ISDIR(status.st_mode) && (!last || folder_)) return not_a_folder();
@@ -167,15 +166,13 @@ class Resolver {
     if (system.f_type == PROC_SUPER_MAGIC && (target.starts_with('/') || target.contains(':'))) {
       return escapes("a magic link of /proc");
     }
-    auto split = split_path(target);
-    if (!split) return std::unexpected{std::move(split.error())};
-    if (pending_.empty() && split->folder) folder_ = true;
-    std::span<const std::string_view> names{split->names};
-    if (split->absolute) {
-      auto start = find_start(roots_, names, path_);
-      if (!start) return std::unexpected{std::move(start.error())};
-      root_ = start->root;
-      names = names.subspan(start->names);
+    SKIFF_TRY(auto split, split_path(target));
+    if (pending_.empty() && split.folder) folder_ = true;
+    std::span<const std::string_view> names{split.names};
+    if (split.absolute) {
+      SKIFF_TRY(auto start, find_start(roots_, names, path_));
+      root_ = start.root;
+      names = names.subspan(start.names);
       levels_.clear();
       here_.reset();
     }

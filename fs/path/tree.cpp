@@ -65,21 +65,19 @@ Result<RootFolder> look_at(RootFolder root, std::string_view path) {
   std::array<char, kMostPathBytes + 1> real;
   const ssize_t size = ::readlink(proc_path(root.fd.get()).c_str(), real.data(), real.size());
   if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + quoted(path))};
-  auto real_names = split_path({real.data(), static_cast<std::size_t>(size)});
-  if (!real_names) return std::unexpected{std::move(real_names.error())};
-  root.real = owned(real_names->names);
+  SKIFF_TRY(auto real_names, split_path({real.data(), static_cast<std::size_t>(size)}));
+  root.real = owned(real_names.names);
   root.system = root.real.empty() && same_object(root.status, system);
   root.holder = open_holder(root);
   return root;
 }
 
 Result<RootFolder> open_root(const Root& root) {
-  auto names = split_path(root.path);
-  if (!names) return std::unexpected{std::move(names.error())};
-  if (!names->absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
+  SKIFF_TRY(auto names, split_path(root.path));
+  if (!names.absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
   RootFolder folder{.fd = UniqueFd{root.folder >= 0 ? ::fcntl(root.folder, F_DUPFD_CLOEXEC, 0)
                                                     : ::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
-                    .names = owned(names->names),
+                    .names = owned(names.names),
                     .access = root.access};
   return look_at(std::move(folder), root.path);
 }
@@ -133,9 +131,8 @@ Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
   Tree tree;
   extra.insert(extra.begin(), std::move(main));
   for (const Root& root : extra) {
-    auto folder = open_root(root);
-    if (!folder) return std::unexpected{std::move(folder.error())};
-    tree.roots_.push_back(std::move(*folder));
+    SKIFF_TRY(auto folder, open_root(root));
+    tree.roots_.push_back(std::move(folder));
   }
   // The kernel does not tell when it passes from a root into one inside it: then only the walk knows what may be
   // written.
@@ -149,15 +146,13 @@ Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
 }
 
 Result<Tree::Routed> Tree::route(std::string_view path) const {
-  auto split = split_path(path);
-  if (!split) return std::unexpected{std::move(split.error())};
-  Routed routed{.split = std::move(*split), .root = 0, .names = {}, .path = path};
+  SKIFF_TRY(auto split, split_path(path));
+  Routed routed{.split = std::move(split), .root = 0, .names = {}, .path = path};
   routed.names = routed.split.names;
   if (routed.split.absolute) {
-    auto start = find_start(roots_, routed.names, path);
-    if (!start) return std::unexpected{std::move(start.error())};
-    routed.root = start->root;
-    routed.names = routed.names.subspan(start->names);
+    SKIFF_TRY(auto start, find_start(roots_, routed.names, path));
+    routed.root = start.root;
+    routed.names = routed.names.subspan(start.names);
   }
   return routed;
 }
@@ -167,11 +162,10 @@ Result<Resolved> Tree::walk(const Routed& routed, ResolveOptions options) const 
 }
 
 Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) const {
-  auto routed = route(path);
-  if (!routed) return std::unexpected{std::move(routed.error())};
+  SKIFF_TRY(auto routed, route(path));
   if (kernel_resolves_) {
-    const RootFolder& root = roots_[routed->root];
-    const std::string below = join(routed->names, routed->split.folder);
+    const RootFolder& root = roots_[routed.root];
+    const std::string below = join(routed.names, routed.split.folder);
     auto fd = open_beneath(root, below.c_str(), last == Links::keep ? O_PATH | O_NOFOLLOW : O_PATH);
     if (fd) {
       if (use == Use::change && root.access != Access::read_write) return refuse_write(path);
@@ -179,21 +173,19 @@ Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) c
     }
     if (!walk_decides(fd.error())) return std::unexpected{system_error(fd.error(), "open " + quoted(path))};
   }
-  auto found = walk(*routed, {.last = last, .parents = Parents::require, .missing = Missing::refuse});
-  if (!found) return std::unexpected{std::move(found.error())};
-  if (use == Use::change && found->access != Access::read_write) return refuse_write(path);
-  return std::move(found->object);
+  SKIFF_TRY(auto found, walk(routed, {.last = last, .parents = Parents::require, .missing = Missing::refuse}));
+  if (use == Use::change && found.access != Access::read_write) return refuse_write(path);
+  return std::move(found.object);
 }
 
 Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   auto object = open_object(path, Links::follow, writes ? Use::change : Use::read);
   if (!object) return object;
-  auto status = status_of(object->get());
-  if (!status) return std::unexpected{std::move(status.error())};
+  SKIFF_TRY(auto status, status_of(object->get()));
   // Only now is it opened for real: opening a FIFO wakes who waits at its other end, opening a device may do anything.
-  if (auto regular = check_regular(status->st_mode, path); !regular) return std::unexpected{std::move(regular.error())};
-  if (UniqueFd file = open_again(path, flags, *status)) return file;
+  SKIFF_TRY_VOID(check_regular(status.st_mode, path));
+  if (UniqueFd file = open_again(path, flags, status)) return file;
   UniqueFd file = reopen(object->get(), flags);
   if (!file) return std::unexpected{system_error(errno, "open " + quoted(path))};
   return file;
@@ -219,11 +211,10 @@ Result<UniqueFd> Tree::open_folder(std::string_view path) const {
 }
 
 Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) const {
-  auto routed = route(path);
-  if (!routed) return std::unexpected{std::move(routed.error())};
-  const std::span<const std::string_view> names = routed->names;
-  if (kernel_resolves_ && !routed->split.folder && !names.empty()) {
-    const RootFolder& root = roots_[routed->root];
+  SKIFF_TRY(auto routed, route(path));
+  const std::span<const std::string_view> names = routed.names;
+  if (kernel_resolves_ && !routed.split.folder && !names.empty()) {
+    const RootFolder& root = roots_[routed.root];
     const std::string below = join(names.first(names.size() - 1));
     auto parent = open_beneath(root, below.c_str(), O_PATH | O_DIRECTORY);
     if (parent) {
@@ -236,16 +227,15 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
       return std::unexpected{system_error(parent.error(), "open the directory of " + quoted(path))};
     }
   }
-  auto found = walk(*routed, {.last = last, .parents = parents, .missing = Missing::allow});
-  if (!found) return std::unexpected{std::move(found.error())};
-  if (found->name.empty()) {
+  SKIFF_TRY(auto found, walk(routed, {.last = last, .parents = parents, .missing = Missing::allow}));
+  if (found.name.empty()) {
     return fail(Errc::invalid_field, quoted(path) + " is a root or ends in \"..\": it has no name to change", "path");
   }
-  if (found->access != Access::read_write || found->parent_access != Access::read_write) return refuse_write(path);
-  return Place{.parent = std::move(found->parent),
-               .name = std::move(found->name),
-               .folder = found->folder,
-               .made = std::move(found->made)};
+  if (found.access != Access::read_write || found.parent_access != Access::read_write) return refuse_write(path);
+  return Place{.parent = std::move(found.parent),
+               .name = std::move(found.name),
+               .folder = found.folder,
+               .made = std::move(found.made)};
 }
 
 std::string Tree::main_path() const {
@@ -273,9 +263,8 @@ Result<Tree> Tree::reopened() const {
       if (!tree.roots_.back().fd) return std::unexpected{system_error(errno, "open a root again")};
       continue;
     }
-    auto folder = find_again(root);
-    if (!folder) return std::unexpected{std::move(folder.error())};
-    tree.roots_.push_back(std::move(*folder));
+    SKIFF_TRY(auto folder, find_again(root));
+    tree.roots_.push_back(std::move(folder));
   }
   return tree;
 }

@@ -46,9 +46,7 @@ class Listing {
   explicit Listing(const ListOptions& options) : options_{options}, limit_{std::max<std::size_t>(options.limit, 1)} {}
 
   Result<Page> run(UniqueFd folder) {
-    if (auto entered = enter(folder.get(), "", options_.cursor); !entered) {
-      return std::unexpected{std::move(entered.error())};
-    }
+    SKIFF_TRY_VOID(enter(folder.get(), "", options_.cursor));
     folder.reset();
     while (!levels_.empty()) {
       if (options_.stop.stop_requested()) return stopped_error();
@@ -58,13 +56,12 @@ class Listing {
           levels_.pop_back();
           continue;
         }
-        if (auto filled = fill(level); !filled) return std::unexpected{std::move(filled.error())};
+        SKIFF_TRY_VOID(fill(level));
         continue;
       }
       const Candidate candidate = std::move(level.batch[level.next++]);
-      auto done = visit(level, candidate);
-      if (!done) return std::unexpected{std::move(done.error())};
-      if (*done) break;
+      SKIFF_TRY(auto done, visit(level, candidate));
+      if (done) break;
     }
     if (levels_.empty()) page_.next_cursor.clear();
     return std::move(page_);
@@ -72,9 +69,8 @@ class Listing {
 
  private:
   Result<> enter(int folder, std::string prefix, std::string_view cursor) {
-    auto reader = FolderReader::open(folder);
-    if (!reader) return std::unexpected{std::move(reader.error())};
-    Level level{.reader = std::move(*reader), .prefix = std::move(prefix)};
+    SKIFF_TRY(auto reader, FolderReader::open(folder));
+    Level level{.reader = std::move(reader), .prefix = std::move(prefix)};
     if (!cursor.empty()) {
       const std::size_t slash = cursor.find('/');
       level.resume_at = cursor.substr(0, slash);
@@ -95,9 +91,8 @@ class Listing {
     level.reader.rewind();
     FolderReader::Name found;
     for (;;) {
-      auto got = level.reader.next(found);
-      if (!got) return std::unexpected{std::move(got.error())};
-      if (!*got) break;
+      SKIFF_TRY(auto got, level.reader.next(found));
+      if (!got) break;
       if (++visited_ % kLookForStop == 0 && options_.stop.stop_requested()) return stopped_error();
       // The folder that the cursor lies in is not given again, but looked into.
       const bool resumed = level.has_after && !level.resume_at.empty() && found.name == level.resume_at;
@@ -183,9 +178,8 @@ class Listing {
 }  // namespace
 
 Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options) {
-  auto folder = tree.open_folder(path);
-  if (!folder) return std::unexpected{std::move(folder.error())};
-  return Listing{options}.run(std::move(*folder));
+  SKIFF_TRY(auto folder, tree.open_folder(path));
+  return Listing{options}.run(std::move(folder));
 }
 
 }  // namespace skiff::fs

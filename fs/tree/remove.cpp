@@ -26,10 +26,10 @@ class Removal {
   Removal(const Tree& tree, int folder, const std::stop_token& stop) : tree_{tree}, folder_{folder}, stop_{stop} {}
 
   Result<> run(const std::string& name) {
-    if (auto begun = remove(folder_, name); !begun) return begun;
+    SKIFF_TRY_VOID(remove(folder_, name));
     while (!levels_.empty()) {
       if (stop_.stop_requested()) return stopped_error();
-      if (auto stepped = step(); !stepped) return stepped;
+      SKIFF_TRY_VOID(step());
     }
     return {};
   }
@@ -49,9 +49,8 @@ class Removal {
 
   Result<> step() {
     FolderReader::Name found;
-    auto got = levels_.back().reader.next(found);
-    if (!got) return std::unexpected{std::move(got.error())};
-    if (*got) {
+    SKIFF_TRY(auto got, levels_.back().reader.next(found));
+    if (got) {
       const std::string name{found.name};
       return remove(levels_.back().reader.fd(), name);
     }
@@ -86,13 +85,11 @@ class Removal {
       if (inside || errno == ENOENT) continue;
       if (errno != ENOTDIR || error == EPERM || swaps_++ == kMostSwaps) return failed(error, name);
     }
-    auto status = status_of(inside.get());
-    if (!status) return std::unexpected{std::move(status.error())};
-    if (tree_.is_read_only_root(*status)) return refuse_write(name);
+    SKIFF_TRY(auto status, status_of(inside.get()));
+    if (tree_.is_read_only_root(status)) return refuse_write(name);
     if (levels_.size() == kMostLevels) return raise(folder, name);
-    auto reader = FolderReader::open(inside.get());
-    if (!reader) return std::unexpected{std::move(reader.error())};
-    levels_.push_back({.reader = std::move(*reader), .name = name});
+    SKIFF_TRY(auto reader, FolderReader::open(inside.get()));
+    levels_.push_back({.reader = std::move(reader), .name = name});
     return {};
   }
 

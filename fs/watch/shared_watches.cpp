@@ -83,16 +83,15 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
   Key key{.prefix = std::move(prefix), .recursive = recursive};
   UniqueFd folder;
   auto look = [&]() -> Result<> {
-    auto opened = open();
-    if (!opened) return std::unexpected{std::move(opened.error())};
-    const auto info = status_of(opened->get());
+    SKIFF_TRY(auto opened, open());
+    const auto info = status_of(opened.get());
     if (!info) return std::unexpected{info.error()};
     key.device = info->st_dev;
     key.inode = info->st_ino;
-    folder = std::move(*opened);
+    folder = std::move(opened);
     return {};
   };
-  if (auto looked = co_await pool_.run(std::move(look)); !looked) co_return std::unexpected{std::move(looked.error())};
+  SKIFF_CO_TRY_VOID(co_await pool_.run(std::move(look)));
   const auto shared = [&] {
     const auto found = entries_.find(key);
     return found != entries_.end() && !found->second.watch->over();
@@ -104,11 +103,10 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
   const WatchOptions options{
       .prefix = key.prefix, .recursive = recursive, .first_cursor = static_cast<std::uint64_t>(now)};
   auto begin = [&] { return Watch::open(std::move(folder), options, {}); };
-  auto watch = co_await pool_.run(std::move(begin));
-  if (!watch) co_return std::unexpected{std::move(watch.error())};
+  SKIFF_CO_TRY(auto watch, co_await pool_.run(std::move(begin)));
   if (closed_) co_return fail(Errc::draining, "the agent is stopping");
   if (!shared()) {
-    auto begun = std::make_shared<FolderWatch>(std::move(*watch), executor_, &pool_);
+    auto begun = std::make_shared<FolderWatch>(std::move(watch), executor_, &pool_);
     entries_.insert_or_assign(key, Entry{.watch = begun});
     pumps_.spawn("directory watch", serve(this, begun));
   }

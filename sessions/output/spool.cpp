@@ -65,7 +65,7 @@ Result<> SpoolFile::open() {
 }
 
 Result<> SpoolFile::write(std::uint64_t at, std::span<const char> first, std::span<const char> second) {
-  if (auto opened = open(); !opened) return opened;
+  SKIFF_TRY_VOID(open());
   const auto call = [this](const iovec* parts, int count, off_t place) {
     return ::pwritev(fd_.get(), parts, count, place);
   };

@@ -108,7 +108,7 @@ Result<> check_offered(Isolation level) {
 
 Result<std::shared_ptr<const Ruleset>> Ruleset::create(Isolation level, const fs::Tree& roots) {
   if (level == Isolation::none) return nullptr;
-  if (auto offered = check_offered(level); !offered) return std::unexpected{std::move(offered.error())};
+  SKIFF_TRY_VOID(check_offered(level));
   RulesetAttributes attributes{.scoped = kScopeSignal};
   if (level == Isolation::landlock) attributes.handled_fs = kEveryAccess;
   UniqueFd ruleset{static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0))};

@@ -25,7 +25,7 @@ class Completion final : public Invocation {
     if (shell != "bash" && shell != "zsh" && shell != "fish") {
       co_return fail(Errc::invalid_field, "there is no completion for \"" + shell + "\": expected bash, zsh or fish");
     }
-    if (auto printed = print(completion_script(shell)); !printed) co_return std::unexpected{std::move(printed.error())};
+    SKIFF_CO_TRY_VOID(print(completion_script(shell)));
     co_return 0;
   }
 };
@@ -68,7 +68,7 @@ class Complete final : public Invocation {
     }
     for (const auto& one : candidates.items) text += one.text + (one.help.empty() ? "" : "\t" + one.help) + "\n";
     if (candidates.files) text += ":files\n";
-    if (auto printed = print(text); !printed) co_return std::unexpected{std::move(printed.error())};
+    SKIFF_CO_TRY_VOID(print(text));
     co_return 0;
   }
 

@@ -13,9 +13,8 @@ namespace {
 Result<SandboxSpec> spec_from_flags(std::vector<const char*> words) {
   SpecFlags flags;
   SettingsTable table{flags.rows()};
-  auto given = table.read_arguments(words);
-  if (!given) return std::unexpected{std::move(given.error())};
-  return flags.spec("box", "me", given->given);
+  SKIFF_TRY(auto given, table.read_arguments(words));
+  return flags.spec("box", "me", given.given);
 }
 
 TEST(SpecFlags, MakeASandbox) {
