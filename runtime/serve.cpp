@@ -227,9 +227,9 @@ Result<std::vector<protocol::Address>> check(const Settings& settings) {
     addresses.push_back(address);
   }
   std::error_code error;
-  for (const std::string& folder : {settings.root, settings.data_dir}) {
-    if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-      return fail(Errc::path_not_found, '"' + folder + "\" is not a directory");
+  for (const std::string& directory : {settings.root, settings.data_dir}) {
+    if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
+      return fail(Errc::path_not_found, '"' + directory + "\" is not a directory");
     }
   }
   return addresses;

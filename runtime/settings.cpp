@@ -164,12 +164,12 @@ std::vector<Setting> rows(Settings& s) {
 
 Result<std::string> absolute(std::string path, const Surroundings& surroundings, std::string_view flag) {
   if (path.empty() || path.front() == '/') return path;
-  if (surroundings.working_folder.empty()) {
+  if (surroundings.working_directory.empty()) {
     return fail(Errc::invalid_field,
                 std::string{flag} + " \"" + path + "\": the working directory is gone, give an absolute path",
                 std::string{flag});
   }
-  return surroundings.working_folder + (surroundings.working_folder.back() == '/' ? "" : "/") + path;
+  return surroundings.working_directory + (surroundings.working_directory.back() == '/' ? "" : "/") + path;
 }
 
 Result<> complete(Settings& s, const Surroundings& surroundings) {
@@ -189,7 +189,7 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
   const bool replaces_python_runtime =
       std::ranges::any_of(s.dialects, [](const std::string& value) { return value.starts_with("python-runtime"); });
   if (s.root.empty() && replaces_python_runtime) s.root = surroundings.base_dir;
-  if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_folder;
+  if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_directory;
   if (s.root.empty()) return fail(Errc::invalid_field, "the working directory is gone: give --root", "--root");
   SKIFF_TRY(auto root, absolute(std::move(s.root), surroundings, "--root"));
   s.root = std::move(root);
@@ -212,14 +212,14 @@ Surroundings look_around() {
   std::array<char, 256> name{};
   // The last byte stays zero: gethostname(2) does not terminate a name that it cuts.
   if (::gethostname(name.data(), name.size() - 1) == 0) found.host_name = name.data();
-  if (char* folder = ::getcwd(nullptr, 0); folder != nullptr) {
-    // A folder outside of the process's root is reported as "(unreachable)..." (getcwd(3)).
-    if (folder[0] == '/') found.working_folder = folder;
-    std::free(folder);
+  if (char* directory = ::getcwd(nullptr, 0); directory != nullptr) {
+    // A directory outside of the process's root is reported as "(unreachable)..." (getcwd(3)).
+    if (directory[0] == '/') found.working_directory = directory;
+    std::free(directory);
   }
-  if (const char* folder = std::getenv("SANDBOX_BASE_DIR"); folder != nullptr) {
+  if (const char* directory = std::getenv("SANDBOX_BASE_DIR"); directory != nullptr) {
     constexpr std::string_view kBlank = " \t\r\n";
-    const std::string_view given{folder};
+    const std::string_view given{directory};
     const std::size_t begin = std::min(given.find_first_not_of(kBlank), given.size());
     found.base_dir = given.substr(begin, given.find_last_not_of(kBlank) + 1 - begin);
   }

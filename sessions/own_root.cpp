@@ -29,8 +29,8 @@ std::string_view below(std::string_view path, std::string_view ground) {
   return path;
 }
 
-std::string join(const std::string& folder, std::string_view name) {
-  return (folder == "/" ? "" : folder) + '/' + std::string{name};
+std::string join(const std::string& directory, std::string_view name) {
+  return (directory == "/" ? "" : directory) + '/' + std::string{name};
 }
 
 std::unexpected<Error> moved(const std::string& root) {
@@ -41,13 +41,13 @@ std::unexpected<Error> moved(const std::string& root) {
 }  // namespace
 
 Result<OwnRoot> make_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& relative) {
-  auto made = fs::make_folder(ground, relative, fs::Parents::make);
+  auto made = fs::make_directory(ground, relative, fs::Parents::make);
   if (!made && made.error().code != Errc::already_exists) return std::unexpected{std::move(made.error())};
-  SKIFF_TRY(auto folder, ground.open_folder(relative));
-  SKIFF_TRY(auto real, real_path_of(folder.get()));
+  SKIFF_TRY(auto directory, ground.open_directory(relative));
+  SKIFF_TRY(auto real, real_path_of(directory.get()));
   const std::string real_ground = ground.main_path();
-  if (real == real_ground) return OwnRoot{ground_path, std::move(folder)};
-  return OwnRoot{join(ground_path, below(real, real_ground)), std::move(folder)};
+  if (real == real_ground) return OwnRoot{ground_path, std::move(directory)};
+  return OwnRoot{join(ground_path, below(real, real_ground)), std::move(directory)};
 }
 
 Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& root) {

@@ -33,12 +33,13 @@ Result<std::string> relative_root(const std::string& ground_path, const SessionS
 }
 
 Result<std::vector<UniqueFd>> open_extra_roots(const SessionSpec& spec) {
-  std::vector<UniqueFd> folders;
+  std::vector<UniqueFd> directories;
   for (const ExtraRoot& extra : spec.extra_roots) {
-    folders.emplace_back(::open(extra.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folders.back()) return fail(Errc::path_not_found, '"' + extra.path + "\" is not a directory", "/extra_roots");
+    directories.emplace_back(::open(extra.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directories.back())
+      return fail(Errc::path_not_found, '"' + extra.path + "\" is not a directory", "/extra_roots");
   }
-  return folders;
+  return directories;
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> grou
   SKIFF_TRY(auto tree, living(std::move(ground_tree)));
   Session::Place place{.root = ground, .tree = nullptr, .rules = nullptr};
   if (relative != "." || !extra.empty()) {
-    OwnRoot own{.path = ground, .folder = {}};
+    OwnRoot own{.path = ground, .directory = {}};
     if (relative != ".") {
       auto made = make_own_root(*tree, ground, relative);
       if (!made) {
@@ -97,11 +98,11 @@ Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> grou
       const ExtraRoot& one = spec.extra_roots[i];
       roots.push_back({.path = one.path,
                        .access = one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only,
-                       .folder = extra[i].get()});
+                       .directory = extra[i].get()});
     }
-    const int folder = own.folder ? own.folder.get() : tree->roots().front().fd.get();
-    SKIFF_TRY(auto opened,
-              fs::Tree::open({.path = own.path, .access = fs::Access::read_write, .folder = folder}, std::move(roots)));
+    const int directory = own.directory ? own.directory.get() : tree->roots().front().fd.get();
+    SKIFF_TRY(auto opened, fs::Tree::open({.path = own.path, .access = fs::Access::read_write, .directory = directory},
+                                          std::move(roots)));
     place.root = std::move(own.path);
     place.tree = std::make_shared<const fs::Tree>(std::move(opened));
   }

@@ -85,7 +85,7 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
                      // Limits of its own may end the shell, too.
                      .tells_reading = spec.limits == ResourceLimits{},
                      .file_size_limited = spec.limits.file_size_bytes.has_value()};
-  // Not by the launch: a folder that is gone must not keep the session from running anything.
+  // Not by the launch: a directory that is gone must not keep the session from running anything.
   if (!spec.cwd && cwd() != first_cwd()) {
     script.cwd = cwd();
     script.fallback_cwd = first_cwd();

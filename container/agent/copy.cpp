@@ -30,7 +30,7 @@ bool ends_in_slash(const std::string& path) {
 
 /// One path on both machines: where it leads, and what to call a copy there.
 struct Place {
-  std::string folder;
+  std::string directory;
   std::string name;
 };
 
@@ -84,7 +84,7 @@ Task<Result<Led>> follow(AgentClient* agent, std::string path) {
     if (at.entry.type != "symlink") co_return at;
     const std::string& target = at.entry.target;
     if (target.empty()) co_return std::unexpected{foreign_answer("it does not say where a link leads")};
-    at.path = target.starts_with('/') ? target : split(at.path).folder + "/" + target;
+    at.path = target.starts_with('/') ? target : split(at.path).directory + "/" + target;
   }
   co_return fail(Errc::too_many_links, "open \"" + path + "\": Too many levels of symbolic links");
 }
@@ -205,14 +205,14 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   ByteProducer tar{.produce = [source = std::move(source), name = place.name](const TarSink& sink) {
     return pack_tar(source, name, sink);
   }};
-  std::string path = "/v1/files:archive?path=" + protocol::percent_encode(place.folder);
+  std::string path = "/v1/files:archive?path=" + protocol::percent_encode(place.directory);
   co_return co_await upload(agent, std::move(path), std::move(tar), std::move(progress), total);
 }
 
 Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress) {
   SKIFF_CO_TRY(auto there, co_await follow(agent, from));
   const bool contents = from.ends_with("/.") || from == ".";
-  const bool is_folder = there.entry.type == "directory";
+  const bool is_directory = there.entry.type == "directory";
   // How much is in a directory nobody knows without walking it.
   const Total total = there.entry.type == "file" ? Total{tar_size(there.entry.size)} : Total{};
   std::error_code error;
@@ -222,13 +222,13 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   if (!to.has_filename()) to = to.parent_path();
   to = files::absolute(to).lexically_normal();
   if (!to.has_filename()) to = to.parent_path();
-  if (is_folder) files::create_directories(to, error);
+  if (is_directory) files::create_directories(to, error);
   if (!error) files::create_directories(to.parent_path(), error);
   if (error) co_return std::unexpected{system_error(error.value(), "create \"" + to.string() + "\"")};
   SKIFF_CO_TRY_VOID(co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(there.path)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
-  TarTarget target{.path = std::move(to), .is_file = !is_folder};
+  TarTarget target{.path = std::move(to), .is_file = !is_directory};
   Result<TarSummary> unpacked = fail(Errc::cancelled, "nothing was unpacked");
   TaskGroup group{agent->executor()};
   group.spawn("unpack", unpack_on_thread(&pool, blocks, std::move(target), &unpacked));

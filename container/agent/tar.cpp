@@ -173,7 +173,7 @@ class Unpacking {
       ++summary.skipped;
       return {};
     }
-    // What is not a folder would take the place of the target itself.
+    // What is not a directory would take the place of the target itself.
     if (below == ".") return leaves(name);
     files_.erase(below.string());
     if (is_hard_link) return take_hard_link(entry, name, below);

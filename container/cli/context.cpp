@@ -95,7 +95,7 @@ Result<Cluster*> Context::cluster() {
 
 Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   if (name == "local") {
-    SKIFF_TRY(auto state, StateFolder::open({}));
+    SKIFF_TRY(auto state, StateDirectory::open({}));
     return std::make_unique<LocalDriver>(std::move(state));
   }
   if (name == "direct") {

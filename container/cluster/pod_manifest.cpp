@@ -14,7 +14,7 @@ namespace {
 using kube::Object;
 using nlohmann::json;
 
-constexpr std::string_view kAgentFolder = "/skiff";
+constexpr std::string_view kAgentDirectory = "/skiff";
 constexpr std::string_view kAgentProgram = "/skiff/skiffd";
 /// Above the agent's own drain (10 s), so that it ends its commands itself.
 constexpr int kGraceSeconds = 30;
@@ -140,7 +140,7 @@ Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context
   }
   if (spec.pod.inject) {
     all.volumes.push_back({{"name", "skiff"}, {"emptyDir", json::object()}});
-    all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentFolder}, {"readOnly", true}});
+    all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentDirectory}, {"readOnly", true}});
   }
   return all;
 }
@@ -189,10 +189,10 @@ Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) 
   if (pod.inject) {
     json bring{{"name", "skiff"},
                {"image", pod.agent_image},
-               {"command", {"/skiffd", "install", kAgentFolder}},
+               {"command", {"/skiffd", "install", kAgentDirectory}},
                {"resources", limits},
                {"securityContext", container_security()},
-               {"volumeMounts", json::array({json{{"name", "skiff"}, {"mountPath", kAgentFolder}}})},
+               {"volumeMounts", json::array({json{{"name", "skiff"}, {"mountPath", kAgentDirectory}}})},
                {"terminationMessagePolicy", "FallbackToLogsOnError"}};
     put_pull_policy(bring, pod);
     made["initContainers"] = json::array({std::move(bring)});

@@ -110,7 +110,7 @@ Result<StartedAgent> spawn_agent(Executor executor, std::string skiffd, const Lo
   const auto root = records.root(record.name);
   SKIFF_TRY(auto process, spawn_daemon({.argv = agent_arguments(std::move(skiffd), record, root),
                                         .environment = agent_environment(::environ, record, public_key),
-                                        .folder = root,
+                                        .directory = root,
                                         .output = std::move(output.second),
                                         .log = std::move(log_file)}));
   return StartedAgent{std::move(process), protocol::Stream{executor, std::move(output.first), "skiffd"}};

@@ -48,7 +48,7 @@ bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
   });
 }
 
-/// One whose record can't be read. All in this folder is one user's, so it is everybody's who asks.
+/// One whose record can't be read. All in this directory is one user's, so it is everybody's who asks.
 Sandbox damaged(std::string name, const Error& error, std::string owner) {
   return {.name = std::move(name),
           .id = {},
@@ -66,7 +66,7 @@ Sandbox damaged(std::string name, const Error& error, std::string owner) {
 
 }  // namespace
 
-LocalDriver::LocalDriver(StateFolder state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
+LocalDriver::LocalDriver(StateDirectory state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
 
 std::string_view LocalDriver::notice() const noexcept {
   return "the local driver isolates nothing: commands run on this machine, as you";
@@ -199,11 +199,11 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
 }
 
 Task<Result<>> LocalDriver::erase(std::string name) {
-  auto folder = records_.folder(name);
-  auto removing = [folder] { return remove_folder(folder); };
+  auto directory = records_.directory(name);
+  auto removing = [directory] { return remove_directory(directory); };
   auto removed = co_await disk_.run(std::move(removing));
-  if (removed && std::filesystem::exists(folder)) {
-    co_return fail(Errc::io_error, "\"" + folder.string() + "\" is still there: something writes to it");
+  if (removed && std::filesystem::exists(directory)) {
+    co_return fail(Errc::io_error, "\"" + directory.string() + "\" is still there: something writes to it");
   }
   co_return removed;
 }
@@ -239,7 +239,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
         "image");
   }
   SKIFF_CO_TRY_VOID(refuse_pod_options(spec.pod, name()));
-  auto made = make_private_folder(state_.path() / "local");
+  auto made = make_private_directory(state_.path() / "local");
   if (!made && made.error().code != Errc::already_exists) co_return std::unexpected{std::move(made.error())};
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience));
   LocalRecord record{.name = spec.name,
@@ -310,12 +310,12 @@ Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Pr
 
 Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
   SKIFF_CO_TRY_VOID(check_name(name));
-  if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  if (!std::filesystem::exists(records_.directory(name))) co_return false;
   // Before the lock, which is what one that is being made is known by.
   auto seen = records_.load(name);
   if (seen && how.only_if && !how.only_if(describe(*seen))) co_return false;
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
-  if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  if (!std::filesystem::exists(records_.directory(name))) co_return false;
   // A record that can't be read, or was never written, hides no process that could be ended by it.
   LocalRecord record;
   record.name = name;

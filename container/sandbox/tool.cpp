@@ -13,10 +13,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Nothing: this folder has no such tool.
-Task<Result<std::optional<json>>> run_from(AgentClient* agent, const ToolCall* call, std::string folder) {
+/// Nothing: this directory has no such tool.
+Task<Result<std::optional<json>>> run_from(AgentClient* agent, const ToolCall* call, std::string directory) {
   const std::string text = call->arguments.dump();
-  const json request{{"argv", json::array({folder + "/" + call->tool})},
+  const json request{{"argv", json::array({directory + "/" + call->tool})},
                      {"stdin", text},
                      {"env", {{"SKIFF_TOOL_ARGS", text}}},
                      {"timeout_ms", call->timeout.count()}};
@@ -71,10 +71,10 @@ Task<Result<json>> call_tool(Driver* driver, ToolCall call) {
   SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(call.sandbox, {}));
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   std::string searched;
-  for (const std::string& folder : call.folders) {
-    SKIFF_CO_TRY(auto ended, co_await run_from(&agent, &call, folder));
+  for (const std::string& directory : call.directories) {
+    SKIFF_CO_TRY(auto ended, co_await run_from(&agent, &call, directory));
     if (ended) co_return answer_of(call, sandbox, *ended);
-    searched += (searched.empty() ? "" : ", ") + folder;
+    searched += (searched.empty() ? "" : ", ") + directory;
   }
   co_return fail(Errc::path_not_found,
                  "sandbox \"" + call.sandbox + "\" has no tool \"" + call.tool + "\" in " + searched, "tool");

@@ -224,7 +224,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
     case '0':
     case '\0':
     case '7':
-      entry.kind = entry.path.ends_with('/') ? TarEntry::Kind::folder : TarEntry::Kind::file;
+      entry.kind = entry.path.ends_with('/') ? TarEntry::Kind::directory : TarEntry::Kind::file;
       break;
     case '1':
       entry.kind = TarEntry::Kind::hard_link;
@@ -233,8 +233,8 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
       entry.kind = TarEntry::Kind::link;
       break;
     case '5':
-      entry.kind = TarEntry::Kind::folder;
-      // Some programs state what a folder takes on disk.
+      entry.kind = TarEntry::Kind::directory;
+      // Some programs state what a directory takes on disk.
       size = 0;
       break;
     case '3':

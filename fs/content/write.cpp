@@ -103,7 +103,7 @@ Result<Written> Writer::put_in_place() {
   }
   if (!published) return std::unexpected{std::move(published.error())};
   if (options_.durability == Durability::synced) {
-    SKIFF_TRY_VOID(sync_folder(place_.parent.get()));
+    SKIFF_TRY_VOID(sync_directory(place_.parent.get()));
   }
   return written(fd(), created);
 }
@@ -126,8 +126,8 @@ int write_all(int fd, std::span<const char> bytes) {
   return 0;
 }
 
-Result<> sync_folder(int folder) {
-  const UniqueFd open = reopen(folder, O_RDONLY | O_DIRECTORY);
+Result<> sync_directory(int directory) {
+  const UniqueFd open = reopen(directory, O_RDONLY | O_DIRECTORY);
   if (open && ::fsync(open.get()) == 0) return {};
   return std::unexpected{system_error(errno, "sync a directory")};
 }

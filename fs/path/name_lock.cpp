@@ -25,9 +25,9 @@ Table& table() {
 
 }  // namespace
 
-Result<NameKey> key_of(int folder, const std::string& name) {
-  SKIFF_TRY(auto status, status_of(folder));
-  return NameKey{.device = status.st_dev, .folder = status.st_ino, .name = name};
+Result<NameKey> key_of(int directory, const std::string& name) {
+  SKIFF_TRY(auto status, status_of(directory));
+  return NameKey{.device = status.st_dev, .directory = status.st_ino, .name = name};
 }
 
 NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
@@ -47,8 +47,8 @@ NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
   names.held.insert(keys_.begin(), keys_.end());
 }
 
-Result<NameLock> NameLock::of(int folder, const std::string& name) {
-  SKIFF_TRY(auto key, key_of(folder, name));
+Result<NameLock> NameLock::of(int directory, const std::string& name) {
+  SKIFF_TRY(auto key, key_of(directory, name));
   std::vector<NameKey> keys;
   keys.push_back(std::move(key));
   return NameLock{std::move(keys)};

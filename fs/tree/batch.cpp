@@ -47,10 +47,10 @@ std::unexpected<Error> failed(int error, const std::string& path) {
 }
 
 Result<bool> is_empty(const Place& place, const std::string& name) {
-  const UniqueFd folder{::openat(place.parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-  if (!folder) return failed(errno, name);
-  SKIFF_TRY(auto reader, FolderReader::open(folder.get()));
-  FolderReader::Name first;
+  const UniqueFd directory{::openat(place.parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (!directory) return failed(errno, name);
+  SKIFF_TRY(auto reader, DirectoryReader::open(directory.get()));
+  DirectoryReader::Name first;
   auto got = reader.next(first);
   if (!got) return got;
   return !*got;
@@ -60,7 +60,7 @@ class Batch {
  public:
   Batch(const Tree& tree, const std::stop_token& stop) : tree_{tree}, stop_{stop} {}
   ~Batch() {
-    // The last first: what a later one staged is in the folders that an earlier one made.
+    // The last first: what a later one staged is in the directories that an earlier one made.
     while (!prepared_.empty()) prepared_.pop_back();
   }
   Batch(const Batch&) = delete;
@@ -171,19 +171,19 @@ class Batch {
     SKIFF_TRY(auto found, check_target(one.place, operation.conditions, operation.path));
     if (!found) return fail(Errc::path_not_found, "there is no " + quoted(operation.path));
     one.found = std::move(found);
-    const bool folder = one.found->type == EntryType::folder;
+    const bool directory = one.found->type == EntryType::directory;
     if (operation.kind == OperationKind::remove) {
-      if (!folder || operation.contents == Contents::remove) return {};
+      if (!directory || operation.contents == Contents::remove) return {};
       return check_empty(one, one.place.name);
     }
     SKIFF_TRY(auto replaced, check_target(one.to, {}, operation.to));
     one.replaced = std::move(replaced);
-    if (one.to.folder && !folder) return fail(Errc::not_a_directory, quoted(operation.to) + " names a directory");
+    if (one.to.directory && !directory) return fail(Errc::not_a_directory, quoted(operation.to) + " names a directory");
     if (!one.replaced) return {};
     if (operation.existing == Existing::refuse) return fail(Errc::already_exists, quoted(operation.to) + " exists");
-    if (one.replaced->type == EntryType::folder)
+    if (one.replaced->type == EntryType::directory)
       return fail(Errc::is_a_directory, quoted(operation.to) + " is a directory");
-    if (folder) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a directory");
+    if (directory) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a directory");
     return {};
   }
 
@@ -215,8 +215,8 @@ class Batch {
   Result<> put_over(Prepared& one) {
     SKIFF_TRY(auto temporary, one.staged->name_it());
     const auto exchange = [&one, name = temporary] {
-      const int folder = one.place.parent.get();
-      return ::renameat2(folder, name.c_str(), folder, one.place.name.c_str(), RENAME_EXCHANGE) == 0 ? 0 : errno;
+      const int directory = one.place.parent.get();
+      return ::renameat2(directory, name.c_str(), directory, one.place.name.c_str(), RENAME_EXCHANGE) == 0 ? 0 : errno;
     };
     // What has the temporary name goes with the staged file: the old content now, or the new one when it is undone.
     int error = exchange();
@@ -236,7 +236,7 @@ class Batch {
   Result<> take_away(Prepared& one) {
     const std::string aside = temporary_name();
     SKIFF_TRY_VOID(set_aside(one.place, aside, one.found->type, one.operation->contents));
-    if (one.found->type == EntryType::folder && one.operation->contents == Contents::refuse) {
+    if (one.found->type == EntryType::directory && one.operation->contents == Contents::refuse) {
       return check_empty(one, aside);
     }
     return {};
@@ -257,14 +257,15 @@ class Batch {
   /// Under another name until the batch is done; then it is removed, or it is put back.
   Result<> set_aside(const Place& place, const std::string& aside = temporary_name(), EntryType type = EntryType::file,
                      Contents contents = Contents::refuse) {
-    const int folder = place.parent.get();
-    if (const int error = rename_new(folder, place.name, folder, aside); error != 0) return failed(error, place.name);
+    const int directory = place.parent.get();
+    if (const int error = rename_new(directory, place.name, directory, aside); error != 0)
+      return failed(error, place.name);
     undo_.emplace_back([&place, aside] { (void)rename_over(place, aside, place.name); });
     finish_.emplace_back([this, &place, aside, type, contents] {
-      if (type == EntryType::folder && contents == Contents::remove) {
+      if (type == EntryType::directory && contents == Contents::remove) {
         [[maybe_unused]] const auto removed = remove_tree(tree_, place.parent.get(), aside);
-      } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::folder ? AT_REMOVEDIR : 0) != 0) {
-        // Someone has put something into the folder in the last moment: better it comes back than that is lost.
+      } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::directory ? AT_REMOVEDIR : 0) != 0) {
+        // Someone has put something into the directory in the last moment: better it comes back than that is lost.
         (void)rename_new(place.parent.get(), aside, place.parent.get(), place.name);
       }
     });

@@ -40,7 +40,7 @@ struct Ends {
   Place to;
   NameLock lock;
   Entry entry;
-  bool same = false;  ///< both are one name of one folder
+  bool same = false;  ///< both are one name of one directory
 };
 
 Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path, std::string_view to_path,
@@ -57,7 +57,7 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
   NameLock lock{std::move(keys)};
   SKIFF_TRY(auto entry, check_target(from, options.conditions, from_path));
   if (!entry) return fail(Errc::path_not_found, "there is no " + quoted(from_path));
-  if (to.folder && entry->type != EntryType::folder) {
+  if (to.directory && entry->type != EntryType::directory) {
     return fail(Errc::not_a_directory, quoted(to_path) + " names a directory, " + quoted(from_path) + " is none");
   }
   return Ends{
@@ -67,18 +67,18 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
 /// A whole copy under a temporary name beside its destination, then that name.
 Result<> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Place& to,
                          std::string_view to_path, const Transfer& options, Keep keep) {
-  const int folder = to.parent.get();
+  const int directory = to.parent.get();
   const std::string temporary = temporary_name();
-  auto copied = copy_tree(object, std::string{from_path}, folder, temporary, keep, options.stop);
+  auto copied = copy_tree(object, std::string{from_path}, directory, temporary, keep, options.stop);
   int error = 0;
   if (copied) {
-    error = rename_new(folder, temporary, folder, to.name);
+    error = rename_new(directory, temporary, directory, to.name);
     if (error == EEXIST && options.existing == Existing::replace) {
-      error = ::renameat(folder, temporary.c_str(), folder, to.name.c_str()) == 0 ? 0 : errno;
+      error = ::renameat(directory, temporary.c_str(), directory, to.name.c_str()) == 0 ? 0 : errno;
     }
     if (error == 0) return {};
   }
-  [[maybe_unused]] const auto removed = remove_tree(tree, folder, temporary);
+  [[maybe_unused]] const auto removed = remove_tree(tree, directory, temporary);
   if (!copied) return copied;
   return failed(error, "write", to_path);
 }
@@ -96,7 +96,7 @@ bool same_inode(const Entry& one, const std::optional<Entry>& other) {
 
 }  // namespace
 
-Result<Written> make_folder(const Tree& tree, std::string_view path, Parents parents) {
+Result<Written> make_directory(const Tree& tree, std::string_view path, Parents parents) {
   if (parents == Parents::make) {
     if (auto existing = tree.open_object(path, Links::follow)) {
       auto status = status_of(existing->get());
@@ -115,7 +115,7 @@ Result<Written> make_link(const Tree& tree, std::string_view path, std::string_v
     return fail(Errc::invalid_field, "a link's target is not empty and holds no NUL byte", "target");
   }
   SKIFF_TRY(auto place, tree.locate(path, Links::keep, parents));
-  if (place.folder) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
+  if (place.directory) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
   if (::symlinkat(text.c_str(), place.parent.get(), place.name.c_str()) != 0) return failed(errno, "make", path);
   return what_is_at(place, true);
@@ -142,9 +142,9 @@ Result<> remove(const Tree& tree, std::string_view path, Contents contents, cons
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
   SKIFF_TRY(auto entry, check_target(place, conditions, path));
   if (!entry) return fail(Errc::path_not_found, "there is no " + quoted(path));
-  const bool folder = entry->type == EntryType::folder;
-  if (folder && contents == Contents::remove) return remove_tree(tree, place.parent.get(), place.name, stop);
-  if (::unlinkat(place.parent.get(), place.name.c_str(), folder ? AT_REMOVEDIR : 0) == 0) return {};
+  const bool directory = entry->type == EntryType::directory;
+  if (directory && contents == Contents::remove) return remove_tree(tree, place.parent.get(), place.name, stop);
+  if (::unlinkat(place.parent.get(), place.name.c_str(), directory ? AT_REMOVEDIR : 0) == 0) return {};
   return failed(errno == EEXIST ? ENOTEMPTY : errno, "remove", path);
 }
 
@@ -153,19 +153,19 @@ Result<Written> move(const Tree& tree, std::string_view from, std::string_view t
   SKIFF_TRY(auto ends, find_ends(tree, std::move(place), from, to, options));
   if (ends.same) return what_is_at(ends.to, false);
   SKIFF_TRY(auto replaced, check_free(ends.to, to, options.existing));
-  const int from_folder = ends.from.parent.get();
-  const int to_folder = ends.to.parent.get();
-  int error = rename_new(from_folder, ends.from.name, to_folder, ends.to.name);
+  const int from_directory = ends.from.parent.get();
+  const int to_directory = ends.to.parent.get();
+  int error = rename_new(from_directory, ends.from.name, to_directory, ends.to.name);
   if (error == EEXIST && options.existing == Existing::replace) {
-    error = ::renameat(from_folder, ends.from.name.c_str(), to_folder, ends.to.name.c_str()) == 0 ? 0 : errno;
+    error = ::renameat(from_directory, ends.from.name.c_str(), to_directory, ends.to.name.c_str()) == 0 ? 0 : errno;
     // Between two names of one file rename(2) does nothing at all.
-    if (error == 0 && same_inode(ends.entry, replaced)) (void)::unlinkat(from_folder, ends.from.name.c_str(), 0);
+    if (error == 0 && same_inode(ends.entry, replaced)) (void)::unlinkat(from_directory, ends.from.name.c_str(), 0);
   }
   if (error == EXDEV) {
     const UniqueFd object = look(ends.from);
     if (!object) return failed(errno, "move", from);
     auto moved = copy_into_place(tree, object.get(), from, ends.to, to, options, Keep::everything);
-    if (moved) moved = remove_tree(tree, from_folder, ends.from.name);
+    if (moved) moved = remove_tree(tree, from_directory, ends.from.name);
     if (!moved) return std::unexpected{std::move(moved.error())};
     error = 0;
   }
@@ -182,7 +182,7 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
     if (!matches) return fail(Errc::precondition_failed, quoted(from) + " was changed: it has another entity tag");
   }
   SKIFF_TRY(auto place, tree.locate(to, Links::keep, options.parents));
-  if (place.folder && source.type != EntryType::folder) {
+  if (place.directory && source.type != EntryType::directory) {
     return fail(Errc::not_a_directory, quoted(to) + " names a directory, " + quoted(from) + " is none");
   }
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));

@@ -35,58 +35,58 @@ class Copy {
  public:
   Copy(Keep keep, const std::stop_token& stop) : keep_{keep}, stop_{stop} {}
 
-  Result<> run(int object, const std::string& name, int to_folder, const std::string& to) {
+  Result<> run(int object, const std::string& name, int to_directory, const std::string& to) {
     if (stop_.stop_requested()) return stopped_error();
     SKIFF_TRY(auto status, status_of(object));
-    if (S_ISDIR(status.st_mode)) return copy_folder(object, status, name, to_folder, to);
-    if (S_ISLNK(status.st_mode)) return copy_link(object, status, to_folder, to);
+    if (S_ISDIR(status.st_mode)) return copy_directory(object, status, name, to_directory, to);
+    if (S_ISLNK(status.st_mode)) return copy_link(object, status, to_directory, to);
     SKIFF_TRY_VOID(check_regular(status.st_mode, name));
-    return copy_file(object, status, name, to_folder, to);
+    return copy_file(object, status, name, to_directory, to);
   }
 
  private:
-  Result<> copy_file(int object, const struct stat& status, const std::string& name, int to_folder,
+  Result<> copy_file(int object, const struct stat& status, const std::string& name, int to_directory,
                      const std::string& to) const {
     const UniqueFd in = reopen(object, O_RDONLY);
     if (!in) return failed(name);
-    const UniqueFd out{::openat(to_folder, to.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)};
+    const UniqueFd out{::openat(to_directory, to.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)};
     if (!out) return failed(to);
     SKIFF_TRY_VOID(copy_bytes(in.get(), out.get(), stop_));
     return set_attributes_of(out.get(), status, name);
   }
 
-  Result<> copy_link(int object, const struct stat& status, int to_folder, const std::string& to) const {
+  Result<> copy_link(int object, const struct stat& status, int to_directory, const std::string& to) const {
     std::array<char, kMostPathBytes + 1> target;
     const ssize_t size = ::readlinkat(object, "", target.data(), target.size() - 1);
     if (size < 0) return failed(to);
     target[static_cast<std::size_t>(size)] = '\0';
-    if (::symlinkat(target.data(), to_folder, to.c_str()) != 0) return failed(to);
+    if (::symlinkat(target.data(), to_directory, to.c_str()) != 0) return failed(to);
     if (keep_ == Keep::everything) {
-      (void)::fchownat(to_folder, to.c_str(), status.st_uid, status.st_gid, AT_SYMLINK_NOFOLLOW);
+      (void)::fchownat(to_directory, to.c_str(), status.st_uid, status.st_gid, AT_SYMLINK_NOFOLLOW);
       const std::array times{status.st_atim, status.st_mtim};
-      (void)::utimensat(to_folder, to.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+      (void)::utimensat(to_directory, to.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
     }
     return {};
   }
 
-  Result<> copy_folder(int object, const struct stat& status, const std::string& name, int to_folder,
-                       const std::string& to) {
+  Result<> copy_directory(int object, const struct stat& status, const std::string& name, int to_directory,
+                          const std::string& to) {
     if (top_ && same_object(*top_, status)) {
       return fail(Errc::invalid_field, "copy " + quoted(name) + ": a directory can't be copied into itself", "to");
     }
     if (depth_ == kMostCopyDepth)
       return fail(Errc::name_too_long, "copy " + quoted(name) + ": directories lie too deep");
     // Ours alone until it is complete.
-    if (::mkdirat(to_folder, to.c_str(), 0700) != 0) return failed(to);
-    const UniqueFd made{::openat(to_folder, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (::mkdirat(to_directory, to.c_str(), 0700) != 0) return failed(to);
+    const UniqueFd made{::openat(to_directory, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
     if (!made) return failed(to);
     if (!top_) {
       SKIFF_TRY(auto top, status_of(made.get()));
       top_ = top;
     }
     ++depth_;
-    SKIFF_TRY(auto reader, FolderReader::open(object));
-    for (FolderReader::Name found;;) {
+    SKIFF_TRY(auto reader, DirectoryReader::open(object));
+    for (DirectoryReader::Name found;;) {
       SKIFF_TRY(auto got, reader.next(found));
       if (!got) break;
       const std::string child{found.name};
@@ -170,9 +170,9 @@ Result<> copy_bytes(int from, int to, const std::stop_token& stop) {
   return {};
 }
 
-Result<> copy_tree(int object, const std::string& name, int to_folder, const std::string& to, Keep keep,
+Result<> copy_tree(int object, const std::string& name, int to_directory, const std::string& to, Keep keep,
                    const std::stop_token& stop) {
-  return Copy{keep, stop}.run(object, name, to_folder, to);
+  return Copy{keep, stop}.run(object, name, to_directory, to);
 }
 
 }  // namespace skiff::fs

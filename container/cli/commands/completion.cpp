@@ -105,18 +105,18 @@ class Complete final : public Invocation {
     co_return ids;
   }
 
-  /// The entries of the folder that is typed so far, with what stands before the path.
+  /// The entries of the directory that is typed so far, with what stands before the path.
   static Task<std::vector<std::string>> paths(Context* context, std::string sandbox, std::string typed,
                                               std::string before) {
     const std::size_t slash = typed.rfind('/');
-    const std::string folder = slash == std::string::npos ? "" : typed.substr(0, slash + 1);
+    const std::string directory = slash == std::string::npos ? "" : typed.substr(0, slash + 1);
     std::string url = "/v1/files:list?limit=1000";
-    if (!folder.empty()) url += "&path=" + protocol::percent_encode(folder);
+    if (!directory.empty()) url += "&path=" + protocol::percent_encode(directory);
     auto found = co_await items(context, std::move(sandbox), std::move(url), "name");
     for (std::string& one : found) {
       // Never a flag of ours.
-      const bool is_like_a_flag = before.empty() && folder.empty() && one.starts_with('-');
-      one.insert(0, std::string{before}.append(is_like_a_flag ? "./" : "").append(folder));
+      const bool is_like_a_flag = before.empty() && directory.empty() && one.starts_with('-');
+      one.insert(0, std::string{before}.append(is_like_a_flag ? "./" : "").append(directory));
     }
     co_return found;
   }

@@ -17,7 +17,7 @@ class Tool final : public Invocation {
     using namespace std::chrono_literals;
     return {{.flag = "folder",
              .environment = "SKIFF_TOOL_FOLDER",
-             .target = setting::List{&call_.folders},
+             .target = setting::List{&call_.directories},
              .value = "DIR",
              .group = "",
              .help = "Where tools are, in this order; relative to the sandbox's directory."},

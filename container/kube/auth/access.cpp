@@ -67,19 +67,19 @@ Result<Kubeconfig> find_kubeconfig(const AccessOptions& options, const Environme
 
 /// The service account of the pod that this runs in.
 Result<Access> in_cluster(const AccessOptions& options, const std::string& host, const std::string& port) {
-  const std::string& folder = options.service_account_folder;
+  const std::string& directory = options.service_account_directory;
   Access access;
   access.origin = "the service account of this pod";
   access.from_pod = true;
   const std::string authority = host.find(':') == std::string::npos ? host : "[" + host + "]";
   SKIFF_TRY(auto server, parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT"));
   access.server = std::move(server);
-  auto ca = load({.text = {}, .file = folder + "/ca.crt"}, access.origin);
+  auto ca = load({.text = {}, .file = directory + "/ca.crt"}, access.origin);
   if (!ca) return std::unexpected{std::move(ca.error())};
   access.ca_pem = std::move(*ca);
-  access.ca_file = folder + "/ca.crt";
-  access.identity.token_file = folder + "/token";
-  if (auto name = read_small_file(folder + "/namespace", 1024)) {
+  access.ca_file = directory + "/ca.crt";
+  access.identity.token_file = directory + "/token";
+  if (auto name = read_small_file(directory + "/namespace", 1024)) {
     while (name->ends_with('\n')) name->pop_back();
     if (!name->empty()) access.namespace_name = std::move(*name);
   }
@@ -189,7 +189,7 @@ Result<Access> find_configured(const AccessOptions& options, const Environment& 
   if (!options.server.empty()) return Access{.origin = options.server};
   const std::string host = environment("KUBERNETES_SERVICE_HOST");
   const std::string port = environment("KUBERNETES_SERVICE_PORT");
-  const std::string token = options.service_account_folder + "/token";
+  const std::string token = options.service_account_directory + "/token";
   if (!host.empty() && !port.empty() && ::access(token.c_str(), F_OK) == 0) return in_cluster(options, host, port);
   return fail(Errc::not_found,
               "no cluster is configured: set KUBECONFIG, name a file with --kubeconfig, or give --server, "

@@ -48,15 +48,15 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
     const auto extract = [&]() -> Result<fs::ExtractSummary> {
       SKIFF_TRY_VOID(admit_transfer(*pool, 0));
       if (!path.empty()) {
-        SKIFF_TRY_VOID(fs::make_folder(*tree, path, fs::Parents::make));
+        SKIFF_TRY_VOID(fs::make_directory(*tree, path, fs::Parents::make));
       }
-      SKIFF_TRY(auto folder, tree->open_folder(path));
+      SKIFF_TRY(auto directory, tree->open_directory(path));
       const fs::ByteSource source = [work](std::span<char> into) -> Result<std::size_t> {
         const auto got = work->door.read(into);
         if (!got) return fail(Errc::cancelled, "the archive was cut short");
         return *got;
       };
-      return fs::extract_archive(folder, source, options, work->stop.get_token());
+      return fs::extract_archive(directory, source, options, work->stop.get_token());
     };
     try {
       work->outcome = extract();
@@ -140,13 +140,14 @@ Task<Result<>> read_archive(Call& call) {
     if (parameter.name == "path") options->paths.push_back(parameter.value);
   }
   Producer producer = [tree = file.tree, options](const fs::ByteSink& sink, const std::stop_token& stop) -> Result<> {
-    // A single folder is the archive's own root; of several paths each keeps its name.
+    // A single directory is the archive's own root; of several paths each keeps its name.
     std::string root;
     if (options->paths.size() == 1) {
-      if (auto folder = tree->open_folder(options->paths.front())) root = std::exchange(options->paths, {}).front();
+      if (auto directory = tree->open_directory(options->paths.front()))
+        root = std::exchange(options->paths, {}).front();
     }
-    SKIFF_TRY(auto folder, tree->open_folder(root));
-    SKIFF_TRY_VOID(fs::write_archive(folder, *options, stop, sink));
+    SKIFF_TRY(auto directory, tree->open_directory(root));
+    SKIFF_TRY_VOID(fs::write_archive(directory, *options, stop, sink));
     return {};
   };
   co_return co_await stream_from_pool(call, std::string{format.content_type}, std::move(producer));

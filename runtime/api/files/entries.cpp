@@ -167,11 +167,11 @@ Task<Result<>> copy_file(Call& call) {
   return transfer(call, &fs::copy);
 }
 
-Task<Result<>> make_folder(Call& call) {
+Task<Result<>> make_directory(Call& call) {
   SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
-  SKIFF_CO_TRY(auto request, call.decode<MakeFolderRequest>());
+  SKIFF_CO_TRY(auto request, call.decode<MakeDirectoryRequest>());
   auto work = [tree = file.tree, asked = request] {
-    return fs::make_folder(*tree, asked.path, asked.parents ? fs::Parents::make : fs::Parents::require);
+    return fs::make_directory(*tree, asked.path, asked.parents ? fs::Parents::make : fs::Parents::require);
   };
   co_return co_await change(call, request.path, std::move(work));
 }

@@ -37,7 +37,7 @@ std::string_view word(fs::WalkEntry::Kind kind) {
   switch (kind) {
     case fs::WalkEntry::Kind::file:
       return "file";
-    case fs::WalkEntry::Kind::folder:
+    case fs::WalkEntry::Kind::directory:
       return "directory";
     case fs::WalkEntry::Kind::link:
       return "symlink";
@@ -49,8 +49,8 @@ std::string_view word(fs::WalkEntry::Kind kind) {
 
 /// Where a search begins.
 struct Ground {
-  UniqueFd folder;
-  UniqueFd root;  ///< when the folder is not the root
+  UniqueFd directory;
+  UniqueFd root;  ///< when the directory is not the root
   fs::WalkOptions walk;
 };
 
@@ -64,12 +64,12 @@ Result<fs::WalkOptions> walk_options(const Call& call) {
 }
 
 Result<Ground> open_ground(const fs::Tree& tree, const std::string& path, fs::WalkOptions walk) {
-  SKIFF_TRY(auto folder, tree.open_folder(path));
-  Ground ground{.folder = std::move(folder), .root = {}, .walk = std::move(walk)};
+  SKIFF_TRY(auto directory, tree.open_directory(path));
+  Ground ground{.directory = std::move(directory), .root = {}, .walk = std::move(walk)};
   ground.walk.prefix = relative_prefix(path);
   // The ignore files on the way from the root count too; those of an absolute path's root are not looked for.
   if (!ground.walk.prefix.empty() && !path.starts_with('/') && path.find("..") == std::string::npos) {
-    SKIFF_TRY(auto root, tree.open_folder(""));
+    SKIFF_TRY(auto root, tree.open_directory(""));
     ground.root = std::move(root);
     ground.walk.root = ground.root.get();
   }
@@ -161,7 +161,7 @@ Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, 
   } else {
     SKIFF_TRY(auto ground, open_ground(tree, ask.path, std::move(ask.options.walk)));
     ask.options.walk = std::move(ground.walk);
-    summary = fs::grep(ground.folder, ask.matcher, ask.options, stop, give);
+    summary = fs::grep(ground.directory, ask.matcher, ask.options, stop, give);
   }
   text = R"({"type":"summary")";
   append_json_number(text, "files", summary.files);
@@ -180,7 +180,7 @@ Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, 
   ask.options.walk = std::move(ground.walk);
   std::string text;
   const auto summary =
-      fs::find_matches(ground.folder, ask.glob, ask.options, stop, [&](std::span<const fs::GlobMatch> matches) {
+      fs::find_matches(ground.directory, ask.glob, ask.options, stop, [&](std::span<const fs::GlobMatch> matches) {
         text.clear();
         for (const fs::GlobMatch& match : matches) {
           text += '{';

@@ -67,7 +67,7 @@ Message beginning(std::uint64_t cursor) {
 
 /// What one client is told, in either form.
 struct Reading {
-  std::shared_ptr<fs::FolderWatch> watch;
+  std::shared_ptr<fs::DirectoryWatch> watch;
   std::shared_ptr<sessions::Session> session;
   std::uint64_t cursor;
   std::chrono::milliseconds keepalive;
@@ -79,7 +79,7 @@ struct Reading {
   static Task<Result<std::vector<fs::WatchEvent>>> next(std::shared_ptr<Reading> self) {
     const auto quiet = std::chrono::steady_clock::now() + self->keepalive;
     for (;;) {
-      auto events = co_await fs::FolderWatch::events(self->watch, self->cursor, kBatch, quiet);
+      auto events = co_await fs::DirectoryWatch::events(self->watch, self->cursor, kBatch, quiet);
       if (events && !events->empty()) self->cursor = events->back().cursor;
       if (!events || !events->empty() || self->over() || std::chrono::steady_clock::now() >= quiet) co_return events;
     }
@@ -172,7 +172,7 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
   }
 }
 
-Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<fs::FolderWatches::Reader> reader,
+Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<fs::DirectoryWatches::Reader> reader,
                     std::shared_ptr<Reading> reading) {
   const Agent::OpenSocket open{*agent};
   WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent)};
@@ -190,7 +190,7 @@ void append_watch_event(std::string& out, const fs::WatchEvent& event) {
   append_json_text(out, "path", event.path);
   if (event.type == fs::WatchEvent::Type::renamed) append_json_text(out, "from", event.from);
   append_json_key(out, "is_directory");
-  out += event.is_folder ? "true" : "false";
+  out += event.is_directory ? "true" : "false";
   append_json_key(out, "cursor");
   append_json_integer(out, event.cursor);
   out += '}';
@@ -210,9 +210,9 @@ Task<Result<>> watch_files(Call& call) {
   SKIFF_CO_TRY(auto last, call.last_event_id());
   if (last) *cursor = last;
   const std::string path{call.query("path").value_or("")};
-  auto open = [tree = file.tree, path] { return tree->open_folder(path); };
+  auto open = [tree = file.tree, path] { return tree->open_directory(path); };
   SKIFF_CO_TRY(auto joined, co_await call.agent.watches.join(std::move(open), relative_prefix(path), recursive));
-  auto reader = std::make_shared<fs::FolderWatches::Reader>(std::move(joined));
+  auto reader = std::make_shared<fs::DirectoryWatches::Reader>(std::move(joined));
   auto reading = std::make_shared<Reading>(Reading{.watch = reader->watch(),
                                                    .session = session,
                                                    .cursor = cursor->value_or(reader->watch()->newest()),

@@ -263,12 +263,12 @@ Task<Result<std::string>> search_all(std::shared_ptr<Request> request, nlohmann:
 }
 
 /// Those after `from`; none when none has come in that time, or none can come.
-Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<fs::FolderWatch> watch, std::uint64_t from,
+Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<fs::DirectoryWatch> watch, std::uint64_t from,
                                                       Milliseconds wait) {
   constexpr std::size_t kMostEvents = 1000;
   const auto until = std::chrono::steady_clock::now() + wait;
   for (;;) {
-    auto events = co_await fs::FolderWatch::events(watch, from, kMostEvents, until);
+    auto events = co_await fs::DirectoryWatch::events(watch, from, kMostEvents, until);
     const bool is_over = watch->over() || std::chrono::steady_clock::now() >= until;
     if (!events || !events->empty() || is_over) co_return events;
   }
@@ -278,7 +278,7 @@ Task<Result<std::string>> watch_all(std::shared_ptr<Request> request, nlohmann::
   SKIFF_CO_TRY(auto asked, protocol::decode_json<WatchChangesArguments>(arguments));
   auto tree = co_await tree_of(request, asked.session);
   if (!tree) co_return std::unexpected{std::move(tree.error())};
-  auto open = [tree = *tree, path = asked.path] { return tree->open_folder(path); };
+  auto open = [tree = *tree, path = asked.path] { return tree->open_directory(path); };
   SKIFF_CO_TRY(auto joined, co_await request->agent.watches.join(std::move(open), api::relative_prefix(asked.path),
                                                                  asked.recursive));
   const auto watch = joined.watch();

@@ -50,7 +50,7 @@ void append_entry_of(std::string& out, std::string_view name, const fs::Entry& e
   out += '{';
   append_json_text(out, "name", name);
   protocol::append_json_number(out, "size", entry.size);
-  append_json_text(out, "type", entry.type == fs::EntryType::folder ? "directory" : "file");
+  append_json_text(out, "type", entry.type == fs::EntryType::directory ? "directory" : "file");
   append_json_key(out, "mod_time");
   append_seconds(out, entry.modified);
   out += '}';
