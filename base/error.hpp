@@ -77,8 +77,6 @@ namespace skiff {
   X(sandbox_conflict,       "There is a sandbox of this name: take another one, or `--get-or-create`.")                \
   X(sandbox_not_running,    "It was stopped, has ended or was killed: `skiff start` makes it again.")                  \
   X(sandbox_failed,         "It could not be brought up: `field` is the reason's word.")                               \
-  X(port_not_listening,     "Nothing listens on the port at 127.0.0.1 or ::1: `/v1/ports` lists what does.")            \
-  X(bad_gateway,            "The server that the request was passed on to broke off, or does not speak HTTP: `detail`.") \
   X(draining,               "The agent is about to stop: take another sandbox.")                                       \
   X(timeout,                "A wait ran into its own end.")                                                            \
   X(cancelled,              "Whoever asked is gone.")                                                                  \
@@ -116,6 +114,27 @@ using Result = std::expected<T, Error>;
 [[nodiscard]] inline std::unexpected<Error> fail(Errc code, std::string message, std::string field = {}) {
   return std::unexpected<Error>{Error{code, std::move(message), std::move(field)}};
 }
+
+/// Statements that go on with what a `Result` holds, or leave the function with its error. `SKIFF_TRY(auto size,
+/// size_of(path));` declares `size`; `SKIFF_TRY_VOID(sync(file));` is for what gives nothing that is needed. A
+/// coroutine takes the two of SKIFF_CO_: `SKIFF_CO_TRY(auto text, co_await read(file));`.
+#define SKIFF_TRY(declaration, ...) SKIFF_TRY_INTO(return, declaration, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
+#define SKIFF_CO_TRY(declaration, ...) SKIFF_TRY_INTO(co_return, declaration, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
+#define SKIFF_TRY_VOID(...)                                                  \
+  if (auto skiff_tried = __VA_ARGS__; !skiff_tried) return std::unexpected { \
+      std::move(skiff_tried.error())                                         \
+    }
+#define SKIFF_CO_TRY_VOID(...)                                                  \
+  if (auto skiff_tried = __VA_ARGS__; !skiff_tried) co_return std::unexpected { \
+      std::move(skiff_tried.error())                                            \
+    }
+
+#define SKIFF_TRY_INTO(leave, declaration, tried, ...)         \
+  auto tried = __VA_ARGS__;                                    \
+  if (!tried) leave std::unexpected{std::move(tried.error())}; \
+  declaration = *std::move(tried)
+#define SKIFF_TRY_NAME(line) SKIFF_TRY_PASTE(skiff_tried_, line)
+#define SKIFF_TRY_PASTE(one, other) one##other
 
 /// An `Error` for a failed system call: "open "a/b": Permission denied". `error` is an errno value (errno(3)); the one
 /// mapping from errno to codes is here.

@@ -104,22 +104,20 @@ class Block {
 Task<Result<std::string_view>> read_request(HttpExchange* http, Block* block) {
   if (block->is_idle() && !http->has_body()) {
     block->release();
-    if (auto ready = co_await http->body_readable(); !ready) co_return std::unexpected{std::move(ready.error())};
+    SKIFF_CO_TRY_VOID(co_await http->body_readable());
   }
-  auto got = co_await http->read_body_some(block->room());
-  if (!got) co_return std::unexpected{std::move(got.error())};
-  co_return block->read(*got);
+  SKIFF_CO_TRY(auto got, co_await http->read_body_some(block->room()));
+  co_return block->read(got);
 }
 
 /// The same of the answer's.
 Task<Result<std::string_view>> read_answer(HttpClient* server, Block* block) {
   if (block->is_idle() && !server->has_more()) {
     block->release();
-    if (auto ready = co_await server->readable(); !ready) co_return std::unexpected{std::move(ready.error())};
+    SKIFF_CO_TRY_VOID(co_await server->readable());
   }
-  auto got = co_await server->read_some(block->room());
-  if (!got) co_return std::unexpected{std::move(got.error())};
-  co_return block->read(*got);
+  SKIFF_CO_TRY(auto got, co_await server->read_some(block->room()));
+  co_return block->read(got);
 }
 
 /// False when the client's side has failed. A server that takes no more of it may have answered already.
@@ -169,11 +167,10 @@ Task<Result<>> send_answer_body(Relay* relay) {
   Block block;
   Turn turn{relay->http.executor()};
   for (;;) {
-    auto bytes = co_await read_answer(&relay->server, &block);
-    if (!bytes) co_return std::unexpected{std::move(bytes.error())};
-    if (bytes->empty()) break;
-    if (auto sent = co_await relay->http.write(*bytes); !sent) co_return sent;
-    co_await turn.took(bytes->size());
+    SKIFF_CO_TRY(auto bytes, co_await read_answer(&relay->server, &block));
+    if (bytes.empty()) break;
+    SKIFF_CO_TRY_VOID(co_await relay->http.write(bytes));
+    co_await turn.took(bytes.size());
   }
   co_return co_await relay->http.finish(forwarded_trailers(relay->server.trailers()));
 }
@@ -211,7 +208,7 @@ Task<Result<>> send_answer(Relay* relay) {
 }  // namespace
 
 Task<Result<>> relay(HttpExchange* http, HttpClient* server, HttpClient::Request request, RelayOptions options) {
-  if (auto connected = co_await server->connect(); !connected) co_return connected;
+  SKIFF_CO_TRY_VOID(co_await server->connect());
   const BodyFraming body = http->request().body;
   std::optional<std::uint64_t> length{body.length};
   if (body.kind == BodyFraming::Kind::chunked) length.reset();

@@ -52,7 +52,7 @@ Result<> check_host(const BrowserGuard& guard, const protocol::HttpExchange& htt
 
 Result<> check_browser(const BrowserGuard& guard, const protocol::HttpExchange& http) {
   const auto& request = http.request();
-  if (auto allowed = check_host(guard, http); !allowed) return allowed;
+  SKIFF_TRY_VOID(check_host(guard, http));
   if (is_safe_method(request.method) && !request.headers.contains("Upgrade")) return {};
   return guard.check_origin(request.headers.find("Origin"), http.is_tls() ? "https" : "http", host_of(http));
 }

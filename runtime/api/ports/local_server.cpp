@@ -28,9 +28,8 @@ bool is_its_own_peer(const protocol::Stream& stream) {
 
 Task<Result<protocol::Stream>> connect_to_port(std::uint16_t port, std::chrono::milliseconds limit, Executor executor) {
   for (const std::string_view host : {std::string_view{"127.0.0.1"}, std::string_view{"::1"}}) {
-    auto address = protocol::Address::ip(host, port);
-    if (!address) co_return std::unexpected{std::move(address.error())};
-    auto stream = co_await protocol::connect(std::move(*address), limit, executor);
+    SKIFF_CO_TRY(auto address, protocol::Address::ip(host, port));
+    auto stream = co_await protocol::connect(std::move(address), limit, executor);
     if (stream && !is_its_own_peer(*stream)) co_return stream;
     if (stream) continue;
     const Errc code = stream.error().code;

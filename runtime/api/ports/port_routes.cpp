@@ -114,7 +114,7 @@ std::string target_behind_port(const protocol::HttpRequest& request) {
 Task<Result<>> pass_to_port(Call& call) {
   const auto port = parse_port(call.params.at(0));
   if (!port) co_return std::unexpected{port.error()};
-  if (auto allowed = check(call, *port); !allowed) co_return allowed;
+  SKIFF_CO_TRY_VOID(check(call, *port));
 
   HttpClient server{call.agent.executor, server_on(call.agent, *port)};
   bool over = false;
