@@ -106,6 +106,7 @@ struct Surroundings {
   std::string host_name;       ///< gethostname(2)
   std::string working_folder;  ///< absolute
   bool has_workspace = false;  ///< /workspace is a folder
+  std::string base_dir = {};   ///< SANDBOX_BASE_DIR: where the runtime of the dialect python-runtime keeps its files
 };
 [[nodiscard]] Surroundings look_around();
 

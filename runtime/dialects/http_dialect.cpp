@@ -1,5 +1,6 @@
 #include "runtime/dialects/http_dialect.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "protocol/http_server.hpp"
@@ -20,7 +21,11 @@ Identity identity_of(const HttpDialect& dialect) {
           .anonymous = true};
 }
 
-Task<Result<>> admit(Request* request, const BrowserGuard* guard, const Handle* handle) {
+bool is_probe(const HttpDialect& dialect, const protocol::HttpRequest& head) {
+  return !dialect.probe.empty() && head.target.path == dialect.probe && is_safe_method(head.method);
+}
+
+Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle) {
   auto allowed = api::check_browser(*guard, request->http);
   if (!allowed) co_return allowed;
   if (auto kept = request->http.vouch(); !kept) co_return kept;
@@ -28,7 +33,8 @@ Task<Result<>> admit(Request* request, const BrowserGuard* guard, const Handle* 
     request->http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   }
-  const Activity::Use use{request->agent.activity};
+  std::optional<Activity::Use> use;
+  if (!is_probe(*dialect, request->http.request())) use.emplace(request->agent.activity);
   co_return co_await (*handle)(request);
 }
 
@@ -44,7 +50,7 @@ Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect*
                   .route = "-",
                   .session = {},
                   .command = {}};
-  const Result<> outcome = co_await admit(&request, guard, handle);
+  const Result<> outcome = co_await admit(&request, guard, dialect, handle);
   if (!outcome && http->status() == 0) (void)co_await http->respond(dialect->problem(0, outcome.error()));
   api::account_for(
       *agent, agent->requests.of_dialect(dialect->name),
@@ -58,7 +64,8 @@ Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect*
        .traceparent = request.caller.traceparent,
        .status = http->status(),
        .bytes = http->body_bytes_sent(),
-       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - began)});
+       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - began)},
+      is_probe(*dialect, head) ? api::Told::aside : api::Told::all);
 }
 
 class HttpService final : public Service {
