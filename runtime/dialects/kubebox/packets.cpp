@@ -59,6 +59,9 @@ Result<Packet> parse_packet(std::string_view message) {
     if (!packet.id) return fail(Errc::invalid_request, "the id of a Socket.IO packet is above 2^53 - 1");
     message.remove_prefix(size);
   }
+  if (!message.empty() && message.front() != '[' && message.front() != '{') {
+    return fail(Errc::invalid_request, "the payload of a Socket.IO packet is a JSON array or object");
+  }
   packet.payload = message;
   const bool counted = packet.type == PacketType::event || packet.type == PacketType::ack;
   if ((packet.id && !counted) || (packet.type == PacketType::ack && !packet.id)) {

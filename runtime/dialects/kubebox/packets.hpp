@@ -30,10 +30,10 @@ struct Packet {
   PacketType type = PacketType::event;
   std::string_view name_space = "/";
   std::optional<std::uint64_t> id;  ///< of an event: it is to be acknowledged; of an ack: what it answers
-  std::string_view payload;         ///< JSON, or empty
+  std::string_view payload;         ///< a JSON array or object, by its first character, or empty
 };
 inline constexpr std::size_t kLongestNamespace = 128;
-/// `TYPE[NAMESPACE,][ID][PAYLOAD]`; the payload is not looked into. Errors: invalid_request.
+/// `TYPE[NAMESPACE,][ID][PAYLOAD]`; the payload is not looked into further. Errors: invalid_request.
 [[nodiscard]] Result<Packet> parse_packet(std::string_view message);
 /// As the content of a message.
 void append_packet(std::string& out, const Packet& packet);

@@ -57,9 +57,10 @@ TEST(KubeboxPacket, OfANamespaceWithoutAnEndIsThatNamespace) {
 
 TEST(KubeboxPacket, ThatIsNoneIsRefused) {
   const std::string long_namespace = "0/" + std::string(kLongestNamespace, 'a') + ",";
-  for (const std::string& text : {std::string{}, std::string{"5"}, std::string{"51-[\"a\"]"}, std::string{"x"},
-                                  std::string{"29007199254740992[]"}, std::string{"299999999999999999999999[]"},
-                                  std::string{"01"}, std::string{"3[]"}, std::string{"11"}, long_namespace}) {
+  for (const std::string& text :
+       {std::string{}, std::string{"5"}, std::string{"51-[\"a\"]"}, std::string{"x"},
+        std::string{"29007199254740992[]"}, std::string{"299999999999999999999999[]"}, std::string{"01"},
+        std::string{"3[]"}, std::string{"11"}, std::string{"2/,/,[]"}, std::string{"2x"}, long_namespace}) {
     EXPECT_FALSE(parse_packet(text)) << text;
   }
 }
