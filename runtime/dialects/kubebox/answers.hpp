@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 #include "sessions/session.hpp"
 

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/json_text.hpp"
-#include "protocol/utf8.hpp"
-#include "runtime/api/commands.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
+#include "runtime/api/commands/command_routes.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 #include "runtime/dialects/kubebox/names.hpp"

@@ -11,10 +11,10 @@
 
 #include "base/id.hpp"
 #include "base/task_group.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/websocket.hpp"
-#include "runtime/api/connect_socket.hpp"
-#include "runtime/api/sockets.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/websocket/socket.hpp"
+#include "runtime/api/sockets/connect_socket.hpp"
+#include "runtime/api/sockets/socket_routes.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
 #include "runtime/dialects/kubebox/packets.hpp"
 

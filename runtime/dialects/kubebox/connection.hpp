@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/task.hpp"
-#include "protocol/http_exchange.hpp"
+#include "protocol/http/exchange.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/dialects/kubebox/streams.hpp"
 

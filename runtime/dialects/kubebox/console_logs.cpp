@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "protocol/json_text.hpp"
-#include "runtime/api/commands.hpp"
+#include "protocol/json/text.hpp"
+#include "runtime/api/commands/command_routes.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 #include "runtime/dialects/kubebox/names.hpp"

@@ -5,12 +5,12 @@
 
 #include <re2/re2.h>
 
-#include "fs/change.hpp"
-#include "fs/list.hpp"
-#include "fs/read.hpp"
-#include "fs/write.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/utf8.hpp"
+#include "fs/content/read.hpp"
+#include "fs/content/write.hpp"
+#include "fs/tree/change.hpp"
+#include "fs/tree/list.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 

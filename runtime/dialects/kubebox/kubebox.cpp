@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
-#include "protocol/json_text.hpp"
-#include "protocol/problem.hpp"
-#include "protocol/websocket_handshake.hpp"
-#include "runtime/api/sockets.hpp"
+#include "protocol/json/problem.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/websocket/handshake.hpp"
+#include "runtime/api/sockets/socket_routes.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/connection.hpp"

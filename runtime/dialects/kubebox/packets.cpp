@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "base/deadline.hpp"
 #include "base/event.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/utf8.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
