@@ -71,7 +71,7 @@ class SocketIo:
         self.send(f"42{id}{json.dumps([name, data])}")
 
     def frame(self):
-        """The next frame that is no ping."""
+        """The next frame that is not a ping."""
         while True:
             got = self.ws.recv()
             assert got is not None and got[0] == 1, got
