@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from kubebox import PATH, box, start_kubebox  # noqa: F401
+from kubebox import PATH, box, joined, start_kubebox  # noqa: F401
 from waiting import until
 
 
@@ -39,19 +39,24 @@ def test_a_message_that_is_too_large_ends_the_connection(box):
 
 
 def test_more_streams_than_there_may_be_are_refused(box):
-    processes = [box.start("true", mode="background") for _ in range(3)]
+    processes = [box.start("true", mode="background") for _ in range(257)]
     with box.socket(acks=False, pongs=False) as socket:
-        held = box.start("while [ ! -e go ]; do sleep 0.1; done")
-        for _ in range(400):  # a process that is streamed already takes no further place
-            socket.follow(held)
         for process in processes:
             socket.follow(process)
-        exits = set()
-        while exits != set(processes):
-            name, data = socket.next()
-            assert name == "command_exit" and data["exit_code"] == 0
-            exits.add(data["process_id"])
+        events = [socket.next() for _ in range(len(processes) + 1)]
+    refused = [data for name, data in events if name == "command_error"]
+    assert [(data["process_id"], "256 streams" in data["error"]) for data in refused] == [(processes[-1], True)]
+    exits = {data["process_id"]: data["exit_code"] for name, data in events if name == "command_exit"}
+    assert exits == {**dict.fromkeys(processes, 0), processes[-1]: -1}
+
+
+def test_a_process_that_is_streamed_takes_no_further_place(box):
+    process = box.start("while [ ! -e go ]; do sleep 0.1; done; exit 3")
+    with box.socket() as socket:
+        for _ in range(400):
+            socket.follow(process)
         box.run("touch go")
+        assert joined(socket.until_exits(process)[process]) == ("", "", 3)
 
 
 def test_a_client_that_reads_nothing_holds_nobody_up(start_kubebox):

@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "protocol/json/text.hpp"
-#include "protocol/json/utf8.hpp"
-#include "runtime/api/commands/command_routes.hpp"
+#include "runtime/api/kept_output.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
@@ -18,13 +16,12 @@ namespace {
 
 using protocol::field;
 using protocol::Text;
-using sessions::LogItem;
 
-constexpr std::string_view kLabel = "dialect";
-constexpr std::string_view kLabelled = "kubebox";
+/// The label of a session that came to be by /initialize.
+constexpr const char* kLabel = "dialect";
+constexpr const char* kLabelled = "kubebox";
 /// Of a WAIT that names none: the original's.
 constexpr std::chrono::milliseconds kUsualTimeout{10'000};
-constexpr std::size_t kBlock = std::size_t{256} << 10U;
 
 struct InitializeBody {
   std::string session_id;
@@ -59,17 +56,15 @@ struct ProcessBody {
   };
 };
 
-/// Whether a session came to be by /initialize: only such a one may be replaced by it.
+/// Only such a session may be replaced.
 bool is_ours(const sessions::Session& session) {
   const auto& labels = session.spec().labels;
-  const auto found = labels.find(std::string{kLabel});
+  const auto found = labels.find(kLabel);
   return found != labels.end() && found->second == kLabelled;
 }
 
 Result<std::optional<std::chrono::milliseconds>> timeout_of(const RunBody& body) {
-  if (!body.timeout) {
-    return body.mode == "wait" ? std::optional{kUsualTimeout} : std::nullopt;
-  }
+  if (!body.timeout) return body.mode == "wait" ? std::optional{kUsualTimeout} : std::nullopt;
   if (!*body.timeout) return std::nullopt;
   const nlohmann::json& given = **body.timeout;
   const double seconds = given.is_number() ? given.get<double>() : 0;
@@ -79,73 +74,39 @@ Result<std::optional<std::chrono::milliseconds>> timeout_of(const RunBody& body)
   return std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(seconds * 1000))};
 }
 
-/// Writes what the log has of one of its streams as the content of a JSON string, block by block.
-Task<Result<>> write_output(Request* request, std::shared_ptr<sessions::Command> command, sessions::Stream only) {
-  sessions::Cursor cursor{command->log(), {.from = 0, .only = only, .lossless = true}};
-  protocol::Utf8Splitter splitter;
-  std::string text;
-  const auto add = [&text](std::string_view bytes) {
-    protocol::append_json_escaped(text, protocol::is_valid_utf8(bytes) ? bytes : protocol::to_valid_utf8(bytes));
-  };
-  for (bool over = false; !over;) {
-    co_await request->agent.supervisor.reader_turns.next();
-    while (text.size() < kBlock) {
-      auto item = cursor.next(kBlock);
-      if (!item) break;
-      if (item->kind == LogItem::Kind::output) {
-        const auto pieces = splitter.push(item->bytes.view());
-        add(pieces.head);
-        add(pieces.body);
-      } else if (item->kind == LogItem::Kind::gap) {
-        if (only == sessions::Stream::err) add(missing_output(item->next - item->offset));
-      } else {
-        add(splitter.flush());
-        over = true;
-        break;
-      }
-    }
-    if (text.empty() && !over) {
-      co_await cursor.ready();
-      continue;
-    }
-    if (auto sent = co_await request->http.write(text); !sent) co_return sent;
-    text.clear();
-  }
-  co_return Result<>{};
+std::string result_of(const api::KeptOutput& output, const sessions::ExitStatus& status) {
+  const std::uint64_t missing = output.omitted_out + output.omitted_err;
+  std::string text{'{'};
+  protocol::append_json_text(text, "stdout", output.out);
+  protocol::append_json_text(text, "stderr",
+                             output.err + (missing > 0 ? missing_output(missing) : "") + why_not_started(status));
+  const bool timed_out = status.cause == sessions::Cause::timeout;
+  protocol::append_json_key(text, "exit_code");
+  text += timed_out ? "null" : std::to_string(exit_code(status));
+  if (timed_out) protocol::append_json_text(text, "error", "Command timed out");
+  protocol::append_json_flag(text, "finished", !timed_out && status.exit_code == 0);
+  return text + '}';
 }
 
-/// The result of a WAIT. Its head goes first and its text as it is read, so that it may be as long as the log.
 Task<Result<>> answer_wait(Request* request, std::shared_ptr<sessions::Command> command) {
-  protocol::HttpResponse head{200, {{"Content-Type", "application/json"}}};
-  auto sent = co_await request->http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
-  if (sent) sent = co_await until_exit(request, command, true);
-  if (sent) sent = co_await request->http.write(R"({"stdout":")");
-  if (sent) sent = co_await write_output(request, command, sessions::Stream::out);
-  if (sent) sent = co_await request->http.write(R"(","stderr":")");
-  if (sent) sent = co_await write_output(request, command, sessions::Stream::err);
-  if (!sent) co_return sent;
-  const auto& status = *command->exit_status();
-  std::string rest;
-  protocol::append_json_escaped(rest, protocol::to_valid_utf8(why_not_started(status)));
-  if (status.cause == sessions::Cause::timeout) {
-    rest += R"(","exit_code":null,"error":"Command timed out","finished":false})";
-  } else {
-    rest += R"(","exit_code":)" + std::to_string(exit_code(status)) + R"(,"finished":)";
-    rest += status.exit_code == 0 ? "true}" : "false}";
-  }
-  if (sent = co_await request->http.write(rest); !sent) co_return sent;
-  co_return co_await request->http.finish();
+  const auto begun = co_await until_exit(request, command);
+  if (!begun) co_return std::unexpected{begun.error()};
+  const api::KeptOutput output = co_await api::kept_output(command, request->agent.settings.keep_bytes);
+  auto compose = [&] { return result_of(output, *command->exit_status()); };
+  if (output.out.size() + output.err.size() <= kQuickJson) co_return co_await answer(request, compose(), *begun);
+  std::string text = co_await request->agent.long_work.run(std::move(compose));
+  co_return co_await answer(request, std::move(text), *begun);
 }
 
 }  // namespace
 
-Task<Result<>> initialize(Request* request, WaitingStreams* /*waiting*/) {
-  auto body = co_await read_json<InitializeBody>(request);
+Task<Result<>> initialize(Request* request) {
+  auto body = co_await read_json<InitializeBody>(request, request->agent.settings.max_json_bytes);
   if (!body) co_return std::unexpected{std::move(body.error())};
   sessions::SessionSpec spec;
   spec.id = session_id(body->session_id);
   if (!body->path.empty()) spec.root = body->path;
-  spec.labels = {{std::string{kLabel}, std::string{kLabelled}}};
+  spec.labels = {{kLabel, kLabelled}};
   request->session = spec.id;
   auto& registry = request->agent.registry;
   auto made = co_await registry.put(spec);
@@ -158,62 +119,54 @@ Task<Result<>> initialize(Request* request, WaitingStreams* /*waiting*/) {
     }
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
-  std::string text{"{"};
+  std::string text{'{'};
   protocol::append_json_text(text, "session_id", body->session_id);
-  text += '}';
-  co_return co_await answer(request, std::move(text));
+  co_return co_await answer(request, text + '}');
 }
 
 Task<Result<>> run_command(Request* request, WaitingStreams* waiting) {
-  auto body = co_await read_json<RunBody>(request);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  auto session = session_of(*request, body->session_id);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  if (body->mode != "wait" && body->mode != "stream" && body->mode != "background") {
+  auto asked = co_await read_asked<RunBody>(request);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  RunBody& body = asked->body;
+  if (body.mode != "wait" && body.mode != "stream" && body.mode != "background") {
     co_return fail(Errc::invalid_field, "mode: expected stream, wait or background", "mode");
   }
-  auto timeout = timeout_of(*body);
+  auto timeout = timeout_of(body);
   if (!timeout) co_return std::unexpected{std::move(timeout.error())};
+  api::CommandRequest wanted;
+  wanted.command = std::move(body.command);
+  wanted.cwd = body.path;
+  wanted.timeout = *timeout;
   const std::uint64_t process = new_process_id();
-  api::CommandRequest asked;
-  asked.command = std::move(body->command);
-  asked.id = command_id(process);
-  asked.cwd = body->path;
-  asked.timeout = *timeout;
-  auto started = co_await api::start(request->agent, &request->caller, *session, &asked);
-  if (!started) co_return std::unexpected{std::move(started.error())};
-  const auto command = started->command;
-  request->command = command->id();
-  if (body->mode == "wait") co_return co_await answer_wait(request, command);
+  auto command = co_await start_process(request, asked->session, std::move(wanted), process);
+  if (!command) co_return std::unexpected{std::move(command.error())};
+  if (body.mode == "wait") co_return co_await answer_wait(request, std::move(*command));
   // Its reader is there from the first byte on, so that none is lost until the client asks for the stream.
-  if (body->mode == "stream") {
-    waiting->add(std::make_shared<OutputStream>(body->session_id, process, command), {});
+  if (body.mode == "stream") {
+    waiting->add(std::make_shared<OutputStream>(EventData{body.session_id, process}, *command));
   }
   co_return co_await answer(request, R"({"process_id":)" + std::to_string(process) + '}');
 }
 
-Task<Result<>> kill_command(Request* request, WaitingStreams* /*waiting*/) {
-  auto body = co_await read_json<ProcessBody>(request);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  auto session = session_of(*request, body->session_id);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  const auto process = body->process_id ? process_id_of(*body->process_id) : std::nullopt;
-  auto command = find_process(**session, process);
-  if (!command) co_return std::unexpected{std::move(command.error())};
-  if ((*command)->over()) co_return fail(Errc::command_not_found, "No such process", "process_id");
-  (*command)->end(sessions::Cause::killed_by_client);
-  co_await (*command)->gone();
-  const auto& status = (*command)->exit_status();
+Task<Result<>> kill_command(Request* request) {
+  auto asked = co_await read_asked<ProcessBody>(request);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  const auto& process = asked->body.process_id;
+  const auto found = find_process(*asked->session, process ? process_id_of(*process) : std::nullopt);
+  if (!found) co_return std::unexpected{found.error()};
+  sessions::Command& command = **found;
+  if (command.over()) co_return fail(Errc::command_not_found, "No such process", "process_id");
+  command.end(sessions::Cause::killed_by_client);
+  co_await command.gone();
+  const auto& status = command.exit_status();
   co_return co_await answer(request, R"({"status":"killed","exit_code":)" +
                                          (status ? std::to_string(exit_code(*status)) : std::string{"null"}) + '}');
 }
 
-Task<Result<>> kill_all_processes(Request* request, WaitingStreams* /*waiting*/) {
-  auto body = co_await read_json<ProcessBody>(request);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  auto session = session_of(*request, body->session_id);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  auto commands = (*session)->commands();
+Task<Result<>> kill_all_processes(Request* request) {
+  auto asked = co_await read_asked<ProcessBody>(request);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  auto commands = asked->session->commands();
   std::erase_if(commands, [](const auto& command) { return !process_of(command->id()) || command->over(); });
   for (const auto& command : commands) command->end(sessions::Cause::killed_by_client);
   std::string failed;
@@ -223,9 +176,10 @@ Task<Result<>> kill_all_processes(Request* request, WaitingStreams* /*waiting*/)
     if (status && status->kill_level != "incomplete") continue;
     failed += (failed.empty() ? "" : ",") + std::to_string(*process_of(command->id()));
   }
-  const bool success = failed.empty();
-  co_return co_await answer(request, std::string{R"({"success":)"} + (success ? "true" : "false") +
-                                         R"(,"failed_processes":[)" + failed + "]}");
+  std::string text{'{'};
+  protocol::append_json_flag(text, "success", failed.empty());
+  protocol::append_json_key(text, "failed_processes");
+  co_return co_await answer(request, text + '[' + failed + "]}");
 }
 
 }  // namespace skiff::runtime::dialects::kubebox

@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/id.hpp"
@@ -22,15 +21,12 @@ namespace skiff::runtime::dialects::kubebox {
 namespace {
 
 using protocol::WebSocket;
-using sessions::LogItem;
 
 /// Streams that one connection may have at once.
 constexpr std::size_t kMostStreams = 256;
 /// What comes within this time after an event goes with the next one: a command that prints line by line would be an
 /// event a line otherwise.
 constexpr std::chrono::milliseconds kGathering{20};
-/// Of one event, before it is escaped.
-constexpr std::size_t kMostInEvent = std::size_t{256} << 10U;
 
 WebSocket::Options options_of(const Agent& agent) {
   auto options = api::socket_options(agent);
@@ -43,8 +39,7 @@ class SocketIo {
   SocketIo(protocol::Upgraded upgraded, Agent& agent, WaitingStreams& waiting, std::string host)
       : agent_{agent},
         waiting_{waiting},
-        host_{std::move(host)},
-        number_{waiting.number()},
+        connection_{waiting.connection(std::move(host))},
         socket_{std::move(upgraded.stream), std::move(upgraded.buffered), options_of(agent)},
         streaming_{agent.executor} {}
 
@@ -65,16 +60,11 @@ class SocketIo {
 
   /// Pings; ends the connection of a client that does not answer, or never asks for the namespace.
   Task<> keep_alive() {
-    boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                      Executor>
-        timer{agent_.executor};
     for (;;) {
-      timer.expires_after(agent_.settings.keepalive);
-      co_await timer.async_wait(use_task);
+      co_await pause(agent_.settings.keepalive);
       const SteadyTime now = std::chrono::steady_clock::now();
-      const bool is_dead = pinged_ && now - *pinged_ >= agent_.settings.write_timeout;
-      if (is_dead || !connected_) {
-        dead_ = is_dead;
+      silent_ = pinged_ && now - *pinged_ >= agent_.settings.write_timeout;
+      if (silent_ || !connected_) {
         socket_.abort();
         co_return;
       }
@@ -95,7 +85,7 @@ class SocketIo {
   /// A client that has lost its connection may be here already when that is seen.
   Task<> watch_older() {
     for (;;) {
-      co_await waiting_.older_found_dead(number_);
+      co_await waiting_.found_dead.wait();
       if (connected_) take_over();
     }
   }
@@ -108,10 +98,10 @@ class SocketIo {
     for (auto& [process, stream] : streams_) {
       if (stream->delivered()) continue;
       stream->rewind();
-      waiting_.add(std::move(stream), host_);
+      waiting_.add(std::move(stream), connection_);
     }
     const auto& closed = socket_.closed();
-    if (dead_ || (closed && closed->code == api::kClosedTooSlow)) waiting_.found_dead(number_);
+    if (silent_ || (closed && closed->code == api::kClosedTooSlow)) waiting_.found_dead.notify_all();
   }
 
  private:
@@ -127,24 +117,34 @@ class SocketIo {
     return text;
   }
 
-  Task<Result<>> send(std::string text) { co_return co_await socket_.send(WebSocket::Kind::text, std::move(text)); }
+  Task<Result<>> send(std::string text) { return socket_.send(WebSocket::Kind::text, std::move(text)); }
 
   Task<Result<>> take(std::string text) {
     auto frame = parse_frame(text);
     if (!frame) co_return std::unexpected{std::move(frame.error())};
-    if (frame->type == FrameType::close) left_ = true;
-    if (frame->type == FrameType::pong) {
-      if (pinged_) acknowledge(sent_before_ping_);
-      pinged_.reset();
+    switch (frame->type) {
+      case FrameType::close:
+        left_ = true;
+        co_return Result<>{};
+      case FrameType::pong:
+        if (pinged_) acknowledge(sent_before_ping_);
+        pinged_.reset();
+        co_return Result<>{};
+      default:
+        co_return co_await take_packet(frame->content);
     }
-    if (frame->type != FrameType::message) co_return Result<>{};
-    auto packet = parse_packet(frame->content);
+  }
+
+  /// `message` must live until it has ended.
+  Task<Result<>> take_packet(std::string_view message) {
+    auto packet = parse_packet(message);
     if (!packet) co_return std::unexpected{std::move(packet.error())};
-    if (packet->type == PacketType::connect) co_return co_await connect(*packet);
-    if (!connected_ || packet->name_space != "/") {
-      co_return fail(Errc::invalid_request, "this namespace is not connected");
+    if (!connected_ && packet->type != PacketType::connect) {
+      co_return fail(Errc::invalid_request, "the namespace is not connected");
     }
     switch (packet->type) {
+      case PacketType::connect:
+        co_return co_await connect();
       case PacketType::disconnect:
         left_ = true;
         co_return Result<>{};
@@ -153,112 +153,72 @@ class SocketIo {
         co_return Result<>{};
       case PacketType::event:
         co_return co_await take_event(*packet);
-      default:
-        co_return fail(Errc::invalid_request, "a client sends no CONNECT_ERROR");
     }
+    std::unreachable();
   }
 
-  Task<Result<>> connect(Packet packet) {
-    std::string answer{"4"};
-    if (packet.name_space != "/") {
-      append_packet(answer, {.type = PacketType::connect_error,
-                             .name_space = packet.name_space,
-                             .id = {},
-                             .payload = R"({"message":"there is the one namespace /"})"});
-      co_return co_await send(std::move(answer));
-    }
+  Task<Result<>> connect() {
     if (connected_) co_return fail(Errc::invalid_request, "the namespace is connected already");
     connected_ = true;
-    std::string sid{"{"};
-    protocol::append_json_text(sid, "sid", new_id("s-"));
-    sid += '}';
-    append_packet(answer, {.type = PacketType::connect, .id = {}, .payload = sid});
-    if (auto sent = co_await send(std::move(answer)); !sent) co_return sent;
+    const std::string sid = R"({"sid":")" + new_id("s-") + R"("})";
+    if (auto sent = co_await send(to_frame({.type = PacketType::connect, .payload = sid})); !sent) co_return sent;
     take_over();
     co_return Result<>{};
   }
 
   void take_over() {
-    for (auto& stream : waiting_.take_of(host_)) begin(std::move(stream));
+    for (auto& stream : waiting_.take_for(connection_)) {
+      // One that was asked for again meanwhile is on its way from its beginning.
+      if (!streams_.contains(*stream->names.process_id)) begin(std::move(stream));
+    }
   }
 
   Task<Result<>> take_event(Packet packet) {
     auto event = parse_event(packet.payload);
     if (!event) co_return std::unexpected{std::move(event.error())};
-    const EventData& data = event->data;
-    const auto session = find_session(agent_, data.session_id);
-    Result<> done;
-    if (event->name == "initialize") {
-      done = session ? co_await tell_initialized(data) : std::unexpected{session.error()};
-    } else if (event->name == "start_command_stream") {
-      done = session ? start_stream(data, **session) : std::unexpected{session.error()};
-    } else if (event->name == "check_status") {
-      done = co_await tell_status(data, session ? session->get() : nullptr);
-    } else {
-      done = fail(Errc::invalid_request, "the events are initialize, start_command_stream and check_status");
-    }
+    Result<> done = co_await follow_event(*event);
     if (!done && !socket_.closed()) done = co_await tell_error(*event, done.error());
     if (!done || !packet.id) co_return done;
-    std::string answer{"4"};
-    append_packet(answer, {.type = PacketType::ack, .id = packet.id, .payload = "[]"});
-    co_return co_await send(std::move(answer));
+    co_return co_await send(to_frame({.type = PacketType::ack, .id = packet.id, .payload = "[]"}));
   }
 
-  /// The beginning of `42["NAME",{`, with an id when the client is to acknowledge it.
-  static std::string event_text(std::string_view name, std::optional<std::uint64_t> id = {}) {
-    std::string text{"42"};
-    if (id) text += std::to_string(*id);
-    text += "[\"";
-    text += name;
-    text += "\",{";
-    return text;
-  }
-  Task<Result<>> send_event(std::string text) {
-    text += "}]";
-    co_return co_await send(std::move(text));
-  }
-  static void append_ids(std::string& text, std::string_view session, std::optional<std::uint64_t> process) {
-    protocol::append_json_text(text, "session_id", session);
-    if (process) protocol::append_json_number(text, "process_id", *process);
-  }
-
-  Task<Result<>> tell_initialized(EventData data) {
-    std::string text = event_text("initialized");
-    protocol::append_json_text(text, "status", "success");
-    append_ids(text, data.session_id, {});
-    co_return co_await send_event(std::move(text));
-  }
-
-  Task<Result<>> tell_status(EventData data, const sessions::Session* session) {
-    std::string text = event_text("status");
-    protocol::append_json_key(text, "running");
-    if (session == nullptr) {
-      text += R"(false,"session_id":null)";
-      co_return co_await send_event(std::move(text));
+  Task<Result<>> follow_event(ClientEvent event) {
+    const EventData& data = event.data;
+    const auto session = find_session(agent_, data.session_id);
+    if (event.name == "check_status") {
+      const auto command = session ? find_process(**session, data.process_id) : std::unexpected{session.error()};
+      std::string frame = begin_event("status");
+      protocol::append_json_key(frame, "running");
+      frame += !command ? "null" : (*command)->exit_status() ? "false" : "true";
+      end_event(frame, data);
+      co_return co_await send(std::move(frame));
     }
-    const auto command = find_process(*session, data.process_id);
-    text += !command ? "null" : (*command)->exit_status() ? "false" : "true";
-    append_ids(text, data.session_id, data.process_id);
-    co_return co_await send_event(std::move(text));
+    if (event.name != "initialize" && event.name != "start_command_stream") {
+      co_return fail(Errc::invalid_request, "the events are initialize, start_command_stream and check_status");
+    }
+    if (!session) co_return std::unexpected{session.error()};
+    if (event.name == "start_command_stream") co_return start_stream(data, **session);
+    std::string frame = begin_event("initialized");
+    protocol::append_json_text(frame, "status", "success");
+    end_event(frame, {data.session_id});
+    co_return co_await send(std::move(frame));
   }
 
   /// Who waits for the end of a stream that can't begin must not wait for ever.
   Task<Result<>> tell_error(ClientEvent event, Error error) {
-    std::string text = event_text("command_error");
-    protocol::append_json_text(text, "error", error.message);
-    append_ids(text, event.data.session_id, event.data.process_id);
-    auto sent = co_await send_event(std::move(text));
+    std::string frame = begin_event("command_error");
+    protocol::append_json_text(frame, "error", error.message);
+    end_event(frame, event.data);
+    auto sent = co_await send(std::move(frame));
     if (!sent || event.name != "start_command_stream" || !event.data.process_id) co_return sent;
-    text = event_text("command_exit") + R"("exit_code":-1)";
-    append_ids(text, event.data.session_id, event.data.process_id);
-    co_return co_await send_event(std::move(text));
+    co_return co_await send(exit_event(event.data, -1));
   }
 
   Result<> start_stream(const EventData& data, const sessions::Session& session) {
     auto command = find_process(session, data.process_id);
     if (!command) return std::unexpected{std::move(command.error())};
     if (const auto found = streams_.find(*data.process_id); found != streams_.end()) {
-      if (!found->second->told_exit) return {};
+      if (!found->second->told_exit()) return {};
       streams_.erase(found);
     }
     std::erase_if(streams_, [](const auto& one) { return one.second->delivered(); });
@@ -267,18 +227,16 @@ class SocketIo {
                   std::to_string(kMostStreams) + " streams are open on this connection, which is the limit");
     }
     auto stream = waiting_.take(**command);
-    if (!stream) stream = std::make_shared<OutputStream>(data.session_id, *data.process_id, *command);
-    stream->session = data.session_id;
+    if (!stream) stream = std::make_shared<OutputStream>(data, *command);
     begin(std::move(stream));
     return {};
   }
 
   void begin(std::shared_ptr<OutputStream> stream) {
-    streams_[stream->process] = stream;
+    streams_[*stream->names.process_id] = stream;
     streaming_.spawn("stream", carry(this, stream));
   }
 
-  /// An acknowledgement of one event is one of all before it: they came over the same connection.
   void acknowledge(std::uint64_t id) {
     for (auto& [process, stream] : streams_) stream->acknowledge(id);
     std::erase_if(streams_, [](const auto& one) { return one.second->delivered(); });
@@ -294,11 +252,15 @@ class SocketIo {
                        }};
     for (;;) {
       co_await turns.next();
-      auto sent = co_await self->send_what_is_there(stream, turns.bytes());
-      if (!sent || stream->told_exit) co_return;
-      if (*sent == Progress::more) continue;
-      if (*sent == Progress::none) {
-        co_await stream->cursor.ready();
+      const std::size_t most = turns.bytes();
+      const std::size_t size = stream->read(most);
+      while (auto frame = stream->next(self->last_event_)) {
+        if (auto sent = co_await self->send(std::move(*frame)); !sent) co_return;
+      }
+      if (stream->told_exit()) co_return;
+      if (size >= most) continue;
+      if (size == 0) {
+        co_await stream->ready();
         continue;
       }
       gathered = false;
@@ -307,103 +269,9 @@ class SocketIo {
     }
   }
 
-  enum class Progress : std::uint8_t { none, some, more };
-  /// Sends what the log has now, up to `most` bytes: neighbouring output of one stream is one event.
-  Task<Result<Progress>> send_what_is_there(std::shared_ptr<OutputStream> stream, std::size_t most) {
-    most = std::min(most, kMostInEvent);
-    std::vector<LogItem> block;
-    std::size_t size = 0;
-    bool any = false;
-    while (size < most) {
-      auto item = stream->cursor.next(most - size);
-      if (!item) break;
-      any = true;
-      size += item->bytes.size();
-      const bool joins = item->kind == LogItem::Kind::output && (block.empty() || block.back().stream == item->stream);
-      if (!joins) {
-        if (auto sent = co_await send_output(stream, std::exchange(block, {})); !sent) {
-          co_return std::unexpected{std::move(sent.error())};
-        }
-      }
-      if (item->kind == LogItem::Kind::output) {
-        block.push_back(std::move(*item));
-        continue;
-      }
-      auto sent =
-          item->kind == LogItem::Kind::gap ? co_await send_gap(stream, *item) : co_await send_exit(stream, *item);
-      if (!sent) co_return std::unexpected{std::move(sent.error())};
-      if (stream->told_exit) co_return Progress::some;
-    }
-    if (auto sent = co_await send_output(stream, std::move(block)); !sent) {
-      co_return std::unexpected{std::move(sent.error())};
-    }
-    co_return size >= most ? Progress::more : any ? Progress::some : Progress::none;
-  }
-
-  Task<Result<>> send_output(std::shared_ptr<OutputStream> stream, std::vector<LogItem> block) {
-    if (block.empty()) co_return Result<>{};
-    const bool is_out = block.front().stream == sessions::Stream::out;
-    const std::uint64_t id = ++last_event_;
-    stream->sent(id, block.front().offset);
-    std::string text = event_text("command_output", id) + R"("output":")";
-    auto& splitter = is_out ? stream->out : stream->err;
-    for (const LogItem& item : block) {
-      const auto pieces = splitter.push(item.bytes.view());
-      append_text(text, pieces.head);
-      append_text(text, pieces.body);
-    }
-    block.clear();
-    text += '"';
-    protocol::append_json_text(text, "type", is_out ? "stdout" : "stderr");
-    append_ids(text, stream->session, stream->process);
-    co_return co_await send_event(std::move(text));
-  }
-
-  static void append_text(std::string& out, std::string_view bytes) {
-    if (protocol::is_valid_utf8(bytes)) {
-      protocol::append_json_escaped(out, bytes);
-    } else {
-      protocol::append_json_escaped(out, protocol::to_valid_utf8(bytes));
-    }
-  }
-
-  Task<Result<>> send_note(std::shared_ptr<OutputStream> stream, std::uint64_t offset, std::string_view type,
-                           std::string note) {
-    const std::uint64_t id = ++last_event_;
-    stream->sent(id, offset);
-    std::string text = event_text("command_output", id);
-    protocol::append_json_text(text, "output", note);
-    protocol::append_json_text(text, "type", type);
-    append_ids(text, stream->session, stream->process);
-    co_return co_await send_event(std::move(text));
-  }
-
-  Task<Result<>> send_gap(std::shared_ptr<OutputStream> stream, LogItem gap) {
-    co_return co_await send_note(stream, gap.offset, "stderr", missing_output(gap.next - gap.offset));
-  }
-
-  Task<Result<>> send_exit(std::shared_ptr<OutputStream> stream, LogItem exit) {
-    const auto& status = *stream->command->exit_status();
-    // Half a character that nothing completes any more, and why nothing was run.
-    const std::pair<std::string_view, std::string> rest[]{{"stdout", std::string{stream->out.flush()}},
-                                                          {"stderr", std::string{stream->err.flush()}},
-                                                          {"stderr", why_not_started(status)}};
-    for (const auto& [type, text] : rest) {
-      if (text.empty()) continue;
-      if (auto sent = co_await send_note(stream, exit.offset, type, text); !sent) co_return sent;
-    }
-    const std::uint64_t id = ++last_event_;
-    stream->sent(id, exit.offset);
-    stream->told_exit = true;
-    std::string text = event_text("command_exit", id) + R"("exit_code":)" + std::to_string(exit_code(status));
-    append_ids(text, stream->session, stream->process);
-    co_return co_await send_event(std::move(text));
-  }
-
   Agent& agent_;
   WaitingStreams& waiting_;
-  const std::string host_;
-  const std::uint64_t number_;
+  const WaitingStreams::Connection connection_;
   WebSocket socket_;
   TaskGroup streaming_;
   std::map<std::uint64_t, std::shared_ptr<OutputStream>> streams_;  ///< until the client has acknowledged their exits
@@ -411,8 +279,8 @@ class SocketIo {
   std::uint64_t sent_before_ping_ = 0;                              ///< a pong acknowledges it
   std::optional<SteadyTime> pinged_;                                ///< a ping without an answer
   bool connected_ = false;
-  bool dead_ = false;  ///< it answers no pings
-  bool left_ = false;  ///< the client has said goodbye
+  bool silent_ = false;  ///< it answers no pings
+  bool left_ = false;    ///< the client has said goodbye
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "base/task.hpp"
 #include "protocol/http/exchange.hpp"
 #include "runtime/agent.hpp"
-#include "runtime/dialects/kubebox/streams.hpp"
+#include "runtime/dialects/kubebox/waiting_streams.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 

@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "protocol/json/text.hpp"
-#include "runtime/api/commands/command_routes.hpp"
+#include "runtime/api/kept_output.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
@@ -25,69 +28,52 @@ struct ConsoleBody {
 };
 
 /// The client looks at no status, and would take an answer without errors for a page without errors.
-Task<Result<>> answer_failure(Request* request, unsigned status, std::string sentence) {
-  std::string text{"{"};
+Task<Result<>> answer_failure(Request* request, bool begun, unsigned status, std::string sentence) {
+  std::string text{'{'};
   protocol::append_json_text(text, "detail", sentence);
   text += R"(,"logs":[],"errors":[{"type":"error")";
   protocol::append_json_text(text, "text", sentence);
-  text += "}]}";
-  co_return co_await request->http.respond({status, {{"Content-Type", "application/json"}}, std::move(text)});
-}
-
-std::string standard_output(const sessions::Command& command) {
-  std::string text;
-  sessions::Cursor cursor{command.log(), {.from = 0, .only = sessions::Stream::out, .lossless = false}};
-  while (text.size() <= kLongestAnswer) {
-    const auto item = cursor.next(kLongestAnswer);
-    if (!item || item->kind == sessions::LogItem::Kind::exit) break;
-    text += item->bytes.view();
-  }
-  return text;
+  return answer(request, text + "}]}", begun, status);
 }
 
 bool is_console_log(std::string_view text) {
   const auto parsed = protocol::parse_json(text, {.max_bytes = kLongestAnswer, .max_depth = 8});
-  if (!parsed || !parsed->is_object()) return false;
-  for (const char* const key : {"logs", "errors"}) {
-    const auto found = parsed->find(key);
-    if (found == parsed->end() || !found->is_array()) return false;
-  }
-  return true;
+  return parsed && parsed->is_object() && std::ranges::all_of(std::array{"logs", "errors"}, [&](const char* key) {
+           const auto found = parsed->find(key);
+           return found != parsed->end() && found->is_array();
+         });
 }
 
 }  // namespace
 
-Task<Result<>> get_website_console_logs(Request* request, WaitingStreams* /*waiting*/) {
-  auto body = co_await read_json<ConsoleBody>(request);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  auto session = session_of(*request, body->session_id);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  if (!body->full_url.starts_with("http://") && !body->full_url.starts_with("https://")) {
+Task<Result<>> get_website_console_logs(Request* request) {
+  auto asked = co_await read_asked<ConsoleBody>(request);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  const std::string& url = asked->body.full_url;
+  if (!url.starts_with("http://") && !url.starts_with("https://")) {
     co_return fail(Errc::invalid_field, "full_url: expected an http or https URL", "full_url");
   }
-  api::CommandRequest asked;
-  asked.argv = {std::string{kProgram}, body->full_url};
-  asked.id = command_id(new_process_id());
-  asked.timeout = kLongestVisit;
-  auto started = co_await api::start(request->agent, &request->caller, *session, &asked);
-  if (!started) co_return std::unexpected{std::move(started.error())};
-  const auto command = started->command;
-  request->command = command->id();
-  if (auto ended = co_await until_exit(request, command, false); !ended) co_return ended;
   const std::string program{kProgram};
-  const auto& status = *command->exit_status();
+  api::CommandRequest wanted;
+  wanted.argv = {program, url};
+  wanted.timeout = kLongestVisit;
+  const auto command = co_await start_process(request, asked->session, std::move(wanted), new_process_id());
+  if (!command) co_return std::unexpected{command.error()};
+  const auto begun = co_await until_exit(request, *command);
+  if (!begun) co_return std::unexpected{begun.error()};
+  const auto& status = *(*command)->exit_status();
   if (status.failure) {
-    co_return co_await answer_failure(request, 501,
+    co_return co_await answer_failure(request, *begun, 501,
                                       "this image has no command " + program + " that visits a page with a browser (" +
                                           status.failure->message + "): docs/dialects/kubebox.md says what it prints");
   }
-  std::string text = standard_output(*command);
-  if (status.exit_code != 0 || !is_console_log(text)) {
-    co_return co_await answer_failure(request, 502,
+  api::KeptOutput output = co_await api::kept_output(*command, kLongestAnswer);
+  if (status.exit_code != 0 || output.omitted_out > 0 || !is_console_log(output.out)) {
+    co_return co_await answer_failure(request, *begun, 502,
                                       program + " did not print {\"logs\": [...], \"errors\": [...]}: exit code " +
-                                          std::to_string(exit_code(status)) + ", command " + command->id());
+                                          std::to_string(exit_code(status)) + ", command " + (*command)->id());
   }
-  co_return co_await answer(request, std::move(text));
+  co_return co_await answer(request, std::move(output.out), *begun);
 }
 
 }  // namespace skiff::runtime::dialects::kubebox

@@ -16,7 +16,7 @@
 namespace skiff::runtime::dialects::kubebox {
 namespace {
 
-Task<Result<>> show_root(Request* request, WaitingStreams* /*waiting*/) {
+Task<Result<>> show_root(Request* request) {
   return answer(request, R"({"message":"skiffd speaks kubebox here"})");
 }
 
@@ -39,27 +39,32 @@ Task<Result<>> connect(Request* request, WaitingStreams* waiting) {
       });
 }
 
+/// A handler that has no use for the streams.
+template <Task<Result<>> (*kHandle)(Request* request)>
+Task<Result<>> plain(Request* request, WaitingStreams*) {
+  return kHandle(request);
+}
+
 struct RouteRow {
   std::string_view method;
   std::string_view path;
   Task<Result<>> (*handle)(Request* request, WaitingStreams* waiting);
 };
 constexpr std::array kRows{
-    RouteRow{"GET", "/", show_root},
+    RouteRow{"GET", "/", plain<show_root>},
     RouteRow{"GET", "/socket.io/", connect},
-    RouteRow{"GET", "/socket.io", connect},
-    RouteRow{"POST", "/initialize", initialize},
+    RouteRow{"POST", "/initialize", plain<initialize>},
     RouteRow{"POST", "/run_command", run_command},
-    RouteRow{"POST", "/kill_command", kill_command},
-    RouteRow{"POST", "/kill_all_processes", kill_all_processes},
-    RouteRow{"POST", "/get_website_console_logs", get_website_console_logs},
-    RouteRow{"GET", "/read_file", read_file},
-    RouteRow{"GET", "/get_file", get_file},
-    RouteRow{"POST", "/write_file", write_file},
-    RouteRow{"POST", "/make_dirs", make_dirs},
-    RouteRow{"POST", "/delete_file", delete_file},
-    RouteRow{"GET", "/file_exists", file_exists},
-    RouteRow{"GET", "/get_all_file_paths", get_all_file_paths},
+    RouteRow{"POST", "/kill_command", plain<kill_command>},
+    RouteRow{"POST", "/kill_all_processes", plain<kill_all_processes>},
+    RouteRow{"POST", "/get_website_console_logs", plain<get_website_console_logs>},
+    RouteRow{"GET", "/read_file", plain<read_file>},
+    RouteRow{"GET", "/get_file", plain<get_file>},
+    RouteRow{"POST", "/write_file", plain<write_file>},
+    RouteRow{"POST", "/make_dirs", plain<make_dirs>},
+    RouteRow{"POST", "/delete_file", plain<delete_file>},
+    RouteRow{"GET", "/file_exists", plain<file_exists>},
+    RouteRow{"GET", "/get_all_file_paths", plain<get_all_file_paths>},
 };
 
 Task<Result<>> handle(Request* request, WaitingStreams* waiting) {
@@ -101,24 +106,9 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
 
 constexpr HttpDialect kHttp{.name = "kubebox", .handle = nullptr, .problem = problem, .probe = "/"};
 
-class KubeboxService final : public Service {
- public:
-  explicit KubeboxService(Agent& agent)
-      : waiting_{agent.executor},
-        http_{http_service(agent, &kHttp, [this](Request* request) { return handle(request, &waiting_); })} {}
-
-  void listen(std::shared_ptr<protocol::Listener> listener) override { http_->listen(std::move(listener)); }
-  void drain() override { http_->drain(); }
-  Task<> drained(std::chrono::milliseconds limit) override { return http_->drained(limit); }
-  Task<> stop() override { return http_->stop(); }
-
- private:
-  WaitingStreams waiting_;
-  std::unique_ptr<Service> http_;
-};
-
 std::unique_ptr<Service> open(Agent& agent) {
-  return std::make_unique<KubeboxService>(agent);
+  const auto waiting = std::make_shared<WaitingStreams>(agent.executor);
+  return http_service(agent, &kHttp, [waiting](Request* request) { return handle(request, waiting.get()); });
 }
 
 constexpr std::array kDoors{Door{.speaks = "HTTP", .port = 80, .open = open}};

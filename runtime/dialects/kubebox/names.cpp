@@ -1,11 +1,11 @@
 #include "runtime/dialects/kubebox/names.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 
 #include "base/id.hpp"
 #include "base/sha.hpp"
+#include "runtime/dialects/kubebox/packets.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {
@@ -41,10 +41,7 @@ std::string command_id(std::uint64_t process) {
 std::optional<std::uint64_t> process_of(std::string_view command) {
   if (!command.starts_with(kCommandPrefix)) return std::nullopt;
   command.remove_prefix(kCommandPrefix.size());
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(command.data(), command.data() + command.size(), number);
-  if (error != std::errc{} || end != command.data() + command.size()) return std::nullopt;
-  return number;
+  return parse_number(command);
 }
 
 Result<std::shared_ptr<sessions::Command>> find_process(const sessions::Session& session,

@@ -7,25 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/json/schema.hpp"
+#include "protocol/json/text.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {
 
 constexpr protocol::JsonLimits kEventLimits{.max_bytes = std::size_t{1} << 20U, .max_depth = 16};
-/// JavaScript counts ids in doubles.
 constexpr std::uint64_t kLargestId = (std::uint64_t{1} << 53U) - 1;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/// Digits alone; nothing for a number above 2^53 - 1.
-std::optional<std::uint64_t> number_of(std::string_view digits) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc{} || end != digits.data() + digits.size() || number > kLargestId) return std::nullopt;
-  return number;
-}
 
 }  // namespace
 
@@ -39,25 +27,17 @@ Result<Frame> parse_frame(std::string_view text) {
 }
 
 Result<Packet> parse_packet(std::string_view message) {
-  if (message.empty() || message.front() < '0' || message.front() > '4') {
-    return fail(Errc::invalid_request, "a Socket.IO packet begins with its type, 0 to 4: binary ones are not taken");
+  if (message.empty() || message.front() < '0' || message.front() > '3') {
+    return fail(Errc::invalid_request, "a client's Socket.IO packet begins with its type, 0 to 3: no binary ones");
   }
-  Packet packet{.type = static_cast<PacketType>(message.front() - '0'), .id = {}, .payload = {}};
+  Packet packet{.type = static_cast<PacketType>(message.front() - '0')};
   message.remove_prefix(1);
-  if (message.starts_with('/')) {
-    packet.name_space = message.substr(0, message.find(','));
-    if (packet.name_space.size() > kLongestNamespace) {
-      return fail(Errc::invalid_request,
-                  "a namespace has at most " + std::to_string(kLongestNamespace) + " characters");
-    }
-    message.remove_prefix(std::min(packet.name_space.size() + 1, message.size()));
-  }
-  const auto* const digits = std::ranges::find_if_not(message, is_digit);
-  const auto size = static_cast<std::size_t>(digits - message.begin());
-  if (size > 0) {
-    packet.id = number_of(message.substr(0, size));
+  if (message.starts_with('/')) return fail(Errc::invalid_request, "there is the one namespace /");
+  const std::size_t digits = std::min(message.find_first_not_of("0123456789"), message.size());
+  if (digits > 0) {
+    packet.id = parse_number(message.substr(0, digits));
     if (!packet.id) return fail(Errc::invalid_request, "the id of a Socket.IO packet is above 2^53 - 1");
-    message.remove_prefix(size);
+    message.remove_prefix(digits);
   }
   if (!message.empty() && message.front() != '[' && message.front() != '{') {
     return fail(Errc::invalid_request, "the payload of a Socket.IO packet is a JSON array or object");
@@ -70,14 +50,11 @@ Result<Packet> parse_packet(std::string_view message) {
   return packet;
 }
 
-void append_packet(std::string& out, const Packet& packet) {
-  out += static_cast<char>('0' + static_cast<char>(packet.type));
-  if (packet.name_space != "/") {
-    out += packet.name_space;
-    out += ',';
-  }
-  if (packet.id) out += std::to_string(*packet.id);
-  out += packet.payload;
+std::string to_frame(const Packet& packet) {
+  std::string frame{static_cast<char>(FrameType::message), static_cast<char>('0' + static_cast<int>(packet.type))};
+  if (packet.id) frame += std::to_string(*packet.id);
+  frame += packet.payload;
+  return frame;
 }
 
 Result<ClientEvent> parse_event(std::string_view payload) {
@@ -96,9 +73,37 @@ Result<ClientEvent> parse_event(std::string_view payload) {
   return event;
 }
 
+std::string begin_event(std::string_view name, std::optional<std::uint64_t> id) {
+  std::string frame = to_frame({.type = PacketType::event, .id = id, .payload = "[\""});
+  frame += name;
+  frame += "\",{";
+  return frame;
+}
+
+void end_event(std::string& frame, const EventData& data) {
+  protocol::append_json_text(frame, "session_id", data.session_id);
+  if (data.process_id) protocol::append_json_number(frame, "process_id", *data.process_id);
+  frame += "}]";
+}
+
+std::string exit_event(const EventData& data, int code, std::optional<std::uint64_t> id) {
+  std::string frame = begin_event("command_exit", id);
+  protocol::append_json_key(frame, "exit_code");
+  protocol::append_json_integer(frame, std::int64_t{code});
+  end_event(frame, data);
+  return frame;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view digits) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size() || number > kLargestId) return std::nullopt;
+  return number;
+}
+
 std::optional<std::uint64_t> process_id_of(const nlohmann::json& value) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kLargestId) return value.get<std::uint64_t>();
-  if (value.is_string()) return number_of(value.get_ref<const std::string&>());
+  if (value.is_string()) return parse_number(value.get_ref<const std::string&>());
   return std::nullopt;
 }
 

@@ -13,35 +13,36 @@
 /// (https://socket.io/docs/v4/engine-io-protocol, https://socket.io/docs/v4/socket-io-protocol).
 namespace skiff::runtime::dialects::kubebox {
 
-/// The first character of a frame. Those that only a client of HTTP long polling sends are not taken.
-enum class FrameType : char { open = '0', close = '1', ping = '2', pong = '3', message = '4' };
+/// The first character of what a client may send over a WebSocket.
+enum class FrameType : char { close = '1', pong = '3', message = '4' };
 
 struct Frame {
   FrameType type = FrameType::message;
   std::string_view content;  ///< into the frame's text
 };
-/// What a client may send: close, pong and message. Errors: invalid_request.
+/// Errors: invalid_request.
 [[nodiscard]] Result<Frame> parse_frame(std::string_view text);
 
-/// The first digit of a message. 5 and 6 are followed by binary attachments, which are not taken.
-enum class PacketType : std::uint8_t { connect, disconnect, event, ack, connect_error };
+/// The first digit of a message. 4 is for clients alone; 5 and 6 are followed by binary attachments, which are not
+/// taken.
+enum class PacketType : std::uint8_t { connect, disconnect, event, ack };
 
 struct Packet {
   PacketType type = PacketType::event;
-  std::string_view name_space = "/";
-  std::optional<std::uint64_t> id;  ///< of an event: it is to be acknowledged; of an ack: what it answers
-  std::string_view payload;         ///< a JSON array or object, by its first character, or empty
+  std::optional<std::uint64_t> id = {};  ///< of an event: it is to be acknowledged; of an ack: what it answers
+  std::string_view payload = {};         ///< a JSON array or object, by its first character, or empty
 };
-inline constexpr std::size_t kLongestNamespace = 128;
-/// `TYPE[NAMESPACE,][ID][PAYLOAD]`; the payload is not looked into further. Errors: invalid_request.
+/// `TYPE[ID][PAYLOAD]`; the payload is not looked into further. Errors: invalid_request, also for another namespace
+/// than
+/// `/`, which a packet names by naming none.
 [[nodiscard]] Result<Packet> parse_packet(std::string_view message);
-/// As the content of a message.
-void append_packet(std::string& out, const Packet& packet);
+/// The frame of a message with this packet.
+[[nodiscard]] std::string to_frame(const Packet& packet);
 
-/// What the clients' events carry, all of them.
+/// What the events are about, those of clients and those for them.
 struct EventData {
-  std::string session_id;
-  std::optional<std::uint64_t> process_id;
+  std::string session_id;  ///< as the client calls it
+  std::optional<std::uint64_t> process_id = {};
 };
 struct ClientEvent {
   std::string name;
@@ -51,6 +52,15 @@ struct ClientEvent {
 /// an event's payload at all.
 [[nodiscard]] Result<ClientEvent> parse_event(std::string_view payload);
 
+/// The beginning of an event's frame, `42[ID]["NAME",{`, for its members and `end_event`.
+[[nodiscard]] std::string begin_event(std::string_view name, std::optional<std::uint64_t> id = {});
+/// `"session_id","process_id"?}]`
+void end_event(std::string& frame, const EventData& data);
+/// The whole frame of `command_exit`.
+[[nodiscard]] std::string exit_event(const EventData& data, int code, std::optional<std::uint64_t> id = {});
+
+/// Digits alone; nothing for a number above 2^53 - 1: JavaScript counts in doubles.
+[[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view digits);
 /// A process id as clients give it back: a JSON integer, or its digits in a string. Nothing for any other value.
 [[nodiscard]] std::optional<std::uint64_t> process_id_of(const nlohmann::json& value);
 

@@ -21,46 +21,31 @@ TEST(KubeboxFrame, IsWhatAClientMaySend) {
 struct PacketCase {
   const char* text;
   PacketType type;
-  const char* name_space;
   std::optional<std::uint64_t> id;
   const char* payload;
 };
 
 TEST(KubeboxPacket, IsReadAndWrittenAsTheProtocolHasIt) {
-  const PacketCase cases[]{{"0", PacketType::connect, "/", {}, ""},
-                           {"0{\"a\":1}", PacketType::connect, "/", {}, "{\"a\":1}"},
-                           {"0/admin,", PacketType::connect, "/admin", {}, ""},
-                           {"1", PacketType::disconnect, "/", {}, ""},
-                           {"2[\"a\"]", PacketType::event, "/", {}, "[\"a\"]"},
-                           {"213[\"a\"]", PacketType::event, "/", 13, "[\"a\"]"},
-                           {"2/x,0[\"a\"]", PacketType::event, "/x", 0, "[\"a\"]"},
-                           {"39007199254740991[]", PacketType::ack, "/", 9007199254740991U, "[]"}};
+  const PacketCase cases[]{{"0", PacketType::connect, {}, ""},
+                           {"0{\"a\":1}", PacketType::connect, {}, "{\"a\":1}"},
+                           {"1", PacketType::disconnect, {}, ""},
+                           {"2[\"a\"]", PacketType::event, {}, "[\"a\"]"},
+                           {"213[\"a\"]", PacketType::event, 13, "[\"a\"]"},
+                           {"20[\"a\"]", PacketType::event, 0, "[\"a\"]"},
+                           {"39007199254740991[]", PacketType::ack, 9007199254740991U, "[]"}};
   for (const auto& one : cases) {
     const auto packet = parse_packet(one.text);
     ASSERT_TRUE(packet) << one.text;
     EXPECT_EQ(packet->type, one.type) << one.text;
-    EXPECT_EQ(packet->name_space, one.name_space) << one.text;
     EXPECT_EQ(packet->id, one.id) << one.text;
     EXPECT_EQ(packet->payload, one.payload) << one.text;
-    std::string again;
-    append_packet(again, *packet);
-    EXPECT_EQ(again, one.text);
+    EXPECT_EQ(to_frame(*packet), std::string{"4"} + one.text);
   }
 }
 
-TEST(KubeboxPacket, OfANamespaceWithoutAnEndIsThatNamespace) {
-  const auto packet = parse_packet("0/admin");
-  ASSERT_TRUE(packet);
-  EXPECT_EQ(packet->name_space, "/admin");
-  EXPECT_EQ(packet->payload, "");
-}
-
 TEST(KubeboxPacket, ThatIsNoneIsRefused) {
-  const std::string long_namespace = "0/" + std::string(kLongestNamespace, 'a') + ",";
-  for (const std::string& text :
-       {std::string{}, std::string{"5"}, std::string{"51-[\"a\"]"}, std::string{"x"},
-        std::string{"29007199254740992[]"}, std::string{"299999999999999999999999[]"}, std::string{"01"},
-        std::string{"3[]"}, std::string{"11"}, std::string{"2/,/,[]"}, std::string{"2x"}, long_namespace}) {
+  for (const char* const text : {"", "4{}", "5", "51-[\"a\"]", "x", "29007199254740992[]", "299999999999999999999999[]",
+                                 "01", "3[]", "11", "0/admin,", "2/,[]", "2x"}) {
     EXPECT_FALSE(parse_packet(text)) << text;
   }
 }
@@ -85,6 +70,17 @@ TEST(KubeboxEvent, ThatIsNoneIsRefused) {
                                   std::string{"[\"a\""}, std::string{"[\"a\"] "} + "x", deep}) {
     EXPECT_FALSE(parse_event(text)) << text;
   }
+}
+
+TEST(KubeboxEvent, IsWrittenWithTheIdsThatItHas) {
+  std::string frame = begin_event("a", 7);
+  end_event(frame, {.session_id = "s\"", .process_id = 8});
+  EXPECT_EQ(frame, R"(427["a",{"session_id":"s\"","process_id":8}])");
+  frame = begin_event("a");
+  end_event(frame, {.session_id = "s"});
+  EXPECT_EQ(frame, R"(42["a",{"session_id":"s"}])");
+  EXPECT_EQ(exit_event({.session_id = "s", .process_id = 8}, -9, 0),
+            R"(420["command_exit",{"exit_code":-9,"session_id":"s","process_id":8}])");
 }
 
 TEST(KubeboxProcessId, IsAnIntegerOrItsDigits) {
