@@ -28,7 +28,7 @@ using protocol::Text;
 constexpr std::size_t kLongestWrite = std::size_t{10} << 20U;
 constexpr std::size_t kReadBlock = std::size_t{256} << 10U;
 constexpr std::size_t kPathsAtOnce = 5000;
-constexpr std::size_t kMostPatterns = 64;
+constexpr std::size_t kMostPatterns = 16;
 
 struct WriteBody {
   std::string session_id;
