@@ -30,7 +30,7 @@ def test_the_same_session_again_keeps_its_processes_and_another_path_ends_them(b
         socket.event("check_status", session_id="s", process_id=process)
         assert socket.next() == ("status", {"running": True, "session_id": "s", "process_id": process})
     box.post("initialize", session_id="s", path="elsewhere")
-    assert not box.agent.strays()
+    until(lambda: not box.agent.strays(), what="the end of the process")
     assert box.run("basename $PWD")["stdout"] == "elsewhere\n"
 
 
@@ -220,7 +220,7 @@ def test_kill_ends_the_tree(box):
     process = box.start("sleep 300 & (setsid sleep 300 &) ; wait", mode="background")
     until(lambda: len(box.agent.strays()) == 3, what="three processes")
     assert box.post("kill_command", session_id="s", process_id=process) == {"status": "killed", "exit_code": -15}
-    assert not box.agent.strays()
+    until(lambda: not box.agent.strays(), what="the end of the tree")
     assert box.post("kill_command", 404, session_id="s", process_id=process) == {"detail": "No such process"}
 
 
@@ -236,7 +236,7 @@ def test_kill_all_ends_what_kubebox_started_in_the_session(box):
         box.start("exec sleep 300", mode="background")
     kept = box.start("exec sleep 300", mode="background", session="other")
     assert box.post("kill_all_processes", session_id="s") == {"success": True, "failed_processes": []}
-    assert len(box.agent.strays()) == 1
+    until(lambda: len(box.agent.strays()) == 1, what="the end of three of four")
     assert box.post("kill_command", session_id="other", process_id=kept)["status"] == "killed"
 
 

@@ -28,7 +28,7 @@ struct ConsoleBody {
 };
 
 /// The client looks at no status, and would take an answer without errors for a page without errors.
-Task<Result<>> answer_failure(Request* request, bool begun, unsigned status, std::string sentence) {
+Task<Result<>> answer_failure(Request* request, bool begun, unsigned status, const std::string& sentence) {
   std::string text{'{'};
   protocol::append_json_text(text, "detail", sentence);
   text += R"(,"logs":[],"errors":[{"type":"error")";

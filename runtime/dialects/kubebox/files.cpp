@@ -66,7 +66,7 @@ Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> se
   co_return co_await answer_success(request);
 }
 
-Result<std::string> query(const Request& request, std::string name) {
+Result<std::string> query(const Request& request, const std::string& name) {
   const auto found = request.http.request().target.parameter(name);
   if (!found) return fail(Errc::missing_field, "the query parameter " + name + " is missing", name);
   return std::string{*found};
