@@ -209,7 +209,7 @@ Task<Result<SandboxPage>> DirectDriver::list(SandboxFilter filter) {
   co_return page;
 }
 
-Task<Result<Sandbox>> DirectDriver::extend(std::string name, Lease lease) {
+Task<Result<Sandbox>> DirectDriver::extend(std::string name, Lease lease, std::chrono::milliseconds /*wait*/) {
   auto there = co_await ask(name);
   if (!there) co_return std::unexpected{std::move(there.error())};
   AgentClient agent{executor_, endpoint_of(name, {})};

@@ -348,9 +348,9 @@ Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
   co_return true;
 }
 
-Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease) {
+Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease, milliseconds wait) {
   if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
-  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, wait);
   if (!lock) co_return std::unexpected{std::move(lock.error())};
   auto record = running(name);
   if (!record) co_return std::unexpected{std::move(record.error())};

@@ -26,7 +26,13 @@ class Extend final : public Invocation {
              .value = "TIME",
              .group = "",
              .help = "How long it may be idle.",
-             .shown_default = "as it was"}};
+             .shown_default = "as it was"},
+            {.flag = "wait",
+             .environment = "",
+             .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
+             .value = "TIME",
+             .group = "",
+             .help = "Longest time until its agent can be told."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -36,7 +42,7 @@ class Extend final : public Invocation {
     Lease lease;
     if (ttl_.count() > 0) lease.ttl = ttl_;
     if (idle_ttl_.count() > 0) lease.idle_ttl = idle_ttl_;
-    auto extended = co_await (*driver)->extend(name, lease);
+    auto extended = co_await (*driver)->extend(name, lease, wait_);
     if (!extended) co_return std::unexpected{std::move(extended.error())};
     const std::string line = extended->expires_at ? name + " lives until " + *extended->expires_at + "\n"
                                                   : name + " has no lease: it lives until it is removed\n";
@@ -49,6 +55,7 @@ class Extend final : public Invocation {
  private:
   std::chrono::milliseconds ttl_{0};
   std::chrono::milliseconds idle_ttl_{0};
+  std::chrono::milliseconds wait_{120'000};
 };
 
 }  // namespace

@@ -228,6 +228,7 @@ Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std:
                                            Progress progress) {
   if (size > kLargestPool) co_return fail(Errc::invalid_field, "--size: expected 0 to 1000", "--size");
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   auto version = co_await api();
   if (!version) co_return std::unexpected{std::move(version.error())};
   const json patch{{"spec", {{"replicas", size}}}};
