@@ -1,15 +1,13 @@
 #include <chrono>
-#include <exception>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/in_namespace.hpp"
 #include "container/cli/printable.hpp"
-#include "container/cluster/namespaces.hpp"
 #include "container/sandbox/garbage.hpp"
 
 namespace skiff::container {
@@ -102,32 +100,14 @@ class Gc final : public Invocation {
     co_return co_await collect_garbage(*driver, collecting_);
   }
 
-  /// What the driver holds open is ended whatever happens.
-  Task<Result<Collected>> collect_and_close(Context* there) {
-    Result<Collected> done;
-    std::exception_ptr cancelled;
-    try {
-      done = co_await collect_in(there);
-    } catch (...) {
-      cancelled = std::current_exception();
-    }
-    if (cancelled) co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    co_await there->close();
-    if (cancelled) std::rethrow_exception(cancelled);
-    co_return done;
-  }
-
   Task<> collect_there(const Context* context, std::string name, Result<Collected>* outcome) {
-    Context there = context->in_namespace(std::move(name));
-    *outcome = co_await collect_and_close(&there);
+    *outcome = co_await in_namespace<Collected>(context, std::move(name),
+                                                [this](Context* there) { return collect_in(there); });
   }
 
   Task<Result<Collected>> collect_everywhere(Context* context) {
     if (all_namespaces_) {
-      auto cluster = context->cluster();
-      if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-      auto found = co_await namespaces_of_sandboxes(
-          *cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod);
+      auto found = co_await namespaces_in_use(context);
       if (!found) co_return std::unexpected{std::move(found.error())};
       namespaces_ = std::move(*found);
     }
