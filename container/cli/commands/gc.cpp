@@ -6,6 +6,7 @@
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
 #include "container/cli/in_namespace.hpp"
 #include "container/cli/printable.hpp"
 #include "container/sandbox/garbage.hpp"
@@ -51,15 +52,11 @@ class Gc final : public Invocation {
              .value = "NAMESPACE",
              .group = "",
              .help = "Of a cluster: in these, in place of --namespace."},
-            {.flag = "dry-run",
-             .environment = "",
-             .target = setting::Switch{&collecting_.dry_run},
-             .value = "",
-             .group = "",
-             .help = "Only tell what would be removed."}};
+            dry_run_.row("Only tell what would be removed.")};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
+    collecting_.dry_run = dry_run_.is_wanted();
     if (!everyone_) collecting_.owner = context.options().owner;
     if (max_idle_.count() > 0) collecting_.max_idle = max_idle_;
     if (context.options().driver == "local" && (all_namespaces_ || !namespaces_.empty())) {
@@ -134,6 +131,7 @@ class Gc final : public Invocation {
   bool everyone_ = false;
   bool all_namespaces_ = false;
   std::vector<std::string> namespaces_;
+  DryRun dry_run_;
   Collecting collecting_;
 };
 

@@ -11,6 +11,7 @@
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/pod_flags.hpp"
 #include "container/cli/removal_flags.hpp"
@@ -47,13 +48,8 @@ class Rm final : public Invocation {
                                .value = "NAME=VALUE",
                                .group = "",
                                .help = "All sandboxes of --owner with this label.",
-                               .letter = 'l'},
-                              {.flag = "dry-run",
-                               .environment = "",
-                               .target = setting::Switch{&dry_run_},
-                               .value = "",
-                               .group = "",
-                               .help = "Only print the names of what would be removed."}};
+                               .letter = 'l'}};
+    rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));
     return rows;
   }
@@ -123,9 +119,9 @@ class Rm final : public Invocation {
   /// Nothing for what an interrupt left undone.
   Task<> remove_one(Driver* driver, Chosen one, Removal how, Signals* signals, std::optional<Result<bool>>* outcome) {
     if (signals->interrupted_by() != 0) co_return;
-    if (dry_run_ && !one.id.empty()) {
-      outcome->emplace(true);  // it was listed
-    } else if (dry_run_) {
+    if (dry_run_.is_wanted() && (dry_run_.asks_nobody() || !one.id.empty())) {
+      outcome->emplace(true);  // it was named, or listed
+    } else if (dry_run_.is_wanted()) {
       outcome->emplace(co_await exists(driver, std::move(one.name)));
     } else if (one.id.empty()) {
       outcome->emplace(co_await driver->remove(std::move(one.name), std::move(how)));
@@ -143,7 +139,7 @@ class Rm final : public Invocation {
 
   bool all_ = false;
   bool everyone_ = false;
-  bool dry_run_ = false;
+  DryRun dry_run_;
   std::vector<std::string> labels_;
   RemovalFlags removal_;
 };
