@@ -48,7 +48,13 @@ class Rm final : public Invocation {
                                .value = "NAME=VALUE",
                                .group = "",
                                .help = "All sandboxes of --owner with this label.",
-                               .letter = 'l'}};
+                               .letter = 'l'},
+                              {.flag = "ignore-not-found",
+                               .environment = "",
+                               .target = setting::Switch{&ignore_not_found_},
+                               .value = "",
+                               .group = "",
+                               .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
     rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));
     return rows;
@@ -92,7 +98,7 @@ class Rm final : public Invocation {
       } else if (*done) {
         removed.push_back(name);
         lines += name + "\n";
-      } else if (!is_by_list) {  // it needs no removing, unless it is another one that was meant
+      } else if (!is_by_list && !ignore_not_found_) {  // it needs no removing, unless it is another one that was meant
         say(name + ": there is none (" + (*driver)->place() + ")");
       }
     }
@@ -139,6 +145,7 @@ class Rm final : public Invocation {
 
   bool all_ = false;
   bool everyone_ = false;
+  bool ignore_not_found_ = false;
   DryRun dry_run_;
   std::vector<std::string> labels_;
   RemovalFlags removal_;
