@@ -62,18 +62,17 @@ Result<Removal> RemovalFlags::removal() const {
   how.force = force_;
   if (!grace_.empty()) {
     // Seconds, as kubectl and docker have them.
-    auto grace = read_time("grace-period", is_number(grace_) ? grace_ + "s" : grace_, 0ms, ", or a number of seconds");
-    if (!grace) return std::unexpected{std::move(grace.error())};
-    how.grace = std::chrono::ceil<std::chrono::seconds>(*grace);
+    SKIFF_TRY(auto grace,
+              read_time("grace-period", is_number(grace_) ? grace_ + "s" : grace_, 0ms, ", or a number of seconds"));
+    how.grace = std::chrono::ceil<std::chrono::seconds>(grace);
   }
   if (wait_.empty() || wait_ == "true") return how;
   if (wait_ == "false") {
     how.wait = false;
     return how;
   }
-  auto patience = read_time("wait", wait_, 100ms, ", or false");
-  if (!patience) return std::unexpected{std::move(patience.error())};
-  how.patience = *patience;
+  SKIFF_TRY(auto patience, read_time("wait", wait_, 100ms, ", or false"));
+  how.patience = patience;
   return how;
 }
 

@@ -24,30 +24,27 @@ class PoolCreate final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto pools = co_await pools_of(&context);
-    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    SKIFF_CO_TRY(auto pools, co_await pools_of(&context));
     const std::string name = arguments.words.at(0);
-    auto spec = spec_.spec(name, context.options().owner, arguments.given);
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
-    PoolSpec wanted{.name = name, .size = static_cast<unsigned>(size_), .sandbox = std::move(*spec)};
-    if (dry_run_.is_wanted()) co_return co_await show_planned(&context, *pools, std::move(wanted));
+    SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
+    PoolSpec wanted{.name = name, .size = static_cast<unsigned>(size_), .sandbox = std::move(spec)};
+    if (dry_run_.is_wanted()) co_return co_await show_planned(&context, pools, std::move(wanted));
     Progress progress = context.progress("pool " + name);
-    auto made = co_await (*pools)->create(std::move(wanted), std::move(progress));
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    if (auto shown = show_pool(context, *made); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY(auto made, co_await pools->create(std::move(wanted), std::move(progress)));
+    SKIFF_CO_TRY_VOID(show_pool(context, made));
     co_return 0;
   }
 
  private:
   Task<Result<int>> show_planned(const Context* context, Pools* pools, PoolSpec wanted) const {
-    if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+    SKIFF_CO_TRY_VOID(check_pool(wanted));
     if (!dry_run_.asks_nobody()) {
       auto there = co_await pools->status(wanted.name);
       if (there) co_return fail(Errc::already_exists, "there is a pool \"" + wanted.name + "\"", "name");
       if (there.error().code != Errc::not_found) co_return std::unexpected{std::move(there.error())};
     }
     const PoolStatus planned{.name = std::move(wanted.name), .target = wanted.size};
-    if (auto shown = show_pool(*context, planned); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(show_pool(*context, planned));
     co_return 0;
   }
 

@@ -16,15 +16,13 @@ class PoolRm final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto pools = co_await pools_of(&context);
-    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    SKIFF_CO_TRY(auto pools, co_await pools_of(&context));
     nlohmann::json removed = nlohmann::json::array();
     std::string names;
     for (const std::string& name : arguments.words) {
-      Task<Result<bool>> removing = dry_run_.is_wanted() ? exists(*pools, name) : (*pools)->remove(name);
-      auto one = co_await std::move(removing);
-      if (!one) co_return std::unexpected{std::move(one.error())};
-      if (!*one) continue;
+      Task<Result<bool>> removing = dry_run_.is_wanted() ? exists(pools, name) : pools->remove(name);
+      SKIFF_CO_TRY(auto one, co_await std::move(removing));
+      if (!one) continue;
       removed.push_back(name);
       names += name + "\n";
     }
