@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 
 import cases
+import documented
 from deepagents import create_deep_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -225,6 +226,16 @@ def case_an_agent_works_in_it(sandbox):
     said = [str(message.content) for message in told if message.type == "tool"]
     assert "42" in said[0] and "n = 23" in said[3] and at("n.py") in said[4] and "n = 23" in said[5] and at("n.py") in said[6], said
     assert (ROOT / "n.py").read_text() == "n = 23\n"
+
+
+def case_the_first_lines_of_the_readme(sandbox):
+    readme = (pathlib.Path(__file__).resolve().parents[3] / "README.md").read_text()
+    line = next(line for line in readme.splitlines() if "SkiffSandbox(" in line)
+    model = Scripted(messages=iter(calls(("execute", {"command": "echo readme > told"}))))
+    _, names = documented.run(line, create_deep_agent=create_deep_agent, SkiffSandbox=SkiffSandbox, model=model, url=cases.URL,
+                              token=os.environ["SKIFF_TOKEN"])
+    assert names["agent"].invoke({"messages": [("user", "go on")]})["messages"][-1].content == "done"
+    assert (ROOT / "told").read_text() == "readme\n"
 
 
 if __name__ == "__main__":
