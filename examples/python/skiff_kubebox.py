@@ -2,9 +2,8 @@
 
     from skiff_kubebox import CommandMode, Kubebox, SandboxClient   # in place of kubebox
 
-Needs Python 3.11, httpx, and for Kubebox the program `skiff` on the PATH (or SKIFF), by any of its drivers: a Pod of the
-current cluster, a claim of agent-sandbox, or with SKIFF_DRIVER=local a process on this machine, which isolates nothing.
-SandboxClient alone works with any skiffd, whose token is its `private_key` (or SKIFF_TOKEN).
+Needs Python 3.11, httpx, and for Kubebox the program `skiff` on the PATH (or SKIFF), by any of its drivers; `local` makes a
+process on this machine, which isolates nothing. SandboxClient alone works with any skiffd: `private_key` is its token.
 """
 
 from __future__ import annotations
@@ -237,8 +236,10 @@ class KubeboxPod:
         try:
             out, err = await process.communicate()
         except asyncio.CancelledError:
-            process.kill()  # destroy() removes what it has begun
-            await process.wait()
+            process.send_signal(signal.SIGINT)  # upon which skiff takes back what it has begun; else destroy() does
+            await asyncio.wait([asyncio.ensure_future(process.communicate())], timeout=5)
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
             raise
         if process.returncode:
             raise SandboxError(err.decode(errors="replace").strip() or f"skiff {arguments[0]} ended with {process.returncode}")
@@ -265,7 +266,7 @@ class Kubebox:
         return self._pods[pod_name]
 
     def create_service(self, pod_name: str, namespace: str = "", username: str = "") -> KubeboxPod:
-        """skiff makes it with the Pod, which has to be one of this object's, and stands for it."""
+        """skiff makes it with the Pod, which stands for it."""
         return self._pods[pod_name]
 
 

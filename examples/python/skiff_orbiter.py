@@ -91,10 +91,6 @@ class KubernetesSandbox:
         except SandboxError as error:
             self._status = SandboxStatus.ERROR
             raise SandboxError(f"Failed to start Kubernetes sandbox: {error}") from error
-        except asyncio.CancelledError:
-            if not self._is_made:
-                await self._skiff("rm", self.sandbox_id, "-q")
-            raise
         self._is_made = True
         details = told.get("details", {})
         # Without a cluster there are neither a Pod nor an address of a Service: the sandbox's own stand for them.
@@ -111,11 +107,11 @@ class KubernetesSandbox:
         self._forget()
 
     async def cleanup(self) -> None:
-        """Removes all that it has, for good. Safe to call at any time, and again; also after a start() that failed."""
-        if self._status is not SandboxStatus.CLOSED:
+        """Removes all that it has made, for good. Safe to call at any time, and again."""
+        if self._is_made:  # else the name may be another's
             await self._skiff("rm", self.sandbox_id, "-q")
-            self._status = SandboxStatus.CLOSED
-            self._forget()
+        self._status, self._is_made = SandboxStatus.CLOSED, False
+        self._forget()
 
     async def run_tool(self, tool_name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Calls a tool: `{tool, arguments, sandbox_id, pod, cluster_ip, status}`, and its answer as `result`. A tool that fails
@@ -188,22 +184,24 @@ class KubernetesSandbox:
         settings = {"ORBITER_K8S_NAMESPACE": self.namespace, "SKIFF_NAMESPACE": "",
                     "ORBITER_K8S_IMAGE": self.image, "SKIFF_IMAGE": "",
                     **({"SKIFF_WORKDIR": self._directories[0]} if self._directories else {})}
+        starting = asyncio.ensure_future(asyncio.create_subprocess_exec(
+            *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, **settings}, start_new_session=True))
         try:
-            process = await asyncio.create_subprocess_exec(
-                *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                env={**os.environ, **settings}, start_new_session=True)
+            process = await asyncio.shield(starting)
+            out, err = await process.communicate()
         except FileNotFoundError:
             raise SandboxError(f"there is no program {self._program!r}: build it with `make build`, and put it on the PATH"
                                " or name it in SKIFF") from None
-        try:
-            out, err = await process.communicate()
         except asyncio.CancelledError:
+            process = await starting
             process.send_signal(signal.SIGINT)  # upon which skiff takes back what it has begun
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(process.communicate(), INTERRUPT_SECONDS)
             if process.returncode is None:
                 process.kill()
-                await process.wait()
+            if await process.wait() in (0, -signal.SIGKILL) and arguments[0] == "up":
+                await self._skiff("rm", self.sandbox_id, "-q")
             raise
         if process.returncode not in fine:
             said = err.decode(errors="replace").strip().removeprefix("skiff: ")

@@ -151,6 +151,16 @@ def test_it_is_cleaned_up_when_its_scope_fails_or_is_cancelled(skiff):
     assert skiff.names() == []
 
 
+def test_the_sandbox_of_another_is_left_alone(skiff):
+    skiff.up("box")
+
+    async def life():
+        async with KubernetesSandbox(sandbox_id="box"):
+            raise AssertionError("it was made twice")
+
+    assert "Failed to start" in refusal(life()) and skiff.names() == ["box"]
+
+
 def test_a_start_that_is_cancelled_leaves_nothing(skiff):
     async def cancelled():
         task = asyncio.ensure_future(KubernetesSandbox(sandbox_id="box").start())
