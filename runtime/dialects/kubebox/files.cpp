@@ -179,7 +179,7 @@ Task<Result<>> make_dirs(Request* request) {
   const auto asked = co_await read_asked<PathBody>(request);
   if (!asked) co_return std::unexpected{asked.error()};
   co_return co_await change_in(request, asked->session, [&path = asked->body.file_path](const fs::Tree& tree) {
-    return fs::make_folder(tree, path, fs::Parents::make);
+    return fs::make_directory(tree, path, fs::Parents::make);
   });
 }
 
@@ -189,7 +189,7 @@ Task<Result<>> delete_file(Request* request) {
   co_return co_await change_in(request, asked->session, [&path = asked->body.file_path](const fs::Tree& tree) {
     const auto seen = fs::look_at(tree, path);
     if (!seen) return Result<>{std::unexpected{seen.error()}};
-    if (seen->entry.type != fs::EntryType::folder) return fs::remove(tree, path);
+    if (seen->entry.type != fs::EntryType::directory) return fs::remove(tree, path);
     return Result<>{
         fail(Errc::is_a_directory, fs::quoted(path) + " is a directory: only files are deleted", "file_path")};
   });
@@ -223,7 +223,7 @@ Task<Result<>> get_all_file_paths(Request* request) {
       if (auto begun = co_await begin_json(request); !begun) co_return begun;
     }
     for (const fs::Listed& one : page->entries) {
-      if (one.entry.type == fs::EntryType::folder) continue;
+      if (one.entry.type == fs::EntryType::directory) continue;
       if (std::exchange(any, true)) text += ',';
       protocol::append_json_string(text, protocol::to_valid_utf8(one.path));
     }
