@@ -28,13 +28,13 @@ def watchdog():
 def python_of(requirements):
     """The Python of an environment with what the file names."""
     text = (HERE / requirements).read_bytes()
-    folder = CACHE / f"client-{pathlib.Path(requirements).stem}-{hashlib.sha256(text).hexdigest()[:12]}"
-    if not (folder / "complete").exists():
-        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement",
+    directory = CACHE / f"client-{pathlib.Path(requirements).stem}-{hashlib.sha256(text).hexdigest()[:12]}"
+    if not (directory / "complete").exists():
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", directory], check=True)
+        subprocess.run([directory / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement",
                         HERE / requirements], check=True)
-        (folder / "complete").touch()
-    return folder / "bin" / "python"
+        (directory / "complete").touch()
+    return directory / "bin" / "python"
 
 
 @pytest.fixture
