@@ -2,11 +2,12 @@
 
 #include "runtime/dialects/dialect.hpp"
 #include "runtime/dialects/python_runtime/dialect.hpp"
+#include "runtime/dialects/sandboxd/dialect.hpp"
 
 namespace skiff::runtime::dialects {
 
 std::span<const Dialect> table() {
-  static const std::array dialects{python_runtime::dialect()};
+  static const std::array dialects{python_runtime::dialect(), sandboxd::dialect()};
   return dialects;
 }
 
