@@ -10,6 +10,11 @@ import h2.connection
 import h2.events
 import h2.settings
 
+# RFC 9113, 6.8: what has begun goes on after GOAWAY. h2 takes nothing more of a connection then.
+h2.connection.H2ConnectionStateMachine._transitions[
+    h2.connection.ConnectionState.CLIENT_OPEN, h2.connection.ConnectionInputs.RECV_GOAWAY] = (
+        None, h2.connection.ConnectionState.CLIENT_OPEN)
+
 METHODS = "/process.v1.ProcessService/"
 
 
