@@ -69,7 +69,7 @@ Result<fs::WriteOptions> write_options(const Call& call) {
   if (!conditions) return std::unexpected{std::move(conditions.error())};
   options.conditions = std::move(*conditions);
   if (const auto text = call.query("mode")) {
-    auto mode = asked_mode(call, *text, "mode");
+    auto mode = asked_mode(call.identity, *text, "mode");
     if (!mode) return std::unexpected{std::move(mode.error())};
     options.attributes.mode = *mode;
   }

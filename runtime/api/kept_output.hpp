@@ -23,7 +23,7 @@ struct KeptOutput {
 inline constexpr std::uint64_t kLargeOutput = std::uint64_t{1} << 20U;
 
 /// Reads the command's log up to where it is now, at most `max_bytes` of each stream. What a background process wrote
-/// after the exit is no part of it.
+/// after the exit is not part of it.
 [[nodiscard]] Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes);
 
 }  // namespace skiff::runtime::api

@@ -22,6 +22,10 @@ def test_health_is_told_in_the_originals_words(door):
     assert door.request("HEAD", "/").body == b""
 
 
+def test_the_agent_says_that_it_speaks_it(door):
+    assert door.agent.request("GET", "/v1/capabilities").json()["dialects"] == ["mcp", "python-runtime"]
+
+
 def test_probes_are_no_use_of_the_sandbox(door):
     before = door.agent.request("GET", "/v1/activity").json()
     for _ in range(3):

@@ -1,7 +1,5 @@
-"""Unmodified clients against a real skiffd that speaks python-runtime. Each client has an environment of its own, with
-pinned versions, kept in the cache of .ci/setup."""
+"""Unmodified clients against a real skiffd that speaks python-runtime."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -16,33 +14,12 @@ sys.path.insert(0, str(HERE.parent.parent / "integration"))
 from dialect import Door  # noqa: E402
 from fake_kubernetes import FakeKubernetes  # noqa: E402
 from fixtures import *  # noqa: E402,F403
-from tools import CACHE, go  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def watchdog():
     """In place of that of the integration tests: the first run of a client installs it."""
     yield
-
-
-def python_of(requirements):
-    """The Python of an environment with what the file names."""
-    text = (HERE / requirements).read_bytes()
-    folder = CACHE / f"client-{pathlib.Path(requirements).stem}-{hashlib.sha256(text).hexdigest()[:12]}"
-    if not (folder / "complete").exists():
-        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", folder], check=True)
-        subprocess.run([folder / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement",
-                        HERE / requirements], check=True)
-        (folder / "complete").touch()
-    return folder / "bin" / "python"
-
-
-def go_program():
-    """Built of go.mod's versions; the build cache makes a second time short."""
-    program = CACHE / "client-go-sdk" / "cases"
-    subprocess.run([go(), "build", "-o", program, "."], cwd=HERE / "go", check=True,
-                   env={**os.environ, "GOFLAGS": "-mod=readonly"})
-    return program
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 
 import pytest
 
-from conftest import go_program, python_of
+from installed import go_program, python_of
 
 SCRIPTS = {
     "k8s-agent-sandbox newest": ("newest.txt", "newest.py", 16),

@@ -10,41 +10,62 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
-constexpr std::array kOneDoor{Door{.speaks = "HTTP", .port = 8888, .open = nullptr}};
-constexpr std::array kTwoDoors{Door{.speaks = "REST", .port = 8080, .open = nullptr},
-                               Door{.speaks = "gRPC", .port = 9090, .open = nullptr}};
-constexpr std::array kKnown{Dialect{.name = "one", .doors = kOneDoor}, Dialect{.name = "two", .doors = kTwoDoors}};
+constexpr std::array kOne{Door{.speaks = "HTTP", .port = 8888, .open = nullptr}};
+constexpr std::array kTwo{Door{.speaks = "REST", .port = 8080, .open = nullptr},
+                          Door{.speaks = "gRPC", .port = 9090, .open = nullptr}};
+constexpr std::array kKnown{Dialect{.name = "plain", .doors = kOne}, Dialect{.name = "double", .doors = kTwo}};
 
-/// "NAME ADDRESS..." of each, or the error.
-std::vector<std::string> told(const std::vector<std::string>& values) {
-  const auto found = wanted(values, kKnown, "127.0.0.1");
-  if (!found) return {found.error().message};
+std::vector<std::string> addresses(const Wanted& one) {
   std::vector<std::string> texts;
-  for (const Wanted& one : *found) {
-    std::string text{one.dialect->name};
-    for (const protocol::Address& address : one.addresses) text += ' ' + address.text();
-    texts.push_back(std::move(text));
-  }
+  for (const auto& address : one.addresses) texts.push_back(address.text());
   return texts;
 }
 
-TEST(WantedDialects, HaveAnAddressForEachDoor) {
-  EXPECT_THAT(told({}), IsEmpty());
-  EXPECT_THAT(told({"one"}), ElementsAre("one 127.0.0.1:8888"));
-  EXPECT_THAT(told({"two", "one=0.0.0.0:1"}), ElementsAre("two 127.0.0.1:8080 127.0.0.1:9090", "one 0.0.0.0:1"));
-  EXPECT_THAT(told({"two=127.0.0.1:1,127.0.0.1:2,one"}),
-              ElementsAre("two 127.0.0.1:1 127.0.0.1:2", "one 127.0.0.1:8888"))
-      << "as in a variable";
+std::string refused(const std::vector<std::string>& values) {
+  const auto found = wanted(values, kKnown, "127.0.0.1");
+  if (found) return "accepted";
+  EXPECT_EQ(found.error().code, Errc::invalid_field);
+  return found.error().message;
 }
 
-TEST(WantedDialects, AreRefusedWhereTheyMakeNoSense) {
-  EXPECT_THAT(told({"three"}), ElementsAre(HasSubstr("expected one of one, two")));
-  EXPECT_THAT(told({"one", "one"}), ElementsAre(HasSubstr("given twice")));
-  EXPECT_THAT(told({"one=nonsense"}), ElementsAre(HasSubstr("--dialect: ")));
-  EXPECT_THAT(told({"two=127.0.0.1:1"}), ElementsAre(HasSubstr("one address for each of: REST, gRPC")));
-  EXPECT_THAT(told({"one=127.0.0.1:1,127.0.0.1:2"}), ElementsAre(HasSubstr("one address for each of: HTTP")));
+TEST(WantedDialects, AreOnTheirOwnPortsOfTheHost) {
+  const auto found = wanted({"plain", "double"}, kKnown, "0.0.0.0");
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 2U);
+  EXPECT_EQ(found->front().dialect->name, "plain");
+  EXPECT_THAT(addresses((*found)[0]), ElementsAre("0.0.0.0:8888"));
+  EXPECT_THAT(addresses((*found)[1]), ElementsAre("0.0.0.0:8080", "0.0.0.0:9090"));
+}
+
+TEST(WantedDialects, TakeAnAddressForEachDoor) {
+  // As flags, and as one variable, whose values are separated by commas, too.
+  for (const std::vector<std::string>& values :
+       {std::vector<std::string>{"double=127.0.0.1:1,[::1]:2", "plain=unix:/run/plain"},
+        std::vector<std::string>{"double=127.0.0.1:1", "[::1]:2", "plain=unix:/run/plain"}}) {
+    const auto found = wanted(values, kKnown, "0.0.0.0");
+    ASSERT_TRUE(found) << found.error().message;
+    ASSERT_EQ(found->size(), 2U);
+    EXPECT_THAT(addresses((*found)[0]), ElementsAre("127.0.0.1:1", "[::1]:2"));
+    EXPECT_THAT(addresses((*found)[1]), ElementsAre("unix:/run/plain"));
+  }
+}
+
+TEST(WantedDialects, NoneIsNone) {
+  const auto found = wanted({}, kKnown, "127.0.0.1");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->empty());
+}
+
+TEST(WantedDialects, WhatCannotBeIsRefused) {
+  EXPECT_THAT(refused({"other"}), HasSubstr("expected one of plain, double"));
+  EXPECT_THAT(refused({"plain", "plain"}), HasSubstr("given twice"));
+  EXPECT_THAT(refused({"double=127.0.0.1:1"}), HasSubstr("one address for each of: REST, gRPC"));
+  EXPECT_THAT(refused({"plain=127.0.0.1:1,127.0.0.1:2"}), HasSubstr("one address for each of: HTTP"));
+  EXPECT_THAT(refused({"plain="}), HasSubstr("--dialect"));
+  EXPECT_THAT(refused({"plain=localhost:1"}), HasSubstr("--dialect"));
+  EXPECT_THAT(refused({"127.0.0.1:1"}), HasSubstr("expected one of"));
+  EXPECT_THAT(refused({""}), HasSubstr("expected one of"));
 }
 
 }  // namespace
