@@ -1,6 +1,6 @@
 #include "runtime/api/schema_parts.hpp"
 
-#include "protocol/json_text.hpp"
+#include "protocol/json/text.hpp"
 
 namespace skiff::runtime::api {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/grpc_fields.hpp"
-#include "protocol/grpc_message.hpp"
+#include "protocol/grpc/fields.hpp"
+#include "protocol/grpc/message.hpp"
 
 namespace {
 

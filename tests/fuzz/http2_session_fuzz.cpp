@@ -10,7 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "protocol/http2_session.hpp"
+#include "protocol/http2/session.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "protocol/http2_server.hpp"
-#include "protocol/traceparent.hpp"
+#include "protocol/http/traceparent.hpp"
+#include "protocol/http2/server.hpp"
 #include "runtime/api/account.hpp"
 #include "runtime/api/request_head.hpp"
 #include "runtime/connection_limits.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/task.hpp"
-#include "protocol/grpc_fields.hpp"
+#include "protocol/grpc/fields.hpp"
 #include "runtime/dialects/sandboxd/process_service.hpp"
 
 /// grpc.health.v1.Health: SERVING until the agent drains, for the server as a whole ("") and for each of its services.

@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "protocol/json_text.hpp"
+#include "protocol/json/text.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {

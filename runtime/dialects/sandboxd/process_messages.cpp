@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-#include "sessions/environment.hpp"
+#include "sessions/process/environment.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/api/commands.hpp"
+#include "runtime/api/commands/command_routes.hpp"
 #include "runtime/dialects/sandboxd/options.hpp"
 #include "runtime/dialects/sandboxd/process_messages.hpp"
 #include "runtime/dialects/sandboxd/sandbox_path.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/task.hpp"
-#include "protocol/grpc_call.hpp"
+#include "protocol/grpc/call.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/dialects/sandboxd/process_table.hpp"

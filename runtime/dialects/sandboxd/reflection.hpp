@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "protocol/grpc_fields.hpp"
+#include "protocol/grpc/fields.hpp"
 #include "runtime/dialects/sandboxd/process_service.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "protocol/json_text.hpp"
-#include "protocol/problem.hpp"
+#include "protocol/json/problem.hpp"
+#include "protocol/json/text.hpp"
 #include "runtime/dialects/sandboxd/metadata.hpp"
 #include "runtime/dialects/sandboxd/options.hpp"
 #include "runtime/dialects/sandboxd/rest_files.hpp"

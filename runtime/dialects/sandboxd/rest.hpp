@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocol/http_message.hpp"
+#include "protocol/http/message.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 /// The dialect's REST door: files, health and metadata.

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "fs/tree.hpp"
+#include "fs/path/tree.hpp"
 #include "runtime/agent.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "runtime/dialects/sandboxd/options.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace skiff::runtime::dialects::sandboxd {
 namespace {
