@@ -107,7 +107,7 @@ def test_floods_of_control_frames_end_the_connection(doors, what):
 
 
 def test_unknown_frames_are_skipped_and_keep_nothing_open(start_doors):
-    """RFC 9113, 5.5: they cost no more than their bytes, and are no use of the connection."""
+    """RFC 9113, 5.5: they cost no more than their bytes, and are not use of the connection."""
     doors = start_doors("--idle-timeout", "200ms")
     with Raw(doors[1]) as raw:
         raw.flood(frame(0x42, payload=b"x") * 100)
