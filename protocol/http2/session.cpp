@@ -18,6 +18,9 @@ constexpr std::uint32_t kReset = 4;
 constexpr std::uint32_t kAnswerEarns = 3;
 constexpr std::uint32_t kDataEarns = 2;
 
+constexpr std::size_t kFrameHead = 9;                  // RFC 9113, 4.1
+constexpr std::uint32_t kUnlimited = (1U << 31U) - 1;  // streams
+
 std::string_view view(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
@@ -38,12 +41,15 @@ std::vector<nghttp2_nv> fields_of(const Headers& headers) {
   return fields;
 }
 
+std::string big_endian(std::uint32_t number) {
+  std::string text;
+  for (const unsigned shift : {24U, 16U, 8U, 0U}) text += static_cast<char>(number >> shift);
+  return text;
+}
+
 std::string go_away_frame(std::int32_t last_stream, Http2Code code) {
-  std::string frame{0, 0, 8, NGHTTP2_GOAWAY, 0, 0, 0, 0, 0};
-  for (const std::uint32_t number : {static_cast<std::uint32_t>(last_stream), static_cast<std::uint32_t>(code)}) {
-    for (int shift = 24; shift >= 0; shift -= 8) frame += static_cast<char>(number >> static_cast<unsigned>(shift));
-  }
-  return frame;
+  const std::string head{0, 0, 8, NGHTTP2_GOAWAY, 0, 0, 0, 0, 0};
+  return head + big_endian(static_cast<std::uint32_t>(last_stream)) + big_endian(static_cast<std::uint32_t>(code));
 }
 
 void check(int code) {
@@ -72,10 +78,7 @@ struct Http2Session::Callbacks {
 
   static int on_begin_headers(nghttp2_session* /*session*/, const nghttp2_frame* frame, void* user_data) {
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
-    return guarded([&my = self(user_data), id = frame->hd.stream_id] {
-      my.streams_.emplace(id, std::make_shared<Http2Stream>(my.executor_, id));
-      return 0;
-    });
+    return guarded([&my = self(user_data), id = frame->hd.stream_id] { return my.admit_stream(id); });
   }
 
   static int on_header(nghttp2_session* /*session*/, const nghttp2_frame* frame, const std::uint8_t* name,
@@ -168,7 +171,6 @@ struct Http2Session::Callbacks {
   static int send_data(nghttp2_session* /*session*/, nghttp2_frame* /*frame*/, const std::uint8_t* head,
                        std::size_t size, nghttp2_data_source* source, void* user_data) {
     return guarded([&my = self(user_data), &stream = *static_cast<Http2Stream*>(source->ptr), head, size] {
-      constexpr std::size_t kFrameHead = 9;
       my.out_->append(view(head, kFrameHead));
       std::size_t left = size;
       while (!stream.outbox.empty()) {
@@ -222,12 +224,20 @@ Http2Session::Http2Session(Executor executor, const Http2Limits& limits)
       limits_{limits},
       meter_{limits.frames, std::chrono::steady_clock::now()},
       session_{Callbacks::make(this, limits_)} {
+  // The first entry is put right in what goes out: above a limit that it knows, the library ends the connection, and
+  // only the stream is to be refused (RFC 9113, 5.1.2). `admit_stream` does.
+  //
   // Without RFC 7540's priorities, which RFC 9113 took back: no stream is worth more than another.
-  const std::array settings{nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits_.streams},
+  const std::array settings{nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, kUnlimited},
                             nghttp2_settings_entry{NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits_.stream_window},
                             nghttp2_settings_entry{NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits_.header_list_bytes},
                             nghttp2_settings_entry{NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1}};
   check(nghttp2_submit_settings(session_.get(), NGHTTP2_FLAG_NONE, settings.data(), settings.size()));
+  const std::uint8_t* bytes = nullptr;
+  const auto size = nghttp2_session_mem_send(session_.get(), &bytes);
+  if (size < 0) throw std::bad_alloc{};
+  greeting_ = view(bytes, static_cast<std::size_t>(size));
+  greeting_.replace(kFrameHead + 2, 4, big_endian(limits_.streams));
   check(nghttp2_session_set_local_window_size(session_.get(), NGHTTP2_FLAG_NONE, 0,
                                               static_cast<std::int32_t>(limits_.connection_window)));
 }
@@ -257,6 +267,15 @@ bool Http2Session::admit(unsigned type, unsigned flags, std::size_t length) {
   }
   if (!meter_.pay(cost, std::chrono::steady_clock::now())) calm_down_ = true;
   return !calm_down_;
+}
+
+int Http2Session::admit_stream(std::int32_t id) {
+  if (streams_.size() < limits_.streams) {
+    streams_.emplace(id, std::make_shared<Http2Stream>(executor_, id));
+    return 0;
+  }
+  check(nghttp2_submit_rst_stream(session_.get(), NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM));
+  return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
 int Http2Session::take_field(std::int32_t id, std::string_view name, std::string_view value) {
@@ -319,6 +338,7 @@ std::vector<std::shared_ptr<Http2Stream>> Http2Session::take_requests() {
 }
 
 void Http2Session::produce(std::string& out, std::size_t enough) {
+  out += std::exchange(greeting_, {});
   if (failed_) {
     out += std::exchange(last_words_, {});
     return;

@@ -83,6 +83,7 @@ class Http2Session {
 
   void fail(Http2Code code);
   [[nodiscard]] bool admit(unsigned type, unsigned flags, std::size_t length);
+  [[nodiscard]] int admit_stream(std::int32_t id);
   [[nodiscard]] int take_field(std::int32_t id, std::string_view name, std::string_view value);
   void close(Http2Stream& stream, Http2Code code);
   [[nodiscard]] Http2Stream* find(std::int32_t id) const;
@@ -95,6 +96,7 @@ class Http2Session {
   std::vector<std::shared_ptr<Http2Stream>> requests_;
   std::string* out_ = nullptr;  ///< within `produce`
   std::size_t enough_ = 0;      ///< the same
+  std::string greeting_;        ///< our SETTINGS, until they are sent
   std::string last_words_;      ///< GOAWAY after a failure, when the library is no longer to be asked
   std::uint32_t continuations_ = 0;
   bool greeted_ = false;

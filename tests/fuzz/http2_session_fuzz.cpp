@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       waiting += stream->inbox.size();
     }
     require(waiting <= kFuzzLimits.connection_window);
-    require(session.streams() <= 2 * kFuzzLimits.streams);
+    require(session.streams() <= kFuzzLimits.streams);
     out.clear();
     session.produce(out, 1024);
     require(out.size() < (std::size_t{1} << 20U));

@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <boost/asio/io_context.hpp>
 
 namespace skiff::protocol {
 namespace {
 
+constexpr char kReset = 3;
+constexpr char kSettings = 4;
 constexpr char kPing = 6;
 constexpr char kGoAway = 7;
+const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 std::string frame(char kind, char flags, std::uint32_t stream, std::string_view payload) {
   const auto byte = [](std::size_t number, unsigned shift) { return static_cast<char>(number >> shift); };
@@ -17,16 +22,23 @@ std::string frame(char kind, char flags, std::uint32_t stream, std::string_view 
   return text.append(payload);
 }
 
-/// The kinds of the frames in what a session has to say, and the code of its GOAWAY.
+/// What a session has to say: the kinds of its frames, and of some what they hold.
 struct Said {
   std::string kinds;
   int go_away = -1;
+  std::string resets;  ///< a byte of the stream and one of the code, each
+  std::string settings;
   std::string data;
 };
 
 class Http2SessionTest : public testing::Test {
  protected:
-  void greet() { session.feed("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "")); }
+  /// The client's SETTINGS, and its ACK of ours.
+  void greet() {
+    session.feed(kPreface + frame(kSettings, 0, 0, ""));
+    (void)said();
+    session.feed(frame(kSettings, 1, 0, ""));
+  }
 
   /// POST / by fields of HPACK's static table and an authority (RFC 7541, appendix A).
   void request(std::uint32_t stream, char flags) { session.feed(frame(1, flags, stream, "\x83\x86\x84\x41\x01x")); }
@@ -40,6 +52,8 @@ class Http2SessionTest : public testing::Test {
       for (const char byte : rest.substr(0, 3)) size = size << 8U | static_cast<unsigned char>(byte);
       const std::string_view payload = rest.substr(9, size);
       if (rest[3] == kGoAway) result.go_away = payload[7];
+      if (rest[3] == kReset) result.resets += {rest[8], payload[3]};
+      if (rest[3] == kSettings) result.settings += payload;
       if (rest[3] == 0) result.data += payload;
       result.kinds += static_cast<char>('0' + rest[3]);
       rest.remove_prefix(9 + size);
@@ -87,11 +101,12 @@ TEST_F(Http2SessionTest, OnlyBytesThatWereReadOpenTheWindow) {
   session.consumed(*stream, 600);
   EXPECT_EQ(said().kinds, "8");
   session.feed(frame(0, 0, 1, std::string(1000, 'x')) + frame(0, 0, 1, "x"));
-  EXPECT_TRUE(stream->closed);  // more than the window had
+  EXPECT_EQ(said().resets, "\1\3");  // more than the window had
+  EXPECT_TRUE(stream->closed);
 }
 
 TEST_F(Http2SessionTest, BytesWaitForTheClientsWindow) {
-  session.feed("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, std::string("\0\x04\0\0\0\x05", 6)));
+  session.feed(kPreface + frame(kSettings, 0, 0, std::string("\0\x04\0\0\0\x05", 6)));
   request(1, 5);
   auto stream = session.take_requests().front();
   session.respond(*stream, {}, 200, true);
@@ -108,24 +123,42 @@ TEST_F(Http2SessionTest, ResetsEndStreamsAndNothingElse) {
   greet();
   request(1, 4);
   auto stream = session.take_requests().front();
-  session.feed(frame(3, 0, 1, std::string("\0\0\0\x08", 4)));
+  session.feed(frame(kReset, 0, 1, std::string("\0\0\0\x08", 4)));
   EXPECT_EQ(stream->closed, Http2Code::cancel);
   request(3, 4);
-  session.feed(frame(3, 0, 3, std::string("\0\0\0\x08", 4)));
+  session.feed(frame(kReset, 0, 3, std::string("\0\0\0\x08", 4)));
   EXPECT_TRUE(session.take_requests().empty());
   request(5, 4);
   EXPECT_EQ(session.take_requests().size(), 1U);
   EXPECT_TRUE(session.reads());
 }
 
+TEST_F(Http2SessionTest, StreamsAboveTheLimitAreRefusedAndNothingElse) {
+  session.feed(kPreface + frame(kSettings, 0, 0, ""));
+  EXPECT_TRUE(said().settings.contains(std::string("\0\3\0\0\0\4", 6)));  // what the client is told
+  for (const bool knows : {false, true}) {
+    if (knows) session.feed(frame(kSettings, 1, 0, ""));
+    const std::uint32_t first = knows ? 21 : 1;
+    for (std::uint32_t i = 0; i < 6; ++i) request(first + 2 * i, 5);
+    const auto requests = session.take_requests();
+    ASSERT_EQ(requests.size(), 4U);
+    EXPECT_EQ(said().resets, (std::string{static_cast<char>(first + 8), 7, static_cast<char>(first + 10), 7}));
+    for (const auto& stream : requests) session.respond(*stream, {}, 200, false);
+    const Said words = said();
+    EXPECT_EQ(words.kinds, "1111");
+    EXPECT_EQ(words.go_away, -1);
+    EXPECT_EQ(session.streams(), 0U);
+  }
+}
+
 TEST_F(Http2SessionTest, FloodsAreToldToCalmDown) {
   greet();
   (void)said();
   const std::string ping = frame(kPing, 0, 0, "12345678");
-  for (int i = 0; i < 80; ++i) session.feed(ping);
+  for (int i = 0; i < 60; ++i) session.feed(ping);
   EXPECT_TRUE(session.reads());
   (void)said();
-  for (int i = 0; i < 80; ++i) session.feed(ping);
+  for (int i = 0; i < 60; ++i) session.feed(ping);
   EXPECT_FALSE(session.reads());
   EXPECT_TRUE(session.finished());
   EXPECT_EQ(said().go_away, 11);
