@@ -61,11 +61,14 @@ Result<> GrpcMemory::Share::reach(std::size_t bytes) {
 }
 
 Task<Result<std::optional<std::string>>> GrpcCall::read() {
+  return next(std::chrono::hours{24 * 365});
+}
+
+Task<Result<std::optional<std::string>>> GrpcCall::next(std::chrono::milliseconds patience) {
   for (;;) {
     auto message = messages_.next();
     if (!message || *message) co_return message;
-    // Between two messages the client may take its time; within one it may not.
-    auto bytes = co_await http_.read(messages_.held() == 0 ? std::chrono::hours{24 * 365} : patience_);
+    auto bytes = co_await http_.read(messages_.held() == 0 ? patience : patience_);
     if (!bytes) co_return std::unexpected{std::move(bytes.error())};
     if (bytes->empty()) {
       if (messages_.held() == 0) co_return std::nullopt;
@@ -77,7 +80,7 @@ Task<Result<std::optional<std::string>>> GrpcCall::read() {
 }
 
 Task<Result<std::string>> GrpcCall::read_one() {
-  auto message = co_await read();
+  auto message = co_await next(patience_);
   if (!message) co_return std::unexpected{std::move(message.error())};
   if (!*message) co_return fail(Errc::missing_field, "the request holds no message");
   co_return std::move(**message);

@@ -47,17 +47,17 @@ class GrpcMemory {
 /// the request's handler. Errors of what reads and writes: also those of Http2Exchange.
 class GrpcCall {
  public:
-  /// A message of the client has at most `most` bytes, and must go on within `patience`.
+  /// A message of the client has at most `most` bytes, and goes on within `patience`.
   GrpcCall(Http2Exchange& http, GrpcMemory& memory, std::size_t most, std::chrono::milliseconds patience)
       : http_{http}, messages_{most}, share_{memory}, patience_{patience} {}
 
   [[nodiscard]] Http2Exchange& http() noexcept { return http_; }
   [[nodiscard]] const Http2Request& request() const noexcept { return http_.request(); }
 
-  /// The client's next message; nothing: it has sent all. It is waited for at most as long as the call may take.
+  /// The client's next message; nothing: it has sent all. Between two messages the client may take its time.
   /// Errors: payload_too_large, not_supported (compressed), resource_exhausted, invalid_request (it ends within one).
   [[nodiscard]] Task<Result<std::optional<std::string>>> read();
-  /// The one message of a method that takes one. Errors: also missing_field.
+  /// The one message of a method that takes one: it begins within `patience`. Errors: also missing_field.
   [[nodiscard]] Task<Result<std::string>> read_one();
 
   /// Sends a message that is made of these parts, which must live until it returns; together fewer than 4 GiB.
@@ -70,6 +70,8 @@ class GrpcCall {
   void finish(const GrpcStatus& status);
 
  private:
+  [[nodiscard]] Task<Result<std::optional<std::string>>> next(std::chrono::milliseconds patience);
+
   Http2Exchange& http_;
   GrpcMessages messages_;
   GrpcMemory::Share share_;

@@ -33,8 +33,13 @@ Result<std::optional<std::string>> GrpcMessages::next() {
                                              std::to_string(most_) + " that are taken");
   }
   if (rest.size() < kPrefixBytes + size) return std::nullopt;
-  used_ += kPrefixBytes + size;
-  return std::string{rest.substr(kPrefixBytes, size)};
+  const std::size_t begin = used_ + kPrefixBytes;
+  used_ = begin + size;
+  if (used_ < bytes_.size()) return bytes_.substr(begin, size);
+  // The last that is there, and a large one is that mostly: it is not copied.
+  bytes_.erase(0, begin);
+  used_ = 0;
+  return std::exchange(bytes_, {});
 }
 
 }  // namespace skiff::protocol
