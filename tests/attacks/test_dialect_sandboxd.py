@@ -17,7 +17,7 @@ from waiting import until
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, END_HEADERS = 1, 4
-PROTOCOL_ERROR, CALM = 1, 11
+PROTOCOL_ERROR, REFUSED, CALM = 1, 7, 11
 MIB = 1024 * 1024
 
 
@@ -207,13 +207,34 @@ def test_what_is_not_http2_ends_the_connection(doors, what):
     still_serves(doors)
 
 
-def test_more_streams_than_there_may_be(doors):
-    """The announced limit is kept: what is above it never becomes a handler."""
-    with Raw(doors[1]) as raw:
-        raw.flood(b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, request()) for i in range(1000)), 1)
-        raw.sock.shutdown(socket.SHUT_WR)
-        raw.end()
+def test_streams_above_the_limit_are_refused_one_by_one(doors):
+    """RFC 9113, 5.1.2: those that have begun go on, also for a client that was told of the limit."""
+    with Client(doors[1]) as client:
+        assert executed(client.unary("Execute", config("true")))[0] == 0  # and so it knows the limit
+        client.h2.remote_settings.max_concurrent_streams = 1000
+        client.h2.remote_settings.acknowledge()
+        calls = [client.begin("/grpc.health.v1.Health/Watch", b"") for _ in range(300)]
+        client.until(lambda: all(call.messages() or call.over for call in calls))
+        assert [call.reset for call in calls] == [None] * 256 + [REFUSED] * 44
+        client.cancel(calls[0])
+        assert executed(client.unary("Execute", config("echo", "on")))[1] == b"on\n"
+        assert not calls[1].over and not calls[255].over
     still_serves(doors)
+
+
+def test_streams_above_the_limit_without_end(doors):
+    with Raw(doors[1]) as raw:
+        head = request()
+        raw.flood(b"".join(frame(HEADERS, END_HEADERS, 2 * i + 1, head) for i in range(4000)), 1)
+        assert raw.end() == CALM
+    still_serves(doors)
+
+
+def test_a_request_that_never_begins_is_given_up(start_doors):
+    doors = start_doors("--body-timeout", "200ms")
+    with Client(doors[1]) as client:
+        call = client.finish(client.begin("Execute"))
+        assert call.status == 4 and "stopped in the middle" in call.message
 
 
 def test_whoever_says_nothing_is_let_go(start_doors):

@@ -1,12 +1,18 @@
 """The REST door of the dialect sandboxd: files, health, metadata; and the program under the original's name."""
 
+import contextlib
 import os
 import socket
 import subprocess
+import types
+import urllib.error
+import urllib.request
 
 import pytest
 
-from agent import binary
+from agent import binary, environment
+from dialect import Door
+from grpc_client import Client, fields
 from python_runtime import MULTIPART, multipart
 from sandboxd import doors, rest, start_doors  # noqa: F401
 
@@ -27,6 +33,9 @@ def test_a_file_is_written_read_listed_and_removed(rest):
     assert (part.status, part.body) == (206, b"i")
     since = {"If-Modified-Since": answer.headers["Last-Modified"]}
     assert rest.request("GET", "/v1/files/notes/hello.txt", headers=since).status == 304
+    for tags, status in ((answer.headers["ETag"], 304), ('"x", ' + answer.headers["ETag"], 304), ("*", 304), ('"x"', 200)):
+        known = rest.request("GET", "/v1/files/notes/hello.txt", headers={**since, "If-None-Match": tags})
+        assert (known.status, known.headers["ETag"]) == (status, answer.headers["ETag"]), tags
     os.utime(rest.agent.root / "notes/hello.txt", (0, 1767323045))
     listing = rest.request("GET", "/v1/files/notes").json()
     assert listing == {"path": "/notes", "entries": [{"name": "hello.txt", "size": 2, "type": "file",
@@ -87,6 +96,12 @@ def test_a_directory_of_any_size_is_listed(rest):
         (rest.agent.root / "many" / f"{i:04}").touch()
     entries = rest.request("GET", "/v1/files/many").json()["entries"]
     assert [one["name"] for one in entries] == [f"{i:04}" for i in range(2500)]
+    (rest.agent.root / "broken").mkdir()
+    for i in range(2500):
+        os.symlink("nowhere", rest.agent.root / "broken" / f"{i:04}")
+    assert rest.request("GET", "/v1/files/broken").json() == {"path": "/broken", "entries": []}
+    (rest.agent.root / "broken/z").touch()
+    assert [one["name"] for one in rest.request("GET", "/v1/files/broken").json()["entries"]] == ["z"]
 
 
 def test_writing(rest):
@@ -159,12 +174,55 @@ def test_what_has_no_route_is_answered_as_by_go(rest):
         assert answer.status == 405 and answer.headers["Allow"] and answer.body == b"Method Not Allowed\n"
 
 
-def test_the_alias_takes_the_originals_flags(tmp_path):
-    alias = tmp_path / "sandboxd"
-    os.symlink(binary(), alias)
+@pytest.fixture
+def alias(tmp_path):
+    os.symlink(binary(), tmp_path / "sandboxd")
+    return tmp_path / "sandboxd"
+
+
+def test_the_alias_refuses_what_the_original_refuses(alias, tmp_path):
     version = subprocess.run([alias, "--version"], capture_output=True, text=True, timeout=30)
     assert version.returncode == 0 and version.stdout.startswith("sandboxd ")
     wrong = subprocess.run([alias, "--nope"], capture_output=True, text=True, timeout=30)
     assert wrong.returncode == 2 and "flag provided but not defined: -nope" in wrong.stderr
     same = subprocess.run([alias, "-rest-port", "9090", "--root-dir", tmp_path], capture_output=True, text=True, timeout=30)
     assert same.returncode == 2 and "--rest-port" in same.stderr
+
+
+def free_ports(count):
+    """Ports of which nobody has one: the original's flags take no 0."""
+    with contextlib.ExitStack() as all_of_them:
+        socks = [all_of_them.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [sock.getsockname()[1] for sock in socks]
+
+
+def test_the_alias_runs_with_the_nine_flags(alias, tmp_path):
+    rest_port, grpc_port = free_ports(2)
+    root = tmp_path / "made" / "root"
+    process = subprocess.Popen(
+        [alias, "-listen-host", "127.0.0.1", f"--grpc-port={grpc_port}", "--rest-port", str(rest_port), "--root-dir", root,
+         "--metadata-env-prefix=BOX_", "-shutdown-timeout=5s", "--http-idle-timeout", "1m30s", "--stream-chunk-size=1024",
+         "--version=false"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment(BOX_NAME="x", SANDBOX_NAME="y", TMPDIR=tmp_path))
+    try:
+        told = types.SimpleNamespace(next_line=lambda: process.stdout.readline().strip())
+        own = told.next_line().removeprefix("skiffd listening on ")
+        rest, grpc = Door(told), Door(told)
+        assert (rest.port, grpc.port) == (rest_port, grpc_port)
+        assert rest.request("PUT", "/v1/files/a/b", body=b"1").status == 204 and (root / "a/b").read_bytes() == b"1"
+        assert rest.request("GET", "/v1/metadata").json() == {"env": {"BOX_NAME": "x"}}
+        assert rest.request("GET", "/v1/health").json()["status"] == "ok"
+        with Client(grpc) as client:
+            call, _ = client.start("head", "-c", "5000", "/dev/zero")
+            client.finish(call)
+            pieces = [value for message in call.messages() for number, value in fields(message) if number == 2]
+            assert sum(map(len, pieces)) == 5000 and max(map(len, pieces)) == 1024
+        assert urllib.request.urlopen(f"{own}/healthz", timeout=30).status == 200
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{own}/v1/commands", timeout=30)
+        process.terminate()
+        assert process.wait(30) == 0, process.stderr.read()
+    finally:
+        process.kill()
+        process.communicate()

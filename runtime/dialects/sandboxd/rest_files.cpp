@@ -103,16 +103,18 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
   auto head = rest_json(200, {});
   head.body.clear();
   if (auto begun = co_await http.start(std::move(head)); !begun) co_return begun;
+  bool has_any = !page.text.empty();
   while (!page.next_cursor.empty()) {
-    if (auto sent = co_await http.write(text); !sent) co_return sent;
-    const bool had_any = !text.ends_with('[');
     auto work = [&] { return entry_page(*spot, page.next_cursor); };
     auto next = co_await request->agent.disk.run(std::move(work));
     // The body ends without its last chunk: the client sees that it was cut.
     if (!next) co_return std::unexpected{std::move(next.error())};
     page = std::move(*next);
-    text = (had_any && !page.text.empty() ? "," : "") + page.text;
-    if (!had_any && text.empty()) text = "[";
+    if (page.text.empty()) continue;  // links that lead nowhere, all of them
+    if (std::exchange(has_any, true)) text += ',';
+    text += page.text;
+    if (auto sent = co_await http.write(text); !sent) co_return sent;
+    text.clear();
   }
   text += "]}\n";
   if (auto sent = co_await http.write(text); !sent) co_return sent;
@@ -124,20 +126,33 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
 /// What was opened: one of the two.
 struct OpenedSpot {
   std::optional<api::FileToSend> file;
-  EntryPage listing;
+  EntryPage listing = {};
+  bool is_known = false;  ///< the file's tag is one of those that the client has
 };
-Result<OpenedSpot> open_spot(const Spot& spot, bool with_bytes) {
+Result<OpenedSpot> open_spot(const Spot& spot, const std::optional<fs::TagList>& known, bool with_bytes) {
   auto opened = fs::open_to_read(*spot.sandbox.tree, spot.below);
   if (opened) {
     api::FileToSend file{.file = std::move(*opened)};
     file.tag = fs::entity_tag(file.file.fd.get(), file.file.entry, api::kQuicklyHashed);
+    if (known) {
+      const auto same = known->match_weakly(file.file.fd.get(), file.file.entry);
+      if (!same) return std::unexpected{same.error()};
+      if (*same) return OpenedSpot{.file = std::move(file), .is_known = true};
+    }
     if (with_bytes) file.read_if_small();
-    return OpenedSpot{.file = std::move(file), .listing = {}};
+    return OpenedSpot{.file = std::move(file)};
   }
   if (opened.error().code != Errc::is_a_directory) return std::unexpected{std::move(opened.error())};
   auto listing = entry_page(spot, {});
   if (!listing) return std::unexpected{std::move(listing.error())};
   return OpenedSpot{.file = std::nullopt, .listing = std::move(*listing)};
+}
+
+/// The tags that the client has (RFC 9110, 13.1.2). Errors: invalid_field.
+Result<std::optional<fs::TagList>> known_tags(const protocol::Headers& headers) {
+  const auto given = headers.find("If-None-Match");
+  if (!given) return std::nullopt;
+  return fs::TagList::parse(*given);
 }
 
 /// Clients that ask so send back the Last-Modified that they were given (RFC 9110, 13.1.3).
@@ -236,12 +251,15 @@ Task<Result<>> get_file(Request* request, std::string path) {
   if (!spot) co_return std::unexpected{std::move(spot.error())};
   auto& http = request->http;
   const bool with_bytes = http.request().method != "HEAD";
-  auto work = [&] { return open_spot(*spot, with_bytes); };
+  const auto known = known_tags(http.request().headers);
+  if (!known) co_return std::unexpected{known.error()};
+  auto work = [&] { return open_spot(*spot, *known, with_bytes); };
   auto opened = co_await request->agent.disk.run(std::move(work));
   if (!opened) co_return std::unexpected{std::move(opened.error())};
   if (!opened->file) co_return co_await send_listing(request, &*spot, path, std::move(opened->listing));
-  if (is_unchanged(http.request().headers, opened->file->file.entry)) {
+  if (opened->is_known || is_unchanged(http.request().headers, opened->file->file.entry)) {
     protocol::HttpResponse response{304, {{"Last-Modified", api::http_date(opened->file->file.entry.modified)}}};
+    if (opened->file->tag) response.headers.set("ETag", *opened->file->tag);
     co_return co_await http.respond(std::move(response));
   }
   const auto range = api::asked_range(http, *opened->file);

@@ -16,7 +16,7 @@ namespace skiff::runtime::dialects::sandboxd {
 /// up: links are the tree's matter. Errors: path_escapes_root.
 [[nodiscard]] Result<std::string> sandbox_path(std::string_view path, std::string_view root);
 
-/// The folders that the default session's files are in.
+/// The directories that the default session's files are in.
 struct Sandbox {
   std::shared_ptr<sessions::Session> session;
   std::shared_ptr<const fs::Tree> tree;
