@@ -80,10 +80,9 @@ Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) cons
 }
 
 Result<AttachedOptions> CommandFlags::attached(std::string sandbox) const {
-  auto keys = DetachKeys::parse(detach_keys_);
-  if (!keys) return std::unexpected{std::move(keys.error())};
+  SKIFF_TRY(auto keys, DetachKeys::parse(detach_keys_));
   return AttachedOptions{
-      .stdin_too = interactive_, .terminal = terminal_, .detach = std::move(*keys), .sandbox = std::move(sandbox)};
+      .stdin_too = interactive_, .terminal = terminal_, .detach = std::move(keys), .sandbox = std::move(sandbox)};
 }
 
 }  // namespace skiff::container

@@ -58,13 +58,12 @@ bool describes_sandboxes(std::string_view flag) {
 Result<> apply(const ConfigFile& config, const Command& command, SettingsTable& table) {
   for (const auto& [key, values] : config.values) {
     if (!command.makes_sandboxes && describes_sandboxes(key)) continue;
-    auto known = table.set(key, values, config.path + ": " + key);
-    if (!known) return std::unexpected{std::move(known.error())};
+    SKIFF_TRY(auto known, table.set(key, values, config.path + ": " + key));
     const auto has_it = [&key](const Command& command) {
       const auto other = command.make();
       return std::ranges::count(other->rows(), key, &Setting::flag) > 0;
     };
-    if (!*known && std::ranges::none_of(commands(), has_it)) {
+    if (!known && std::ranges::none_of(commands(), has_it)) {
       return fail(Errc::unknown_field, config.path + ": no command has a flag --" + key, config.path);
     }
   }
@@ -224,12 +223,11 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
     const std::vector<const char*> words{"version"};
     return parse(words, environment);
   }
-  auto before = flags_before_command(arguments);
-  if (!before) return std::unexpected{std::move(before.error())};
-  const Named named = find_command(arguments.subspan(*before));
+  SKIFF_TRY(auto before, flags_before_command(arguments));
+  const Named named = find_command(arguments.subspan(before));
   if (named.command == nullptr) {
-    if (*before < arguments.size() && !std::string_view{arguments[*before]}.starts_with('-')) {
-      return no_such_command(arguments[*before]);
+    if (before < arguments.size() && !std::string_view{arguments[before]}.starts_with('-')) {
+      return no_such_command(arguments[before]);
     }
     const bool help = std::ranges::any_of(arguments, [](std::string_view argument) { return is_help(argument); });
     parsed.help = help;
@@ -241,8 +239,8 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   parsed.invocation = named.command->make();
   SettingsTable table = table_of(*parsed.invocation, parsed.options);
   // What stands before the command's name is read as if it stood behind it.
-  std::vector<const char*> all{arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(*before)};
-  all.insert(all.end(), arguments.begin() + static_cast<std::ptrdiff_t>(*before + named.words), arguments.end());
+  std::vector<const char*> all{arguments.begin(), arguments.begin() + static_cast<std::ptrdiff_t>(before)};
+  all.insert(all.end(), arguments.begin() + static_cast<std::ptrdiff_t>(before + named.words), arguments.end());
   const auto own = before_rest(*named.command, all);
   const auto refuse = [&name](Error error) {
     error.field = name;
@@ -266,7 +264,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   if (!given) return refuse(std::move(given.error()));
   if (auto fits = check_cluster_flags(parsed.options, *given); !fits) return refuse(std::move(fits.error()));
   leave_kinds_out(*parsed.command, given->words);
-  if (auto fits = check_words(*parsed.command, *given); !fits) return std::unexpected{std::move(fits.error())};
+  SKIFF_TRY_VOID(check_words(*parsed.command, *given));
   parsed.arguments = std::move(*given);
   if (parsed.options.owner.empty()) parsed.options.owner = default_owner();
   return parsed;

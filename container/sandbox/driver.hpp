@@ -55,7 +55,7 @@ struct Check {
   std::string remedy = {};  ///< what to do when it has not passed
 };
 
-/// Hosts sandboxes. All that is known of them lies with the host (a cluster, a state folder), so that any number of
+/// Hosts sandboxes. All that is known of them lies with the host (a cluster, a state directory), so that any number of
 /// processes may work on the same ones at once. Reactor thread only; the driver must outlive its calls.
 ///
 /// A call that is cancelled, or that fails, leaves nothing half made. Errors beside the host's own:

@@ -86,20 +86,19 @@ class Gc final : public Invocation {
     const nlohmann::json value{{"deleted", to_json_value(done->removed)},
                                {"kept", to_json_value(done->kept)},
                                {"failed", to_json_value(done->failed)}};
-    if (auto shown = context.show(value, lines, names); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(context.show(value, lines, names));
     if (!done->failed.empty()) co_return fail(Errc::io_error, "not everything could be removed");
     co_return 0;
   }
 
  private:
   Task<Result<Collected>> collect_in(Context* context) {
-    auto driver = co_await context->driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    if ((*driver)->name() == "direct") {
+    SKIFF_CO_TRY(auto driver, co_await context->driver());
+    if (driver->name() == "direct") {
       co_return fail(Errc::invalid_field,
                      "the driver direct removes nothing: `skiff gc` needs --driver pod, claim or local", "--driver");
     }
-    co_return co_await collect_garbage(*driver, collecting_);
+    co_return co_await collect_garbage(driver, collecting_);
   }
 
   /// What the driver holds open is ended whatever happens.
@@ -124,12 +123,11 @@ class Gc final : public Invocation {
 
   Task<Result<Collected>> collect_everywhere(Context* context) {
     if (all_namespaces_) {
-      auto cluster = context->cluster();
-      if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-      auto found = co_await namespaces_of_sandboxes(
-          *cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod);
-      if (!found) co_return std::unexpected{std::move(found.error())};
-      namespaces_ = std::move(*found);
+      SKIFF_CO_TRY(auto cluster, context->cluster());
+      SKIFF_CO_TRY(auto found,
+                   co_await namespaces_of_sandboxes(
+                       cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod));
+      namespaces_ = std::move(found);
     }
     std::vector<Result<Collected>> outcomes(namespaces_.size());
     co_await in_parallel(namespaces_.size(), kNamespacesAtOnce, [&](std::size_t index) {

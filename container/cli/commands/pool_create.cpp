@@ -22,16 +22,13 @@ class PoolCreate final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto pools = co_await pools_of(&context);
-    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    SKIFF_CO_TRY(auto pools, co_await pools_of(&context));
     const std::string name = arguments.words.at(0);
-    auto spec = spec_.spec(name, context.options().owner, arguments.given);
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
-    PoolSpec wanted{.name = name, .size = static_cast<unsigned>(size_), .sandbox = std::move(*spec)};
+    SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
+    PoolSpec wanted{.name = name, .size = static_cast<unsigned>(size_), .sandbox = std::move(spec)};
     Progress progress = context.progress("pool " + name);
-    auto made = co_await (*pools)->create(std::move(wanted), std::move(progress));
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    if (auto shown = show_pool(context, *made); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY(auto made, co_await pools->create(std::move(wanted), std::move(progress)));
+    SKIFF_CO_TRY_VOID(show_pool(context, made));
     co_return 0;
   }
 

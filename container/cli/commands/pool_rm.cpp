@@ -11,14 +11,12 @@ namespace {
 class PoolRm final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto pools = co_await pools_of(&context);
-    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    SKIFF_CO_TRY(auto pools, co_await pools_of(&context));
     nlohmann::json removed = nlohmann::json::array();
     std::string names;
     for (const std::string& name : arguments.words) {
-      auto one = co_await (*pools)->remove(name);
-      if (!one) co_return std::unexpected{std::move(one.error())};
-      if (!*one) continue;
+      SKIFF_CO_TRY(auto one, co_await pools->remove(name));
+      if (!one) continue;
       removed.push_back(name);
       names += name + "\n";
     }

@@ -22,8 +22,7 @@ class PoolScale final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto pools = co_await pools_of(&context);
-    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    SKIFF_CO_TRY(auto pools, co_await pools_of(&context));
     const std::string name = arguments.words.at(0);
     const std::string& text = arguments.words.at(1);
     unsigned size = 0;
@@ -32,9 +31,8 @@ class PoolScale final : public Invocation {
       co_return fail(Errc::invalid_field, "SIZE \"" + text + "\": expected a number from 0 to 1000", "SIZE");
     }
     Progress progress = context.progress("pool " + name);
-    auto scaled = co_await (*pools)->scale(name, size, wait_, std::move(progress));
-    if (!scaled) co_return std::unexpected{std::move(scaled.error())};
-    if (auto shown = show_pool(context, *scaled); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY(auto scaled, co_await pools->scale(name, size, wait_, std::move(progress)));
+    SKIFF_CO_TRY_VOID(show_pool(context, scaled));
     co_return 0;
   }
 

@@ -60,8 +60,7 @@ class Run final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto request = command_.request(std::move(arguments.rest));
-    if (!request) co_return std::unexpected{std::move(request.error())};
+    SKIFF_CO_TRY(auto request, command_.request(std::move(arguments.rest)));
     if (rm_ && !keep_.empty()) {
       co_return fail(Errc::invalid_field, "--rm and --keep contradict each other: for a name alone there is --name");
     }
@@ -71,23 +70,19 @@ class Run final : public Invocation {
     const std::string& given = keep_.empty() ? name_ : keep_;
     const std::string name = given.empty() ? make_name("run-") : given;
     const bool is_kept = !rm_ && (!given.empty() || detach_);
-    auto joined = command_.attached(name);
-    if (!joined) co_return std::unexpected{std::move(joined.error())};
-    auto spec = spec_.spec(name, context.options().owner, arguments.given);
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
-    if (!arguments.words.empty()) spec->image = arguments.words.front();
-    spec->is_one_shot = !is_kept;
-    if (!is_kept && !spec->lease.idle_ttl) spec->lease.idle_ttl = kOrphanTime;
-    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(*spec));
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(*spec), false);
-    context.tell_notice(**driver);
-    BringUp wanted{.spec = std::move(*spec)};
+    SKIFF_CO_TRY(auto joined, command_.attached(name));
+    SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
+    if (!arguments.words.empty()) spec.image = arguments.words.front();
+    spec.is_one_shot = !is_kept;
+    if (!is_kept && !spec.lease.idle_ttl) spec.lease.idle_ttl = kOrphanTime;
+    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(spec));
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(spec), false);
+    context.tell_notice(*driver);
+    BringUp wanted{.spec = std::move(spec)};
     // Who runs a command wants to see that command; the phases are for those who watch a terminal.
     Progress progress = shows_progress() ? context.progress(name) : Progress{[](Phase, std::string_view) {}};
-    auto up = co_await bring_up(*driver, std::move(wanted), std::move(progress));
-    if (!up) co_return std::unexpected{std::move(up.error())};
+    SKIFF_CO_TRY_VOID(co_await bring_up(driver, std::move(wanted), std::move(progress)));
 
     bool goes_on = false;
     // Whoever looks at a sandbox that stays, by `skiff logs NAME`, means this one.
@@ -95,9 +90,9 @@ class Run final : public Invocation {
     Result<AttachedEnd> end = std::unexpected{Error{}};
     std::exception_ptr failure;
     try {
-      auto endpoint = co_await (*driver)->endpoint(name, {});
+      auto endpoint = co_await driver->endpoint(name, {});
       if (endpoint && detach_) {
-        auto left = co_await leave(context.executor(), *endpoint, id, std::move(*request));
+        auto left = co_await leave(context.executor(), *endpoint, id, std::move(request));
         goes_on = left && *left == 0;
         if (left) {
           end = AttachedEnd{.status = *left};
@@ -106,8 +101,8 @@ class Run final : public Invocation {
         }
       } else if (endpoint) {
         CommandStream command{context.executor(), *endpoint, "default", id};
-        command.start(std::move(*request));
-        end = co_await stay_attached(&context, &command, std::move(*joined));
+        command.start(std::move(request));
+        end = co_await stay_attached(&context, &command, std::move(joined));
       } else {
         end = std::unexpected{std::move(endpoint.error())};
       }
@@ -119,16 +114,14 @@ class Run final : public Invocation {
     // One that was asked for and has no command yet is of no use to anybody.
     if (!goes_on && (!is_kept || detach_)) {
       co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-      auto removed = co_await (*driver)->remove(name, {});
+      auto removed = co_await driver->remove(name, {});
       if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
     }
     if (failure) std::rethrow_exception(failure);
     if (!end) co_return std::unexpected{std::move(end.error())};
     if (goes_on && detach_) {
       const nlohmann::json value{{"sandbox", name}, {"command", id}};
-      if (auto shown = context.show(value, name + "\n", name + "\n"); !shown) {
-        co_return std::unexpected{std::move(shown.error())};
-      }
+      SKIFF_CO_TRY_VOID(context.show(value, name + "\n", name + "\n"));
     }
     co_return end->status;
   }
@@ -140,9 +133,8 @@ class Run final : public Invocation {
     request["mode"] = "background";
     AgentClient agent{executor, std::move(endpoint)};
     std::string body = request.dump();
-    auto started = co_await agent.post("/v1/commands", std::move(body));
-    if (!started) co_return std::unexpected{std::move(started.error())};
-    const CommandExit exit = CommandExit::of(*started);
+    SKIFF_CO_TRY(auto started, co_await agent.post("/v1/commands", std::move(body)));
+    const CommandExit exit = CommandExit::of(started);
     co_return exit.cause == "spawn_failed" ? exit_status(exit) : 0;
   }
 

@@ -107,8 +107,8 @@ void describe_move_file(ApiOperation& operation) {
   answers_entry(operation, {200, 201});
 }
 
-void describe_make_folder(ApiOperation& operation) {
-  takes<MakeFolderRequest>(operation, "MakeFolderRequest");
+void describe_make_directory(ApiOperation& operation) {
+  takes<MakeDirectoryRequest>(operation, "MakeDirectoryRequest");
   answers_entry(operation, {200, 201});
 }
 

@@ -165,8 +165,8 @@ TEST(Parse, TellsWhatIsMissingOrTooMuch) {
 }
 
 TEST(Parse, TakesTheFileThenVariablesThenFlags) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "config.yaml";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "config.yaml";
   std::ofstream{file} << "output: json\nowner: from-file\nttl: 1h\n";
   const std::string variable = "SKIFF_CONFIG=" + file;
   const auto parsed = [&](std::vector<const char*> words, const char* more) {
@@ -183,8 +183,8 @@ TEST(Parse, TakesTheFileThenVariablesThenFlags) {
 }
 
 TEST(Parse, TakesWhatTheFileSaysOfNewSandboxesOnlyWhereTheyAreMade) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "config.yaml";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "config.yaml";
   std::ofstream{file} << "label: [team=a]\nttl: 2h\nnetwork: dns\ntimeout: 5s\n";
   const std::string variable = "SKIFF_CONFIG=" + file;
   const std::array<const char*, 2> environment{variable.c_str(), nullptr};
@@ -216,8 +216,8 @@ TEST(Parse, TakesWhatTheFileSaysOfNewSandboxesOnlyWhereTheyAreMade) {
 }
 
 TEST(Parse, RefusesKeysOfTheFileThatNoCommandHas) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "config.yaml";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "config.yaml";
   std::ofstream{file} << "outputs: json\n";
   const auto parsed = parse_words({"ps", "--config", file.c_str()});
   ASSERT_FALSE(parsed);

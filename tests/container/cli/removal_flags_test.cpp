@@ -14,8 +14,7 @@ using namespace std::chrono_literals;
 Result<Removal> removal_of(std::vector<const char*> arguments) {
   RemovalFlags flags;
   SettingsTable table{flags.rows('t')};
-  auto read = table.read_arguments(arguments, SettingsTable::Words::collected);
-  if (!read) return std::unexpected{std::move(read.error())};
+  SKIFF_TRY_VOID(table.read_arguments(arguments, SettingsTable::Words::collected));
   return flags.removal();
 }
 
