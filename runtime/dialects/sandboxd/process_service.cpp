@@ -61,9 +61,9 @@ std::optional<GrpcStatus> start_failure(const sessions::Command& command) {
 Task<Result<std::string>> find_cwd(Agent* agent, const Sandbox* sandbox, std::string path) {
   auto below = sandbox_path(path, sandbox->root);
   if (!below) co_return std::unexpected{std::move(below.error())};
-  auto look = [&] { return sandbox->tree->open_folder(*below); };
-  auto folder = co_await agent->disk.run(std::move(look));
-  if (!folder) co_return std::unexpected{std::move(folder.error())};
+  auto look = [&] { return sandbox->tree->open_directory(*below); };
+  auto directory = co_await agent->disk.run(std::move(look));
+  if (!directory) co_return std::unexpected{std::move(directory.error())};
   co_return sandbox->root + '/' + *below;
 }
 

@@ -60,7 +60,7 @@ void append_file_entry(std::string& out, std::string_view name, const fs::Entry&
   out += '{';
   append_json_text(out, "name", name);
   protocol::append_json_number(out, "size", entry.size);
-  append_json_text(out, "type", entry.type == fs::EntryType::folder ? "directory" : "file");
+  append_json_text(out, "type", entry.type == fs::EntryType::directory ? "directory" : "file");
   append_json_text(out, "modified_at", whole_seconds(entry.modified));
   append_json_text(out, "mode", std::string(4 - std::min<std::size_t>(mode.size(), 4), '0') + mode);
   out += '}';
@@ -177,7 +177,7 @@ Result<mode_t> mode_of(const Request& request) {
 /// Whether the path can hold a file, before its bytes come.
 Result<fs::Writer> begin_file(const Spot& spot, mode_t mode) {
   const auto seen = fs::look_at(*spot.sandbox.tree, spot.below, fs::Links::follow);
-  if (seen && seen->entry.type == fs::EntryType::folder) {
+  if (seen && seen->entry.type == fs::EntryType::directory) {
     return fail(Errc::is_a_directory, "target path is a directory");
   }
   fs::WriteOptions options;

@@ -21,8 +21,8 @@ class SandboxdCommandLine : public testing::Test {
   }
   void TearDown() override { options() = {}; }
 
-  test::TemporaryFolder folder;
-  std::string root = folder.path() / "made" / "here";
+  test::TemporaryDirectory directory;
+  std::string root = directory.path() / "made" / "here";
 };
 
 TEST_F(SandboxdCommandLine, DefaultsAreTheOriginals) {
