@@ -113,11 +113,11 @@ void GrpcCall::finish(const GrpcStatus& status) {
   if (in_message_) {
     http_.reset(Http2Code::cancel);
   } else if (begun_) {
-    (void)http_.finish(grpc_trailers(status));
+    http_.finish(grpc_trailers(status));
   } else {
     Headers head = grpc_head();
     head.append(grpc_trailers(status));
-    (void)http_.respond(head);
+    http_.respond(head);
   }
 }
 

@@ -80,21 +80,17 @@ Task<Result<>> Http2Exchange::write(std::span<const std::string_view> parts) {
   co_return Result<>{};
 }
 
-Result<> Http2Exchange::finish(Headers trailers) {
+void Http2Exchange::finish(Headers trailers) {
   finished_ = true;
-  if (is_closed()) return stream_is_over();
   stream_->trailers = std::move(trailers);
   connection_.session_.resume(*stream_);
   connection_.wake();
-  return {};
 }
 
-Result<> Http2Exchange::respond(const Headers& head, unsigned status) {
+void Http2Exchange::respond(const Headers& head, unsigned status) {
   finished_ = true;
-  if (is_closed()) return stream_is_over();
   connection_.session_.respond(*stream_, head, status, false);
   connection_.wake();
-  return {};
 }
 
 void Http2Exchange::reset(Http2Code code) {

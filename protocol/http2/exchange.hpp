@@ -44,10 +44,10 @@ class Http2Exchange {
   /// Sends the parts as they are, and ends when they have been taken: it waits as long as the client's windows are shut
   /// and the client is there. They are copied when they are taken: they must live until it returns.
   [[nodiscard]] Task<Result<>> write(std::span<const std::string_view> parts);
-  /// Ends the response behind what was written.
-  [[nodiscard]] Result<> finish(Headers trailers);
-  /// A whole response without a body.
-  [[nodiscard]] Result<> respond(const Headers& head, unsigned status = 200);
+  /// Ends the response behind what was written, unless the stream is over.
+  void finish(Headers trailers);
+  /// A whole response without a body, unless the stream is over.
+  void respond(const Headers& head, unsigned status = 200);
   /// Ends the stream at once (RST_STREAM).
   void reset(Http2Code code);
 

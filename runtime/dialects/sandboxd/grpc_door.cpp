@@ -107,11 +107,11 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
   const auto& request = http->request();
   // A browser never speaks HTTP/2 without TLS, so no page of one gets this far.
   if (request.method != "POST") {
-    (void)http->respond({{"allow", "POST"}}, 405);
+    http->respond({{"allow", "POST"}}, 405);
     co_return;
   }
   if (!protocol::is_grpc_content_type(request.headers.get("content-type"))) {
-    (void)http->respond({}, 415);
+    http->respond({}, 415);
     co_return;
   }
   const auto route = std::ranges::find(kMethods, std::string_view{request.path}, &MethodRoute::path);
