@@ -162,8 +162,10 @@ def case_cancelled_calls_end_the_tree(stub):
 
 def case_a_closed_channel_ends_its_commands(stub):
     with grpc.insecure_channel(TARGET) as channel:
-        started(process_pb2_grpc.ProcessServiceStub(channel), pb.StartRequest(config=shell(tells_its_pid("closed"))))
+        # Held: a call that nobody holds is cancelled.
+        call, _ = started(process_pb2_grpc.ProcessServiceStub(channel), pb.StartRequest(config=shell(tells_its_pid("closed"))))
         pid = pid_of("closed")
+        assert call.is_active()
     ends(pid)
 
 
