@@ -58,7 +58,6 @@ TESTED_ELSEWHERE = {
     "container/cli/commands/session_ls.cpp": "tests/integration/test_launcher_files.py drives it through the real binaries",
     "container/cli/commands/session_rm.cpp": "tests/integration/test_launcher_files.py drives it through the real binaries",
     "container/cli/commands/shell.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
-    "container/cli/signals.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/standard_input.cpp": "tests/integration/test_launcher_files.py drives it through the real binaries",
     "container/cli/commands/start.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/stop.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
