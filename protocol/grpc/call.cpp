@@ -68,22 +68,20 @@ Task<Result<std::optional<std::string>>> GrpcCall::next(std::chrono::millisecond
   for (;;) {
     auto message = messages_.next();
     if (!message || *message) co_return message;
-    auto bytes = co_await http_.read(messages_.held() == 0 ? patience : patience_);
-    if (!bytes) co_return std::unexpected{std::move(bytes.error())};
-    if (bytes->empty()) {
+    SKIFF_CO_TRY(auto bytes, co_await http_.read(messages_.held() == 0 ? patience : patience_));
+    if (bytes.empty()) {
       if (messages_.held() == 0) co_return std::nullopt;
       co_return fail(Errc::invalid_request, "the request ends within a message");
     }
-    if (auto room = share_.reach(messages_.held() + bytes->size()); !room) co_return std::unexpected{room.error()};
-    messages_.feed(std::move(*bytes));
+    if (auto room = share_.reach(messages_.held() + bytes.size()); !room) co_return std::unexpected{room.error()};
+    messages_.feed(std::move(bytes));
   }
 }
 
 Task<Result<std::string>> GrpcCall::read_one() {
-  auto message = co_await next(patience_);
-  if (!message) co_return std::unexpected{std::move(message.error())};
-  if (!*message) co_return fail(Errc::missing_field, "the request holds no message");
-  co_return std::move(**message);
+  SKIFF_CO_TRY(auto message, co_await next(patience_));
+  if (!message) co_return fail(Errc::missing_field, "the request holds no message");
+  co_return std::move(*message);
 }
 
 Task<Result<>> GrpcCall::send(std::span<const std::string_view> parts) {
@@ -101,7 +99,7 @@ Task<Result<>> GrpcCall::send(std::string_view message) {
 
 Task<Result<>> GrpcCall::send_framed(std::span<const std::string_view> parts) {
   if (!std::exchange(begun_, true)) {
-    if (auto started = http_.start(grpc_head()); !started) co_return started;
+    SKIFF_CO_TRY_VOID(http_.start(grpc_head()));
   }
   in_message_ = true;
   auto sent = co_await http_.write(parts);

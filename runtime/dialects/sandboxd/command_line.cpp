@@ -148,7 +148,7 @@ Result<> set_options(const GoFlags& flags) {
 
 Result<std::vector<std::string>> own_arguments(std::span<const char* const> arguments, const char* const* environment) {
   GoFlags flags;
-  if (auto read = flags.read(arguments); !read) return std::unexpected{std::move(read.error())};
+  SKIFF_TRY_VOID(flags.read(arguments));
   if (flags.help()) return std::vector<std::string>{"--help"};
   if (flags["version"].value != "false") return std::vector<std::string>{"version"};
   const auto rest_port = number_of(flags["rest-port"], 1, 65'535);
@@ -162,7 +162,7 @@ Result<std::vector<std::string>> own_arguments(std::span<const char* const> argu
   if (!idle) return std::unexpected{idle.error()};
   const auto shutdown = duration_of(flags["shutdown-timeout"]);
   if (!shutdown) return std::unexpected{shutdown.error()};
-  if (auto set = set_options(flags); !set) return std::unexpected{std::move(set.error())};
+  SKIFF_TRY_VOID(set_options(flags));
   const std::string& root = flags["root-dir"].value;
   std::error_code failed;
   std::filesystem::create_directories(root, failed);

@@ -29,9 +29,7 @@ template <class T, class Read>
 Result<T> decoded(std::string_view message, Read read) {
   T value;
   try {
-    if (auto done = read(pbf_reader{message.data(), message.size()}, value); !done) {
-      return std::unexpected{std::move(done.error())};
-    }
+    SKIFF_TRY_VOID(read(pbf_reader{message.data(), message.size()}, value));
   } catch (const protozero::exception& error) {
     return fail(Errc::invalid_field, std::string{"the message is not what the method takes: "} + error.what());
   }
@@ -66,7 +64,7 @@ Result<> read_config(pbf_reader config, ProcessConfig& into) {
         into.command.push_back(config.get_string());
         break;
       case tag_and_type(2, pbf_wire_type::length_delimited):
-        if (auto read = read_variable(config.get_message(), into.env_vars); !read) return read;
+        SKIFF_TRY_VOID(read_variable(config.get_message(), into.env_vars));
         break;
       case tag_and_type(3, pbf_wire_type::length_delimited):
         into.cwd = config.get_string();
@@ -95,9 +93,8 @@ Result<> read_pty(pbf_reader pty, std::optional<sessions::TerminalSize>& into) {
   }
   into.emplace();
   if (cols == 0 || rows == 0) return {};  // the usual size
-  auto size = terminal_size(cols, rows);
-  if (!size) return std::unexpected{std::move(size.error())};
-  into = *size;
+  SKIFF_TRY(auto size, terminal_size(cols, rows));
+  into = size;
   return {};
 }
 
@@ -108,10 +105,10 @@ Result<ProcessRequest> read_process_request(std::string_view message) {
     while (reader.next()) {
       switch (reader.tag_and_type()) {
         case tag_and_type(1, pbf_wire_type::length_delimited):
-          if (auto read = read_config(reader.get_message(), into.config); !read) return read;
+          SKIFF_TRY_VOID(read_config(reader.get_message(), into.config));
           break;
         case tag_and_type(2, pbf_wire_type::length_delimited):
-          if (auto read = read_pty(reader.get_message(), into.pty); !read) return read;
+          SKIFF_TRY_VOID(read_pty(reader.get_message(), into.pty));
           break;
         default:
           reader.skip();

@@ -59,23 +59,20 @@ std::optional<GrpcStatus> start_failure(const sessions::Command& command) {
 
 /// The working directory, absolute. Errors: path_escapes_root, path_not_found and the like.
 Task<Result<std::string>> find_cwd(Agent* agent, const Sandbox* sandbox, std::string path) {
-  auto below = sandbox_path(path, sandbox->root);
-  if (!below) co_return std::unexpected{std::move(below.error())};
-  auto look = [&] { return sandbox->tree->open_directory(*below); };
-  auto directory = co_await agent->disk.run(std::move(look));
-  if (!directory) co_return std::unexpected{std::move(directory.error())};
-  co_return sandbox->root + '/' + *below;
+  SKIFF_CO_TRY(auto below, sandbox_path(path, sandbox->root));
+  auto look = [&] { return sandbox->tree->open_directory(below); };
+  SKIFF_CO_TRY_VOID(co_await agent->disk.run(std::move(look)));
+  co_return sandbox->root + '/' + below;
 }
 
 /// Starts what is asked for, and waits until it runs. Errors: what could not be asked for; what could not be started is
 /// in the command's log.
 Task<Result<std::shared_ptr<sessions::Command>>> begin(ServiceCall* call, ProcessRequest request, bool with_stdin) {
   Agent& agent = call->service.agent;
-  auto sandbox = co_await open_sandbox(&agent);
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&agent));
   api::CommandRequest wanted;
   if (request.config.cwd && !request.config.cwd->empty()) {
-    auto cwd = co_await find_cwd(&agent, &*sandbox, std::move(*request.config.cwd));
+    auto cwd = co_await find_cwd(&agent, &sandbox, std::move(*request.config.cwd));
     if (!cwd) co_return fail(cwd.error().code, "cwd: " + cwd.error().message, "cwd");
     wanted.cwd = std::move(*cwd);
   }
@@ -85,10 +82,9 @@ Task<Result<std::shared_ptr<sessions::Command>>> begin(ServiceCall* call, Proces
   wanted.tty = request.pty;
   // The client's window holds the command up, and nothing else: no byte is dropped for one that pauses.
   wanted.output.overflow = sessions::Overflow::block;
-  auto started = co_await api::start(agent, &call->caller, sandbox->session, &wanted);
-  if (!started) co_return std::unexpected{std::move(started.error())};
-  call->command = started->command->id();
-  co_return started->command;
+  SKIFF_CO_TRY(auto started, co_await api::start(agent, &call->caller, sandbox.session, &wanted));
+  call->command = started.command->id();
+  co_return started.command;
 }
 
 /// One message of Start for each piece of output.

@@ -33,12 +33,10 @@ struct Spot {
   std::string below;  ///< relative to the root
 };
 Task<Result<Spot>> find_spot(Request* request, const std::string* path) {
-  auto sandbox = co_await open_sandbox(&request->agent);
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  request->session = sandbox->session->id();
-  auto below = sandbox_path(*path, sandbox->root);
-  if (!below) co_return std::unexpected{std::move(below.error())};
-  co_return Spot{.sandbox = std::move(*sandbox), .below = std::move(*below)};
+  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&request->agent));
+  request->session = sandbox.session->id();
+  SKIFF_CO_TRY(auto below, sandbox_path(*path, sandbox.root));
+  co_return Spot{.sandbox = std::move(sandbox), .below = std::move(below)};
 }
 
 Task<Result<>> no_content(Request* request) {
@@ -77,10 +75,9 @@ Result<EntryPage> entry_page(const Spot& spot, const std::string& cursor) {
   options.limit = kEntriesAtOnce;
   options.cursor = cursor;
   options.tags = false;
-  auto page = fs::list(*spot.sandbox.tree, spot.below, options);
-  if (!page) return std::unexpected{std::move(page.error())};
-  EntryPage result{.text = {}, .next_cursor = std::move(page->next_cursor)};
-  for (fs::Listed& one : page->entries) {
+  SKIFF_TRY(auto page, fs::list(*spot.sandbox.tree, spot.below, options));
+  EntryPage result{.text = {}, .next_cursor = std::move(page.next_cursor)};
+  for (fs::Listed& one : page.entries) {
     if (one.entry.type == fs::EntryType::link) {
       auto seen = fs::look_at(*spot.sandbox.tree, spot.below + '/' + one.path, fs::Links::follow);
       if (!seen) continue;
@@ -102,7 +99,7 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
   if (page.next_cursor.empty()) co_return co_await http.respond(rest_json(200, text + "]}"));
   auto head = rest_json(200, {});
   head.body.clear();
-  if (auto begun = co_await http.start(std::move(head)); !begun) co_return begun;
+  SKIFF_CO_TRY_VOID(co_await http.start(std::move(head)));
   bool has_any = !page.text.empty();
   while (!page.next_cursor.empty()) {
     auto work = [&] { return entry_page(*spot, page.next_cursor); };
@@ -113,11 +110,11 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
     if (page.text.empty()) continue;  // links that lead nowhere, all of them
     if (std::exchange(has_any, true)) text += ',';
     text += page.text;
-    if (auto sent = co_await http.write(text); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await http.write(text));
     text.clear();
   }
   text += "]}\n";
-  if (auto sent = co_await http.write(text); !sent) co_return sent;
+  SKIFF_CO_TRY_VOID(co_await http.write(text));
   co_return co_await http.finish();
 }
 
@@ -143,9 +140,8 @@ Result<OpenedSpot> open_spot(const Spot& spot, const std::optional<fs::TagList>&
     return OpenedSpot{.file = std::move(file)};
   }
   if (opened.error().code != Errc::is_a_directory) return std::unexpected{std::move(opened.error())};
-  auto listing = entry_page(spot, {});
-  if (!listing) return std::unexpected{std::move(listing.error())};
-  return OpenedSpot{.file = std::nullopt, .listing = std::move(*listing)};
+  SKIFF_TRY(auto listing, entry_page(spot, {}));
+  return OpenedSpot{.file = std::nullopt, .listing = std::move(listing)};
 }
 
 /// The tags that the client has (RFC 9110, 13.1.2). Errors: invalid_field.
@@ -190,9 +186,8 @@ Result<fs::Writer> begin_file(const Spot& spot, mode_t mode) {
 Task<Result<>> store_part(Request* request, std::string boundary, fs::Writer* writer) {
   protocol::MultipartBody body{request->http, boundary};
   for (;;) {
-    auto more = co_await body.next_part();
-    if (!more) co_return std::unexpected{std::move(more.error())};
-    if (!*more) co_return fail(Errc::invalid_request, "multipart body is missing the required \"file\" part");
+    SKIFF_CO_TRY(auto more, co_await body.next_part());
+    if (!more) co_return fail(Errc::invalid_request, "multipart body is missing the required \"file\" part");
     if (body.head().name == "file") break;
   }
   api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
@@ -224,14 +219,13 @@ Result<> empty_root(const Spot& spot, const std::stop_token& stop) {
   options.tags = false;
   options.stop = stop;
   do {
-    auto page = fs::list(*spot.sandbox.tree, spot.below, options);
-    if (!page) return std::unexpected{std::move(page.error())};
-    for (const fs::Listed& one : page->entries) {
+    SKIFF_TRY(auto page, fs::list(*spot.sandbox.tree, spot.below, options));
+    for (const fs::Listed& one : page.entries) {
       auto removed = fs::remove(*spot.sandbox.tree, one.path, fs::Contents::remove, {}, stop);
       // Others may remove, too.
       if (!removed && removed.error().code != Errc::path_not_found) return removed;
     }
-    options.cursor = std::move(page->next_cursor);
+    options.cursor = std::move(page.next_cursor);
   } while (!options.cursor.empty());
   return {};
 }
@@ -247,67 +241,59 @@ Result<> remove_spot(const Spot& spot, bool recursive, const std::stop_token& st
 }  // namespace
 
 Task<Result<>> get_file(Request* request, std::string path) {
-  auto spot = co_await find_spot(request, &path);
-  if (!spot) co_return std::unexpected{std::move(spot.error())};
+  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
   auto& http = request->http;
   const bool with_bytes = http.request().method != "HEAD";
   const auto known = known_tags(http.request().headers);
   if (!known) co_return std::unexpected{known.error()};
-  auto work = [&] { return open_spot(*spot, *known, with_bytes); };
-  auto opened = co_await request->agent.disk.run(std::move(work));
-  if (!opened) co_return std::unexpected{std::move(opened.error())};
-  if (!opened->file) co_return co_await send_listing(request, &*spot, path, std::move(opened->listing));
-  if (opened->is_known || is_unchanged(http.request().headers, opened->file->file.entry)) {
-    protocol::HttpResponse response{304, {{"Last-Modified", api::http_date(opened->file->file.entry.modified)}}};
-    if (opened->file->tag) response.headers.set("ETag", *opened->file->tag);
+  auto work = [&] { return open_spot(spot, *known, with_bytes); };
+  SKIFF_CO_TRY(auto opened, co_await request->agent.disk.run(std::move(work)));
+  if (!opened.file) co_return co_await send_listing(request, &spot, path, std::move(opened.listing));
+  if (opened.is_known || is_unchanged(http.request().headers, opened.file->file.entry)) {
+    protocol::HttpResponse response{304, {{"Last-Modified", api::http_date(opened.file->file.entry.modified)}}};
+    if (opened.file->tag) response.headers.set("ETag", *opened.file->tag);
     co_return co_await http.respond(std::move(response));
   }
-  const auto range = api::asked_range(http, *opened->file);
+  const auto range = api::asked_range(http, *opened.file);
   if (!range) co_return std::unexpected{range.error()};
-  co_return co_await api::send_part(&request->agent.disk, &http, std::move(*opened->file), *range);
+  co_return co_await api::send_part(&request->agent.disk, &http, std::move(*opened.file), *range);
 }
 
 Task<Result<>> put_file(Request* request, std::string path) {
   auto& http = request->http;
   const auto mode = mode_of(*request);
   if (!mode) co_return std::unexpected{mode.error()};
-  auto spot = co_await find_spot(request, &path);
-  if (!spot) co_return std::unexpected{std::move(spot.error())};
+  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
   if (http.request().headers.contains("Content-Range")) {
     // RFC 9110, 14.4: it must not be taken for the whole.
     co_return fail(Errc::invalid_request, "a PUT writes the whole file");
   }
-  auto boundary = protocol::multipart_boundary(http.request().headers.get("Content-Type"));
-  if (!boundary) co_return std::unexpected{std::move(boundary.error())};
+  SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(http.request().headers.get("Content-Type")));
   BlockingPool* const disk = &request->agent.disk;
-  auto begin = [&] { return begin_file(*spot, *mode); };
-  auto writer = co_await disk->run(std::move(begin));
-  if (!writer) co_return std::unexpected{std::move(writer.error())};
+  auto begin = [&] { return begin_file(spot, *mode); };
+  SKIFF_CO_TRY(auto writer, co_await disk->run(std::move(begin)));
   Result<> stored;
-  if (*boundary) {
-    stored = co_await store_part(request, std::move(**boundary), &*writer);
+  if (boundary) {
+    stored = co_await store_part(request, std::move(*boundary), &writer);
   } else {
-    stored = co_await api::store_bytes(disk, api::body_of(&http), &*writer);
+    stored = co_await api::store_bytes(disk, api::body_of(&http), &writer);
   }
   if (!stored) co_return stored;
-  auto commit = [&] { return writer->commit(); };
-  auto written = co_await disk->run(std::move(commit));
-  if (!written) co_return std::unexpected{std::move(written.error())};
+  auto commit = [&] { return writer.commit(); };
+  SKIFF_CO_TRY_VOID(co_await disk->run(std::move(commit)));
   co_return co_await no_content(request);
 }
 
 Task<Result<>> delete_file(Request* request, std::string path) {
-  auto spot = co_await find_spot(request, &path);
-  if (!spot) co_return std::unexpected{std::move(spot.error())};
-  auto look = [&] { return fs::look_at(*spot->sandbox.tree, spot->below); };
-  auto seen = co_await request->agent.disk.run(std::move(look));
-  if (!seen) co_return std::unexpected{std::move(seen.error())};
+  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
+  auto look = [&] { return fs::look_at(*spot.sandbox.tree, spot.below); };
+  SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(look)));
   const auto recursive = is_recursive(*request);
   if (!recursive) co_return std::unexpected{recursive.error()};
   std::stop_source stop;
   auto job = [&]() -> Result<> {
     if (stop.stop_requested()) return fs::stopped_error();
-    return remove_spot(*spot, *recursive, stop.get_token());
+    return remove_spot(spot, *recursive, stop.get_token());
   };
   auto working = request->agent.long_work.run(std::move(job));
   auto removed = co_await run_beside(api::stop_without_client(&request->http, &stop), std::move(working));

@@ -41,28 +41,25 @@ Result<std::vector<std::string_view>> cleaned(std::string_view path) {
 }  // namespace
 
 Result<std::string> sandbox_path(std::string_view path, std::string_view root) {
-  auto names = cleaned(path);
-  if (!names) return std::unexpected{std::move(names.error())};
+  SKIFF_TRY(auto names, cleaned(path));
   std::size_t first = 0;
   if (path.starts_with('/')) {
     const auto root_names = cleaned(root);
-    if (root_names && lies_below(*names, *root_names)) first = root_names->size();
+    if (root_names && lies_below(names, *root_names)) first = root_names->size();
   }
   std::string below;
-  for (std::size_t i = first; i < names->size(); ++i) {
+  for (std::size_t i = first; i < names.size(); ++i) {
     if (!below.empty()) below += '/';
-    below += (*names)[i];
+    below += names[i];
   }
   return below.empty() ? "." : below;
 }
 
 Task<Result<Sandbox>> open_sandbox(Agent* agent) {
-  auto session = agent->registry.find(sessions::Registry::kDefault);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  auto tree = co_await (*session)->tree();
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
-  std::string root = (*session)->root();
-  co_return Sandbox{.session = std::move(*session), .tree = std::move(*tree), .root = std::move(root)};
+  SKIFF_CO_TRY(auto session, agent->registry.find(sessions::Registry::kDefault));
+  SKIFF_CO_TRY(auto tree, co_await session->tree());
+  std::string root = session->root();
+  co_return Sandbox{.session = std::move(session), .tree = std::move(tree), .root = std::move(root)};
 }
 
 }  // namespace skiff::runtime::dialects::sandboxd
