@@ -5,6 +5,7 @@
 #include "runtime/dialects/kubebox/kubebox.hpp"
 #endif
 #include "runtime/dialects/python_runtime/dialect.hpp"
+#include "runtime/dialects/sandboxd/dialect.hpp"
 
 namespace skiff::runtime::dialects {
 
@@ -14,6 +15,7 @@ std::span<const Dialect> table() {
       kubebox::dialect(),
 #endif
       python_runtime::dialect(),
+      sandboxd::dialect(),
   };
   return dialects;
 }

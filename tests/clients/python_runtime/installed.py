@@ -22,9 +22,9 @@ def python_of(requirements):
     return directory / "bin" / "python"
 
 
-def go_program():
+def go_program(module=HERE / "go", name="client-go-sdk", package="."):
     """Built of go.mod's versions; the build cache makes a second time short."""
-    program = CACHE / "client-go-sdk" / "cases"
-    subprocess.run([go(), "build", "-o", program, "."], cwd=HERE / "go", check=True,
+    program = CACHE / name / "cases"
+    subprocess.run([go(), "build", "-o", program, package], cwd=module, check=True,
                    env={**os.environ, "GOFLAGS": "-mod=readonly"})
     return program
