@@ -156,7 +156,8 @@ Task<Result<>> read_archive(Call& call) {
     if (!summary) return std::unexpected{std::move(summary.error())};
     return {};
   };
-  co_return co_await stream_from_pool(call, std::string{format->content_type}, std::move(producer));
+  co_return co_await stream_from_pool(
+      call, std::string{accepted_type(call, format->content_type, "application/octet-stream")}, std::move(producer));
 }
 
 Task<Result<>> write_archive(Call& call) {

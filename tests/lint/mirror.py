@@ -83,6 +83,7 @@ TESTED_ELSEWHERE = {
     "runtime/api/connect_socket.cpp": "tests/integration drives it through the real binary",
     "runtime/api/describe.cpp": "tests/integration drives it through the real binary",
     "runtime/api/dispatch.cpp": "tests/integration drives it through the real binary",
+    "runtime/api/asyncapi.cpp": "tests/runtime/api/event_schemas_test.cpp compares it with the tables that it is made from",
     "runtime/api/document.cpp": "tests/integration/test_openapi.py validates it and holds the real binary against it",
     "runtime/api/events.cpp": "tests/integration drives it through the real binary",
     "runtime/api/describe_files.cpp": "tests/integration/test_openapi.py holds the answers of the real binary against it",
