@@ -173,7 +173,7 @@ TEST(EventSchemas, AsOneObjectHaveTheMembersOfEach) {
     const Json one = Json::parse(event.json);
     for (const auto& [name, schema] : one["properties"].items()) {
       if (name == "channel" || name == "type") continue;
-      EXPECT_EQ(merged["properties"][name]["type"], schema["type"])
+      EXPECT_EQ(type_in_words(merged["properties"][name]), type_in_words(schema))
           << event.name << ": two members are called " << name;
     }
     EXPECT_EQ(merged["properties"]["type"]["enum"][types++], one["properties"]["type"]["enum"][0]);
@@ -208,7 +208,7 @@ TEST(AsyncApi, HasAChannelForEveryWebSocketAndAMessageForEverySchema) {
       EXPECT_EQ(document["components"]["messages"][schema.name]["payload"]["$ref"],
                 "#/components/schemas/" + schema.name);
       const Json components = document["components"]["schemas"];
-      EXPECT_EQ(components[schema.name]["required"], Json::parse(schema.json)["required"]);
+      EXPECT_EQ(components[schema.name].value("required", Json{}), Json::parse(schema.json).value("required", Json{}));
       EXPECT_EQ(components[schema.name]["properties"].size(), Json::parse(schema.json)["properties"].size());
     }
   };
