@@ -289,11 +289,8 @@ struct Codec<T> {
   static void encode(const T& value, std::string& out) { encode_object(&value, kFieldInfos<T>, out); }
   static void describe(const Rule&, std::string& out) {
     const T initial{};
-    if constexpr (requires { T::kSchemaName; }) {
-      describe_title(T::kSchemaName, out);
-    } else if constexpr (requires { Schema<T>::kSchemaName; }) {
-      describe_title(Schema<T>::kSchemaName, out);
-    }
+    if constexpr (requires { T::kSchemaName; }) describe_title(T::kSchemaName, out);
+    if constexpr (requires { Schema<T>::kSchemaName; }) describe_title(Schema<T>::kSchemaName, out);
     describe_object(&initial, kFieldInfos<T>, out);
     if constexpr (requires { T::kJsonRule; }) (out += ',') += T::kJsonRule;
   }
