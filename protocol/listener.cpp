@@ -105,7 +105,7 @@ struct Listener::State {
     open_reserve();
   }
 
-  /// Without a free descriptor accept4(2) says EMFILE whether there is a connection or not.
+  /// Without a free descriptor accept4(2) says EMFILE, or ENFILE, whether there is a connection or not.
   [[nodiscard]] bool somebody_waits() {
     pollfd entry{.fd = descriptor.native_handle(), .events = POLLIN, .revents = 0};
     // EINVAL where the limit of descriptors is 0: nothing else is known then.
@@ -176,11 +176,14 @@ Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<vo
       const int reason = errno;
       if (reason == EAGAIN) break;
       if (concerns_one_connection(reason)) continue;
-      if (reason == EMFILE && make_room && self->somebody_waits() && make_room()) continue;
+      const bool is_full = reason == EMFILE || reason == ENFILE;
+      // Nobody to turn away: whoever comes from here on is accepted, or refused, the next time around.
+      if (is_full && !self->somebody_waits()) break;
+      if (reason == EMFILE && make_room && make_room()) continue;
       if (!std::exchange(complained, true)) {
         log::warning("can't accept connections", {{"address", self->address.text()}, {"error", errno_text(reason)}});
       }
-      if (reason == EMFILE || reason == ENFILE) self->turn_one_away();
+      if (is_full) self->turn_one_away();
       self->timer.expires_after(kBackOff);
       co_await self->timer.async_wait(asio::redirect_error(use_task, error));
       break;

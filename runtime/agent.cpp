@@ -7,6 +7,7 @@
 #include "base/id.hpp"
 #include "base/log.hpp"
 #include "runtime/api/route.hpp"
+#include "runtime/dialects/mcp/clients.hpp"
 
 namespace skiff::runtime {
 namespace {
@@ -60,13 +61,14 @@ constexpr std::size_t kWaitsForNames = 32;
 
 }  // namespace
 
-Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited)
+Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited,
+             std::vector<std::string_view> dialects)
     : executor{on},
       settings{std::move(with)},
       instance{new_id("i-")},
       authenticator{std::move(who)},
       browser_guard{std::move(browsers)},
-      requests{api::routes().size()},
+      requests{api::routes().size(), std::move(dialects)},
       activity{on,
                [this](std::string_view why) {
                  outlived_ = true;
@@ -91,6 +93,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                    {.percent = static_cast<unsigned>(std::max<std::uint64_t>(1, settings.memory_guard_percent))},
                    [this](sessions::MemoryUse) { supervisor.tasks.spawn("memory guard", end_largest_command()); }},
       drain_begun{on},
+      mcp{std::make_shared<mcp::Clients>(on)},
       stop_asked_{on},
       guard_start_{on, [this] {
                      if (supervisor.live > 0) memory_guard.start();
@@ -170,6 +173,8 @@ Task<> Agent::drain() {
   drain_begun.notify_all();
   co_await watches.close();
   co_await registry.drain();
+  // Who waits for a command has been told how it ended.
+  co_await mcp->close();
 }
 
 }  // namespace skiff::runtime

@@ -25,9 +25,14 @@ class HttpServer;
 
 namespace skiff::runtime {
 
+namespace mcp {
+class Clients;
+}
+
 /// The running agent: its settings, what it guards, and the sessions. One per process. Reactor thread only.
 struct Agent {
-  Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited);
+  Agent(Executor on, Settings with, Authenticator who, BrowserGuard browsers, const InheritedLimits& inherited,
+        std::vector<std::string_view> dialects = {});
 
   /// Ends every command with cause `shutdown`; from its start on nothing new begins and /readyz says 503.
   [[nodiscard]] Task<> drain();
@@ -75,9 +80,10 @@ struct Agent {
   sessions::MemoryGuard memory_guard;
   Event drain_begun;
   bool draining = false;
-  bool initialised = false;         ///< /v1/init was called
-  sessions::Labels labels;          ///< of the sandbox, from /v1/init
-  std::unique_ptr<AuditLog> audit;  ///< may be null
+  bool initialised = false;           ///< /v1/init was called
+  sessions::Labels labels;            ///< of the sandbox, from /v1/init
+  std::unique_ptr<AuditLog> audit;    ///< may be null
+  std::shared_ptr<mcp::Clients> mcp;  ///< of /mcp
   const protocol::HttpServer* server = nullptr;
   std::size_t websockets = 0;
   SteadyTime started = std::chrono::steady_clock::now();

@@ -81,6 +81,10 @@ address unmapped(const address& ip) {
   return ip;
 }
 
+bool is_name_of_a_cluster(std::string_view name) {
+  return !name.contains('.') || name.ends_with(".svc") || name.ends_with(".cluster.local");
+}
+
 }  // namespace
 
 Result<BrowserGuard> BrowserGuard::create(const std::vector<std::string>& hosts,
@@ -115,6 +119,12 @@ Result<BrowserGuard> BrowserGuard::create(const std::vector<std::string>& hosts,
   return guard;
 }
 
+BrowserGuard BrowserGuard::with_cluster_names() const {
+  BrowserGuard guard = *this;
+  guard.cluster_names_ = true;
+  return guard;
+}
+
 Result<> BrowserGuard::check_host(std::optional<std::string_view> host, const std::optional<address>& local) const {
   // A browser always sends Host, and it can't reach a Unix socket.
   if (any_host_ || !host || !local) return {};
@@ -125,6 +135,7 @@ Result<> BrowserGuard::check_host(std::optional<std::string_view> host, const st
     boost::system::error_code no_address;
     const address ip = unmapped(boost::asio::ip::make_address(name, no_address));
     if (!no_address && (ip.is_loopback() || ip == unmapped(*local))) return {};
+    if (cluster_names_ && (!no_address || is_name_of_a_cluster(name))) return {};
     if (std::ranges::count(hosts_, name) > 0) return {};
     if (std::ranges::any_of(suffixes_, [&](const std::string& suffix) {
           return name.size() > suffix.size() && name.ends_with(suffix);

@@ -20,6 +20,10 @@ class BrowserGuard {
   [[nodiscard]] static Result<BrowserGuard> create(const std::vector<std::string>& hosts,
                                                    const std::vector<std::string>& origins);
 
+  /// The same for a port that is found by the names of a cluster: addresses as numbers pass, names without a dot and
+  /// those below .svc and .cluster.local, none of which the owner of a web page can have.
+  [[nodiscard]] BrowserGuard with_cluster_names() const;
+
   /// `host` is the value of Host (absent: HTTP/1.0, no browser). Accepted: localhost and names below it, loopback
   /// addresses, `local` (the address the connection came in on; absent for a Unix socket, where any Host passes), and
   /// the list. Errors: host_not_allowed.
@@ -33,6 +37,7 @@ class BrowserGuard {
 
  private:
   bool any_host_ = false;
+  bool cluster_names_ = false;
   std::vector<std::string> hosts_;     // lower case, no port
   std::vector<std::string> suffixes_;  // ".suffix"
   std::vector<std::string> origins_;   // lower case, default port left out

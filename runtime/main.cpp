@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/licenses.hpp"
+#include "runtime/dialects/dialect.hpp"
 #include "runtime/health.hpp"
 #include "runtime/install.hpp"
 #include "runtime/self_defence.hpp"
@@ -69,5 +70,5 @@ int main(int argc, char** argv) {
     std::fputs(settings_help(terminal_width()).c_str(), stdout);
     return 0;
   }
-  return health ? check_health(*settings) : serve(std::move(*settings), *inherited);
+  return health ? check_health(*settings) : serve(std::move(*settings), *inherited, dialects::table());
 }

@@ -19,6 +19,7 @@
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/dispatch.hpp"
+#include "runtime/connection_limits.hpp"
 #include "runtime/exposure.hpp"
 #include "runtime/file_watch.hpp"
 #include "runtime/signals.hpp"
@@ -93,6 +94,7 @@ Result<Authenticator> make_authenticator(Settings& settings, std::string& made) 
 struct Running {
   Agent& agent;
   protocol::HttpServer& server;
+  std::vector<std::unique_ptr<dialects::Service>> dialects;
   Signals& signals;
   protocol::ReloadableTls* tls = nullptr;  ///< null: none
   std::unique_ptr<Workload> workload = nullptr;
@@ -166,6 +168,14 @@ Task<> end_everything(Running* running) {
   if (!running->agent.outlived()) running->status = running->workload->status();
 }
 
+/// All of them at the same time: the limit is for all.
+Task<> all_drained(Running* running) {
+  TaskGroup beside{running->agent.executor};
+  for (const auto& dialect : running->dialects) beside.spawn("drained", dialect->drained(kLastResponses));
+  co_await running->server.drained(kLastResponses);
+  co_await beside.join();
+}
+
 Task<> run_until_stopped(Running* running) {
   TaskGroup beside{running->agent.executor};
   beside.spawn("signals", running->signals.watch([running] { running->agent.stop("a signal"); },
@@ -192,8 +202,10 @@ Task<> run_until_stopped(Running* running) {
   limit.clear();
   last.expires_after(kLastResponses + kAfterKill);
   running->server.drain();
-  co_await running->server.drained(kLastResponses);
+  for (const auto& dialect : running->dialects) dialect->drain();
+  co_await all_drained(running);
   co_await running->server.stop();
+  for (const auto& dialect : running->dialects) co_await dialect->stop();
   beside.cancel();
   co_await beside.join();
   co_await running->agent.supervisor.warm_shells.close();
@@ -224,9 +236,40 @@ Result<std::vector<protocol::Address>> check(const Settings& settings) {
   return addresses;
 }
 
+std::vector<std::string_view> names_of(const std::vector<dialects::Wanted>& wanted) {
+  std::vector<std::string_view> names;
+  for (const dialects::Wanted& one : wanted) names.push_back(one.dialect->name);
+  return names;
+}
+
+void warn_of(const dialects::Wanted& wanted) {
+  for (const protocol::Address& address : wanted.addresses) {
+    log::warning("everybody who can connect to " + address.text() + " may run commands (--dialect " +
+                 std::string{wanted.dialect->name} + ")");
+  }
+}
+
+Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& agent,
+                                                                      const std::vector<dialects::Wanted>& wanted) {
+  std::vector<std::unique_ptr<dialects::Service>> services;
+  for (const dialects::Wanted& one : wanted) {
+    for (std::size_t i = 0; i < one.addresses.size(); ++i) {
+      auto listener = protocol::Listener::open(agent.executor, one.addresses[i]);
+      if (!listener) return std::unexpected{std::move(listener.error())};
+      std::shared_ptr<protocol::Listener> listening = std::move(*listener);
+      const dialects::Door& door = one.dialect->doors[i];
+      say("skiffd speaks " + std::string{one.dialect->name} + " (" + std::string{door.speaks} + ") on " +
+          listening->address().text() + "\n");
+      services.push_back(door.open(agent));
+      services.back()->listen(std::move(listening));
+    }
+  }
+  return services;
+}
+
 }  // namespace
 
-int serve(Settings settings, const InheritedLimits& inherited) {
+int serve(Settings settings, const InheritedLimits& inherited, std::span<const dialects::Dialect> known_dialects) {
   log::configure(settings.log_level == "debug"     ? log::Level::debug
                  : settings.log_level == "warning" ? log::Level::warning
                  : settings.log_level == "error"   ? log::Level::error
@@ -236,6 +279,8 @@ int serve(Settings settings, const InheritedLimits& inherited) {
                      : log::Form::json);
   const auto addresses = check(settings);
   if (!addresses) return failed(addresses.error(), kWrongSettings);
+  const auto wanted = dialects::wanted(settings.dialects, known_dialects, default_host(::getpid() == 1));
+  if (!wanted) return failed(wanted.error(), kWrongSettings);
   std::string made_token;
   auto who = make_authenticator(settings, made_token);
   wipe_environment("SKIFF_TOKEN");
@@ -251,6 +296,7 @@ int serve(Settings settings, const InheritedLimits& inherited) {
     tls = std::move(*context);
   }
   for (const std::string& exposure : exposures(settings, *addresses)) log::warning(exposure);
+  for (const dialects::Wanted& dialect : *wanted) warn_of(dialect);
 
   std::optional<log::Background> background_log;
   Signals signals;
@@ -265,7 +311,7 @@ int serve(Settings settings, const InheritedLimits& inherited) {
       if (!opened) return failed(opened.error(), kWrongSettings);
       audit = std::move(*opened);
     }
-    made.emplace(executor, std::move(settings), std::move(*who), std::move(*browsers), inherited);
+    made.emplace(executor, std::move(settings), std::move(*who), std::move(*browsers), inherited, names_of(*wanted));
     made->audit = std::move(audit);
   } catch (const std::system_error& error) {
     // A pool's first thread: EAGAIN, pthread_create(3).
@@ -275,13 +321,7 @@ int serve(Settings settings, const InheritedLimits& inherited) {
   Agent& agent = *made;
   protocol::HttpServer server{
       executor,
-      {.limits = {.header_bytes = agent.settings.max_header_bytes,
-                  .target_bytes = agent.settings.max_target_bytes,
-                  .header_time = agent.settings.header_timeout,
-                  .body_idle_time = agent.settings.body_timeout,
-                  .keep_alive_time = agent.settings.idle_timeout,
-                  .write_stall_time = agent.settings.write_timeout,
-                  .connections = agent.settings.max_connections},
+      {.limits = connection_limits(agent.settings),
        .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
        .out_of_descriptors = [&agent, &inherited] { return regain_descriptors(agent, inherited); },
        .error_response =
@@ -305,13 +345,15 @@ int serve(Settings settings, const InheritedLimits& inherited) {
         "\n");
     server.listen(listening, listening->address().is_unix() ? nullptr : tls);
   }
+  auto services = open_dialects(agent, *wanted);
+  if (!services) return failed(services.error(), 1);
   if (!made_token.empty()) {
     print_token_help(first, tls != nullptr, made_token);
     wipe(made_token);
   }
   log::info("serving", {{"version", kVersion}, {"instance", agent.instance}, {"root", agent.settings.root}});
 
-  Running running{agent, server, signals, tls.get()};
+  Running running{agent, server, std::move(*services), signals, tls.get()};
   if (!agent.settings.workload.empty()) {
     running.workload = std::make_unique<Workload>(agent.supervisor, agent.settings.workload, inherited);
   }

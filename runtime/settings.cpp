@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <utility>
@@ -44,6 +45,8 @@ std::vector<Setting> rows(Settings& s) {
        "A further name that a request's Host may hold, against DNS rebinding; *.NAME is every name below it, * any. Loopback names and own addresses always pass."},
       {"allowed-origin", "SKIFF_ALLOWED_ORIGIN", List{&s.allowed_origins}, "ORIGIN", kAddresses,
        "A web origin, as https://example.org, whose pages may use the agent."},
+      {"dialect", "SKIFF_DIALECT", List{&s.dialects}, "NAME[=ADDR:PORT]", kAddresses,
+       "Also speak another system's protocol, on a port of its own and without credentials: see docs/clients.md."},
       {"tls-cert", "SKIFF_TLS_CERT", Text{&s.tls_cert}, "FILE", kAddresses,
        "Certificate chain (PEM): serve TLS."},
       {"tls-key", "SKIFF_TLS_KEY", Text{&s.tls_key}, "FILE", kAddresses,
@@ -67,7 +70,7 @@ std::vector<Setting> rows(Settings& s) {
        "Let everybody in who reaches the port. Switching users is then refused."},
 
       {"root", "SKIFF_ROOT", Text{&s.root}, "DIR", kWorkspace,
-       "Root of the default session.", "/workspace if it exists, else the working folder"},
+       "Root of the default session. With --dialect python-runtime SANDBOX_BASE_DIR sets it, too.", "/workspace if it exists, else the working folder"},
       {"data-dir", "SKIFF_DATA_DIR", Text{&s.data_dir}, "DIR", kWorkspace,
        "Where output goes that no longer fits in memory. Without it such output is dropped, and said to be."},
       {"shell", "SKIFF_SHELL", Text{&s.shell}, "PATH", kWorkspace,
@@ -170,7 +173,7 @@ Result<std::string> absolute(std::string path, const Surroundings& surroundings,
 }
 
 Result<> complete(Settings& s, const Surroundings& surroundings) {
-  if (s.listen.empty()) s.listen = {surroundings.is_init ? "0.0.0.0:7070" : "127.0.0.1:7070"};
+  if (s.listen.empty()) s.listen = {std::string{default_host(surroundings.is_init)} + ":7070"};
   if (s.sandbox_id.empty()) s.sandbox_id = surroundings.host_name;
   if (s.sandbox_id.empty()) return fail(Errc::invalid_field, "the host has no name: give --sandbox-id", "--sandbox-id");
   if (s.tls_cert.empty() != s.tls_key.empty()) {
@@ -183,6 +186,9 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
   if (s.keep_bytes > s.output_memory) {
     return fail(Errc::invalid_field, "--keep-bytes must not be above --output-memory", "--keep-bytes");
   }
+  const bool replaces_python_runtime =
+      std::ranges::any_of(s.dialects, [](const std::string& value) { return value.starts_with("python-runtime"); });
+  if (s.root.empty() && replaces_python_runtime) s.root = surroundings.base_dir;
   if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_folder;
   if (s.root.empty()) return fail(Errc::invalid_field, "the working folder is gone: give --root", "--root");
   auto root = absolute(std::move(s.root), surroundings, "--root");
@@ -199,6 +205,10 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
 
 }  // namespace
 
+std::string_view default_host(bool is_init) noexcept {
+  return is_init ? "0.0.0.0" : "127.0.0.1";
+}
+
 Surroundings look_around() {
   Surroundings found;
   found.is_init = ::getpid() == 1;
@@ -209,6 +219,12 @@ Surroundings look_around() {
     // A folder outside of the process's root is reported as "(unreachable)..." (getcwd(3)).
     if (folder[0] == '/') found.working_folder = folder;
     std::free(folder);
+  }
+  if (const char* folder = std::getenv("SANDBOX_BASE_DIR"); folder != nullptr) {
+    constexpr std::string_view kBlank = " \t\r\n";
+    const std::string_view given{folder};
+    const std::size_t begin = std::min(given.find_first_not_of(kBlank), given.size());
+    found.base_dir = given.substr(begin, given.find_last_not_of(kBlank) + 1 - begin);
   }
   struct stat workspace{};
   found.has_workspace = ::stat("/workspace", &workspace) == 0 && S_ISDIR(workspace.st_mode);

@@ -23,6 +23,7 @@ struct Settings {
       listen;  ///< "ADDR:PORT", "[ADDR]:PORT" (port 0 picks one) or "unix:PATH"; never empty after reading
   std::vector<std::string> allowed_hosts;    ///< names, "*.suffix" or "*", accepted as Host
   std::vector<std::string> allowed_origins;  ///< "scheme://host[:port]", accepted as Origin
+  std::vector<std::string> dialects;         ///< see dialects::wanted
   std::string tls_cert;                      ///< file with the PEM chain; given together with tls_key
   std::string tls_key;                       ///< file with the PEM key
 
@@ -95,12 +96,17 @@ struct Settings {
   std::vector<std::string> workload;  ///< what follows `--`
 };
 
+/// Where agents listen that were told no address: on every address of a container whose PID 1 they are, else on
+/// loopback.
+[[nodiscard]] std::string_view default_host(bool is_init) noexcept;
+
 /// What defaults depend on.
 struct Surroundings {
   bool is_init = false;        ///< PID 1
   std::string host_name;       ///< gethostname(2)
   std::string working_folder;  ///< absolute
   bool has_workspace = false;  ///< /workspace is a folder
+  std::string base_dir = {};   ///< SANDBOX_BASE_DIR: where the runtime of the dialect python-runtime keeps its files
 };
 [[nodiscard]] Surroundings look_around();
 

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <bit>
 #include <charconv>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
@@ -26,40 +26,45 @@ bool is_from_outside(const signalfd_siginfo& info, pid_t self) noexcept {
   return self != 1 || (info.ssi_code == SI_USER && info.ssi_pid == 0);
 }
 
-std::optional<std::int64_t> entries_of_others(std::string_view status) {
-  const auto number = [status](std::string_view name, int base) -> std::optional<std::uint64_t> {
-    std::size_t at = status.find(name);
-    if (at == std::string_view::npos) return std::nullopt;
-    at += name.size();
-    while (at < status.size() && (status[at] == ' ' || status[at] == '\t')) ++at;
-    std::uint64_t value = 0;
-    const char* const end = status.data() + status.size();
-    if (std::from_chars(status.data() + at, end, value, base).ec != std::errc{}) return std::nullopt;
-    return value;
-  };
-  const auto queued = number("\nSigQ:", 10);
-  const auto waiting = number("\nShdPnd:", 16);
-  if (!queued || !waiting) return std::nullopt;
-  return static_cast<std::int64_t>(*queued) - std::popcount(*waiting);
+std::optional<SignalQueue> signal_queue(std::string_view status) {
+  constexpr std::string_view kName = "\nSigQ:\t";
+  const std::size_t at = status.find(kName);
+  if (at == std::string_view::npos) return std::nullopt;
+  const char* const end = status.data() + status.size();
+  SignalQueue queue;
+  const auto entries = std::from_chars(status.data() + at + kName.size(), end, queue.entries);
+  if (entries.ec != std::errc{} || entries.ptr == end || *entries.ptr != '/') return std::nullopt;
+  if (std::from_chars(entries.ptr + 1, end, queue.limit).ec != std::errc{}) return std::nullopt;
+  return queue;
+}
+
+bool had_no_entry(const SignalQueue& before, const SignalQueue& after) noexcept {
+  return (before.is_full() || after.is_full()) && after.entries >= before.entries;
 }
 
 namespace {
 
-std::optional<std::int64_t> entries_of_others_now() {
+std::optional<SignalQueue> look_at_queue() {
   constexpr std::size_t kMost = std::size_t{16} << 10U;
   const auto status = read_small_file("/proc/self/status", kMost);
-  return status ? entries_of_others(*status) : std::nullopt;
+  return status ? signal_queue(*status) : std::nullopt;
 }
 
-/// Whether a signal that was just read had no entry. Other processes of the user send signals, too: theirs go again.
-bool had_no_entry(std::optional<std::int64_t> before) {
+/// A queue that is full is looked at a few times and the shortest counts: signals of other processes wait in it, too.
+std::optional<SignalQueue> queue_now() {
   constexpr int kLooks = 5;
-  if (!before) return false;
-  for (int look = 0; look < kLooks; ++look) {
-    const auto after = entries_of_others_now();
-    if (!after || *after <= *before) return false;
+  auto queue = look_at_queue();
+  for (int look = 1; queue && queue->is_full() && look < kLooks; ++look) {
+    const auto next = look_at_queue();
+    if (!next || next->entries < queue->entries) queue = next;
   }
-  return true;
+  return queue;
+}
+
+bool had_no_entry(const std::optional<SignalQueue>& before) {
+  if (!before) return false;
+  const auto after = queue_now();
+  return after && runtime::had_no_entry(*before, *after);
 }
 
 /// Tells the log of signals that don't count, one line a second at most.
@@ -105,7 +110,7 @@ Task<> Signals::watch(std::function<void()> stop, std::function<void(bool from_o
     const pid_t self = ::getpid();
     // No more than can wait: whoever sends without end must not keep the thread here.
     for (std::size_t left = kHeard.size(); left > 0; --left) {
-      const auto before = self == 1 ? entries_of_others_now() : std::nullopt;
+      const auto before = self == 1 ? queue_now() : std::nullopt;
       signalfd_siginfo info{};
       if (::read(source.native_handle(), &info, sizeof info) != sizeof info) break;
       const bool from_outside = is_from_outside(info, self) && !had_no_entry(before);

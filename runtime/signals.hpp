@@ -18,11 +18,22 @@ namespace skiff::runtime {
 /// or have the kernel send (F_SETSIG, fcntl(2)), but not with the code of kill(2).
 [[nodiscard]] bool is_from_outside(const signalfd_siginfo& info, pid_t self) noexcept;
 
-/// How many entries of this user's queue of signals are not those of signals that wait for this process, from the text
-/// of /proc/self/status; nothing when it does not say. The kernel gives each signal of kill(2) an entry, whatever the
-/// limit is. One that a process made up itself (rt_sigqueueinfo(2)) gets none when the queue is full: what it said of
-/// itself is lost, and it looks as if it came from outside. Then this number grows by one when it is read.
-[[nodiscard]] std::optional<std::int64_t> entries_of_others(std::string_view status);
+/// The queue of signals that the processes of this user share (`SigQ` of proc_pid_status(5)).
+struct SignalQueue {
+  std::uint64_t entries = 0;
+  std::uint64_t limit = 0;  ///< RLIMIT_SIGPENDING of the process that asks
+  [[nodiscard]] bool is_full() const noexcept { return entries >= limit; }
+};
+
+/// The queue, from the text of /proc/self/status; nothing when it does not say.
+[[nodiscard]] std::optional<SignalQueue> signal_queue(std::string_view status);
+
+/// Whether a signal that was read between the two looks may have had no entry in the queue. The kernel gives each
+/// signal of kill(2) one, whatever the limit is, and takes it back when the signal is read. A signal that a process
+/// made up itself (rt_sigqueueinfo(2)) gets none while the queue is full: what it said of its sender is lost, and it
+/// looks as if it came from outside. Only a full queue makes anybody doubt: entries come and go all the time on a busy
+/// machine.
+[[nodiscard]] bool had_no_entry(const SignalQueue& before, const SignalQueue& after) noexcept;
 
 /// SIGTERM and SIGINT, which ask the agent to end, and SIGHUP, which asks it to look at its files again. They are
 /// blocked in this thread and in those started afterwards, and read here.

@@ -250,6 +250,19 @@ Task<Result<HttpResponseHead>> AgentClient::open(std::string path) {
   co_return std::unexpected{std::move(error)};
 }
 
+Task<Result<HttpResponseHead>> AgentClient::exchange(protocol::HttpClient::Request request) {
+  Span span = begin_span(request.method, request.target);
+  auto with = co_await headers(&span);
+  if (!with) co_return std::unexpected{std::move(with.error())};
+  with->append(request.headers);
+  request.headers = std::move(*with);
+  request.target.insert(0, endpoint_.path_prefix);
+  auto head = co_await http_.open(std::move(request));
+  span.note(head);
+  if (head) span.set(kStatusCode, head->status);
+  co_return head;
+}
+
 Task<Result<>> AgentClient::begin_upload(std::string path) {
   upload_ = begin_span("PUT", path);
   auto with = co_await headers(&upload_);

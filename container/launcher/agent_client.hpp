@@ -45,6 +45,9 @@ class AgentClient {
 
   /// A GET whose body is read piece by piece from `http()`.
   [[nodiscard]] Task<Result<protocol::HttpResponseHead>> open(std::string path);
+  /// A request as it is given, with the credentials: whatever is answered, its body is read piece by piece from
+  /// `http()`. `target` is the path with its query.
+  [[nodiscard]] Task<Result<protocol::HttpResponseHead>> exchange(protocol::HttpClient::Request request);
   /// A PUT of a body whose length is not known: write it to `http()`, then `end_upload`.
   [[nodiscard]] Task<Result<>> begin_upload(std::string path);
   [[nodiscard]] Task<Result<nlohmann::json>> end_upload();

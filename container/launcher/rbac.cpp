@@ -143,6 +143,7 @@ std::vector<Row> make_table() {
   const std::vector<const Rights*> claim_run{&kHome, &kClaimMake, &kClaimChange, &kExplain, &kNewKey, &kReach};
   return {
       {"run", pod_run, claim_run, true},
+      {"mcp", with(pod_run, {&kProxyDelete}), with(claim_run, {&kProxyDelete}), true},
       {"up", with(pod_run, {&kPodRecord, &kPodAround, &kPodPool}), claim_run, true},
       {"ps", {&kPodList}, {&kClaimList}},
       {"describe", with(pod_use, {&kEvents}), with(claim_use, {&kEvents})},

@@ -1,32 +1,18 @@
 #include "runtime/api/dispatch.hpp"
 
-#include <netinet/in.h>
-
 #include <algorithm>
-#include <bit>
-#include <boost/asio/ip/address.hpp>
-#include <cstring>
 
-#include "base/id.hpp"
-#include "base/log.hpp"
 #include "protocol/traceparent.hpp"
 #include "protocol/websocket_handshake.hpp"
-#include "runtime/api/audit.hpp"
+#include "runtime/api/account.hpp"
 #include "runtime/api/call.hpp"
+#include "runtime/api/request_head.hpp"
 #include "runtime/api/route.hpp"
 
 namespace skiff::runtime::api {
 namespace {
 
-constexpr std::size_t kLongestRequestId = 128;
 constexpr std::string_view kSessionPath = "/v1/sessions/{sid}";
-
-std::string request_id_of(const protocol::Headers& headers) {
-  const std::string_view given = headers.get("X-Request-Id");
-  const bool usable = !given.empty() && given.size() <= kLongestRequestId &&
-                      std::ranges::all_of(given, [](char c) { return c > ' ' && c < '\x7f'; });
-  return usable ? std::string{given} : new_id("r-");
-}
 
 Result<> check_query(const Route& route, const protocol::Target& target, bool lenient,
                      std::vector<std::string>& ignored) {
@@ -85,33 +71,6 @@ Result<Identity> identify(Agent& agent, const protocol::Headers& headers) {
   return agent.authenticator.authenticate(*token);
 }
 
-/// Absent on a Unix socket.
-std::optional<boost::asio::ip::address> own_address(const protocol::HttpExchange& http) {
-  const protocol::Address& local = http.local_address();
-  if (local.family() == AF_INET) {
-    sockaddr_in address{};
-    std::memcpy(&address, local.data(), sizeof address);
-    return boost::asio::ip::address_v4{ntohl(address.sin_addr.s_addr)};
-  }
-  if (local.family() == AF_INET6) {
-    sockaddr_in6 address{};
-    std::memcpy(&address, local.data(), sizeof address);
-    return boost::asio::ip::address_v6{
-        std::bit_cast<boost::asio::ip::address_v6::bytes_type>(address.sin6_addr.s6_addr)};
-  }
-  return std::nullopt;
-}
-
-/// Host and Origin: what a browser would give away about a page that has no business here.
-Result<> check_browser(Agent& agent, protocol::HttpExchange& http) {
-  const auto& request = http.request();
-  std::optional<std::string_view> host;
-  if (!request.host.empty()) host = request.host;
-  if (auto allowed = agent.browser_guard.check_host(host, own_address(http)); !allowed) return allowed;
-  if (is_safe_method(request.method) && !request.headers.contains("Upgrade")) return {};
-  return agent.browser_guard.check_origin(request.headers.find("Origin"), http.is_tls() ? "https" : "http", host);
-}
-
 /// What the logs and metrics say of a request once it was answered.
 struct Account {
   std::string request_id = {};
@@ -124,38 +83,23 @@ struct Account {
 };
 
 void settle(Agent& agent, const protocol::HttpExchange& http, const Account& account) {
-  const auto took = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - account.began);
+  const bool open = account.route != nullptr && !account.route->scope;
   const std::size_t row =
       account.route != nullptr ? static_cast<std::size_t>(account.route - routes().data()) : agent.requests.no_route();
-  agent.requests.answered(row, http.status(), std::chrono::duration<double>{took}.count());
-  const bool open = account.route != nullptr && !account.route->scope;
-  const std::string_view path = account.route != nullptr ? account.route->path : "-";
-  if (!open) {
-    audit_request(agent, {.request_id = account.request_id,
-                          .who = account.who,
-                          .peer = http.peer(),
-                          .method = http.request().method,
-                          .route = path,
-                          .session = account.session,
-                          .command = account.command,
-                          .traceparent = account.traceparent,
-                          .status = http.status(),
-                          .bytes = http.body_bytes_sent(),
-                          .duration = took});
-  }
-  const auto level = http.status() >= 500 ? log::Level::warning : open ? log::Level::debug : log::Level::info;
-  if (!log::enabled(level)) return;
-  log::write(level, "request",
-             {{"method", http.request().method},
-              {"route", path},
-              {"status", http.status()},
-              {"bytes", http.body_bytes_sent()},
-              {"duration_ms", took},
-              {"who", account.who},
-              {"request_id", account.request_id},
-              {"command", account.command},
-              {"peer", http.peer()},
-              {"traceparent", account.traceparent}});
+  account_for(
+      agent, row,
+      {.request_id = account.request_id,
+       .who = account.who,
+       .peer = http.peer(),
+       .method = http.request().method,
+       .route = account.route != nullptr ? account.route->path : "-",
+       .session = account.session,
+       .command = account.command,
+       .traceparent = account.traceparent,
+       .status = http.status(),
+       .bytes = http.body_bytes_sent(),
+       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - account.began)},
+      open ? Told::aside : Told::all);
 }
 
 }  // namespace
@@ -172,7 +116,7 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
   Match found = match(request.method, request.target.segments);
   account.route = found.route;
   const bool open = found.route != nullptr && !found.route->scope;
-  Result<> outcome = check_browser(agent, http);
+  Result<> outcome = check_browser(agent.browser_guard, http);
   if (outcome) {
     // 401 comes before 404, 405 and the body: a stranger learns nothing.
     Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, request.headers);

@@ -4,34 +4,25 @@
 #include <memory>
 #include <utility>
 
-#include "base/beside.hpp"
 #include "base/decimal.hpp"
 #include "fs/append.hpp"
 #include "fs/change.hpp"
 #include "fs/read.hpp"
 #include "fs/write.hpp"
 #include "protocol/json_text.hpp"
-#include "runtime/api/byte_range.hpp"
 #include "runtime/api/file_call.hpp"
 #include "runtime/api/file_edits.hpp"
+#include "runtime/api/file_transfer.hpp"
 
 namespace skiff::runtime::api {
 namespace {
 
-/// Up to this size a file goes in one step: one visit to the disk's thread, one send.
-constexpr std::size_t kSmallFile = std::size_t{64} << 10U;
-/// What is received between two visits to the disk's thread, while the block before is written.
-constexpr std::size_t kUploadBlock = std::size_t{512} << 10U;
-
 // --- reading ---
 
-struct Opened {
-  fs::OpenFile file;
-  std::optional<std::string> tag;
-  fs::ByteRange part;  ///< by lines
+struct Opened : FileToSend {
+  fs::ByteRange part = {};  ///< by lines
   bool unchanged = false;
   bool is_long = false;  ///< nothing else is known: it needs more time than there is for what is over in a moment
-  std::string small;     ///< the whole of a small file
 };
 
 struct ReadOptions {
@@ -45,7 +36,7 @@ struct ReadOptions {
 Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const std::stop_token& stop) {
   auto opened = fs::open_to_read(*file.tree, file.path);
   if (!opened) return std::unexpected{std::move(opened.error())};
-  Opened result{.file = std::move(*opened), .tag = {}, .part = {}, .small = {}};
+  Opened result{{.file = std::move(*opened)}};
   const fs::Entry& entry = result.file.entry;
   const int fd = result.file.fd.get();
   result.tag = fs::entity_tag(fd, entry, options.may_hash);
@@ -66,47 +57,8 @@ Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const 
     if (!found) return std::unexpected{std::move(found.error())};
     result.part = *found;
   }
-  if (options.with_bytes && entry.size > 0 && entry.size <= kSmallFile) {
-    result.small.resize(entry.size);
-    auto got = fs::read_at(fd, 0, result.small);
-    // One that is cut short or written while it is read goes the way of large ones, which notices.
-    if (!got || *got != entry.size) result.small.clear();
-  }
+  if (options.with_bytes) result.read_if_small();
   return result;
-}
-
-/// RFC 9110, 13.1.5: a range holds for the representation that the client knows, else for none.
-bool range_applies(const Call& call, const std::optional<std::string>& tag) {
-  const auto given = call.http.request().headers.find("If-Range");
-  return !given || (tag && *given == *tag);
-}
-
-Task<Result<>> send_part(Call& call, Opened opened, AskedRange range) {
-  const std::uint64_t size = opened.file.entry.size;
-  const bool whole = range.kind == AskedRange::Kind::whole;
-  protocol::HttpResponse head{whole ? 200U : 206U, {{"Content-Type", "application/octet-stream"}}};
-  head.headers.set("Accept-Ranges", "bytes");
-  head.headers.set("X-Content-Type-Options", "nosniff");
-  head.headers.set("Last-Modified", http_date(opened.file.entry.modified));
-  if (opened.tag) head.headers.set("ETag", *opened.tag);
-  if (!whole) {
-    head.headers.set("Content-Range", "bytes " + std::to_string(range.from) + '-' + std::to_string(range.to - 1) + '/' +
-                                          std::to_string(size));
-  }
-  const std::uint64_t length = range.to - range.from;
-  if (!opened.small.empty()) {
-    head.body = opened.small.substr(range.from, length);
-    co_return co_await call.http.respond(std::move(head));
-  }
-  if (auto begun = co_await call.http.start(std::move(head), length, protocol::HttpExchange::Send::with_first_write);
-      !begun) {
-    co_return begun;
-  }
-  if (length > 0) {
-    auto sent = co_await call.http.send_file(call.agent.disk, opened.file.fd.get(), range.from, length);
-    if (!sent) co_return sent;
-  }
-  co_return co_await call.http.finish();
 }
 
 // --- writing ---
@@ -117,7 +69,7 @@ Result<fs::WriteOptions> write_options(const Call& call) {
   if (!conditions) return std::unexpected{std::move(conditions.error())};
   options.conditions = std::move(*conditions);
   if (const auto text = call.query("mode")) {
-    auto mode = asked_mode(call, *text, "mode");
+    auto mode = asked_mode(call.identity, *text, "mode");
     if (!mode) return std::unexpected{std::move(mode.error())};
     options.attributes.mode = *mode;
   }
@@ -146,24 +98,6 @@ Result<fs::WriteOptions> write_options(const Call& call) {
   return options;
 }
 
-/// Reads the next block of a body: full, but for the last.
-Task<Result<std::size_t>> receive(Call& call, std::span<char> block) {
-  std::size_t held = 0;
-  while (held < block.size()) {
-    auto got = co_await call.http.read_body_some(block.subspan(held));
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got == 0) break;
-    held += *got;
-  }
-  co_return held;
-}
-
-/// Writes a block; `done` says how it went.
-Task<> store(Call& call, fs::Writer* writer, std::span<const char> block, Result<>* done) {
-  auto write = [&] { return writer->write(block); };
-  *done = co_await on_disk(call, std::move(write));
-}
-
 Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOptions options) {
   const auto& framing = call.http.request().body;
   using Kind = protocol::BodyFraming::Kind;
@@ -176,23 +110,9 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
   auto begin = [&] { return fs::Writer::begin(*file.tree, file.path, std::move(options)); };
   auto writer = co_await on_disk(call, std::move(begin));
   if (!writer) co_return std::unexpected{std::move(writer.error())};
-  const auto memory = std::make_unique_for_overwrite<char[]>(2 * kUploadBlock);
-  std::span<char> block{memory.get(), kUploadBlock};
-  std::span<char> next{memory.get() + kUploadBlock, kUploadBlock};
-  auto got = co_await receive(call, block);
-  while (got && *got > 0) {
-    Result<> wrote = fail(Errc::resource_exhausted, "there is not enough memory for this");  // unless it is told
-    Task<> storing = store(call, &*writer, block.first(*got), &wrote);
-    if (*got == block.size()) {
-      got = co_await run_beside(std::move(storing), receive(call, next));
-    } else {
-      co_await std::move(storing);
-      *got = 0;
-    }
-    if (!wrote) co_return std::unexpected{std::move(wrote.error())};
-    std::swap(block, next);
+  if (auto stored = co_await store_bytes(&call.agent.disk, body_of(&call.http), &*writer); !stored) {
+    co_return std::unexpected{std::move(stored.error())};
   }
-  if (!got) co_return std::unexpected{std::move(got.error())};
   auto commit = [&] { return writer->commit(); };
   co_return co_await on_disk(call, std::move(commit));
 }
@@ -219,8 +139,9 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
   if (!appender) co_return std::unexpected{std::move(appender.error())};
   const auto memory = std::make_unique_for_overwrite<char[]>(kUploadBlock);
   const std::span<char> block{memory.get(), kUploadBlock};
+  const ByteSource body = body_of(&call.http);
   while (!refused) {
-    auto got = co_await receive(call, block);
+    auto got = co_await receive(&body, block);
     if (!got) co_return std::unexpected{std::move(got.error())};
     auto write = [&] { return appender->write(block.first(*got)); };
     if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) refused = std::move(wrote.error());
@@ -270,15 +191,12 @@ Task<Result<>> read_file(Call& call) {
     co_return co_await call.http.respond(std::move(response));
   }
   AskedRange range{.kind = AskedRange::Kind::whole, .from = opened->part.from, .to = opened->part.to};
-  if (!options.lines && range_applies(call, opened->tag)) {
-    range = parse_range(headers.find("Range"), opened->file.entry.size);
+  if (!options.lines) {
+    auto asked = asked_range(call.http, *opened);
+    if (!asked) co_return std::unexpected{std::move(asked.error())};
+    range = *asked;
   }
-  if (range.kind == AskedRange::Kind::unsatisfiable) {
-    call.http.extra_headers().set("Content-Range", "bytes */" + std::to_string(opened->file.entry.size));
-    co_return fail(Errc::range_not_satisfiable, "the file has " + std::to_string(opened->file.entry.size) + " bytes",
-                   "Range");
-  }
-  co_return co_await send_part(call, std::move(*opened), range);
+  co_return co_await send_part(&call.agent.disk, &call.http, std::move(*opened), range);
 }
 
 Task<Result<>> write_file(Call& call) {

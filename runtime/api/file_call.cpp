@@ -75,13 +75,13 @@ Result<fs::Conditions> conditions_of(const Call& call) {
   return conditions;
 }
 
-Result<mode_t> asked_mode(const Call& call, std::string_view text, std::string_view field) {
+Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::string_view field) {
   unsigned mode = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
   if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size() || mode > 07777) {
     return fail(Errc::invalid_field, "a mode is octal, as 0644", std::string{field});
   }
-  if ((mode & (S_ISUID | S_ISGID)) != 0 && !require(call.identity, Scope::admin)) {
+  if ((mode & (S_ISUID | S_ISGID)) != 0 && !require(identity, Scope::admin)) {
     return fail(Errc::insufficient_scope, "set-uid and set-gid bits need the scope admin", std::string{field});
   }
   return mode;

@@ -79,9 +79,9 @@ inline constexpr std::uint64_t kQuicklyHashed = 1U << 20U;
 /// If-Match and If-None-Match as a writer keeps them. Errors: invalid_field.
 [[nodiscard]] Result<fs::Conditions> conditions_of(const Call& call);
 
-/// An octal mode, "0755", that the caller may give a file. Errors: invalid_field; insufficient_scope for set-id bits of
-/// anybody but an admin.
-[[nodiscard]] Result<mode_t> asked_mode(const Call& call, std::string_view text, std::string_view field);
+/// An octal mode, "0755", that whoever asks may give a file. Errors: invalid_field; insufficient_scope for set-id bits
+/// of anybody but an admin.
+[[nodiscard]] Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::string_view field);
 
 /// `{"path", "name", "type", "size", "mode", "uid", "gid", "modified_at", "target"?, "etag"?}`
 void append_entry(std::string& out, std::string_view path, const fs::Entry& entry,

@@ -13,17 +13,7 @@
 namespace skiff::runtime::api {
 namespace {
 
-Result<std::vector<fs::Edit>> edits_of(std::vector<EditRequest>& requests, const std::string& field) {
-  if (requests.empty()) return fail(Errc::missing_field, "there is nothing to be edited", field);
-  std::vector<fs::Edit> edits;
-  edits.reserve(requests.size());
-  for (EditRequest& one : requests) {
-    edits.push_back({.old = std::move(one.old_text), .replacement = std::move(one.new_text), .count = one.count});
-  }
-  return edits;
-}
-
-Result<fs::Operation> operation_of(const Call& call, BatchItemRequest& item, const std::string& field) {
+Result<fs::Operation> operation_of(const Identity& identity, BatchItemRequest& item, const std::string& field) {
   fs::Operation operation{.path = std::move(item.path)};
   const auto refuse = [&](std::string what, std::string_view member) {
     return fail(Errc::invalid_field, std::move(what), field + '/' + std::string{member});
@@ -47,7 +37,7 @@ Result<fs::Operation> operation_of(const Call& call, BatchItemRequest& item, con
         return refuse("this is no base64", "content_base64");
       }
       if (item.mode) {
-        auto mode = asked_mode(call, *item.mode, field + "/mode");
+        auto mode = asked_mode(identity, *item.mode, field + "/mode");
         if (!mode) return std::unexpected{std::move(mode.error())};
         operation.mode = *mode;
       }
@@ -94,8 +84,43 @@ void append_outcome(std::string& out, const fs::Operation& operation, const fs::
   out += '}';
 }
 
-Result<std::string> run(const fs::Tree& tree, const std::vector<fs::Operation>& operations, bool atomic,
-                        const std::stop_token& stop) {
+}  // namespace
+
+Result<std::vector<fs::Edit>> edits_of(std::vector<EditRequest>& requests, const std::string& field) {
+  if (requests.empty()) return fail(Errc::missing_field, "there is nothing to be edited", field);
+  std::vector<fs::Edit> edits;
+  edits.reserve(requests.size());
+  for (EditRequest& one : requests) {
+    edits.push_back({.old = std::move(one.old_text), .replacement = std::move(one.new_text), .count = one.count});
+  }
+  return edits;
+}
+
+void append_edited(std::string& out, std::string_view path, const fs::Edited& edited) {
+  append_entry(out, path, edited.written.entry, edited.written.tag);
+  out.pop_back();
+  protocol::append_json_key(out, "diff");
+  protocol::append_json_string(out, protocol::to_valid_utf8(edited.diff));
+  protocol::append_json_key(out, "diff_cut");
+  out += edited.diff_cut ? "true}" : "false}";
+}
+
+Result<std::vector<fs::Operation>> operations_of(const Identity& identity, BatchRequest& request) {
+  if (request.operations.empty() || request.operations.size() > fs::kMostOperations) {
+    return fail(Errc::invalid_field, "a batch has 1 to " + std::to_string(fs::kMostOperations) + " operations",
+                "/operations");
+  }
+  std::vector<fs::Operation> operations;
+  for (BatchItemRequest& item : request.operations) {
+    auto operation = operation_of(identity, item, "/operations/" + std::to_string(operations.size()));
+    if (!operation) return std::unexpected{std::move(operation.error())};
+    operations.push_back(std::move(*operation));
+  }
+  return operations;
+}
+
+Result<std::string> run_batch(const fs::Tree& tree, std::span<const fs::Operation> operations, bool atomic,
+                              const std::stop_token& stop) {
   std::string text{R"({"items":[)"};
   if (atomic) {
     auto done = fs::run_all(tree, operations, stop);
@@ -116,8 +141,6 @@ Result<std::string> run(const fs::Tree& tree, const std::vector<fs::Operation>& 
   return text;
 }
 
-}  // namespace
-
 Task<Result<>> edit_file(Call& call, const FileCall& file) {
   if (!is_json(call.http.request().headers.get("Content-Type"))) {
     co_return fail(Errc::unsupported_media_type,
@@ -137,12 +160,7 @@ Task<Result<>> edit_file(Call& call, const FileCall& file) {
   auto edited = co_await on_disk(call, std::move(work));
   if (!edited) co_return std::unexpected{std::move(edited.error())};
   std::string text;
-  append_entry(text, file.path, edited->written.entry, edited->written.tag);
-  text.pop_back();
-  protocol::append_json_key(text, "diff");
-  protocol::append_json_string(text, protocol::to_valid_utf8(edited->diff));
-  protocol::append_json_key(text, "diff_cut");
-  text += edited->diff_cut ? "true}" : "false}";
+  append_edited(text, file.path, *edited);
   call.http.extra_headers().set("ETag", edited->written.tag);
   co_return co_await call.json(200, std::move(text));
 }
@@ -152,17 +170,9 @@ Task<Result<>> change_files(Call& call) {
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto request = call.decode<BatchRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};
-  if (request->operations.empty() || request->operations.size() > fs::kMostOperations) {
-    co_return fail(Errc::invalid_field, "a batch has 1 to " + std::to_string(fs::kMostOperations) + " operations",
-                   "/operations");
-  }
-  std::vector<fs::Operation> operations;
-  for (BatchItemRequest& item : request->operations) {
-    auto operation = operation_of(call, item, "/operations/" + std::to_string(operations.size()));
-    if (!operation) co_return std::unexpected{std::move(operation.error())};
-    operations.push_back(std::move(*operation));
-  }
-  auto work = [&](const std::stop_token& stop) { return run(*file->tree, operations, request->atomic, stop); };
+  auto operations = operations_of(call.identity, *request);
+  if (!operations) co_return std::unexpected{std::move(operations.error())};
+  auto work = [&](const std::stop_token& stop) { return run_batch(*file->tree, *operations, request->atomic, stop); };
   auto text = co_await on_disk(call, std::move(work));
   if (!text) co_return std::unexpected{std::move(text.error())};
   co_return co_await call.json(200, std::move(*text));

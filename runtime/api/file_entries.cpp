@@ -10,7 +10,6 @@
 
 #include "fs/change.hpp"
 #include "fs/glob.hpp"
-#include "fs/list.hpp"
 #include "fs/read.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/json_text.hpp"
@@ -79,6 +78,30 @@ Task<Result<>> transfer(Call& call, Transferring how) {
 
 }  // namespace
 
+Result<std::string> list_page(const fs::Tree& tree, std::string_view path, const fs::ListOptions& options) {
+  auto page = fs::list(tree, path, options);
+  if (!page) return std::unexpected{std::move(page.error())};
+  std::string text{R"({"items":[)"};
+  text.reserve(page->entries.size() * 220 + 64);
+  for (fs::Listed& one : page->entries) {
+    if (text.back() != '[') text += ',';
+    append_entry(text, one.path, one.entry, none_if_empty(std::move(one.tag)));
+  }
+  text += ']';
+  if (!page->next_cursor.empty()) {
+    protocol::append_json_key(text, "next_cursor");
+    protocol::append_json_string(text, protocol::encode_base64url(page->next_cursor));
+  }
+  text += '}';
+  return text;
+}
+
+Result<std::string> list_cursor(std::string_view next_cursor) {
+  auto decoded = protocol::decode_base64url(next_cursor);
+  if (!decoded) return fail(Errc::invalid_field, "cursor must be the next_cursor of an answer", "cursor");
+  return std::move(*decoded);
+}
+
 Task<Result<>> list_files(Call& call) {
   auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
@@ -91,8 +114,8 @@ Task<Result<>> list_files(Call& call) {
   if (!recursive) co_return std::unexpected{std::move(recursive.error())};
   options.depth = *recursive ? fs::Depth::all : fs::Depth::one;
   if (const auto cursor = call.query("cursor")) {
-    auto decoded = protocol::decode_base64url(*cursor);
-    if (!decoded) co_return fail(Errc::invalid_field, "cursor must be the next_cursor of an answer", "cursor");
+    auto decoded = list_cursor(*cursor);
+    if (!decoded) co_return std::unexpected{std::move(decoded.error())};
     options.cursor = std::move(*decoded);
   }
   if (const auto pattern = call.query("pattern")) {
@@ -101,23 +124,9 @@ Task<Result<>> list_files(Call& call) {
     options.wanted = std::move(*wanted);
   }
   const std::string path{call.query("path").value_or("")};
-  auto work = [tree = file->tree, &path, &options](const std::stop_token& stop) -> Result<std::string> {
+  auto work = [tree = file->tree, &path, &options](const std::stop_token& stop) {
     options.stop = stop;
-    auto page = fs::list(*tree, path, options);
-    if (!page) return std::unexpected{std::move(page.error())};
-    std::string text{R"({"items":[)"};
-    text.reserve(page->entries.size() * 220 + 64);
-    for (fs::Listed& one : page->entries) {
-      if (text.back() != '[') text += ',';
-      append_entry(text, one.path, one.entry, none_if_empty(std::move(one.tag)));
-    }
-    text += ']';
-    if (!page->next_cursor.empty()) {
-      protocol::append_json_key(text, "next_cursor");
-      protocol::append_json_string(text, protocol::encode_base64url(page->next_cursor));
-    }
-    text += '}';
-    return text;
+    return list_page(*tree, path, options);
   };
   auto text = co_await on_disk(call, std::move(work));
   if (!text) co_return std::unexpected{std::move(text.error())};
@@ -196,7 +205,7 @@ Task<Result<>> set_file_mode(Call& call) {
   if (!file) co_return std::unexpected{std::move(file.error())};
   auto request = call.decode<SetModeRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};
-  auto mode = asked_mode(call, request->mode, "/mode");
+  auto mode = asked_mode(call.identity, request->mode, "/mode");
   if (!mode) co_return std::unexpected{std::move(mode.error())};
   auto conditions = conditions_of(call);
   if (!conditions) co_return std::unexpected{std::move(conditions.error())};

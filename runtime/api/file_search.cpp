@@ -3,8 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "fs/glob.hpp"
-#include "fs/grep.hpp"
 #include "fs/read.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/json_text.hpp"
@@ -107,12 +105,6 @@ void append_match(std::string& out, const fs::GrepMatch& match) {
   out += "}\n";
 }
 
-struct GrepAsk {
-  fs::LineMatcher matcher;
-  fs::GrepOptions options;
-  std::string path;
-};
-
 Result<GrepAsk> read_grep(const Call& call) {
   auto literal = call.query_flag("literal");
   if (!literal) return std::unexpected{std::move(literal.error())};
@@ -160,6 +152,8 @@ Result<GrepAsk> read_grep(const Call& call) {
   return ask;
 }
 
+}  // namespace
+
 Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, const std::stop_token& stop) {
   std::string text;
   const fs::GrepSink give = [&](std::span<const fs::GrepMatch> matches) {
@@ -192,12 +186,6 @@ Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, 
   return {};
 }
 
-struct GlobAsk {
-  fs::Glob glob;
-  fs::GlobOptions options;
-  std::string path;
-};
-
 Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, const std::stop_token& stop) {
   auto ground = open_ground(tree, ask.path, std::move(ask.options.walk));
   if (!ground) return std::unexpected{std::move(ground.error())};
@@ -223,6 +211,8 @@ Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, 
   sink(text);
   return {};
 }
+
+namespace {
 
 Task<Result<>> stream_lines(Call& call, Producer producer) {
   return stream_from_pool(call, std::string{accepted_type(call, "application/x-ndjson", "text/plain")},

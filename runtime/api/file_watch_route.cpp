@@ -50,15 +50,8 @@ std::string_view word(fs::WatchEvent::Type type) {
 }
 
 Message message_of(const fs::WatchEvent& event) {
-  Message message{.type = word(event.type), .data = "{", .cursor = event.cursor};
-  append_json_text(message.data, "type", message.type);
-  append_json_text(message.data, "path", event.path);
-  if (event.type == fs::WatchEvent::Type::renamed) append_json_text(message.data, "from", event.from);
-  append_json_key(message.data, "is_directory");
-  message.data += event.is_folder ? "true" : "false";
-  append_json_key(message.data, "cursor");
-  append_json_integer(message.data, event.cursor);
-  message.data += '}';
+  Message message{.type = word(event.type), .data = {}, .cursor = event.cursor};
+  append_watch_event(message.data, event);
   return message;
 }
 
@@ -191,6 +184,18 @@ Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr
 }
 
 }  // namespace
+
+void append_watch_event(std::string& out, const fs::WatchEvent& event) {
+  out += '{';
+  append_json_text(out, "type", word(event.type));
+  append_json_text(out, "path", event.path);
+  if (event.type == fs::WatchEvent::Type::renamed) append_json_text(out, "from", event.from);
+  append_json_key(out, "is_directory");
+  out += event.is_folder ? "true" : "false";
+  append_json_key(out, "cursor");
+  append_json_integer(out, event.cursor);
+  out += '}';
+}
 
 Task<Result<>> watch_files(Call& call) {
   auto session = call.session();

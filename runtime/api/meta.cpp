@@ -96,7 +96,10 @@ Task<Result<>> show_capabilities(Call& call) {
   append_json_key(text, "subprotocols");
   text += R"(["skiff.v1.json","skiff.v1.binary"])";
   append_json_key(text, "dialects");
-  text += "[]}";
+  text += R"(["mcp")";
+  for (const std::string_view dialect : call.agent.requests.dialects())
+    text.append(",\"").append(dialect).append(1, '"');
+  text += "]}";
   co_return co_await call.json(200, std::move(text));
 }
 

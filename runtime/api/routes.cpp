@@ -11,6 +11,7 @@
 #include "runtime/api/route.hpp"
 #include "runtime/api/session_routes.hpp"
 #include "runtime/api/sockets.hpp"
+#include "runtime/dialects/mcp/routes.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -460,8 +461,7 @@ bool is_short(const std::vector<std::string>& segments) {
 std::span<const Route> routes() {
   static const std::vector<Route> table = [] {
     std::vector<Route> rows{kRoutes.begin(), kRoutes.end()};
-    const auto files = file_routes();
-    rows.insert(rows.end(), files.begin(), files.end());
+    for (const auto more : {file_routes(), mcp::routes()}) rows.insert(rows.end(), more.begin(), more.end());
     return rows;
   }();
   return table;

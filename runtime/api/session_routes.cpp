@@ -31,7 +31,25 @@ void append_map(std::string& out, std::string_view key, const Map& map) {
   out += '}';
 }
 
-void append_session(std::string& out, const Call& call, const Session& session) {
+Task<Result<>> answer(Call& call, std::shared_ptr<Session> session, bool created) {
+  std::string text;
+  append_session(text, call.agent, *session);
+  if (created) call.http.extra_headers().set("Location", "/v1/sessions/" + session->id());
+  co_return co_await call.json(created ? 201 : 200, std::move(text));
+}
+
+Result<sessions::SessionSpec> asked_for(Call& call) {
+  auto request = call.decode<SessionRequest>();
+  if (!request) return std::unexpected{request.error()};
+  if (request->user && call.identity.anonymous) {
+    return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
+  }
+  return request->spec();
+}
+
+}  // namespace
+
+void append_session(std::string& out, const Agent& agent, const Session& session) {
   const auto& spec = session.spec();
   out += '{';
   append_json_text(out, "id", session.id());
@@ -61,7 +79,7 @@ void append_session(std::string& out, const Call& call, const Session& session) 
   if (spec.user) append_json_text(out, "user", *spec.user);
   append_json_key(out, "shell");
   out += '{';
-  append_json_text(out, "path", spec.shell.value_or(call.agent.settings.shell));
+  append_json_text(out, "path", spec.shell.value_or(agent.settings.shell));
   append_json_key(out, "login");
   out += spec.login_shell ? "true" : "false";
   append_json_key(out, "stateful");
@@ -90,24 +108,6 @@ void append_session(std::string& out, const Call& call, const Session& session) 
   append_json_integer(out, static_cast<std::uint64_t>(session.command_count()));
   out += "}}";
 }
-
-Task<Result<>> answer(Call& call, std::shared_ptr<Session> session, bool created) {
-  std::string text;
-  append_session(text, call, *session);
-  if (created) call.http.extra_headers().set("Location", "/v1/sessions/" + session->id());
-  co_return co_await call.json(created ? 201 : 200, std::move(text));
-}
-
-Result<sessions::SessionSpec> asked_for(Call& call) {
-  auto request = call.decode<SessionRequest>();
-  if (!request) return std::unexpected{request.error()};
-  if (request->user && call.identity.anonymous) {
-    return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
-  }
-  return request->spec();
-}
-
-}  // namespace
 
 Task<Result<>> create_session(Call& call) {
   auto spec = asked_for(call);
@@ -153,7 +153,7 @@ Task<Result<>> list_sessions(Call& call) {
   const auto all = call.agent.registry.sessions();
   std::string text = page.list(
       all, [](const auto& session) -> const std::string& { return session->id(); }, wanted,
-      [&](std::string& out, const auto& session) { append_session(out, call, *session); });
+      [&](std::string& out, const auto& session) { append_session(out, call.agent, *session); });
   co_return co_await call.json(200, std::move(text));
 }
 

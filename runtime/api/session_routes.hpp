@@ -14,4 +14,7 @@ namespace skiff::runtime::api {
 [[nodiscard]] Task<Result<>> list_processes(Call& call);
 [[nodiscard]] Task<Result<>> wait_for_condition(Call& call);
 
+/// A session as the routes show it.
+void append_session(std::string& out, const Agent& agent, const sessions::Session& session);
+
 }  // namespace skiff::runtime::api

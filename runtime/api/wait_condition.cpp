@@ -1,3 +1,5 @@
+#include "runtime/api/wait_condition.hpp"
+
 #include <boost/asio/this_coro.hpp>
 
 #include "base/beside.hpp"
@@ -6,7 +8,6 @@
 #include "protocol/utf8.hpp"
 #include "runtime/api/log_stream.hpp"
 #include "runtime/api/session_routes.hpp"
-#include "runtime/api/wait_request.hpp"
 #include "sessions/condition.hpp"
 
 namespace skiff::runtime::api {
@@ -15,16 +16,11 @@ namespace {
 constexpr Milliseconds kUsualWait{30'000};
 
 /// What happens beside the wait itself.
-struct Progress {
-  explicit Progress(Executor executor) : changed{executor} {}
-  Event changed;
-  bool met = false;
-  bool ended = false;  ///< it can't be met any more
+struct Progress : Awaited {
+  using Awaited::Awaited;
   bool overdue = false;
   bool quiet = false;
   bool peer_gone = false;
-  std::optional<Error> failure;  ///< why it can't be met
-  std::string detail;            ///< further members of the answer
 };
 
 Task<> watch_peer(protocol::HttpExchange* http, Progress* progress) {
@@ -34,31 +30,31 @@ Task<> watch_peer(protocol::HttpExchange* http, Progress* progress) {
   progress->changed.notify_all();
 }
 
-Task<> hold(Task<> condition, Progress* progress) {
+Task<> hold(Task<> condition, Awaited* awaited) {
   co_await std::move(condition);
-  progress->met = true;
-  progress->changed.notify_all();
+  awaited->met = true;
+  awaited->changed.notify_all();
 }
 
-Task<> hold(Task<Result<>> condition, Progress* progress) {
+Task<> hold(Task<Result<>> condition, Awaited* awaited) {
   auto held = co_await std::move(condition);
-  progress->met = held.has_value();
-  progress->ended = !held;
-  if (!held) progress->failure = std::move(held.error());
-  progress->changed.notify_all();
+  awaited->met = held.has_value();
+  awaited->ended = !held;
+  if (!held) awaited->failure = std::move(held.error());
+  awaited->changed.notify_all();
 }
 
-Task<> search(sessions::OutputPattern pattern, std::shared_ptr<sessions::OutputLog> log, Progress* progress) {
+Task<> search(sessions::OutputPattern pattern, std::shared_ptr<sessions::OutputLog> log, Awaited* awaited) {
   const auto found = co_await pattern.search(log);
-  progress->met = found.found;
-  progress->ended = !found.found;
+  awaited->met = found.found;
+  awaited->ended = !found.found;
   if (found.found) {
-    protocol::append_json_key(progress->detail, "match");
-    protocol::append_json_string(progress->detail, protocol::to_valid_utf8(found.text));
-    protocol::append_json_key(progress->detail, "next");
-    protocol::append_json_integer(progress->detail, found.next);
+    protocol::append_json_key(awaited->detail, "match");
+    protocol::append_json_string(awaited->detail, protocol::to_valid_utf8(found.text));
+    protocol::append_json_key(awaited->detail, "next");
+    protocol::append_json_integer(awaited->detail, found.next);
   }
-  progress->changed.notify_all();
+  awaited->changed.notify_all();
 }
 
 /// Sends the answer once it is known, and a sign of life while it is not.
@@ -74,7 +70,7 @@ Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
   overdue.expires_after(limit);
   quiet.expires_after(call->agent.settings.keepalive);
   bool begun = false;
-  while (!progress->met && !progress->ended && !progress->overdue && !call->agent.draining) {
+  while (!progress->settled() && !progress->overdue && !call->agent.draining) {
     if (progress->peer_gone) co_return fail(Errc::cancelled, "the client is gone");
     if (progress->quiet) {
       progress->quiet = false;
@@ -92,17 +88,7 @@ Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
     co_await progress->changed.wait();
   }
   if (progress->failure && !begun) co_return std::unexpected{std::move(*progress->failure)};
-  std::string text{R"({"met":)"};
-  text += progress->met ? "true" : "false";
-  if (!progress->met) {
-    protocol::append_json_key(text, "reason");
-    protocol::append_json_string(text, progress->ended ? "ended" : progress->overdue ? "timeout" : "shutdown");
-  }
-  if (!progress->detail.empty()) {
-    if (!progress->detail.starts_with(',')) text += ',';
-    text += progress->detail;
-  }
-  text += '}';
+  std::string text = awaited_text(*progress, progress->overdue ? "timeout" : "shutdown");
   co_return co_await answer_json(*call, begun, 200, std::move(text));
 }
 
@@ -136,33 +122,47 @@ Result<> WaitCondition::validate() const {
   return {};
 }
 
+std::string awaited_text(const Awaited& awaited, std::string_view reason) {
+  std::string text{R"({"met":)"};
+  text += awaited.met ? "true" : "false";
+  if (!awaited.met) {
+    protocol::append_json_key(text, "reason");
+    protocol::append_json_string(text, awaited.ended ? "ended" : reason);
+  }
+  if (!awaited.detail.empty()) {
+    if (!awaited.detail.starts_with(',')) text += ',';
+    text += awaited.detail;
+  }
+  text += '}';
+  return text;
+}
+
+Task<Result<Task<>>> await_condition(Agent* agent, std::shared_ptr<sessions::Session> session, WaitCondition wanted,
+                                     Awaited* awaited) {
+  if (wanted.command || wanted.output) {
+    auto command = session->find(wanted.command ? *wanted.command : wanted.output->command);
+    if (!command) co_return std::unexpected{command.error()};
+    if (wanted.command) co_return hold((*command)->log()->exited(), awaited);
+    auto pattern = co_await sessions::OutputPattern::compile(&agent->pattern_thread, wanted.output->pattern);
+    if (!pattern) co_return std::unexpected{pattern.error()};
+    co_return search(std::move(*pattern), (*command)->log(), awaited);
+  }
+  if (wanted.port) co_return hold(sessions::until_listening(&agent->listening_tcp, *wanted.port), awaited);
+  auto tree = co_await session->tree();
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  std::string path = session->from_cwd(*wanted.path);
+  co_return hold(sessions::until_exists(&agent->disk, std::move(*tree), std::move(path)), awaited);
+}
+
 Task<Result<>> wait_for_condition(Call& call) {
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
   auto request = call.decode<WaitRequest>();
   if (!request) co_return std::unexpected{request.error()};
-  const WaitCondition& wanted = request->condition;
   const auto limit = std::min(request->timeout.value_or(kUsualWait), call.agent.settings.max_wait);
   Progress progress{call.agent.executor};
-  std::optional<Task<>> condition;
-  if (wanted.command || wanted.output) {
-    auto command = (*session)->find(wanted.command ? *wanted.command : wanted.output->command);
-    if (!command) co_return std::unexpected{command.error()};
-    if (wanted.command) {
-      condition = hold((*command)->log()->exited(), &progress);
-    } else {
-      auto pattern = co_await sessions::OutputPattern::compile(&call.agent.pattern_thread, wanted.output->pattern);
-      if (!pattern) co_return std::unexpected{pattern.error()};
-      condition = search(std::move(*pattern), (*command)->log(), &progress);
-    }
-  } else if (wanted.port) {
-    condition = hold(sessions::until_listening(&call.agent.listening_tcp, *wanted.port), &progress);
-  } else {
-    auto tree = co_await (*session)->tree();
-    if (!tree) co_return std::unexpected{std::move(tree.error())};
-    std::string path = (*session)->from_cwd(*wanted.path);
-    condition = hold(sessions::until_exists(&call.agent.disk, std::move(*tree), std::move(path)), &progress);
-  }
+  auto condition = co_await await_condition(&call.agent, *session, std::move(request->condition), &progress);
+  if (!condition) co_return std::unexpected{std::move(condition.error())};
   co_return co_await run_beside(companions(&call, &progress, std::move(*condition)), answer(&call, &progress, limit));
 }
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from confined import private_mounts
+from confined import own_user_namespace, private_mounts
 from waiting import until
 
 CLONE_NEWPID = 0x20000000
@@ -72,9 +72,9 @@ def next_process_is_pid_1():
 def start_pid_1(start_agent):
     wrapper = [*private_mounts(), "sh", "-c", 'mount -t proc proc /proc && exec "$@"', "sh"]
 
-    def start(*arguments):
+    def start(*arguments, inner=()):
         with next_process_is_pid_1():
-            agent = start_agent(*arguments, wrapper=wrapper)
+            agent = start_agent(*arguments, wrapper=[*wrapper, *inner])
         assert agent.run("echo $PPID")["stdout"] == "1\n"
         return agent
 
@@ -101,7 +101,8 @@ def test_a_hangup_of_a_command_only_has_the_files_opened_again(start_pid_1, tmp_
 
 @pytest.mark.parametrize("code", [LOST_IN_A_FULL_QUEUE, LOST_BY_A_LIMIT], ids=["full queue", "limit"])
 def test_one_whose_sender_the_kernel_lost_does_not_end_it(start_pid_1, code):
-    agent = start_pid_1("--drain-timeout", "1s")
+    # The queue is that of all processes of a user, in a user namespace: nobody else's signals are in this one.
+    agent = start_pid_1("--drain-timeout", "1s", inner=own_user_namespace())
     resource.prlimit(agent.pid, resource.RLIMIT_SIGPENDING, (64, 4096))  # a queue that is quickly full
     agent.start(argv=[sys.executable, "-c", code])
     until(lambda: "does not end the agent" in agent.log(), what="a word about the signal")

@@ -68,7 +68,7 @@ class Agent:
                 env=environment(ITEST_MARK=self.mark, TMPDIR=self.temp, **(env or {})), **popen)
         self.pid = self.process.pid
         try:
-            self.line = self._first_line()
+            self.line = self.next_line()
             self.address = re.fullmatch(r"skiffd listening on (\S+)", self.line).group(1)
             self.url = self.address
             self.port = int(self.url.rsplit(":", 1)[1]) if self.url.startswith("http") else None
@@ -83,7 +83,8 @@ class Agent:
             print(self.log()[-4000:])
             raise
 
-    def _first_line(self, seconds=20.0):
+    def next_line(self, seconds=20.0):
+        """What it tells on stdout next."""
         deadline = time.monotonic() + seconds
         line = b""
         while not line.endswith(b"\n"):

@@ -48,10 +48,18 @@ def with_memory(most):
     return [tool("prlimit"), f"--as={most}", "--"]
 
 
+def own_user_namespace():
+    """What is counted of each user (user_namespaces(7)) is counted apart from all others'."""
+    wrapper = ["unshare", "--user", "--map-root-user"]
+    if not _works(*wrapper, "true"):
+        pytest.skip("no user namespace can be made here")
+    return wrapper
+
+
 def with_inotify(**most):
     """At most so many `instances` or `watches` of inotify: limits of a user namespace (namespaces(7))."""
     script = " && ".join(f"echo {count} > /proc/sys/user/max_inotify_{what}" for what, count in most.items())
-    wrapper = ["unshare", "--user", "--map-root-user", *_then(script)]
+    wrapper = [*own_user_namespace(), *_then(script)]
     if not _works(*wrapper, "true"):
         pytest.skip("no user namespace with limits of its own can be made here")
     return wrapper

@@ -106,6 +106,7 @@ class World:
         self.agent.run("echo out; echo err >&2", id="done")
         self.agent.run("true", id="gone")
         self.agent.request("DELETE", "/v1/commands/gone")
+        self.mcp = self.agent.request("POST", "/mcp", json=MCP_BEGIN, token="reader-token").headers["Mcp-Session-Id"]
 
     def live(self):
         return self.agent.request("GET", "/v1/activity").json()["live_commands"]
@@ -117,6 +118,8 @@ class World:
             path = path.replace("{" + name + "}", how.get(name, otherwise))
         path += "?" + how["query"] if "query" in how else ""
         headers = dict(how.get("headers", {}))
+        if how.get("mcp"):
+            headers["Mcp-Session-Id"] = self.mcp
         if not token:
             headers["Authorization"] = None
         if how.get("upgrade"):
@@ -127,7 +130,7 @@ class World:
                 return refused.status_code, None, None
         fields = {"json": how["json"]} if "json" in how else {"body": how.get("body", b"")}
         with self.agent.stream(how.get("method", route.method), path, headers=headers, token=token, **fields) as stream:
-            if stream.status == 200 and route.path.endswith(":watch"):
+            if stream.status == 200 and (route.path.endswith(":watch") or route.name == "GET /mcp"):
                 return stream.status, stream.headers.get_content_type(), None  # it has no end
             answer = stream.answer()
             if answer.body and json_document(answer):
@@ -158,6 +161,10 @@ def accept(kind):
 def if_match(tag='"m-none"'):
     return {"headers": {"If-Match": tag}}
 
+
+MCP_BEGIN = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
+MCP_WAIT = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "wait_for", "arguments": {"command": "live", "timeout_ms": 1500}}}
 
 # What needs room for a command.
 STARTERS = {"POST /v1/run", "GET /v1/shell", f"POST {COMMANDS}", f"GET {contract.SESSION}/run"}
@@ -256,6 +263,15 @@ ASKED = {
     "GET /v1/sessions/{sid}/run": [
         (101, None, {"query": "command=true", **UPGRADE}), (404, "session_not_found", {**NONE, "query": "command=true"}),
         (409, "command_conflict", {"query": "command=true&id=done", **UPGRADE})],
+
+    "POST /mcp": [
+        (200, "application/json", {"json": MCP_BEGIN}), (200, "text/event-stream", {"json": MCP_WAIT, "mcp": True}),
+        (202, None, {"json": {"jsonrpc": "2.0", "method": "notifications/initialized"}, "mcp": True}),
+        (406, "not_acceptable", {"json": MCP_BEGIN, **accept("application/json")})],
+    "GET /mcp": [
+        (200, "text/event-stream", {"mcp": True}), (405, "method_not_allowed", {"headers": {"MCP-Protocol-Version": "2026-07-28"}}),
+        (406, "not_acceptable", {"mcp": True, **accept("application/json")})],
+    "DELETE /mcp": [(204, None, {"mcp": True})],
 
     "GET /v1/sessions/{sid}/files/{path}": [
         (200, "application/octet-stream", {}), (200, "application/octet-stream", {"method": "HEAD"}),

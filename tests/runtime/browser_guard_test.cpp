@@ -34,6 +34,18 @@ TEST_F(Guard, LetsLoopbackNamesPass) {
   }
 }
 
+TEST_F(Guard, NamesOfAClusterPassWhereTheyAreExpected) {
+  const BrowserGuard guard = plain.with_cluster_names();
+  for (const char* name : {"10.9.9.9", "10.9.9.9:8888", "[fd00::1]:8888", "web", "web:8888", "web.default.svc:8888",
+                           "web.default.svc.cluster.local", "localhost"}) {
+    EXPECT_TRUE(host(guard, name)) << name;
+  }
+  for (const char* name : {"example.org", "svc.example.org", "web.svc.example.org", "cluster.local.example.org:80"}) {
+    EXPECT_FALSE(host(guard, name)) << name;
+  }
+  EXPECT_FALSE(host(plain, "web.default.svc"));
+}
+
 TEST_F(Guard, LetsTheAddressPassThatTheConnectionCameInOn) {
   EXPECT_TRUE(host(plain, "10.1.2.3"));
   EXPECT_TRUE(host(plain, "10.1.2.3:7070"));

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(SkiffdMetrics, RequestsAreCountedByRouteAndClass) {
-  RequestCounts requests{api::routes().size()};
+  RequestCounts requests{api::routes().size(), {"one", "two"}};
   const sessions::Counts commands;
   const sessions::OutputCounts output;
   const auto zero = [] { return 0.0; };
@@ -38,6 +38,9 @@ TEST(SkiffdMetrics, RequestsAreCountedByRouteAndClass) {
   EXPECT_THAT(table.text(), HasSubstr("skiff_request_duration_seconds_count{" + first + "} 1\n"));
   EXPECT_THAT(table.text(), HasSubstr("skiff_requests_total{route=\"-\",method=\"-\",status=\"4xx\"} 2\n"));
   EXPECT_THAT(table.text(), HasSubstr("skiff_request_duration_seconds_count{route=\"-\",method=\"-\"} 1\n"));
+  requests.answered(requests.of_dialect("two"), 200, 0.001);
+  EXPECT_THAT(table.text(), HasSubstr("skiff_requests_total{route=\"dialect:two\",method=\"-\",status=\"2xx\"} 1\n"));
+  EXPECT_EQ(requests.of_dialect("three"), requests.no_route());
   EXPECT_THAT(table.text(), HasSubstr("skiff_commands_ended_total{cause=\"spawn_failed\"} 0\n"));
 }
 

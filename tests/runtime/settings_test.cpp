@@ -30,6 +30,15 @@ std::string settings_refusal(std::vector<const char*> arguments, std::vector<con
   return settings ? "" : settings.error().message;
 }
 
+TEST(SkiffdSettings, RootIsTheOneOfTheRuntimeThatADialectStandsFor) {
+  Surroundings here = kHere;
+  here.base_dir = "/app";
+  EXPECT_EQ(settings_from({"--dialect", "python-runtime=:1"}, {}, here)->root, "/app");
+  EXPECT_EQ(settings_from({"--dialect", "python-runtime", "--root", "/mine"}, {}, here)->root, "/mine");
+  EXPECT_EQ(settings_from({}, {"SKIFF_DIALECT=e2b,python-runtime"}, here)->root, "/app");
+  EXPECT_EQ(settings_from({}, {}, here)->root, "/home/me") << "nobody else has a SANDBOX_BASE_DIR";
+}
+
 TEST(SkiffdSettings, HaveDefaultsThatFitTheirSurroundings) {
   const auto plain = settings_from({});
   ASSERT_TRUE(plain) << plain.error().message;

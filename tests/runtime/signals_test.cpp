@@ -34,12 +34,25 @@ TEST(SignalsFromOutside, AreAllOfThemWhereTheAgentIsNotPid1) {
   EXPECT_TRUE(is_from_outside(sent(SI_QUEUE, 0), 4711));
 }
 
-TEST(EntriesOfOthers, AreThoseOfTheQueueWithoutThoseOfWaitingSignals) {
-  constexpr std::string_view kHead = "Name:\tskiffd\nSigQ:\t7/96365\nSigPnd:\t000000000000000f\nShdPnd:\t";
-  EXPECT_EQ(entries_of_others(std::string{kHead} + "0000000000000000\n"), 7);
-  EXPECT_EQ(entries_of_others(std::string{kHead} + "0000000000014000\n"), 5);
-  EXPECT_EQ(entries_of_others("SigPnd:\t0\n"), std::nullopt);
-  EXPECT_EQ(entries_of_others(kHead), std::nullopt);
+TEST(TheQueueOfSignals, IsReadFromTheStatus) {
+  const auto queue = signal_queue("Name:\tskiffd\nSigQ:\t7/96365\nSigPnd:\t0000000000000000\n");
+  ASSERT_TRUE(queue);
+  EXPECT_EQ(queue->entries, 7U);
+  EXPECT_EQ(queue->limit, 96365U);
+  for (const auto* without : {"", "Name:\tskiffd\n", "Name:\tx\nSigQ:\t", "Name:\tx\nSigQ:\t7", "Name:\tx\nSigQ:\t7/",
+                              "Name:\tx\nSigQ:\t-/5"})
+    EXPECT_FALSE(signal_queue(without)) << without;
+}
+
+TEST(ASignalWithoutAnEntry, LeavesAFullQueueAsLongAsItWas) {
+  EXPECT_TRUE(had_no_entry({.entries = 64, .limit = 64}, {.entries = 64, .limit = 64}));
+  EXPECT_TRUE(had_no_entry({.entries = 0, .limit = 0}, {.entries = 0, .limit = 0}));
+  EXPECT_FALSE(had_no_entry({.entries = 65, .limit = 64}, {.entries = 64, .limit = 64}));
+}
+
+TEST(ASignalWithoutAnEntry, IsNotThoughtOfWhereTheQueueHasRoom) {
+  EXPECT_FALSE(had_no_entry({.entries = 3, .limit = 64}, {.entries = 3, .limit = 64}));
+  EXPECT_FALSE(had_no_entry({.entries = 3, .limit = 64}, {.entries = 9, .limit = 64}));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ def start(folder, wanted):
     kube = build.kube()
     etcd, server, controllers = node.control_plane_parts(folder, kube)
     containerd = node.containerd(folder)
-    rest = [controllers, *node.parts(folder, kube)]
+    rest = node.parts(folder, kube)
     etcd.launch()
     containerd.launch()
     etcd.wait()  # else the API server's first dials fail, and it waits a second
@@ -32,14 +32,14 @@ def start(folder, wanted):
     server.wait()
     for part in rest:
         part.launch()
-    for part in rest:
+    # The controllers look for new kinds of objects every 30 seconds, and until then don't remove what belongs to one of them:
+    # the add-ons define theirs before.
+    later = [controllers, *(ADDONS[name](folder, kube) for name in wanted)]
+    for part in later:
+        part.launch()
+    for part in [*rest, *later]:
         part.wait()
-    listed = [etcd, server, containerd, *rest]
-    for name in wanted:
-        part = ADDONS[name](folder, kube)
-        part.start()
-        listed.append(part)
-    return {part.name: part for part in listed}
+    return {part.name: part for part in [etcd, server, containerd, *rest, *later]}
 
 
 def run(folder, wanted):

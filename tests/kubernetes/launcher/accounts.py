@@ -1,15 +1,17 @@
 """ServiceAccounts of a namespace, and the rights that they are given."""
 
 import json
-import subprocess
 
+from namespace import LOOK_SECONDS
 from waiting import until
 
 
 def kubeconfig(namespace, account, folder):
     """A file by which one is that ServiceAccount."""
     config = json.loads(namespace.cluster.kubeconfig.read_text())
-    config["users"] = [{"name": "account", "user": {"token": namespace.kubectl("create", "token", account).strip()}}]
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    told = namespace.cluster.api.request("POST", f"/api/v1/namespaces/{namespace.name}/serviceaccounts/{account}/token", asked)
+    config["users"] = [{"name": "account", "user": {"token": told["status"]["token"]}}]
     config["contexts"] = [{"name": "account", "context": {**config["contexts"][0]["context"], "user": "account"}}]
     config["current-context"] = "account"
     file = folder / f"{account}.conf"
@@ -22,7 +24,9 @@ def await_rights(namespace, objects, user):
     [role] = [one for one in objects if one["kind"].endswith("Role")]
     rule = role["rules"][-1]
     resource, _, part = rule["resources"][0].partition("/")
-    resource = "/".join([resource, *rule.get("resourceNames", [])])
-    ask = ["auth", "can-i", rule["verbs"][0], resource, f"--as={user}", *([f"--subresource={part}"] if part else [])]
-    until(lambda: subprocess.run(namespace.cluster.command(f"--namespace={namespace.name}", *ask), stdin=subprocess.DEVNULL,
-                                 capture_output=True).returncode == 0, what="the Role")
+    wanted = {"namespace": namespace.name, "verb": rule["verbs"][0], "group": rule["apiGroups"][0], "resource": resource,
+              "subresource": part, "name": next(iter(rule.get("resourceNames", [])), "")}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+              "spec": {"user": user, "resourceAttributes": wanted}}
+    ask = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    until(lambda: namespace.cluster.api.request("POST", ask, review)["status"]["allowed"], what="the Role", every=LOOK_SECONDS)

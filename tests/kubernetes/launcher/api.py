@@ -1,14 +1,18 @@
 """A small client of the API server: kubectl takes a third of a second to start, and is asked hundreds of times."""
 
 import concurrent.futures
+import http.client
 import json
-import urllib.error
-import urllib.request
+import ssl
+import threading
+import urllib.parse
 from dataclasses import dataclass
 
 from waiting import until
 
 AT_ONCE = 8
+# How a connection that was kept shows that the server has ended it.
+ENDED = (ConnectionError, ssl.SSLError, http.client.HTTPException)
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # Kubernetes derives these from others with their labels, and removes them in its own time.
 DERIVED = ("events", "endpoints", "endpointslices")
@@ -54,21 +58,36 @@ def kinds_of(discovered):
 
 
 class Api:
-    """With all rights."""
+    """With all rights. Each thread keeps a connection: to make one takes longer than most requests."""
 
     def __init__(self, server, trust):
         self.server, self.trust = server, trust
         self.known = []
+        self.thread = threading.local()
+        self.pool = concurrent.futures.ThreadPoolExecutor(AT_ONCE)
 
-    def request(self, method, path, body=None, accept="application/json"):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.server + path, data, {"Accept": accept, "Content-Type": "application/json"}, method=method)
+    def _exchange(self, method, path, data, headers):
+        kept = getattr(self.thread, "connection", None)
+        connection = kept or http.client.HTTPSConnection(urllib.parse.urlsplit(self.server).netloc, timeout=60, context=self.trust)
+        self.thread.connection = None
         try:
-            with urllib.request.urlopen(request, timeout=60, context=self.trust) as reply:
-                return json.load(reply)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise Refused(error.code, error.read().decode(errors="replace")) from None
+            connection.request(method, path, data, headers)
+            reply = connection.getresponse()
+            text = reply.read()
+        except BaseException as error:
+            connection.close()
+            if kept and isinstance(error, ENDED):
+                return self._exchange(method, path, data, headers)
+            raise
+        self.thread.connection = connection
+        return reply.status, text
+
+    def request(self, method, path, body=None, accept="application/json", content="application/json"):
+        data = None if body is None else json.dumps(body).encode()
+        status, text = self._exchange(method, path, data, {"Accept": accept, "Content-Type": content})
+        if status >= 400:
+            raise Refused(status, text.decode(errors="replace"))
+        return json.loads(text)
 
     def kinds(self):
         """All that the server knew when it was last asked for one that was new."""
@@ -104,10 +123,21 @@ class Api:
                 raise
             return None
 
-    def create(self, thing):
+    def kind_of(self, thing):
         group, _, version = thing["apiVersion"].rpartition("/")
-        kind = self.kind(lambda one: (one.group, one.version, one.name) == (group, version, thing["kind"]), thing["kind"])
-        return self.request("POST", kind.path(thing["metadata"].get("namespace")), thing)
+        return self.kind(lambda one: (one.group, one.version, one.name) == (group, version, thing["kind"]), thing["kind"])
+
+    def create(self, thing):
+        return self.request("POST", self.kind_of(thing).path(thing["metadata"].get("namespace")), thing)
+
+    def apply(self, thing, namespace):
+        """In that namespace, unless it names another one or belongs to none."""
+        metadata = thing["metadata"]
+        path = self.kind_of(thing).path(metadata.get("namespace", namespace), metadata["name"])
+        return self.request("PATCH", f"{path}?fieldManager=test&force=true", thing, content="application/apply-patch+yaml")
+
+    def patch(self, name, one, change, namespace=None):
+        return self.request("PATCH", self.named(name).path(namespace, one), change, content="application/merge-patch+json")
 
     def delete(self, name, one, namespace=None):
         """Begins it; what belongs to it goes by and by."""
@@ -127,5 +157,4 @@ class Api:
             return [(kind, one) for one in found["items"]]
 
         kinds = [kind for kind in self.kinds() if kind.namespaced and kind.listed and kind.plural not in DERIVED]
-        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            return [found for several in pool.map(listed, kinds) for found in several]
+        return [found for several in self.pool.map(listed, kinds) for found in several]

@@ -1,4 +1,5 @@
-"""A real Kubernetes with a real node, started by tests/kubernetes/cluster/start_node.py, and what tests ask of it."""
+"""A real Kubernetes with a real node, started by tests/kubernetes/cluster/start_node.py, and what tests ask of it. Most share
+one (shared_cluster.py); those that break it have their own."""
 
 import contextlib
 import json
@@ -24,52 +25,36 @@ class CannotRun(Exception):
     """No node can be made on this machine; the message says why."""
 
 
+def said_by(process, seconds):
+    # Nothing is said but in answer to an order, so that nothing is ever left in the buffer.
+    ready, _, _ = select.select([process.stdout], [], [], seconds)
+    return process.stdout.readline().strip() if ready else ""
+
+
+def launch(told, *addons, stdin=subprocess.PIPE, **options):
+    """Starts one, whose errors go to the file `told`: (the starter's process, what it says of the cluster)."""
+    programs = {f"--{name}": os.environ.get(name.upper()) for name in ("skiffd", "testcmd")}
+    process = subprocess.Popen(
+        ["/usr/bin/python3", "-B", STARTER, *(word for flag in programs.items() if flag[1] for word in flag),
+         *(f"--{name}" for name in addons)], stdin=stdin, stdout=subprocess.PIPE, stderr=told, text=True, **options)
+    line = said_by(process, START_SECONDS)
+    if not line:
+        process.kill()
+        process.wait()
+        told.seek(0)
+        text = told.read().decode(errors="replace").strip()
+        raise CannotRun(text.partition("no node here: ")[2]) if "no node here: " in text else RuntimeError(text)
+    return process, json.loads(line)
+
+
 class Cluster:
-    def __init__(self, *addons):
-        programs = {f"--{name}": os.environ.get(name.upper()) for name in ("skiffd", "testcmd")}
-        with tempfile.TemporaryFile() as told:
-            self.process = subprocess.Popen(
-                ["/usr/bin/python3", "-B", STARTER, *(word for flag in programs.items() if flag[1] for word in flag),
-                 *(f"--{name}" for name in addons)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=told, text=True)
-            line = self._line(START_SECONDS)
-            if not line:
-                self.process.kill()
-                self.process.wait()
-                told.seek(0)
-                text = told.read().decode(errors="replace").strip()
-                raise CannotRun(text.partition("no node here: ")[2]) if "no node here: " in text else RuntimeError(text)
-        where = json.loads(line)
+    """One that runs; `where` is what its starter says of it."""
+
+    def __init__(self, where):
         self.folder, self.pid = pathlib.Path(where["folder"]), where["pid"]
         self.kubeconfig = pathlib.Path(where["kubeconfig"])
         server = json.loads(self.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
         self.api = Api(server, control_plane.admin_trust(self.folder / "pki"))
-
-    def _line(self, seconds):
-        # Nothing is said but in answer to an order, so that nothing is ever left in the buffer.
-        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
-        return self.process.stdout.readline().strip() if ready else ""
-
-    def tell(self, order):
-        self.process.stdin.write(order + "\n")
-        self.process.stdin.flush()
-        answer = self._line(ORDER_SECONDS)
-        assert answer == "done", (order, answer)
-
-    def kill(self, part):
-        self.tell(f"kill {part}")
-
-    def start(self, part):
-        self.tell(f"start {part}")
-
-    def restart(self, part):
-        self.kill(part)
-        self.start(part)
-
-    def stop(self):
-        """Ends it, and proves that its starter found nothing that it could not remove."""
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0
-        self.process.stdout.close()
 
     def command(self, *words, user="admin"):
         """kubectl's command line."""
@@ -102,17 +87,65 @@ class Cluster:
         return sorted(found)
 
 
+class OwnCluster(Cluster):
+    """One that is started here, whose parts may be killed and started."""
+
+    def __init__(self, *addons):
+        with tempfile.TemporaryFile() as told:
+            self.process, where = launch(told, *addons)
+        super().__init__(where)
+
+    def tell(self, order):
+        self.process.stdin.write(order + "\n")
+        self.process.stdin.flush()
+        answer = said_by(self.process, ORDER_SECONDS)
+        assert answer == "done", (order, answer)
+
+    def kill(self, part):
+        self.tell(f"kill {part}")
+
+    def start(self, part):
+        self.tell(f"start {part}")
+
+    def restart(self, part):
+        self.kill(part)
+        self.start(part)
+
+    def stop(self):
+        """Ends it, and proves that its starter found nothing that it could not remove."""
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+        self.process.stdout.close()
+
+
+def skip(reason):
+    pytest.skip(f"no containers here: {reason}")
+
+
 @contextlib.contextmanager
 def running(*addons):
-    """A cluster for all tests that share it, which are skipped where none can be made. At the end nothing of skiff's is in any
-    namespace of it."""
+    """A cluster for the tests of one run of pytest, which are skipped where none can be made. At the end nothing of skiff's is
+    in any namespace of it."""
     try:
-        cluster = Cluster(*addons)
+        cluster = OwnCluster(*addons)
     except CannotRun as error:
-        pytest.skip(f"no containers here: {error}")
+        skip(error)
     try:
         yield cluster
         left = cluster.of_skiff()
         assert not left, left
     finally:
         cluster.stop()
+
+
+@contextlib.contextmanager
+def shared():
+    """The one that the file SKIFF_TEST_CLUSTER tells of (shared_cluster.py), or else one for this run of pytest."""
+    if file := os.environ.get("SKIFF_TEST_CLUSTER"):
+        where = json.loads(pathlib.Path(file).read_text())
+        if reason := where.get("cannot_run"):
+            skip(reason)
+        yield Cluster(where)
+        return
+    with running("agent-sandbox") as cluster:
+        yield cluster

@@ -1,14 +1,15 @@
 """Fixtures of the launcher's tests on a real cluster. SKIFF and SKIFFD are the binaries, TESTCMD a static program."""
 
+import functools
 import os
 import pathlib
 import tempfile
 
 import pytest
 
+import cluster as clusters
 import watchdogs
-from cluster import running
-from namespace import namespaces
+from namespace import fresh
 from skiff import ClaimSkiff, Skiff
 
 
@@ -33,21 +34,20 @@ def watchdog(cluster):
 
 @pytest.fixture(scope="session")
 def cluster():
-    """One for all files that are run together. Those that need another one have a fixture of this name."""
-    with running() as cluster:
+    """One that others use at the same time. Files that need one of their own have a fixture of this name."""
+    with clusters.shared() as cluster:
         yield cluster
 
 
-@pytest.fixture(scope="session")
-def cluster_with_agent_sandbox():
-    with running("agent-sandbox") as cluster:
-        yield cluster
+@pytest.fixture(scope="module")
+def namespaces(cluster):
+    with fresh(cluster) as made:
+        yield made
 
 
 @pytest.fixture
-def make_namespace(cluster):
-    with namespaces(cluster) as make:
-        yield make
+def make_namespace(namespaces, request):
+    return functools.partial(namespaces.make, request.node.name)
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def restricted(make_namespace):
 
 @pytest.fixture
 def skiff(namespace, tmp_path):
-    """It removes what the test has left running; what then is left fails the test."""
+    """It removes what the test has left running."""
     client = Skiff(tmp_path, namespace)
     yield client
     client.finish()
@@ -77,10 +77,10 @@ def claim_skiff(namespace, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def shared(cluster):
+def shared(namespaces, request):
     """A skiff with one sandbox, `box`, for all tests of a file that only use it."""
-    with namespaces(cluster) as make, tempfile.TemporaryDirectory(prefix="skiff-") as folder:
-        client = Skiff(pathlib.Path(folder), make())
+    with tempfile.TemporaryDirectory(prefix="skiff-") as folder:
+        client = Skiff(pathlib.Path(folder), namespaces.make(request.node.name))
         client.up()
         yield client
         client.finish()

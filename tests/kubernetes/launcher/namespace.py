@@ -1,14 +1,15 @@
-"""A namespace of the cluster for one test, shown to hold nothing of skiff's at its end."""
+"""Namespaces of the cluster, one for each test. What else is in them goes with the cluster: to delete one takes the
+controllers longer than most tests."""
 
 import contextlib
-import itertools
 import re
 import subprocess
 
 from waiting import until
 
 LOOK_SECONDS = 0.05
-numbers = itertools.count(1)
+LOOK_EVERYWHERE_SECONDS = 0.5
+LEAVE_SECONDS = 60
 
 
 def holds(condition, thing):
@@ -27,10 +28,8 @@ def holds(condition, thing):
 
 
 class Namespace:
-    def __init__(self, cluster, name, labels):
+    def __init__(self, cluster, name):
         self.cluster, self.name = cluster, name
-        cluster.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
-        self.wait("serviceaccount/default", "create")  # without it no pod is taken
 
     def kubectl(self, *words, **options):
         return self.cluster.kubectl(f"--namespace={self.name}", *words, **options)
@@ -49,6 +48,15 @@ class Namespace:
         for one in objects:
             self.cluster.api.create({**one, "metadata": {**one["metadata"], "namespace": self.name}})
 
+    def apply(self, *objects):
+        """As `kubectl apply --server-side` does; those that belong to no namespace too."""
+        for one in objects:
+            self.cluster.api.apply(one, self.name)
+
+    def patch(self, what, change):
+        """Merges `change` into the object."""
+        self.cluster.api.patch(*what.split("/"), change, self.name)
+
     def delete(self, what):
         """And waits until it is gone."""
         self.cluster.api.delete(*what.split("/"), self.name)
@@ -60,29 +68,39 @@ class Namespace:
     def of_skiff(self):
         return self.cluster.of_skiff(self.name)
 
-    def remove(self):
-        self.cluster.api.delete("namespace", self.name)
-
     def forward(self, pod, port):
         return Forward(self, pod, port)
 
 
+class Namespaces:
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.tests = {}  # by the names of their namespaces
+
+    def make(self, test, **labels):
+        # The server finds a name that no other test has.
+        one = self.cluster.api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "test-", "labels": labels}})
+        namespace = Namespace(self.cluster, one["metadata"]["name"])
+        self.tests[namespace.name] = test
+        namespace.wait("serviceaccount/default", "create")  # without it no pod is taken
+        return namespace
+
+    def left(self):
+        """What is of skiff's in them, each with the test that has left it."""
+        found = [(one, one.rpartition(" in ")[2]) for one in self.cluster.of_skiff()]
+        return [f"{one} by {self.tests[name]}" for one, name in found if name in self.tests]
+
+
 @contextlib.contextmanager
-def namespaces(cluster):
-    """A function that makes fresh ones. At the end nothing of skiff's is left in any of them."""
-    made = []
-
-    def make(**labels):
-        made.append(Namespace(cluster, f"test-{next(numbers)}", labels))
-        return made[-1]
-
-    try:
-        yield make
-        left = [found for namespace in made for found in namespace.of_skiff()]
-        assert not left, left
-    finally:
-        for namespace in made:
-            namespace.remove()
+def fresh(cluster):
+    """Those of several tests. What one removes at its end goes while the next one runs; in the end nothing of skiff's is left in
+    any of them."""
+    made = Namespaces(cluster)
+    yield made
+    with contextlib.suppress(AssertionError):
+        until(lambda: not made.left(), LEAVE_SECONDS, every=LOOK_EVERYWHERE_SECONDS)
+    left = made.left()
+    assert not left, left
 
 
 class Forward:

@@ -14,10 +14,18 @@ class Skiff(AnySkiff):
         super().__init__(folder)
         self.namespace = namespace
         self.cluster = namespace.cluster
+        self.owner = namespace.name
+
+    def ups(self, *several):
+        """Several at once, each of them a tuple of a name and flags."""
+        processes = [self.start("up", "-q", *one) for one in several]
+        ended = [process.communicate(timeout=100) for process in processes]
+        assert [process.returncode for process in processes] == [0] * len(several), ended
 
     def environment(self, **more):
+        # What looks into all namespaces leaves alone what is another test's.
         ours = {"KUBECONFIG": str(self.cluster.kubeconfig), "SKIFF_NAMESPACE": self.namespace.name, "SKIFF_DRIVER": "pod",
-                "SKIFF_IMAGE": BUSYBOX, "SKIFF_AGENT_IMAGE": AGENT}
+                "SKIFF_IMAGE": BUSYBOX, "SKIFF_AGENT_IMAGE": AGENT, "SKIFF_OWNER": self.owner}
         return super().environment(**{**ours, **more})
 
     def pod(self, name="box"):
@@ -34,8 +42,8 @@ class Skiff(AnySkiff):
         return "--pod-overrides", file
 
     def finish(self):
-        """Removes what the test has left; that nothing is left then is for the namespace's end to see."""
-        self("rm", "--all", "--everyone", "-q")
+        """Removes what the test has left; when it is gone is for the namespaces' end to see."""
+        self("rm", "--all", "--everyone", "-q", "--wait=false")
 
 
 class ClaimSkiff(Skiff):
@@ -51,7 +59,7 @@ class ClaimSkiff(Skiff):
         return {one["metadata"]["name"]: one for one in self.namespace.items(kind)}
 
     def finish(self):
-        self("rm", "--all", "--everyone", "-q")
+        super().finish()
         for pool in self("pool", "status", "-o", "name")[0].split():
             self("pool", "rm", pool)
 

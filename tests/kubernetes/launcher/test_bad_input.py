@@ -3,9 +3,20 @@ refuses is in tests/integration/test_launcher_bad_input.py."""
 
 import base64
 import json
+import pathlib
 import subprocess
+import tempfile
 
 import pytest
+
+from skiff import Skiff
+
+
+@pytest.fixture(scope="module")
+def skiff(namespaces, request):
+    """One for all of them, since nothing is made."""
+    with tempfile.TemporaryDirectory(prefix="skiff-") as folder:
+        yield Skiff(pathlib.Path(folder), namespaces.make(request.node.name))
 
 
 def refused(skiff, *arguments, **env):

@@ -1,16 +1,25 @@
 """What can't become a sandbox is told early, with the reason, and leaves nothing; what ends behind skiff's back is seen."""
 
+import os
+import signal
+
 import pytest
 
 import cgroups
-from skiff import BUSYBOX
+from agents import agents_of
+
+
+def all_refused(skiff, *several):
+    """What `up` says of its failures, one for each of these flags, at once; nothing is left."""
+    processes = [skiff.start("up", f"box-{number}", *flags) for number, flags in enumerate(several)]
+    ended = [process.communicate(timeout=100) for process in processes]
+    assert [process.returncode for process in processes] == [125] * len(several), ended
+    assert skiff.namespace.of_skiff() == []
+    return [err.decode() for _, err in ended]
 
 
 def refused(skiff, *flags):
-    """What `up` says of its failure, when nothing is left."""
-    err = skiff("up", "box", *flags, status=125)[1]
-    assert skiff.namespace.of_skiff() == []
-    return err
+    return all_refused(skiff, flags)[0]
 
 
 def command(*words, **more):
@@ -18,20 +27,17 @@ def command(*words, **more):
     return {"containers": [{"name": "sandbox", "command": list(words)}], **more}
 
 
-def test_an_image_that_can_not_be_pulled(skiff):
-    err = refused(skiff, "--image", "skiff.test/nobody-has-this:1")
-    assert "skiff.test/nobody-has-this:1" in err and ("ErrImagePull" in err or "ImagePullBackOff" in err)
+def test_an_image_that_can_not_be_pulled_and_whose_it_is(skiff):
+    own, agents = all_refused(skiff, ("--image", "skiff.test/nobody-has-this:1"), ("--agent-image", "skiff.test/nobody-has-that:1"))
+    assert "skiff.test/nobody-has-this:1" in own and ("ErrImagePull" in own or "ImagePullBackOff" in own)
+    assert "skiff.test/nobody-has-that:1" in agents and "--agent-image" in agents
 
 
-def test_an_agents_image_that_can_not_be_pulled_is_told_apart(skiff):
-    err = refused(skiff, "--agent-image", "skiff.test/nobody-has-that:1")
-    assert "skiff.test/nobody-has-that:1" in err and "--agent-image" in err
-
-
-@pytest.mark.parametrize("flags", [("--node-selector", "kind=none-like-this"), ("--cpu", "1000"), ("--memory", "9Ti")])
-def test_a_pod_that_no_node_takes(skiff, flags):
+def test_a_pod_that_no_node_takes(skiff):
     # A node might be made for it, which takes minutes: it is waited for as long as was said.
-    assert "0/1 nodes are available" in refused(skiff, "--wait", "10s", *flags)
+    wishes = [("--node-selector", "kind=none-like-this"), ("--cpu", "1000"), ("--memory", "9Ti")]
+    for err in all_refused(skiff, *(("--wait", "5s", *wish) for wish in wishes)):
+        assert "0/1 nodes are available" in err
 
 
 @pytest.mark.parametrize("hard,flags,says", [
@@ -54,8 +60,8 @@ def test_a_namespace_whose_policy_refuses_it(skiff, make_namespace):
 
 
 def test_a_missing_service_account_and_a_missing_secret(skiff):
-    assert "nobody" in refused(skiff, "--service-account", "nobody")
-    assert "no-such-secret" in refused(skiff, "--token-secret", "no-such-secret")
+    account, secret = all_refused(skiff, ("--service-account", "nobody"), ("--token-secret", "no-such-secret"))
+    assert "nobody" in account and "no-such-secret" in secret
 
 
 def test_an_image_whose_user_is_root(skiff):
@@ -100,20 +106,15 @@ def test_a_command_that_the_kernel_ends_for_its_memory_leaves_the_sandbox_alive(
 
 # --- behind our back ---
 
-def evict(skiff):
-    skiff.cluster.api.request("POST", f"/api/v1/namespaces/{skiff.namespace.name}/pods/skiff-box/eviction", {
-        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "skiff-box", "namespace": skiff.namespace.name}})
-    skiff.namespace.wait("pod/skiff-box", "delete")
-
-
-def delete(skiff):
-    skiff.namespace.delete("pod/skiff-box")
-
-
-@pytest.mark.parametrize("lose", [evict, delete])
-def test_a_pod_that_went_is_told_and_made_again_by_start(skiff, lose):
+def test_no_drain_takes_it_for_a_pod_that_is_made_again_but_start_makes_an_evicted_one(skiff, cluster, namespace):
     first = skiff.up("box", "-e", "WHO=me")
-    lose(skiff)
+    [node] = [one["metadata"]["name"] for one in cluster.api.get("nodes")["items"]]
+    err = cluster.kubectl("drain", node, "--dry-run=client", "--ignore-daemonsets", "--delete-emptydir-data",
+                          f"--pod-selector=skiff.dev/sandbox={first['id']}", status=1)
+    assert "declare no controller" in err
+    cluster.api.request("POST", f"/api/v1/namespaces/{namespace.name}/pods/skiff-box/eviction", {
+        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "skiff-box", "namespace": namespace.name}})
+    namespace.wait("pod/skiff-box", "delete")
     item = skiff.json("ps")["items"][0]
     assert (item["state"], item["id"]) == ("failed", first["id"]) and "pod" in item["reason"]
     err = skiff("exec", "box", "--", "true", status=125)[1]
@@ -123,24 +124,15 @@ def test_a_pod_that_went_is_told_and_made_again_by_start(skiff, lose):
 
 
 def test_a_pod_that_went_is_collected_when_its_lease_is_over(skiff, namespace):
-    skiff.up("box", "--ttl", "1h")
-    skiff.up("forever")
+    skiff.ups(("box", "--ttl", "1h"), ("forever",))
     for name in ("box", "forever"):
         namespace.delete(f"pod/skiff-{name}")
     assert {each["name"] for each in skiff.json("gc")["kept"]} == {"box", "forever"}
-    namespace.kubectl("patch", "configmap", "skiff-box", "--type=merge", "--patch", '{"data": {"expires_at": "2020-01-01T00:00:00.000Z"}}')
+    namespace.patch("configmap/skiff-box", {"data": {"expires_at": "2020-01-01T00:00:00.000Z"}})
     assert [each["name"] for each in skiff.json("gc")["deleted"]] == ["box"]
     assert [each["name"] for each in skiff.json("ps")["items"]] == ["forever"]
     skiff("start", "forever")
     assert skiff("exec", "forever", "--", "echo", "back")[0] == "back\n"
-
-
-def test_a_drain_does_not_take_it_for_a_pod_that_is_made_again(skiff, cluster):
-    skiff.up()
-    [node] = [one["metadata"]["name"] for one in cluster.api.get("nodes")["items"]]
-    err = cluster.kubectl("drain", node, "--dry-run=client", "--ignore-daemonsets", "--delete-emptydir-data",
-                          "--pod-selector=skiff.dev/name=box", status=1)
-    assert "declare no controller" in err
 
 
 def test_a_pod_that_goes_while_a_command_is_attached(skiff):
@@ -153,9 +145,10 @@ def test_a_pod_that_goes_while_a_command_is_attached(skiff):
 
 
 def test_an_agent_that_was_killed_is_told(skiff, namespace):
-    skiff.up("box", "--image", BUSYBOX)
+    skiff.up()
     # PID 1 of the container takes no signal from inside: the node's own hand ends it.
-    skiff.cluster.inside("pkill", "--signal", "KILL", "--full", "^/skiff/skiffd")
+    for pid in agents_of(skiff.pod()["metadata"]["uid"]):
+        os.kill(pid, signal.SIGKILL)
     namespace.wait("pod/skiff-box", "phase=Failed")
     item = skiff.json("ps")["items"][0]
     assert item["state"] == "failed" and "137" in item["reason"]

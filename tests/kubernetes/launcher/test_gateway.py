@@ -6,21 +6,17 @@ import pathlib
 import random
 import signal
 import subprocess
+import tempfile
 
 import pytest
 
-import proc
+from agents import agents_of
 from router import Router
 from skiff import BUSYBOX, ClaimSkiff
 from terminal import Terminal
 
 GROUP = "gateway.networking.k8s.io"
 TOKEN = "for-the-router-alone"
-
-
-@pytest.fixture(scope="session")
-def cluster(cluster_with_agent_sandbox):
-    return cluster_with_agent_sandbox
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +34,16 @@ class GatewaySkiff(ClaimSkiff):
         return super().environment(**{**ours, **more})
 
 
-@pytest.fixture
-def skiff(namespace, tmp_path, router):
+@pytest.fixture(scope="module")
+def skiff(namespaces, request, router):
     """Its sandbox `box` is from a pool, so that it has no Service and no name."""
-    client = GatewaySkiff(tmp_path, namespace)
-    client.url = router.url
-    client("pool", "create", "warm", "-q", "--size", "1", "--image", BUSYBOX)
-    client.up("box", "--pool", "warm")
-    yield client
-    client.finish()
+    with tempfile.TemporaryDirectory(prefix="skiff-") as folder:
+        client = GatewaySkiff(pathlib.Path(folder), namespaces.make(request.node.name))
+        client.url = router.url
+        client("pool", "create", "warm", "-q", "--size", "1", "--image", BUSYBOX)
+        client.up("box", "--pool", "warm")
+        yield client
+        client.finish()
 
 
 def test_commands_files_and_terminals_go_through_the_router(skiff, router):
@@ -89,6 +86,7 @@ def test_commands_files_and_terminals_go_through_the_router(skiff, router):
 def test_a_bare_sandbox_is_reached_too(skiff):
     assert skiff.up("bare", "--image", BUSYBOX)["state"] == "running"
     assert skiff("exec", "bare", "--", "echo", "here")[0] == "here\n"
+    skiff("rm", "bare")
 
 
 def test_what_the_router_says_is_passed_on(skiff):
@@ -98,15 +96,8 @@ def test_what_the_router_says_is_passed_on(skiff):
     assert skiff("exec", "box", "--", "echo", "here", env={"SKIFF_GATEWAY_TOKEN": "another", "SKIFF_REACH": "auto"})[0] == "here\n"
 
 
-def agents_of(pod):
-    """The processes called skiffd in the pod of that uid."""
-    groups = {pid: pathlib.Path(f"/proc/{pid}/cgroup") for pid in proc.pids() if proc.name(pid) == "skiffd"}
-    return [pid for pid, group in groups.items() if group.exists() and f"/pod{pod}/" in group.read_text()]
-
-
 def test_a_router_whose_agent_does_not_answer_is_not_taken_for_the_agent(skiff, cluster):
     agents = agents_of(skiff.json("describe", "box")["id"])
-    assert agents
     with Router(cluster, ROUTER_AUTH_TOKEN=TOKEN, PROXY_TIMEOUT_SECONDS="2") as impatient:
         for pid in agents:
             os.kill(pid, signal.SIGSTOP)

@@ -7,9 +7,17 @@ import json
 import pytest
 
 from api import Refused
+from cluster import running
 
 TOKEN = "ground-test-token"
 IMAGES = ("skiff.test/busybox:1", "skiff.test/scratch:1")
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """One whose parts may be killed."""
+    with running() as cluster:
+        yield cluster
 
 
 def injected(image):

@@ -1,10 +1,8 @@
 """What other systems offer at the launcher and their users will look for, each by its name there, where no other file has
-it: test_life.py names those that it shows."""
+it: test_life.py and test_use.py name those that they show."""
 
 import json
 import urllib.request
-
-from skiff import BUSYBOX
 
 TOOL = """#!/bin/sh
 arguments=$(cat)
@@ -23,45 +21,28 @@ def make_tool(skiff, text, name="count", sandbox="box"):
 
 # --- orbiter's KubernetesSandbox ---
 
-def test_orbiter_describe(skiff):
-    skiff.up("box", "--service", "clusterip")
-    told = skiff.json("describe", "box")
-    details = told["details"]
-    assert (details["namespace"], details["pod"], details["service"]) == (skiff.namespace.name, "skiff-box", "skiff-box-svc")
-    assert details["cluster_ip"] == skiff.namespace.get("service", "skiff-box-svc")["spec"]["clusterIP"]
-    assert told["image"] == BUSYBOX and told["id"]
-
-
 def test_orbiter_namespace_and_image_from_its_variables(skiff):
     env = {"SKIFF_NAMESPACE": "", "SKIFF_IMAGE": "", "ORBITER_K8S_NAMESPACE": skiff.namespace.name, "ORBITER_K8S_IMAGE": "skiff.test/user:1"}
     skiff("up", "box", "-q", env=env)
     assert skiff.pod()["spec"]["containers"][0]["image"] == "skiff.test/user:1"
 
 
-def test_orbiter_tools_run_by_name(skiff):
-    skiff.up("box")
-    make_tool(skiff, TOOL)
-    answer = json.loads(skiff("tool", "box", "count", '{"path": "a b"}')[0])
+def test_orbiter_tools_run_by_name(shared):
+    make_tool(shared, TOOL)
+    answer = json.loads(shared("tool", "box", "count", '{"path": "a b"}')[0])
     assert answer["status"] == "ok" and answer["tool"] == "count" and answer["arguments"] == {"path": "a b"}
     assert answer["result"] == {"got": {"path": "a b"}}
-    told = skiff.json("describe", "box")
+    told = shared.json("describe", "box")
     assert (answer["sandbox_id"], answer["pod"], answer["cluster_ip"]) == (told["id"], "skiff-box", told["details"]["cluster_ip"])
 
 
-def test_orbiter_a_tool_that_fails_says_how(skiff):
-    skiff.up("box")
-    make_tool(skiff, "#!/bin/sh\necho no >&2\nexit 3\n")
-    answer = json.loads(skiff("tool", "box", "count", status=1)[0])
+def test_orbiter_a_tool_that_fails_says_how(shared):
+    make_tool(shared, "#!/bin/sh\necho no >&2\nexit 3\n", "fails")
+    answer = json.loads(shared("tool", "box", "fails", status=1)[0])
     assert (answer["status"], answer["exit_code"], answer["stderr"]) == ("error", 3, "no\n")
-    assert "has no tool" in skiff("tool", "box", "other", status=125)[1]
-    assert "no name of a tool" in skiff("tool", "box", "../count", status=125)[1]
-    assert "JSON object" in skiff("tool", "box", "count", "[1]", status=125)[1]
-
-
-def test_orbiter_tools_are_refused_unless_running(skiff):
-    skiff.up("box")
-    skiff("stop", "box")
-    assert "is stopped" in skiff("tool", "box", "count", status=125)[1]
+    assert "has no tool" in shared("tool", "box", "other", status=125)[1]
+    assert "no name of a tool" in shared("tool", "box", "../fails", status=125)[1]
+    assert "JSON object" in shared("tool", "box", "fails", "[1]", status=125)[1]
 
 
 def test_orbiter_several_workspace_folders(skiff):
@@ -85,28 +66,23 @@ def test_orbiter_several_workspace_folders(skiff):
 
 # --- langchain-kubernetes, raw mode ---
 
-def test_langchain_labels_are_prefixed(skiff):
-    skiff.up("box", "--label", "thread=a/b c", "--label", "tier=1")
-    labels = skiff.pod()["metadata"]["labels"]
+def test_langchain_labels_and_list_with_status_and_cursor(skiff):
+    skiff.ups(("a", "--label", "thread=a/b c", "--label", "tier=1"), ("b", "--username", "ann"), ("c", "--label", "which=c"))
+    labels = skiff.pod("a")["metadata"]["labels"]
     assert labels["label.skiff.dev/tier"] == "1" and labels["label.skiff.dev/thread"].startswith("h-")
-    assert skiff.json("ps", "--label", "thread=a/b c")["items"][0]["labels"] == {"thread": "a/b c", "tier": "1"}
-
-
-def test_langchain_list_with_status_labels_and_cursor(skiff):
-    for name in ("a", "b", "c"):
-        skiff.up(name, "--service", "none", "--label", f"which={name}")
+    assert skiff.pod("b")["metadata"]["labels"]["skiff.dev/username"] == "ann"  # kubebox: username label
     skiff("stop", "b")
     assert [one["name"] for one in skiff.json("ps", "--status", "stopped")["items"]] == ["b"]
     assert [one["name"] for one in skiff.json("ps", "--label", "which=c")["items"]] == ["c"]
+    assert skiff.json("ps", "--label", "thread=a/b c")["items"][0]["labels"] == {"thread": "a/b c", "tier": "1"}
     page = skiff.json("ps", "--limit", "2")
     assert ([one["name"] for one in page["items"]], page["next"]) == (["a", "b"], "b")
     rest = skiff.json("ps", "--limit", "2", "--cursor", page["next"])
     assert [one["name"] for one in rest["items"]] == ["c"] and "next" not in rest
 
 
-def test_langchain_execution_timeouts(skiff):
-    skiff.up("box")
-    skiff("exec", "box", "--timeout", "200ms", "--", "sleep", "1000", status=124)
+def test_langchain_execution_timeouts(shared):
+    shared("exec", "box", "--timeout", "200ms", "--", "sleep", "1000", status=124)
 
 
 # --- kubebox ---
@@ -122,11 +98,6 @@ def test_kubebox_load_balancer_with_external_address(skiff):
     assert described["details"]["external_address"] == "203.0.113.7"
     # Nothing goes over it in clear text unless somebody says so.
     assert described["reached"]["by"] == "port-forward"
-
-
-def test_kubebox_username_label(skiff):
-    skiff.up("box", "--username", "ann")
-    assert skiff.pod()["metadata"]["labels"]["skiff.dev/username"] == "ann"
 
 
 def test_kubebox_allow_list_that_can_be_updated_later(skiff):

@@ -15,12 +15,21 @@ def skiff(namespace, tmp_path):
     client.finish()
 
 
+def make_pool(skiff, size):
+    made = pool_json(skiff, "create", "warm", "-q", "--size", size, "--env", "LEVEL=pool")
+    assert made == {"name": "warm", "available": size, "active": 0, "total": size, "target": size}
+    return "warm"
+
+
 @pytest.fixture
 def pool(skiff):
-    """One with two sandboxes that wait."""
-    made = pool_json(skiff, "create", "warm", "-q", "--size", "2", "--env", "LEVEL=pool")
-    assert made == {"name": "warm", "available": 2, "active": 0, "total": 2, "target": 2}
-    return "warm"
+    """One with a sandbox that waits."""
+    return make_pool(skiff, 1)
+
+
+@pytest.fixture
+def pool_of_two(skiff):
+    return make_pool(skiff, 2)
 
 
 def pods(skiff):
@@ -32,11 +41,15 @@ def run(skiff, line, name="box"):
     return skiff("exec", name, "--", "sh", "-c", line)[0]
 
 
-def test_what_waits_in_a_pool_is_nobodys_sandbox_and_a_pod_and_nothing_else(skiff, pool):
+def test_what_waits_in_a_pool_is_nobodys_sandbox_and_a_pod_and_nothing_else(skiff, pool_of_two):
     assert skiff.json("ps", "--everyone")["items"] == []
     assert pods(skiff) == {"skiff-pool-warm-0": "free", "skiff-pool-warm-1": "free"}
     found = skiff.namespace.of_skiff()
     assert [one.partition("/")[0] for one in found] == ["ConfigMap", "Pod", "Pod"], found
+    # What died while it waited is replaced by who looks next.
+    skiff.namespace.kubectl("delete", "pod", "skiff-pool-warm-0", "--grace-period=0", "--force")
+    assert pool_json(skiff, "scale", "warm", "2", "-q")["available"] == 2
+    assert BUSYBOX == skiff.namespace.get("pod", "skiff-pool-warm-1")["spec"]["containers"][0]["image"]
 
 
 def test_a_sandbox_from_a_pool_has_its_environment_labels_and_lease_bound_late(skiff, pool):
@@ -54,8 +67,8 @@ def test_a_sandbox_from_a_pool_has_its_environment_labels_and_lease_bound_late(s
 def test_pool_status_tells_available_active_total_and_target_as_langchain_kubernetes_does(skiff, pool):
     skiff.up("box", "--pool", pool)
     # Made full again at once by who took one; the new one takes its time to be ready.
-    refilled = until(lambda: (now := pool_json(skiff, "status", pool))["available"] == 2 and now, seconds=60)
-    assert refilled == {"name": "warm", "available": 2, "active": 1, "total": 3, "target": 2}
+    refilled = until(lambda: (now := pool_json(skiff, "status", pool))["available"] == 1 and now, seconds=60)
+    assert refilled == {"name": "warm", "available": 1, "active": 1, "total": 2, "target": 1}
     assert pool_json(skiff, "status")["items"] == [refilled]
     skiff("rm", "box")
     assert pool_json(skiff, "status", pool)["active"] == 0
@@ -77,7 +90,7 @@ def test_two_processes_that_come_for_the_last_one_never_get_the_same(skiff):
 
 def test_a_pool_grows_and_shrinks_without_ending_what_is_in_use(skiff, pool):
     skiff.up("box", "--pool", pool)
-    assert pool_json(skiff, "scale", pool, "3", "-q")["available"] == 3
+    assert pool_json(skiff, "scale", pool, "2", "-q")["available"] == 2
     shrunk = pool_json(skiff, "scale", pool, "0", "-q")
     assert (shrunk["available"], shrunk["active"], shrunk["target"]) == (0, 1, 0)
     assert run(skiff, "echo still here") == "still here\n"
@@ -97,7 +110,8 @@ def test_one_from_a_pool_is_stopped_and_started_as_any_other(skiff, pool):
     assert "skiff-box" not in pods(skiff)
 
 
-def test_a_sandbox_that_wants_another_pod_than_the_pool_makes_is_refused(skiff, pool):
+def test_a_sandbox_that_wants_another_pod_than_the_pool_makes_is_refused(skiff):
+    pool = make_pool(skiff, 0)
     for flag, value in (("--memory", "2Gi"), ("--image", "skiff.test/scratch:1")):
         _, err = skiff("up", "box", "--pool", pool, flag, value, status=125, env={"SKIFF_IMAGE": ""})
         assert flag in err and "skiff pool create" in err, err
@@ -106,22 +120,19 @@ def test_a_sandbox_that_wants_another_pod_than_the_pool_makes_is_refused(skiff, 
         assert flag in err and "skiff pool create" in err, err
     _, err = skiff("up", "box", "--pool", "cold", status=125)
     assert "skiff pool create cold" in err, err
-    assert pods(skiff) == {"skiff-pool-warm-0": "free", "skiff-pool-warm-1": "free"}
+    assert pods(skiff) == {}
 
 
-def test_one_from_a_pool_is_under_the_network_policy_that_it_asked_for(skiff, pool):
-    up = skiff.up("box", "--pool", pool, "--network", "deny")
-    policy = skiff.namespace.get("networkpolicy", "skiff-network-deny")
-    selected = policy["spec"]["podSelector"]["matchLabels"]
-    assert selected.items() <= skiff.namespace.get("pod", up["details"]["pod"])["metadata"]["labels"].items()
-
-
-def test_one_from_a_pool_is_reached_by_those_alone_whom_it_allows(skiff, pool):
-    up = skiff.up("box", "--pool", pool, "--allow", "203.0.113.7/32", "--reach", "port-forward")
-    policy = skiff.namespace.get("networkpolicy", "skiff-box-net")
-    assert policy["spec"]["ingress"] == [{"from": [{"ipBlock": {"cidr": "203.0.113.7/32"}}]}]
-    labels = skiff.namespace.get("pod", up["details"]["pod"])["metadata"]["labels"]
-    assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items() and labels["skiff.dev/network"] == "own"
+def test_those_from_a_pool_are_under_the_network_policies_that_they_asked_for(skiff, pool_of_two):
+    asked = {"closed": ("--network", "deny"), "box": ("--allow", "203.0.113.7/32", "--reach", "port-forward")}
+    skiff.ups(*((name, "--pool", pool_of_two, *flags) for name, flags in asked.items()))
+    labels = {name: skiff.namespace.get("pod", skiff.json("describe", name)["details"]["pod"])["metadata"]["labels"]
+              for name in asked}
+    shared = skiff.namespace.get("networkpolicy", "skiff-network-deny")["spec"]
+    assert shared["podSelector"]["matchLabels"].items() <= labels["closed"].items()
+    own = skiff.namespace.get("networkpolicy", "skiff-box-net")["spec"]
+    assert own["ingress"] == [{"from": [{"ipBlock": {"cidr": "203.0.113.7/32"}}]}]
+    assert own["podSelector"]["matchLabels"].items() <= labels["box"].items() and labels["box"]["skiff.dev/network"] == "own"
     skiff("rm", "box")
     assert "skiff-box-net" not in skiff.namespace.names("networkpolicies")
 
@@ -141,9 +152,3 @@ def test_a_pool_whose_image_can_not_be_had_says_so_early_and_is_gone(skiff):
     assert "ErrImagePull" in err or "ImagePullBackOff" in err, err
     assert pool_json(skiff, "status")["items"] == []
     assert skiff.namespace.of_skiff() == []
-
-
-def test_what_died_while_it_waited_is_replaced_by_who_looks_next(skiff, pool):
-    skiff.namespace.kubectl("delete", "pod", "skiff-pool-warm-0", "--grace-period=0", "--force")
-    assert pool_json(skiff, "scale", pool, "2", "-q")["available"] == 2
-    assert BUSYBOX == skiff.namespace.get("pod", "skiff-pool-warm-1")["spec"]["containers"][0]["image"]

@@ -18,7 +18,7 @@ def with_skiff(skiff):
     return skiff.environment(PATH=f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def python(cluster):
     """An image of that name on the node, with Debian's own Python in it: there is no registry to pull the real one from."""
     archive = cluster.folder / "python.tar"

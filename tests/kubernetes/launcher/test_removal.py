@@ -11,17 +11,19 @@ from accounts import await_rights, kubeconfig
 
 HOLD = "test.skiff.dev/hold"
 GATE = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
+# The controller of namespaces comes again after half of the time that their pods are given.
+BRIEF = {"terminationGracePeriodSeconds": 1}
 LONG_AGO = "2020-01-01T00:00:00.000Z"
 
 
 def hold(namespace, what):
     """Deleted, it stays until it is released."""
-    namespace.kubectl("patch", what, "--type=merge", "--patch", json.dumps({"metadata": {"finalizers": [HOLD]}}))
+    namespace.patch(what, {"metadata": {"finalizers": [HOLD]}})
 
 
 def release(namespace, *objects):
     for what in objects:
-        namespace.kubectl("patch", what, "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
+        namespace.patch(what, {"metadata": {"finalizers": None}})
 
 
 def await_deletion(namespace, what):
@@ -53,10 +55,10 @@ def test_gc_is_held_up_by_none_that_hangs(skiff, namespace):
 
 
 def test_a_pod_that_one_may_not_look_at_is_not_taken_for_deleted(skiff, namespace, tmp_path):
-    skiff.up("box", "--namespace-per-sandbox")
+    skiff.up("box", "--namespace-per-sandbox", *skiff.overrides(BRIEF))
     role = json.loads(skiff("rbac", "gc", "-o", "json", "--service-account", "clerk")[0])
     items = [one for one in role["items"] if one["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
-    namespace.kubectl("apply", "-f", "-", input=json.dumps({**role, "items": items}))
+    namespace.apply(*items)
     await_rights(namespace, items, f"system:serviceaccount:{namespace.name}:clerk")
     env = {"KUBECONFIG": kubeconfig(namespace, "clerk", tmp_path)}
     found = json.loads(skiff("ps", "-o", "json", env=env)[0])["items"][0]
@@ -98,7 +100,7 @@ def test_a_pool_and_its_members_are_no_sandboxes(skiff):
 
 
 def set_end(namespace, name, when):
-    namespace.kubectl("patch", "configmap", f"skiff-{name}", "--type=merge", "--patch", json.dumps({"data": {"expires_at": when}}))
+    namespace.patch(f"configmap/skiff-{name}", {"data": {"expires_at": when}})
 
 
 def test_gc_removes_what_never_came_up_and_has_outlived_its_lease(skiff, namespace):
@@ -121,6 +123,20 @@ def test_gc_keeps_what_answers_after_the_end_that_its_record_knows(skiff, namesp
     assert skiff("exec", "box", "--", "echo", "hello")[0] == "hello\n"
 
 
+def test_gc_from_several_places_at_once(skiff, namespace):
+    names = ["a", "b", "c"]
+    skiff.ups(*((name,) for name in [*names, "alive"]))
+    for name in names:
+        skiff("extend", name, "--ttl", "100ms")
+    for name in names:
+        namespace.wait(f"pod/skiff-{name}", "phase=Succeeded")
+    collectors = [skiff.start("gc", "-o", "json") for _ in range(3)]
+    outcomes = [process.communicate(timeout=100) for process in collectors]
+    assert [process.returncode for process in collectors] == [0] * 3, outcomes
+    assert skiff("ps", "-o", "name")[0] == "alive\n"
+    assert all(found.partition("/")[2].startswith("skiff-alive") for found in namespace.of_skiff())
+
+
 def test_gc_in_every_namespace_is_for_clusters(skiff):
     for flags in (["-A"], ["--in-namespace", "x"]):
         assert "cluster" in skiff("gc", *flags, env={"SKIFF_DRIVER": "local"}, status=125)[1]
@@ -128,8 +144,7 @@ def test_gc_in_every_namespace_is_for_clusters(skiff):
 
 def test_rm_removes_many_at_a_time(skiff, namespace):
     pods = [f"pod/skiff-{name}" for name in ("a", "b")]
-    for name in ("a", "b"):
-        skiff.up(name)
+    skiff.ups(("a",), ("b",))
     for pod in pods:
         hold(namespace, pod)
     try:
@@ -143,7 +158,7 @@ def test_rm_removes_many_at_a_time(skiff, namespace):
 
 
 def test_a_namespace_goes_only_with_the_sandbox_that_it_was_made_for(skiff, cluster, make_namespace):
-    made = skiff.up("box", "--namespace-per-sandbox")
+    made = skiff.up("box", "--namespace-per-sandbox", *skiff.overrides(BRIEF))
     own = made["details"]["namespace"]
     record = skiff.namespace.get("configmap", "skiff-box")
     elsewhere = make_namespace()
@@ -153,7 +168,7 @@ def test_a_namespace_goes_only_with_the_sandbox_that_it_was_made_for(skiff, clus
     assert elsewhere.of_skiff() == []
     assert skiff("exec", "box", "--", "echo", "alive")[0] == "alive\n"
     victim = make_namespace()
-    skiff.namespace.kubectl("patch", "configmap", "skiff-box", "--type=merge", "--patch", json.dumps({"data": {"namespace": victim.name}}))
+    skiff.namespace.patch("configmap/skiff-box", {"data": {"namespace": victim.name}})
     assert skiff("rm", "box")[0] == "box\n"
     assert "deletionTimestamp" not in cluster.api.get("namespace", victim.name)["metadata"]
     cluster.kubectl("delete", "namespace", own)
@@ -217,7 +232,7 @@ def test_extend_does_not_undo_a_change_of_the_network(skiff, namespace):
 
 @pytest.mark.parametrize("flags", [["--namespace-per-sandbox"], ["--pool", "cold"]])
 def test_ids_that_a_namespace_assigns_are_left_to_it(skiff, namespace, flags):
-    namespace.kubectl("annotate", "namespace", namespace.name, "openshift.io/sa.scc.uid-range=1000/1")
+    namespace.patch(f"namespace/{namespace.name}", {"metadata": {"annotations": {"openshift.io/sa.scc.uid-range": "1000/1"}}})
     if "--pool" in flags:
         skiff("pool", "create", "cold", "--size", "0", "-q")
     manifest = json.loads(skiff("manifest", "box", "-o", "json", *flags)[0])

@@ -1,4 +1,4 @@
-"""Connections that break, an API server that restarts, and several clearing up at once."""
+"""Connections that break, and an API server that restarts."""
 
 import contextlib
 import http.client
@@ -7,7 +7,17 @@ import subprocess
 
 import pytest
 
+from cluster import running
+
+GATE = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
 LINES = 20_000
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """One whose parts may be killed."""
+    with running() as cluster:
+        yield cluster
 
 
 def restart_server(cluster):
@@ -18,57 +28,40 @@ def cut_connections(cluster):
     cluster.restart("relay")
 
 
-TROUBLE = pytest.mark.parametrize("trouble", [restart_server, cut_connections])
-
-
-@TROUBLE
-def test_a_stream_goes_on_with_nothing_lost_or_repeated(skiff, cluster, trouble):
+@pytest.mark.parametrize("trouble", [restart_server, cut_connections])
+def test_streams_go_on_with_nothing_lost_or_repeated(skiff, cluster, trouble):
     skiff.up()
-    process = skiff.start("exec", "box", "--", "sh", "-c",
-                          f"echo once >> ran; seq 1 {LINES}; until [ -e go ]; do sleep 0.05; done; seq 1 {LINES}; exit 7")
+    reader = skiff.start("exec", "box", "--", "sh", "-c",
+                         f"echo once >> ran; seq 1 {LINES}; until [ -e go ]; do sleep 0.05; done; seq 1 {LINES}; exit 7")
     expected = [f"{number}\n".encode() for number in range(1, LINES + 1)]
-    assert [process.stdout.readline() for _ in range(LINES)] == expected
+    assert [reader.stdout.readline() for _ in range(LINES)] == expected
+    data = random.Random(8).randbytes(1_000_000)
+    writer = skiff.start("exec", "-i", "box", "--", "sh", "-c", "head -c 500000; echo; cat", stdin=subprocess.PIPE)
+    writer.stdin.write(data[:500_000])
+    writer.stdin.flush()
+    got = writer.stdout.read(500_001)
     trouble(cluster)
     skiff.inside("touch", "/workspace/go")
-    assert [process.stdout.readline() for _ in range(LINES)] == expected
-    out, err = process.communicate(timeout=100)
-    assert (process.returncode, out) == (7, b""), err
+    assert [reader.stdout.readline() for _ in range(LINES)] == expected
+    out, err = reader.communicate(timeout=100)
+    assert (reader.returncode, out) == (7, b""), err
     assert skiff("exec", "box", "--", "cat", "ran")[0] == "once\n"
+    out, err = writer.communicate(data[500_000:], timeout=100)
+    assert (writer.returncode, got + out) == (0, data[:500_000] + b"\n" + data[500_000:]), err
 
 
-@TROUBLE
-def test_input_goes_on_where_it_stopped(skiff, cluster, trouble):
-    skiff.up()
-    data = random.Random(8).randbytes(1_000_000)
-    process = skiff.start("exec", "-i", "box", "--", "sh", "-c", "head -c 500000; echo; cat", stdin=subprocess.PIPE)
-    process.stdin.write(data[:500_000])
-    process.stdin.flush()
-    got = process.stdout.read(500_001)
-    trouble(cluster)
-    out, err = process.communicate(data[500_000:], timeout=100)
-    assert (process.returncode, got + out) == (0, data[:500_000] + b"\n" + data[500_000:]), err
-
-
-def test_up_outlives_a_restart_of_the_api_server(skiff, cluster, namespace):
-    gate = {"schedulingGates": [{"name": "test.skiff.dev/gate"}]}
-    process = skiff.start("up", "box", *skiff.overrides(gate))
+def test_a_cluster_that_is_away_is_told_and_up_outlives_it(skiff, cluster, namespace):
+    process = skiff.start("up", "box", *skiff.overrides(GATE))
     namespace.wait("pod/skiff-box", "create")
-    cluster.restart("kube-apiserver")
+    cluster.kill("kube-apiserver")
+    try:
+        assert "127.0.0.1" in skiff("ps", status=125)[1]
+    finally:
+        cluster.start("kube-apiserver")
     namespace.kubectl("patch", "pod", "skiff-box", "--type=json", "--patch", '[{"op": "remove", "path": "/spec/schedulingGates"}]')
     out, err = process.communicate(timeout=100)
     assert process.returncode == 0, err
     assert skiff("exec", "box", "--", "echo", "hello")[0] == "hello\n"
-
-
-def test_a_cluster_that_is_away_is_told(skiff, cluster):
-    skiff.up()
-    cluster.kill("kube-apiserver")
-    try:
-        err = skiff("ps", status=125)[1]
-        assert "127.0.0.1" in err
-    finally:
-        cluster.start("kube-apiserver")
-    assert skiff("exec", "box", "--", "echo", "back")[0] == "back\n"
 
 
 def test_a_forward_takes_connections_again_after_a_cut(skiff, cluster):
@@ -96,18 +89,3 @@ def test_a_forward_takes_connections_again_after_a_cut(skiff, cluster):
     finally:
         process.kill()
         process.communicate()
-
-
-def test_gc_from_several_places_at_once(skiff, namespace):
-    names = ["a", "b", "c"]
-    for name in names:
-        skiff.up(name)
-        skiff("extend", name, "--ttl", "100ms")
-    for name in names:
-        namespace.wait(f"pod/skiff-{name}", "phase=Succeeded")
-    skiff.up("alive")
-    collectors = [skiff.start("gc", "-o", "json") for _ in range(3)]
-    outcomes = [process.communicate(timeout=100) for process in collectors]
-    assert [process.returncode for process in collectors] == [0] * 3, outcomes
-    assert skiff("ps", "-o", "name")[0] == "alive\n"
-    assert all(found.partition("/")[2].startswith("skiff-alive") for found in namespace.of_skiff())

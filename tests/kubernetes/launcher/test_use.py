@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import random
 import signal
@@ -105,10 +106,12 @@ def test_ports_are_forwarded(shared):
         process.communicate()
 
 
+# orbiter's KubernetesSandbox: describe
 def test_what_it_is_can_be_looked_at(shared):
     described = shared.json("describe", "box")
     assert (described["state"], described["driver"], described["image"]) == ("running", "pod", "skiff.test/busybox:1")
     assert described["details"]["namespace"] == shared.namespace.name and described["details"]["pod"] == "skiff-box"
+    assert described["details"]["service"] == "skiff-box-svc"
     assert described["details"]["cluster_ip"] == shared.namespace.get("service", "skiff-box-svc")["spec"]["clusterIP"]
     assert described["agent"]["sandbox_id"] == described["id"]
     assert {"type": "Ready", "status": "True"}.items() <= {one["type"]: one for one in described["conditions"]}["Ready"].items()
@@ -131,14 +134,46 @@ def test_the_log_of_its_container_is_shown(shared):
     assert shared("logs", "box", "--agent", "--tail", "1")[0].count("\n") <= 1
 
 
-def test_a_token_works_for_its_sandbox_alone(shared):
+def test_there_is_nothing_to_steal_in_the_pod(shared):
+    pod = shared.pod()
+    spec = pod["spec"]
+    assert (spec["automountServiceAccountToken"], spec["enableServiceLinks"], spec["restartPolicy"]) == (False, False, "Never")
+    container = spec["containers"][0]
+    assert {"cpu", "memory", "ephemeral-storage"} == set(container["resources"]["requests"]) == set(container["resources"]["limits"])
+    assert "PRIVATE" not in json.dumps(pod)
+    assert shared.namespace.names("secrets") == ["skiff-signing-key"]
+    assert "secret" not in json.dumps(spec).lower()
+    shared("exec", "box", "--", "test", "!", "-e", "/var/run/secrets")
+
+
+# langchain-kubernetes: get or create, with reconnect
+def test_a_name_is_taken_once(shared):
+    assert "already" in shared("up", "box", status=125)[1]
+    again = shared.json("up", "box", "--get-or-create", "-q")
+    assert again["new"] is False and again["id"] == shared.json("describe", "box")["id"]
+
+
+def status_at(skiff, address, *headers):
+    """That of the agent's answer, as it is seen from inside of the cluster."""
+    return skiff.cluster.inside("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", *headers, "--retry", "50",
+                                "--retry-delay", "1", "--retry-connrefused", f"http://{address}:7070/v1/version")
+
+
+def test_the_services_address_answers_who_has_a_token(shared):
+    token = shared("token", "box")[0].strip()
+    address = shared.namespace.get("service", "skiff-box-svc")["spec"]["clusterIP"]
+    assert status_at(shared, address, "--header", f"Authorization: Bearer {token}") == "200"
+    assert status_at(shared, address) == "401"
+
+
+def test_an_image_that_carries_skiffd_needs_no_injection_and_no_token_is_for_two(shared):
     shared.up("other", "--image", AGENT, "--no-inject")
+    assert not shared.pod("other")["spec"].get("initContainers")
+    assert "skiffd" in shared("exec", "other", "--", "/skiffd", "version")[0]
     token = shared("token", "box")[0].strip()
 
     def status(pod):
-        address = shared.namespace.get("pod", pod)["status"]["podIP"]
-        return shared.cluster.inside("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--header",
-                                     f"Authorization: Bearer {token}", f"http://{address}:7070/v1/version")
+        return status_at(shared, shared.namespace.get("pod", pod)["status"]["podIP"], "--header", f"Authorization: Bearer {token}")
 
     assert (status("skiff-box"), status("skiff-other")) == ("200", "401")
     shared("rm", "other")

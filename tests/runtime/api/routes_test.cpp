@@ -25,9 +25,9 @@ constexpr std::string_view kRoutesIntroduction =
     "`runtime_tests` with\n`SKIFF_UPDATE_DOCS=1` after a change.\n";
 
 /// In the order of the page.
-constexpr std::array kSections{std::pair{"front door", "Front door"}, std::pair{"sessions", "Sessions"},
-                               std::pair{"commands", "Commands"}, std::pair{"files", "Files"},
-                               std::pair{"agent", "The agent itself"}};
+constexpr std::array kSections{std::pair{"front door", "Front door"},      std::pair{"sessions", "Sessions"},
+                               std::pair{"commands", "Commands"},          std::pair{"files", "Files"},
+                               std::pair{"mcp", "Model Context Protocol"}, std::pair{"agent", "The agent itself"}};
 
 struct Operation {
   std::string route;  ///< "GET /healthz"

@@ -1,0 +1,123 @@
+#include "runtime/api/kept_output.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "protocol/utf8.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using sessions::LogItem;
+
+/// The kept part of one stream: all of it, or as much of its beginning and its end.
+class Excerpt {
+ public:
+  explicit Excerpt(std::size_t max_bytes) : head_room_{max_bytes - max_bytes / 2}, tail_room_{max_bytes / 2} {}
+
+  void add(Slice bytes) {
+    if (!cut_ && head_size_ < head_room_) {
+      Slice part = bytes.sub(0, std::min(bytes.size(), head_room_ - head_size_));
+      head_size_ += part.size();
+      const std::size_t taken = part.size();
+      head_.push_back(std::move(part));
+      bytes = bytes.sub(taken);
+    }
+    if (bytes.empty()) return;
+    tail_size_ += bytes.size();
+    tail_.push_back(std::move(bytes));
+    // Whole slices that the tail no longer needs go at once: they hold memory of the log.
+    std::size_t front = 0;
+    while (tail_size_ - tail_[front].size() > tail_room_) {
+      tail_size_ -= tail_[front].size();
+      omitted_ += tail_[front].size();
+      ++front;
+    }
+    tail_.erase(tail_.begin(), tail_.begin() + static_cast<std::ptrdiff_t>(front));
+  }
+
+  /// What the log itself no longer had.
+  void gap() { cut_ = cut_ || head_size_ > 0; }
+
+  /// The text, cut between characters where it is cut.
+  [[nodiscard]] std::string take() {
+    std::string text;
+    text.reserve(head_size_ + std::min(tail_size_, tail_room_));
+    for (const Slice& part : head_) text += part.view();
+    std::string tail;
+    for (const Slice& part : tail_) tail += part.view();
+    if (tail.size() > tail_room_) {
+      omitted_ += tail.size() - tail_room_;
+      tail.erase(0, tail.size() - tail_room_);
+    }
+    if (omitted_ > 0) {
+      const std::size_t half = protocol::incomplete_tail(text);
+      text.resize(text.size() - half);
+      std::size_t rest = 0;
+      while (rest < std::min<std::size_t>(3, tail.size()) && (static_cast<unsigned char>(tail[rest]) & 0xC0U) == 0x80U)
+        ++rest;
+      tail.erase(0, rest);
+      omitted_ += half + rest;
+    }
+    return text + tail;
+  }
+
+  [[nodiscard]] std::uint64_t omitted() const noexcept { return omitted_; }
+
+ private:
+  std::size_t head_room_;
+  std::size_t tail_room_;
+  std::vector<Slice> head_;
+  std::vector<Slice> tail_;
+  std::size_t head_size_ = 0;
+  std::size_t tail_size_ = 0;
+  std::uint64_t omitted_ = 0;
+  bool cut_ = false;
+};
+
+}  // namespace
+
+Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {
+  const auto log = command->log();
+  const std::uint64_t stop_at = log->next_offset();
+  // Bytes that a gap took belong to no stream any more, but the totals are known: what can't be read was lost.
+  std::uint64_t missing_out = log->bytes_of(sessions::Stream::out);
+  std::uint64_t missing_err = log->bytes_of(sessions::Stream::err);
+  Excerpt standard{max_bytes};
+  Excerpt error{max_bytes};
+  std::uint64_t next = stop_at;
+  if (stop_at > 0) {
+    sessions::Cursor cursor{log, {}};
+    for (std::uint64_t offset = 0; offset < stop_at;) {
+      auto item = cursor.next(std::min<std::uint64_t>(std::uint64_t{256} << 10U, stop_at - offset));
+      if (!item) {
+        co_await cursor.ready();
+        continue;
+      }
+      offset = item->next;
+      if (item->kind == LogItem::Kind::exit) next = item->next;
+      if (item->kind == LogItem::Kind::gap) {
+        standard.gap();
+        error.gap();
+      } else if (item->kind == LogItem::Kind::output) {
+        const bool is_out = item->stream == sessions::Stream::out;
+        (is_out ? missing_out : missing_err) -= item->bytes.size();
+        // What a background process wrote after the exit is not part of the result: the log has it, from `next` on.
+        if (!item->late) (is_out ? standard : error).add(std::move(item->bytes));
+      }
+    }
+  }
+  if (std::min<std::uint64_t>(stop_at, max_bytes) > kLargeOutput) {
+    const Executor executor = co_await boost::asio::this_coro::executor;
+    co_await boost::asio::post(executor, use_task);
+  }
+  KeptOutput kept{.out = standard.take(), .err = error.take(), .next = next};
+  kept.omitted_out = standard.omitted() + missing_out;
+  kept.omitted_err = error.omitted() + missing_err;
+  co_return kept;
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/task.hpp"
+#include "sessions/command.hpp"
+
+namespace skiff::runtime::api {
+
+/// What a command has said so far, stream by stream: all of it, or its beginning and its end, cut between characters.
+struct KeptOutput {
+  std::string out;
+  std::string err;
+  std::uint64_t omitted_out = 0;  ///< bytes that are missing from `out`
+  std::uint64_t omitted_err = 0;
+  std::uint64_t next = 0;  ///< where the log goes on after what was looked at
+};
+
+/// What takes longer than a turn of the reactor may: it goes step by step.
+inline constexpr std::uint64_t kLargeOutput = std::uint64_t{1} << 20U;
+
+/// Reads the command's log up to where it is now, at most `max_bytes` of each stream. What a background process wrote
+/// after the exit is not part of it.
+[[nodiscard]] Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes);
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,53 @@
+#include "runtime/api/request_head.hpp"
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <bit>
+#include <boost/asio/ip/address.hpp>
+#include <cstring>
+#include <optional>
+
+#include "base/id.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+constexpr std::size_t kLongestRequestId = 128;
+
+/// Absent on a Unix socket.
+std::optional<boost::asio::ip::address> own_address(const protocol::HttpExchange& http) {
+  const protocol::Address& local = http.local_address();
+  if (local.family() == AF_INET) {
+    sockaddr_in address{};
+    std::memcpy(&address, local.data(), sizeof address);
+    return boost::asio::ip::address_v4{ntohl(address.sin_addr.s_addr)};
+  }
+  if (local.family() == AF_INET6) {
+    sockaddr_in6 address{};
+    std::memcpy(&address, local.data(), sizeof address);
+    return boost::asio::ip::address_v6{
+        std::bit_cast<boost::asio::ip::address_v6::bytes_type>(address.sin6_addr.s6_addr)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string request_id_of(const protocol::Headers& headers) {
+  const std::string_view given = headers.get("X-Request-Id");
+  const bool usable = !given.empty() && given.size() <= kLongestRequestId &&
+                      std::ranges::all_of(given, [](char c) { return c > ' ' && c < '\x7f'; });
+  return usable ? std::string{given} : new_id("r-");
+}
+
+Result<> check_browser(const BrowserGuard& guard, const protocol::HttpExchange& http) {
+  const auto& request = http.request();
+  std::optional<std::string_view> host;
+  if (!request.host.empty()) host = request.host;
+  if (auto allowed = guard.check_host(host, own_address(http)); !allowed) return allowed;
+  if (is_safe_method(request.method) && !request.headers.contains("Upgrade")) return {};
+  return guard.check_origin(request.headers.find("Origin"), http.is_tls() ? "https" : "http", host);
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "protocol/http_server.hpp"
+#include "runtime/settings.hpp"
+
+namespace skiff::runtime {
+
+/// What the settings allow each connection, of the agent's own addresses and of the dialects'.
+[[nodiscard]] inline protocol::ConnectionLimits connection_limits(const Settings& settings) {
+  return {.header_bytes = settings.max_header_bytes,
+          .target_bytes = settings.max_target_bytes,
+          .header_time = settings.header_timeout,
+          .body_idle_time = settings.body_timeout,
+          .keep_alive_time = settings.idle_timeout,
+          .write_stall_time = settings.write_timeout,
+          .connections = settings.max_connections};
+}
+
+}  // namespace skiff::runtime

@@ -1,0 +1,104 @@
+#include "runtime/dialects/http_dialect.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "protocol/http_server.hpp"
+#include "protocol/traceparent.hpp"
+#include "runtime/api/account.hpp"
+#include "runtime/api/request_head.hpp"
+#include "runtime/connection_limits.hpp"
+
+namespace skiff::runtime::dialects {
+namespace {
+
+/// What a stranger may do who reaches the port. Nobody is switched to, and no set-id bit is given.
+Identity identity_of(const HttpDialect& dialect) {
+  return {.scopes = Scopes{}.with(Scope::exec),
+          .session = std::nullopt,
+          .name = identity_name(dialect.name),
+          .expires = std::nullopt,
+          .anonymous = true};
+}
+
+bool is_probe(const HttpDialect& dialect, const protocol::HttpRequest& head) {
+  return !dialect.probe.empty() && head.target.path == dialect.probe && is_safe_method(head.method);
+}
+
+Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect) {
+  auto allowed = api::check_browser(*guard, request->http);
+  if (!allowed) co_return allowed;
+  if (auto kept = request->http.vouch(); !kept) co_return kept;
+  if (request->agent.draining) {
+    request->http.extra_headers().set("Retry-After", "1");
+    co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+  }
+  std::optional<Activity::Use> use;
+  if (!is_probe(*dialect, request->http.request())) use.emplace(request->agent.activity);
+  co_return co_await dialect->handle(request);
+}
+
+Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect* dialect,
+                     protocol::HttpExchange* http) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto& head = http->request();
+  Request request{.agent = *agent,
+                  .http = *http,
+                  .caller = {.identity = identity_of(*dialect),
+                             .request_id = api::request_id_of(head.headers),
+                             .traceparent = protocol::valid_traceparent(head.headers.get("traceparent"))},
+                  .route = "-",
+                  .session = {},
+                  .command = {}};
+  const Result<> outcome = co_await admit(&request, guard, dialect);
+  if (!outcome && http->status() == 0) (void)co_await http->respond(dialect->problem(0, outcome.error()));
+  api::account_for(
+      *agent, agent->requests.of_dialect(dialect->name),
+      {.request_id = request.caller.request_id,
+       .who = request.caller.identity.name,
+       .peer = http->peer(),
+       .method = head.method,
+       .route = request.route,
+       .session = request.session,
+       .command = request.command,
+       .traceparent = request.caller.traceparent,
+       .status = http->status(),
+       .bytes = http->body_bytes_sent(),
+       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - began)},
+      is_probe(*dialect, head) ? api::Told::aside : api::Told::all);
+}
+
+class HttpService final : public Service {
+ public:
+  HttpService(Agent& agent, const HttpDialect* dialect)
+      : guard_{agent.browser_guard.with_cluster_names()},
+        server_{
+            agent.executor,
+            {.limits = connection_limits(agent.settings),
+             .handler = [this, &agent, dialect](
+                            protocol::HttpExchange& http) { return serve_request(&agent, &guard_, dialect, &http); },
+             .error_response =
+                 [&agent, dialect](unsigned status, const Error& error) {
+                   agent.requests.refused(agent.requests.of_dialect(dialect->name), status);
+                   auto response = dialect->problem(status, error);
+                   response.status = status;
+                   return response;
+                 }}} {}
+
+  void listen(std::shared_ptr<protocol::Listener> listener) override { server_.listen(std::move(listener)); }
+  void drain() override { server_.drain(); }
+  Task<> drained(std::chrono::milliseconds limit) override { return server_.drained(limit); }
+  Task<> stop() override { return server_.stop(); }
+
+ private:
+  BrowserGuard guard_;
+  protocol::HttpServer server_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect) {
+  return std::make_unique<HttpService>(agent, dialect);
+}
+
+}  // namespace skiff::runtime::dialects

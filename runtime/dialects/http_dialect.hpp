@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/task.hpp"
+#include "protocol/http_exchange.hpp"
+#include "runtime/agent.hpp"
+#include "runtime/api/call.hpp"
+#include "runtime/dialects/dialect.hpp"
+
+namespace skiff::runtime::dialects {
+
+/// One HTTP request of a dialect's client. Lives as long as its handler.
+struct Request {
+  Agent& agent;
+  protocol::HttpExchange& http;
+  api::Caller caller;   ///< whom a command is started for
+  std::string route;    ///< set by the handler, for logs and the audit log: "/execute"; never the client's own text
+  std::string session;  ///< set by the handler: which one it was about
+  std::string command;  ///< set by the handler: that was started
+};
+
+/// A dialect that is HTTP/1.1. Its clients show no credential: who reaches the port may use it.
+struct HttpDialect {
+  std::string_view name;
+  /// Answers a request. What it returns as an error becomes the response of `problem`.
+  Task<Result<>> (*handle)(Request* request);
+  /// The original's form of an error, with our sentence. `status` is what HTTP says of a broken request; 0: the
+  /// dialect's own for this error.
+  protocol::HttpResponse (*problem)(unsigned status, const Error& error);
+  /// The path of its probes, "/": as those of the agent itself they are no use of the sandbox, and only the metrics and
+  /// the log at its debug level tell of them. Empty: it has none.
+  std::string_view probe = {};
+};
+
+/// Serves it: for each request Host and Origin are checked, new work is refused while the agent drains, the sandbox
+/// counts as used, and metrics, audit log and log tell of the answer. `dialect` must live as long as the program.
+[[nodiscard]] std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect);
+
+}  // namespace skiff::runtime::dialects

@@ -1,0 +1,257 @@
+#include "runtime/dialects/mcp/endpoint.hpp"
+
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "protocol/schema.hpp"
+#include "protocol/sse.hpp"
+#include "runtime/dialects/mcp/delivery.hpp"
+#include "runtime/dialects/mcp/headers.hpp"
+#include "runtime/dialects/mcp/methods.hpp"
+
+namespace skiff::runtime::mcp {
+namespace {
+
+using api::Call;
+
+constexpr std::size_t kLargestBatch = 32;
+
+/// A JSON-RPC error as the body of a refused request.
+Task<Result<>> refuse(Call* call, unsigned status, const std::string& id, const RpcError& error) {
+  return call->json(status, error_message(id, error));
+}
+
+Task<Result<>> accepted(Call* call) {
+  protocol::HttpResponse response{202};
+  co_return co_await call->http.respond(std::move(response));
+}
+
+/// Whom a session is for: a credential of the same name, kept in the same session of the agent.
+std::string who_asks(const Identity& identity) {
+  return identity.name + '/' + identity.session.value_or("");
+}
+
+/// What a request of a revision with a handshake says about who it is from.
+struct FromClient {
+  std::shared_ptr<Client> client = {};
+  unsigned status = 200;  ///< of the refusal, when no client was found
+  RpcError error = {};
+};
+
+FromClient client_of(const Call& call) {
+  const auto& headers = call.http.request().headers;
+  if (const auto version = headers.find(kVersionField); version && !find_revision(*version)) {
+    return {.status = 400, .error = unsupported_revision(*version)};
+  }
+  const auto id = headers.find(kSessionField);
+  if (!id) {
+    return {.status = 400,
+            .error = {RpcCode::invalid_request, "the header Mcp-Session-Id is missing: send initialize first"}};
+  }
+  auto client = call.agent.mcp->find(*id, who_asks(call.identity));
+  if (client) return {.client = std::move(client)};
+  return {.status = 404,
+          .error = {RpcCode::session_not_found, "this session is not there, or is over: send initialize again"}};
+}
+
+std::shared_ptr<Request> request_of(Call& call, Message message, Revision revision, std::shared_ptr<Client> client,
+                                    std::shared_ptr<Job> job) {
+  return std::make_shared<Request>(Request{.agent = call.agent,
+                                           .caller = {call.identity, call.request_id, call.traceparent},
+                                           .message = std::move(message),
+                                           .revision = revision,
+                                           .client = std::move(client),
+                                           .job = std::move(job)});
+}
+
+/// The request is all that there is: it ends with its connection.
+Task<Result<>> receive_stateless(Call* call, Message message) {
+  if (message.kind == Message::Kind::notification) co_return co_await accepted(call);
+  if (message.kind == Message::Kind::response) {
+    co_return co_await refuse(call, 400, {}, {RpcCode::invalid_request, "this server sends no requests"});
+  }
+  const std::string id = message.id;
+  if (auto agreed = check_headers(call->http.request().headers, message); !agreed) {
+    co_return co_await refuse(call, 400, id, agreed.error());
+  }
+  auto job = std::make_shared<Job>(call->agent.executor);
+  auto request = request_of(*call, std::move(message), Revision::v2026_07_28, nullptr, job);
+  if (auto known = check_method(*request); !known) {
+    co_return co_await refuse(call, 404, id, known.error());
+  }
+  auto begun = call->agent.mcp->start(job, [request] { return answer(request); });
+  if (!begun) co_return begun;
+  const struct Ending {
+    ~Ending() { job.cancel(); }
+    Job& job;
+  } ending{*job};
+  auto sent = co_await deliver(call, {.outbox = job->outbox, .may_be_plain = true});
+  call->command_id = job->command;
+  co_return sent;
+}
+
+Task<Result<>> initialize(Call* call, Message message) {
+  const auto asked = find_revision(message.text("protocolVersion"));
+  if (message.text("protocolVersion").empty()) {
+    co_return co_await refuse(call, 400, message.id,
+                              {RpcCode::invalid_params, "params.protocolVersion must say a revision of the protocol"});
+  }
+  const Revision revision = asked && *asked <= kNewestWithHandshake ? *asked : kNewestWithHandshake;
+  auto client = call->agent.mcp->add(who_asks(call->identity), revision);
+  if (!client) co_return std::unexpected{std::move(client.error())};
+  call->http.extra_headers().set(kSessionField, (*client)->id);
+  co_return co_await call->json(200, result_message(message.id, initialize_result(revision)));
+}
+
+/// Starts a request's work for a client and sends what that says. The work goes on when the connection breaks.
+Task<Result<>> work_for(Call* call, std::shared_ptr<Client> client, std::shared_ptr<Job> job, std::string id,
+                        Work work) {
+  auto stream = client->begin(id, job);
+  if (!stream) co_return std::unexpected{std::move(stream.error())};
+  auto begun =
+      call->agent.mcp->start(job, std::move(work), [client, id, stream = *stream] { client->end(id, stream); });
+  if (!begun) {
+    client->end(id, *stream);
+    co_return begun;
+  }
+  auto sent = co_await deliver(call, {.outbox = job->outbox,
+                                      .stream = std::to_string(*stream),
+                                      .may_be_plain = true,
+                                      .begins_empty = client->revision >= Revision::v2025_11_25});
+  call->command_id = job->command;
+  co_return sent;
+}
+
+Task<Result<>> receive_in_session(Call* call, Message message) {
+  if (message.kind == Message::Kind::request && message.method == "initialize") {
+    co_return co_await initialize(call, std::move(message));
+  }
+  FromClient from = client_of(*call);
+  if (!from.client) co_return co_await refuse(call, from.status, message.id, from.error);
+  if (message.kind != Message::Kind::request) {
+    if (message.method == "notifications/cancelled") {
+      if (const auto id = message.params.find("requestId"); id != message.params.end())
+        from.client->cancel(json_of(*id));
+    }
+    co_return co_await accepted(call);
+  }
+  const std::string id = message.id;
+  auto job = std::make_shared<Job>(call->agent.executor);
+  const Revision revision = from.client->revision;
+  auto request = request_of(*call, std::move(message), revision, from.client, job);
+  co_return co_await work_for(call, from.client, job, id, [request] { return answer(request); });
+}
+
+Task<std::string> answer_all(std::vector<std::shared_ptr<Request>> requests) {
+  std::string text{'['};
+  for (const auto& request : requests) {
+    if (text.size() > 1) text += ',';
+    text += co_await answer(request);
+  }
+  co_return text + ']';
+}
+
+/// JSON-RPC's batches, which revision 2025-03-26 alone has: answered one after the other.
+Task<Result<>> receive_batch(Call* call, nlohmann::json values) {
+  FromClient from = client_of(*call);
+  if (!from.client) co_return co_await refuse(call, from.status, {}, from.error);
+  if (from.client->revision != Revision::v2025_03_26 || values.empty() || values.size() > kLargestBatch) {
+    co_return co_await refuse(
+        call, 400, {}, {RpcCode::invalid_request, "send one message; revision 2025-03-26 has batches of up to 32"});
+  }
+  auto job = std::make_shared<Job>(call->agent.executor);
+  std::vector<std::shared_ptr<Request>> requests;
+  std::string id;
+  for (const nlohmann::json& value : values) {
+    auto message = read_message(value, id);
+    if (!message) co_return co_await refuse(call, 400, id, message.error());
+    if (message->method == "initialize") {
+      co_return co_await refuse(call, 400, id, {RpcCode::invalid_request, "initialize must not be part of a batch"});
+    }
+    if (message->kind != Message::Kind::request) continue;
+    requests.push_back(request_of(*call, std::move(*message), from.client->revision, from.client, job));
+  }
+  if (requests.empty()) co_return co_await accepted(call);
+  const std::string key = "batch " + requests.front()->message.id;
+  co_return co_await work_for(call, from.client, job, key, [requests] { return answer_all(requests); });
+}
+
+/// `7-3`: the stream, and the last message that the client has.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_event_id(std::string_view text) {
+  std::pair<std::uint64_t, std::uint64_t> id;
+  const auto [dash, error] = std::from_chars(text.data(), text.data() + text.size(), id.first);
+  const char* const end = text.data() + text.size();
+  if (error != std::errc{} || dash == end || *dash != '-') return std::nullopt;
+  const auto rest = std::from_chars(dash + 1, end, id.second);
+  if (rest.ec != std::errc{} || rest.ptr != end) return std::nullopt;
+  return id;
+}
+
+}  // namespace
+
+Task<Result<>> receive_message(Call& call) {
+  const auto& headers = call.http.request().headers;
+  if (!accepts(headers, "application/json") || !accepts(headers, protocol::kEventStreamType)) {
+    co_return fail(Errc::not_acceptable, "Accept must allow application/json and text/event-stream");
+  }
+  auto parsed = protocol::parse_json(call.body, {.max_bytes = call.agent.settings.max_json_bytes});
+  if (!parsed) co_return co_await refuse(&call, 400, {}, {RpcCode::parse_error, std::move(parsed.error().message)});
+  if (parsed->is_array()) co_return co_await receive_batch(&call, std::move(*parsed));
+  std::string id;
+  auto message = read_message(*parsed, id);
+  if (!message) co_return co_await refuse(&call, 400, id, message.error());
+  if (is_stateless(headers, *message)) co_return co_await receive_stateless(&call, std::move(*message));
+  co_return co_await receive_in_session(&call, std::move(*message));
+}
+
+Task<Result<>> send_news(Call& call) {
+  const auto& request = call.http.request();
+  const auto& headers = request.headers;
+  // The dispatcher looks at the Origin of what changes something; the protocol wants it looked at here, too.
+  auto allowed = call.agent.browser_guard.check_origin(headers.find("Origin"), call.http.is_tls() ? "https" : "http",
+                                                       request.host);
+  if (!allowed) co_return allowed;
+  const auto revision = find_revision(headers.get(kVersionField));
+  if (request.method == "HEAD" || (revision && *revision >= Revision::v2026_07_28)) {
+    call.http.extra_headers().set("Allow", "POST");
+    co_return fail(Errc::method_not_allowed, "the newest revision has POST alone: send subscriptions/listen");
+  }
+  if (!accepts(headers, protocol::kEventStreamType)) {
+    co_return fail(Errc::not_acceptable, "Accept must allow text/event-stream");
+  }
+  FromClient from = client_of(call);
+  if (!from.client) co_return co_await refuse(&call, from.status, {}, from.error);
+  const std::shared_ptr<Client> client = from.client;
+  Delivery delivery{.outbox = client->news, .after = client->news->sent(), .stream = "0"};
+  if (const auto last = headers.find("Last-Event-ID")) {
+    const auto id = parse_event_id(*last);
+    const auto outbox = id ? client->stream(id->first) : nullptr;
+    if (!outbox) {
+      co_return co_await refuse(
+          &call, 400, {},
+          {RpcCode::invalid_request, "the stream of Last-Event-ID is no longer kept: send the request again"});
+    }
+    delivery = {.outbox = outbox, .after = id->second, .stream = std::to_string(id->first)};
+  }
+  const struct Listening {
+    explicit Listening(Client& one) : client{one} { ++client.listeners; }
+    ~Listening() {
+      --client.listeners;
+      client.last_used = std::chrono::steady_clock::now();
+    }
+    Listening(const Listening&) = delete;
+    Listening& operator=(const Listening&) = delete;
+    Client& client;
+  } listening{*client};
+  co_return co_await deliver(&call, std::move(delivery));
+}
+
+Task<Result<>> end_session(Call& call) {
+  FromClient from = client_of(call);
+  if (!from.client) co_return co_await refuse(&call, from.status, {}, from.error);
+  call.agent.mcp->remove(from.client->id);
+  co_return co_await call.no_content();
+}
+
+}  // namespace skiff::runtime::mcp

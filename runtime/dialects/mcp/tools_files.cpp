@@ -1,0 +1,424 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/beside.hpp"
+#include "fs/edit.hpp"
+#include "fs/read.hpp"
+#include "fs/write.hpp"
+#include "protocol/base64.hpp"
+#include "protocol/json_text.hpp"
+#include "protocol/utf8.hpp"
+#include "runtime/api/file_edits.hpp"
+#include "runtime/api/file_entries.hpp"
+#include "runtime/api/file_search.hpp"
+#include "runtime/api/file_watch_route.hpp"
+#include "runtime/api/schema_parts.hpp"
+#include "runtime/dialects/mcp/file_arguments.hpp"
+#include "runtime/dialects/mcp/progress.hpp"
+#include "runtime/dialects/mcp/tools.hpp"
+
+namespace skiff::runtime::mcp {
+namespace {
+
+using TreePointer = std::shared_ptr<const fs::Tree>;
+
+/// Further members are always allowed.
+const std::string kItems = R"({"type":"array","items":{"type":"object","required":["path"]}})";
+
+template <class T>
+std::string arguments_schema() {
+  return protocol::json_schema<T>();
+}
+
+Task<Result<TreePointer>> tree_of(std::shared_ptr<Request> request, std::optional<std::string> session) {
+  auto found = request->session(session);
+  if (!found) co_return std::unexpected{std::move(found.error())};
+  co_return co_await (*found)->tree();
+}
+
+/// `work(stop)` on a thread for what goes through a tree or a large file; `stop` is requested with the request's end.
+template <class Work>
+Task<Result<std::string>> on_long_work(std::shared_ptr<Request> request, Work work) {
+  auto job = [stop = request->job->stop.get_token(), &work]() -> Result<std::string> {
+    if (stop.stop_requested()) return fs::stopped_error();
+    return work(stop);
+  };
+  co_return co_await request->agent.long_work.run(std::move(job));
+}
+
+/// {"items":[...],...}: the lines of a search as one object, the last of which is its summary.
+class Records {
+ public:
+  /// Takes whole lines; false when there is no room for more.
+  bool add(std::string_view lines) {
+    while (!lines.empty()) {
+      const std::size_t end = lines.find('\n');
+      const std::string_view line = lines.substr(0, end);
+      lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+      if (line.starts_with(R"({"type":"summary")")) {
+        summary_ = line.substr(line.find(',') + 1);
+        continue;
+      }
+      full_ = full_ || text_.size() + line.size() > kMostBytes;
+      if (full_) continue;
+      if (!text_.ends_with('[')) text_ += ',';
+      text_ += line;
+    }
+    return !full_;
+  }
+  /// The summary's own `truncated` says that the search was ended early, too.
+  [[nodiscard]] std::string take() && { return text_ + "]," + summary_; }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+  std::string text_{R"({"items":[)"};
+  std::string summary_;
+  bool full_ = false;
+};
+
+std::string search_schema() {
+  return api::object({{"items", kItems},
+                      {"matches", api::kCount},
+                      {"truncated", api::kFlag, true, "there may be more: narrow the search or raise limit"},
+                      {"unreadable", api::kCount}});
+}
+
+// --- reading ---
+
+Result<std::string> read_part(const fs::Tree& tree, const ReadFileArguments& asked, const std::stop_token& stop) {
+  auto opened = fs::open_to_read(tree, asked.path);
+  if (!opened) return std::unexpected{std::move(opened.error())};
+  const std::uint64_t size = opened->entry.size;
+  fs::ByteRange part{.from = 0, .to = size};
+  if (asked.first_line || asked.last_line) {
+    const fs::LineRange lines{.first = asked.first_line.value_or(1), .last = asked.last_line.value_or(0)};
+    auto found = fs::find_lines(opened->fd.get(), lines, size, fs::kMostReadForLines, stop);
+    if (!found) return std::unexpected{std::move(found.error())};
+    part = *found;
+  }
+  std::string bytes(std::min(part.to - part.from, asked.max_bytes), '\0');
+  auto got = fs::read_at(opened->fd.get(), part.from, bytes);
+  if (!got) return std::unexpected{std::move(got.error())};
+  bytes.resize(*got);
+  const bool cut = part.from + bytes.size() < part.to;
+  if (cut) bytes.resize(bytes.size() - protocol::incomplete_tail(bytes));
+  const bool is_text = protocol::is_valid_utf8(bytes);
+  std::string text{'{'};
+  protocol::append_json_text(text, "path", asked.path);
+  protocol::append_json_text(text, is_text ? "text" : "base64", is_text ? bytes : protocol::encode_base64(bytes));
+  protocol::append_json_number(text, "size", size);
+  if (is_text) {
+    const auto first = asked.first_line.value_or(1);
+    const auto breaks = static_cast<std::uint64_t>(std::ranges::count(bytes, '\n'));
+    const std::uint64_t lines = breaks + (bytes.empty() || bytes.ends_with('\n') ? 0 : 1);
+    protocol::append_json_number(text, "first_line", first);
+    protocol::append_json_number(text, "lines", lines);
+    if (cut) {
+      protocol::append_json_text(
+          text, "next_step",
+          breaks == 0 ? "One line is longer than max_bytes: raise it, or use run_command with cut or head -c."
+                      : "There is more: call read_file with first_line " + std::to_string(first + breaks) + ".");
+    }
+  }
+  protocol::append_json_flag(text, "truncated", cut);
+  return text + '}';
+}
+
+Task<Result<std::string>> read_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<ReadFileArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  if (asked->last_line && *asked->last_line < asked->first_line.value_or(1)) {
+    co_return fail(Errc::invalid_field, "last_line must not be before first_line", "/last_line");
+  }
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  co_return co_await on_long_work(request,
+                                  [&](const std::stop_token& stop) { return read_part(**tree, *asked, stop); });
+}
+
+std::string read_schema() {
+  return api::object({{"path", api::kText},
+                      {"text", api::kText, false, "its content, where that is text"},
+                      {"base64", api::kText, false, "its content, where that is not"},
+                      {"size", api::kCount, true, "of the whole file, in bytes"},
+                      {"first_line", api::kCount, false},
+                      {"lines", api::kCount, false, "in this answer"},
+                      {"truncated", api::kFlag},
+                      {"next_step", api::kText, false}});
+}
+
+// --- writing ---
+
+std::string entry_text(std::string_view path, const fs::Written& written) {
+  std::string text;
+  api::append_entry(text, path, written.entry, written.tag.empty() ? std::nullopt : std::optional{written.tag});
+  text.pop_back();
+  protocol::append_json_flag(text, "created", written.created);
+  return text + '}';
+}
+
+std::string entry_schema() {
+  return api::object({{"path", api::kText},
+                      {"type", api::kText},
+                      {"size", api::kCount},
+                      {"mode", api::kText},
+                      {"modified_at", api::kTime},
+                      {"created", api::kFlag, false},
+                      {"diff", api::kText, false, "what has changed"}});
+}
+
+Task<Result<std::string>> write_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<WriteFileArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  if (asked->base64) {
+    asked->text = protocol::decode_base64(*asked->base64);
+    if (!asked->text) co_return fail(Errc::invalid_field, "this is not base64 (RFC 4648, with padding)", "/base64");
+  }
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  auto write = [&] { return fs::write_file(**tree, asked->path, *asked->text); };
+  auto written = co_await request->agent.disk.run(std::move(write));
+  if (!written) co_return std::unexpected{std::move(written.error())};
+  co_return entry_text(asked->path, *written);
+}
+
+Task<Result<std::string>> edit_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<EditFileArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  auto edits = api::edits_of(asked->edits, "/edits");
+  if (!edits) co_return std::unexpected{std::move(edits.error())};
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  auto edit = [&] { return fs::edit(**tree, asked->path, *edits); };
+  auto edited = co_await request->agent.disk.run(std::move(edit));
+  if (!edited) co_return std::unexpected{std::move(edited.error())};
+  std::string text;
+  api::append_edited(text, asked->path, *edited);
+  co_return text;
+}
+
+Task<Result<std::string>> change_tree(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<ApplyChangesArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  api::BatchRequest batch{.operations = std::move(asked->operations), .atomic = asked->atomic};
+  auto operations = api::operations_of(request->caller.identity, batch);
+  if (!operations) co_return std::unexpected{std::move(operations.error())};
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  co_return co_await on_long_work(
+      request, [&](const std::stop_token& stop) { return api::run_batch(**tree, *operations, batch.atomic, stop); });
+}
+
+std::string items_schema() {
+  return api::object({{"items", kItems}, {"next_cursor", api::kText, false}});
+}
+
+// --- looking ---
+
+Task<Result<std::string>> list_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<ListDirectoryArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  fs::ListOptions options{.depth = asked->recursive ? fs::Depth::all : fs::Depth::one, .limit = asked->limit};
+  if (asked->cursor) {
+    auto cursor = api::list_cursor(*asked->cursor);
+    if (!cursor) co_return std::unexpected{std::move(cursor.error())};
+    options.cursor = std::move(*cursor);
+  }
+  options.tags = false;
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  co_return co_await on_long_work(request, [&](const std::stop_token& stop) {
+    options.stop = stop;
+    return api::list_page(**tree, asked->path, options);
+  });
+}
+
+Task<Result<std::string>> find_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<FindFilesArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  auto glob = fs::Glob::compile(asked->pattern);
+  if (!glob) {
+    glob.error().field = "/pattern";
+    co_return std::unexpected{std::move(glob.error())};
+  }
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  api::GlobAsk ask{.glob = std::move(*glob),
+                   .options = {.walk = {.hidden = asked->hidden, .ignored = asked->ignored}, .most = asked->limit},
+                   .path = asked->path};
+  co_return co_await on_long_work(request, [&](const std::stop_token& stop) -> Result<std::string> {
+    Records records;
+    auto found = api::run_glob(**tree, ask, [&](std::string_view lines) { return records.add(lines); }, stop);
+    if (!found) return std::unexpected{std::move(found.error())};
+    return std::move(records).take();
+  });
+}
+
+Task<Result<std::string>> search_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<SearchFilesArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  auto matcher =
+      fs::LineMatcher::compile({.text = asked->pattern, .literal = asked->literal, .ignore_case = asked->ignore_case});
+  if (!matcher) {
+    matcher.error().field = "/pattern";
+    co_return std::unexpected{std::move(matcher.error())};
+  }
+  api::GrepAsk ask{.matcher = std::move(*matcher), .options = {}, .path = asked->path};
+  ask.options.walk.hidden = asked->hidden;
+  ask.options.walk.ignored = asked->ignored;
+  ask.options.lines = {.before = asked->context, .after = asked->context, .longest_line = 1024};
+  ask.options.most = asked->limit;
+  if (asked->glob) {
+    auto only = fs::Glob::compile(*asked->glob);
+    if (!only) {
+      only.error().field = "/glob";
+      co_return std::unexpected{std::move(only.error())};
+    }
+    ask.options.only = std::move(*only);
+  }
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  co_return co_await on_long_work(request, [&](const std::stop_token& stop) -> Result<std::string> {
+    Records records;
+    auto found = api::run_grep(**tree, ask, [&](std::string_view lines) { return records.add(lines); }, stop);
+    if (!found) return std::unexpected{std::move(found.error())};
+    return std::move(records).take();
+  });
+}
+
+/// Those after `from`; none when none has come in that time, or none can come.
+Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<FolderWatch> watch, std::uint64_t from,
+                                                      Milliseconds wait) {
+  constexpr std::size_t kMostEvents = 1000;
+  const auto until = std::chrono::steady_clock::now() + wait;
+  for (;;) {
+    auto events = co_await FolderWatch::events(watch, from, kMostEvents, until);
+    const bool is_over = watch->over() || std::chrono::steady_clock::now() >= until;
+    if (!events || !events->empty() || is_over) co_return events;
+  }
+}
+
+Task<Result<std::string>> watch_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
+  auto asked = protocol::decode_json<WatchChangesArguments>(arguments);
+  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  auto tree = co_await tree_of(request, asked->session);
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  auto open = [tree = *tree, path = asked->path] { return tree->open_folder(path); };
+  auto joined =
+      co_await request->agent.watches.join(std::move(open), api::relative_prefix(asked->path), asked->recursive);
+  if (!joined) co_return std::unexpected{std::move(joined.error())};
+  const auto watch = joined->watch();
+  const std::uint64_t from = asked->cursor.value_or(watch->newest());
+  const Milliseconds wait = std::min(asked->wait, request->agent.settings.max_wait);
+  auto message = [] { return std::string{"watching"}; };
+  auto events = co_await run_beside(tell_progress(request, wait, std::move(message)), next_events(watch, from, wait));
+  if (!events) co_return std::unexpected{std::move(events.error())};
+  std::string text{R"({"items":[)"};
+  for (const fs::WatchEvent& event : *events) {
+    if (text.back() != '[') text += ',';
+    api::append_watch_event(text, event);
+  }
+  text += ']';
+  protocol::append_json_number(text, "cursor", events->empty() ? from : events->back().cursor);
+  co_return text + '}';
+}
+
+std::string watch_schema() {
+  const std::string event =
+      api::object({{"type", api::one_of({"created", "modified", "deleted", "renamed", "overflow"})},
+                   {"path", api::kText},
+                   {"from", api::kText, false, "of renamed: the path before"},
+                   {"is_directory", api::kFlag},
+                   {"cursor", api::kCount}});
+  return api::object({{"items", api::list_of(event)}, {"cursor", api::kCount, true, "for the next call"}});
+}
+
+constexpr std::array kFileTools{
+    Tool{.name = "read_file",
+         .title = "Read a file",
+         .description = "Read a file, or some of its lines. What is not text comes as base64.",
+         .scope = Scope::read,
+         .read_only = true,
+         .idempotent = true,
+         .input = arguments_schema<ReadFileArguments>,
+         .output = read_schema,
+         .run = read_one},
+    Tool{.name = "write_file",
+         .title = "Write a file",
+         .description = "Write a file whole: it is made, or its content replaced in one step. Up to 700 KB at once; "
+                        "change parts of a file with edit_file instead.",
+         .scope = Scope::exec,
+         .destructive = true,
+         .idempotent = true,
+         .input = arguments_schema<WriteFileArguments>,
+         .output = entry_schema,
+         .run = write_one},
+    Tool{.name = "edit_file",
+         .title = "Edit a file",
+         .description =
+             "Replace pieces of text in a file and answer the diff. Each `old` must occur exactly `count` times "
+             "(once by default), white space included; nothing is changed otherwise.",
+         .scope = Scope::exec,
+         .destructive = true,
+         .input = arguments_schema<EditFileArguments>,
+         .output = entry_schema,
+         .run = edit_one},
+    Tool{.name = "list_directory",
+         .title = "List a directory",
+         .description = "List a directory with types, sizes and times. Hidden files are listed too.",
+         .scope = Scope::read,
+         .read_only = true,
+         .idempotent = true,
+         .input = arguments_schema<ListDirectoryArguments>,
+         .output = items_schema,
+         .run = list_one},
+    Tool{.name = "find_files",
+         .title = "Find files",
+         .description =
+             "Find files whose paths match a glob. What .gitignore leaves out, and hidden files, are skipped.",
+         .scope = Scope::read,
+         .read_only = true,
+         .idempotent = true,
+         .input = arguments_schema<FindFilesArguments>,
+         .output = search_schema,
+         .run = find_all},
+    Tool{.name = "search_files",
+         .title = "Search in files",
+         .description =
+             "Search the lines of files for a regular expression, as grep -r does. What .gitignore leaves out, "
+             "hidden and binary files are skipped.",
+         .scope = Scope::read,
+         .read_only = true,
+         .idempotent = true,
+         .input = arguments_schema<SearchFilesArguments>,
+         .output = search_schema,
+         .run = search_all},
+    Tool{.name = "apply_changes",
+         .title = "Apply several changes",
+         .description =
+             "Write, edit, move and delete several files at once: all of it or nothing. A move or a delete of "
+             "one file is done with this, too.",
+         .scope = Scope::exec,
+         .destructive = true,
+         .input = arguments_schema<ApplyChangesArguments>,
+         .output = items_schema,
+         .run = change_tree},
+    Tool{.name = "watch_changes",
+         .title = "Watch a tree for changes",
+         .description =
+             "Tell what was created, modified, deleted and renamed below a directory since a cursor. The first "
+             "call, without a cursor, begins the watch; it is kept for a minute between calls.",
+         .scope = Scope::read,
+         .read_only = true,
+         .input = arguments_schema<WatchChangesArguments>,
+         .output = watch_schema,
+         .run = watch_all},
+};
+
+}  // namespace
+
+std::span<const Tool> file_tools() {
+  return kFileTools;
+}
+
+}  // namespace skiff::runtime::mcp

@@ -1,0 +1,123 @@
+#include "runtime/dialects/python_runtime/execute.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "base/beside.hpp"
+#include "base/log.hpp"
+#include "runtime/api/commands.hpp"
+#include "runtime/api/kept_output.hpp"
+#include "runtime/dialects/python_runtime/answers.hpp"
+#include "runtime/dialects/python_runtime/execute_answer.hpp"
+#include "runtime/dialects/python_runtime/execute_limit.hpp"
+#include "runtime/dialects/python_runtime/execute_request.hpp"
+
+namespace skiff::runtime::dialects::python_runtime {
+namespace {
+
+/// Of its output a command keeps as much as an answer can hold.
+constexpr std::uint64_t kKeptBytes = std::uint64_t{16} << 20U;
+/// Up to here an answer is put together in a turn of the reactor.
+constexpr std::size_t kQuickAnswer = std::size_t{256} << 10U;
+
+/// Read once: commands can't change the agent's environment, and nobody else does.
+std::optional<double> configured_limit() {
+  static const std::optional<double> limit = [] {
+    const char* const text = std::getenv("SANDBOX_EXEC_TIMEOUT_SECONDS");
+    std::optional<double> seconds;
+    if (text == nullptr) return seconds;
+    seconds = seconds_of(text);
+    if (!seconds) log::warning("SANDBOX_EXEC_TIMEOUT_SECONDS is not a number of seconds above 0: it counts as absent");
+    return seconds;
+  }();
+  return limit;
+}
+
+Task<> watch_client(protocol::HttpExchange* http, std::shared_ptr<sessions::OutputLog> log, bool* gone) {
+  const bool closed = co_await http->peer_closed();
+  if (!closed) co_return;
+  *gone = true;
+  log->wake();
+}
+
+Task<> exit_or(std::shared_ptr<sessions::OutputLog> log, const bool* gone) {
+  while (!log->exit_status() && !*gone) co_await log->changed();
+}
+
+Task<Result<>> answer_text(Request* request, std::string text) {
+  auto response = json_answer(200, std::move(text));
+  co_return co_await request->http.respond(std::move(response));
+}
+
+/// What can't be started is the command's failure. Only who may try again is told so by a status: nothing ran.
+bool is_for_later(Errc code) {
+  return code == Errc::draining || code == Errc::too_many_commands;
+}
+
+Task<Result<>> answer_result(Request* request, std::shared_ptr<sessions::Command> command, ExecuteLimit limit,
+                             bool tells_timeout) {
+  const Executed how = executed(*command->exit_status(), limit.time, limit.asked);
+  const api::KeptOutput output = co_await api::kept_output(command, kKeptBytes);
+  auto compose = [&] { return execute_answer(output, how, tells_timeout); };
+  if (output.out.size() + output.err.size() <= kQuickAnswer) co_return co_await answer_text(request, compose());
+  std::string text = co_await request->agent.long_work.run(std::move(compose));
+  co_return co_await answer_text(request, std::move(text));
+}
+
+}  // namespace
+
+Task<Result<>> execute(Request* request) {
+  auto& http = request->http;
+  Agent& agent = request->agent;
+  auto body = co_await http.read_body(agent.settings.max_json_bytes);
+  if (!body) co_return std::unexpected{std::move(body.error())};
+  auto asked = read_execute_request(http.request().headers.find("Content-Type"), *body, agent.settings.max_json_bytes);
+  if (!asked) co_return co_await http.respond(std::move(asked.error()));
+  const bool tells_timeout = asked->knows_timeouts;
+  if (asked->command.contains('\0')) {
+    co_return co_await answer_text(request, failed_answer("the command holds a NUL byte", tells_timeout));
+  }
+  if (asked->command.find_first_not_of(" \t\r\n") == std::string::npos) {
+    co_return co_await answer_text(request, failed_answer("the command is empty", tells_timeout));
+  }
+  auto session = agent.registry.find(sessions::Registry::kDefault);
+  if (!session) co_return std::unexpected{std::move(session.error())};
+  request->session = (*session)->id();
+
+  const ExecuteLimit limit =
+      execute_limit(asked->timeout_seconds, http.request().headers.get("X-Sandbox-Timeout"), configured_limit());
+  api::CommandRequest wanted;
+  wanted.command = std::move(asked->command);
+  wanted.timeout = limit.time;
+  wanted.kill_grace = api::Milliseconds{0};
+  wanted.output.keep_bytes = std::min(kKeptBytes, agent.settings.output_memory);
+  auto started = co_await api::start(agent, &request->caller, *session, &wanted);
+  if (!started) {
+    if (is_for_later(started.error().code)) {
+      http.extra_headers().set("Retry-After", "1");
+      co_return std::unexpected{std::move(started.error())};
+    }
+    co_return co_await answer_text(request, failed_answer(started.error().message, tells_timeout));
+  }
+  const std::shared_ptr<sessions::Command> command = started->command;
+  request->command = command->id();
+
+  const auto& log = command->log();
+  bool gone = false;
+  try {
+    co_await run_beside(watch_client(&http, log, &gone), exit_or(log, &gone));
+  } catch (...) {
+    // The server ends: nobody is left who could be answered.
+    command->end(sessions::Cause::killed_by_client);
+    throw;
+  }
+  if (!log->exit_status()) {
+    command->end(sessions::Cause::killed_by_client);
+    co_return fail(Errc::cancelled, "the client is gone");
+  }
+  co_return co_await answer_result(request, command, limit, tells_timeout);
+}
+
+}  // namespace skiff::runtime::dialects::python_runtime

@@ -1,0 +1,126 @@
+#include "runtime/dialects/python_runtime/upload.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "fs/write.hpp"
+#include "protocol/json_text.hpp"
+#include "protocol/multipart_body.hpp"
+#include "protocol/utf8.hpp"
+#include "runtime/api/file_transfer.hpp"
+#include "runtime/dialects/python_runtime/answers.hpp"
+#include "runtime/dialects/python_runtime/base_path.hpp"
+
+namespace skiff::runtime::dialects::python_runtime {
+namespace {
+
+constexpr std::string_view kPartName = "file";
+/// Of a field where a file belongs so much is shown again.
+constexpr std::size_t kMostShown = 1024;
+
+/// What the last part called `file` has come to.
+struct Uploading {
+  std::string name;                    ///< as the client gave it
+  std::optional<fs::Writer> writer;    ///< of a file that has come whole; not committed
+  std::optional<Error> refused;        ///< why it can't be written
+  std::optional<std::string> as_text;  ///< it is a field and no file
+};
+
+Task<Result<std::string>> read_text(protocol::MultipartBody* body) {
+  std::string text(kMostShown, '\0');
+  const api::ByteSource source = [body](std::span<char> into) { return body->read_some(into); };
+  auto got = co_await api::receive(&source, text);
+  if (!got) co_return std::unexpected{std::move(got.error())};
+  text.resize(*got);
+  co_return text;
+}
+
+/// Tells errors of the body from those of the disk.
+Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<char> into,
+                                      std::optional<Error>* broken) {
+  auto got = co_await body->read_some(into);
+  if (!got) *broken = got.error();
+  co_return got;
+}
+
+/// Errors: those of the body alone. What the file is refused for is in the result.
+Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::MultipartBody* body) {
+  Uploading upload{.name = body->head().filename.value_or(""), .writer = {}, .refused = {}, .as_text = {}};
+  if (upload.name.empty()) {
+    auto text = co_await read_text(body);
+    if (!text) co_return std::unexpected{std::move(text.error())};
+    upload.as_text = std::move(*text);
+    co_return upload;
+  }
+  BlockingPool* const disk = &request->agent.disk;
+  // Slashes at the end of a name that is to be a file's say that it is not one.
+  std::string_view below = upload.name;
+  while (below.starts_with('/')) below.remove_prefix(1);
+  auto begin = [&] { return fs::Writer::begin(*base->tree, below); };
+  auto writer = co_await disk->run(std::move(begin));
+  if (!writer) {
+    upload.refused = std::move(writer.error());
+    co_return upload;
+  }
+  std::optional<Error> broken;
+  api::ByteSource source = [body, &broken](std::span<char> into) { return read_noting(body, into, &broken); };
+  auto stored = co_await api::store_bytes(disk, std::move(source), &*writer);
+  if (broken) co_return std::unexpected{std::move(*broken)};
+  if (stored) {
+    upload.writer.emplace(std::move(*writer));
+  } else {
+    upload.refused = std::move(stored.error());
+  }
+  co_return upload;
+}
+
+protocol::HttpResponse not_a_file(std::string_view text) {
+  std::string input;
+  protocol::append_json_string(input, protocol::to_valid_utf8(text));
+  return unprocessable({{.type = "value_error",
+                         .place = {std::string{kPartName}},
+                         .text = "Value error, Expected UploadFile, received: <class 'str'>",
+                         .input = std::move(input),
+                         .context = R"({"error":{}})"}});
+}
+
+Task<protocol::HttpResponse> finish_upload(Request* request, std::optional<Uploading> upload) {
+  if (!upload) co_return unprocessable({missing({std::string{kPartName}}, "null")});
+  if (upload->as_text) co_return not_a_file(*upload->as_text);
+  if (upload->writer) {
+    auto commit = [&] { return upload->writer->commit(); };
+    auto written = co_await request->agent.disk.run(std::move(commit));
+    if (!written) upload->refused = std::move(written.error());
+  }
+  if (upload->refused) co_return path_refused("File upload failed", *upload->refused);
+  co_return message(200, "File '" + upload->name + "' uploaded successfully.");
+}
+
+}  // namespace
+
+Task<Result<>> upload(Request* request) {
+  auto& http = request->http;
+  auto boundary = protocol::multipart_boundary(http.request().headers.get("Content-Type"));
+  if (!boundary) co_return std::unexpected{std::move(boundary.error())};
+  std::optional<Uploading> last;
+  if (*boundary) {
+    auto base = co_await base_of(request);
+    if (!base) co_return co_await http.respond(path_refused("File upload failed", base.error()));
+    protocol::MultipartBody body{http, **boundary};
+    for (;;) {
+      auto more = co_await body.next_part();
+      if (!more) co_return std::unexpected{std::move(more.error())};
+      if (!*more) break;
+      if (body.head().name != kPartName) continue;
+      last.reset();
+      auto taken = co_await take_file(request, &*base, &body);
+      if (!taken) co_return std::unexpected{std::move(taken.error())};
+      last.emplace(std::move(*taken));
+    }
+  }
+  auto response = co_await finish_upload(request, std::move(last));
+  co_return co_await http.respond(std::move(response));
+}
+
+}  // namespace skiff::runtime::dialects::python_runtime

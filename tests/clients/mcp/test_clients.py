@@ -1,0 +1,47 @@
+"""The official Python and TypeScript clients, unmodified, through every tool: over HTTP and over `skiff mcp`."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import packages
+
+HERE = pathlib.Path(__file__).resolve().parent
+PYTHON = [("newest", "auto"), ("newest", "legacy"), ("oldest", "legacy")]
+
+
+def run(command, **environment):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **environment})
+    assert done.returncode == 0 and done.stdout.endswith("all is well\n"), (done.stdout[-2000:], done.stderr[-6000:])
+
+
+def through_stdio(skiff):
+    return [*skiff.command, "mcp", "--driver", "local"], skiff.environment()
+
+
+@pytest.mark.parametrize("version, mode", PYTHON)
+def test_python_over_http(agent, version, mode):
+    run([packages.python(version), HERE / "python_client.py", mode, agent.url + "/mcp"], SKIFF_TOKEN=agent.token)
+
+
+@pytest.mark.parametrize("version, mode", PYTHON)
+def test_python_over_stdio(skiff, version, mode):
+    command, environment = through_stdio(skiff)
+    run([packages.python(version), HERE / "python_client.py", mode, *command], **environment)
+    assert skiff.names() == []
+
+
+@pytest.mark.parametrize("line", ["v2", "v1"])
+def test_typescript_over_http(agent, line):
+    run([packages.node(), HERE / "typescript_client.mjs", packages.modules().parent, line, agent.url + "/mcp"],
+        SKIFF_TOKEN=agent.token)
+
+
+@pytest.mark.parametrize("line", ["v2", "v1"])
+def test_typescript_over_stdio(skiff, line):
+    command, environment = through_stdio(skiff)
+    run([packages.node(), HERE / "typescript_client.mjs", packages.modules().parent, line, *command], **environment)
+    assert skiff.names() == []

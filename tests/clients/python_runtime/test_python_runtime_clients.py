@@ -1,0 +1,30 @@
+"""The packages that people have, as they are, against the dialect python-runtime. Only the claim of a sandbox is made up
+(fake_kubernetes.py): every command and file goes to a real skiffd."""
+
+import pytest
+
+from installed import go_program, python_of
+
+SCRIPTS = {
+    "k8s-agent-sandbox newest": ("newest.txt", "newest.py", 16),
+    "k8s-agent-sandbox newest, async": ("newest.txt", "newest_async.py", 9),
+    "k8s-agent-sandbox 0.5.6": ("before_1_0.txt", "before_1_0.py", 11),
+    "k8s-agent-sandbox 0.2.1": ("oldest.txt", "oldest.py", 7),
+    "langchain-kubernetes 0.4.0": ("oldest.txt", "with_langchain.py", 6),
+}
+
+
+def check(outcome, least):
+    failures = "\n".join(f"{name}:\n{failure}" for name, failure in outcome.items() if failure)
+    assert not failures, failures
+    assert len(outcome) >= least, sorted(outcome)
+
+
+@pytest.mark.parametrize("client", SCRIPTS)
+def test_python_client(outcome, client):
+    requirements, script, least = SCRIPTS[client]
+    check(outcome(python_of(requirements), script), least)
+
+
+def test_go_client(outcome):
+    check(outcome(go_program()), 6)

@@ -1,0 +1,177 @@
+"""`skiff mcp`: the Model Context Protocol over stdio, in front of a sandbox of the local driver."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+
+from launcher import Skiff
+from mcp_client import NEWEST, PREFIX
+from waiting import until
+
+
+@pytest.fixture
+def skiff(tmp_path):
+    client = Skiff(tmp_path)
+    yield client
+    client.finish()
+
+
+class Stdio:
+    """A client: lines to its stdin, lines of its stdout."""
+
+    def __init__(self, skiff, *arguments, revision="2025-11-25"):
+        self.process = skiff.start("mcp", "--driver", "local", *arguments, stdin=subprocess.PIPE)
+        self.revision, self.ids, self.heard = revision, 0, []
+
+    def send(self, method, params=None, meta=None, notification=False):
+        params = dict(params or {})
+        meta = dict(meta or {})
+        if self.revision == NEWEST:
+            meta |= {PREFIX + "protocolVersion": NEWEST, PREFIX + "clientCapabilities": {}}
+        message = {"jsonrpc": "2.0", "method": method, "params": params | ({"_meta": meta} if meta else {})}
+        if not notification:
+            self.ids += 1
+            message["id"] = self.ids
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+        return message.get("id")
+
+    def read(self):
+        line = self.process.stdout.readline()
+        assert line.endswith(b"\n"), (line, self.process.poll())
+        return json.loads(line)
+
+    def answer(self, request):
+        while True:
+            message = self.read()
+            if message.get("id") == request and "method" not in message:
+                return message
+            self.heard.append(message)
+
+    def call(self, method, params=None, **more):
+        return self.answer(self.send(method, params, **more))["result"]
+
+    def tool(self, name, **arguments):
+        result = self.call("tools/call", {"name": name, "arguments": arguments})
+        assert not result["isError"], result
+        return result["structuredContent"]
+
+    def begin(self):
+        hello = self.call("initialize", {"protocolVersion": self.revision, "capabilities": {}, "clientInfo": {}})
+        self.send("notifications/initialized", notification=True)
+        return hello
+
+    def end(self, status=0):
+        self.process.stdin.close()
+        rest = self.process.stdout.read()
+        err = self.process.stderr.read().decode()
+        assert self.process.wait(60) == status, err
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return [json.loads(line) for line in rest.splitlines()], err
+
+
+def test_it_makes_a_sandbox_and_removes_it_at_the_end(skiff):
+    client = Stdio(skiff)
+    assert skiff.names() == []
+    assert client.begin()["serverInfo"]["name"] == "skiffd"
+    (name,) = skiff.names()
+    assert name.startswith("mcp-")
+    assert client.tool("run_command", command="echo $((6 * 7))")["stdout"] == "42\n"
+    client.tool("write_file", path="a", text="x")
+    assert (skiff.root(name) / "a").read_text() == "x"
+    rest, err = client.end()
+    assert rest == [] and "no isolation" in err
+    assert skiff.names() == [] and not skiff.processes()
+
+
+def test_a_signal_ends_it_and_the_sandbox(skiff):
+    for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        client = Stdio(skiff)
+        client.begin()
+        client.send("tools/call", {"name": "run_command", "arguments": {"command": "sleep 1000"}})
+        (name,) = skiff.names()
+        until(lambda: "sleep 1000" in str(skiff.processes()))
+        client.process.send_signal(number)
+        client.end(status)
+        assert skiff.names() == [] and not skiff.processes()
+
+
+def test_a_sandbox_that_is_named_stays(skiff):
+    skiff.up("box")
+    client = Stdio(skiff, "box", revision=NEWEST)
+    assert client.call("server/discover")["supportedVersions"][0] == NEWEST
+    assert client.tool("run_command", command="echo kept > f")["exit_code"] == 0
+    client.end()
+    assert skiff.names() == ["box"] and (skiff.root() / "f").read_text() == "kept\n"
+
+
+def test_one_that_is_not_there_is_told(skiff):
+    client = Stdio(skiff, "nope")
+    error = client.answer(client.send("initialize", {"protocolVersion": "2025-11-25"}))["error"]
+    assert error["data"]["code"] == "sandbox_not_found"
+    client.end()
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", NEWEST])
+def test_requests_run_beside_each_other_and_are_cancelled(skiff, revision):
+    client = Stdio(skiff, revision=revision)
+    if revision != NEWEST:
+        client.begin()
+    else:
+        client.call("server/discover")
+    slow = client.send("tools/call", {"name": "run_command", "arguments": {"command": "echo slow; sleep 1000", "id": "slow"}})
+    assert client.tool("run_command", command="echo quick")["stdout"] == "quick\n"
+    until(lambda: client.tool("list_commands", state="running")["items"])
+    client.send("notifications/cancelled", {"requestId": slow}, notification=True)
+    over = client.tool("wait_for", command="slow")
+    assert over["cause"] == "killed_by_client"
+    assert client.end()[0] == []
+
+
+def test_progress_and_changes_come_as_they_happen(skiff):
+    client = Stdio(skiff)
+    client.begin()
+    client.tool("write_file", path="file", text="1")
+    client.call("resources/subscribe", {"uri": "skiff://default/files/file"})
+    client.tool("write_file", path="file", text="2")
+    until(lambda: client.call("ping") == {} and any(
+        one["method"] == "notifications/resources/updated" for one in client.heard))
+    slow = client.send("tools/call", {"name": "run_command", "arguments": {"command": "sleep 1.5"}}, meta={"progressToken": 5})
+    assert client.answer(slow)["result"]["structuredContent"]["exit_code"] == 0
+    assert [one["params"]["progressToken"] for one in client.heard if one["method"] == "notifications/progress"] == [5]
+    client.end()
+
+
+def test_the_newest_revision_listens(skiff):
+    client = Stdio(skiff, revision=NEWEST)
+    client.tool("write_file", path="file", text="1")
+    listen = client.send("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["skiff://default/files/file"]}})
+    assert client.read()["method"] == "notifications/subscriptions/acknowledged"
+    client.tool("write_file", path="file", text="2")
+    until(lambda: client.call("server/discover") and any(
+        one["method"] == "notifications/resources/updated" for one in client.heard))
+    client.send("notifications/cancelled", {"requestId": listen}, notification=True)
+    assert client.tool("list_directory")["items"]
+    client.end()
+
+
+def test_what_is_sent_before_initialize_is_answered_waits_for_its_session(skiff):
+    client = Stdio(skiff)
+    client.send("initialize", {"protocolVersion": client.revision, "capabilities": {}, "clientInfo": {}})
+    client.send("notifications/initialized", notification=True)
+    result = client.answer(client.send("tools/call", {"name": "run_command", "arguments": {"command": "echo over stdio"}}))
+    assert result["result"]["structuredContent"]["stdout"] == "over stdio\n"
+    client.end()
+
+
+def test_what_is_sent_before_stdin_ends_is_answered(skiff):
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "nope", "params": {"_meta": {}}}, 7, {"jsonrpc": "2.0", "id": "x"}]
+    typed = b"\n".join(json.dumps(one).encode() for one in lines) + b"\nnot json"
+    out, _ = skiff("mcp", "--driver", "local", typed=typed)
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert [one["error"]["code"] for one in answers if one["id"] is None] == [-32700, -32700]
+    assert [one["error"]["code"] for one in answers if one["id"] == 1] == [-32600]  # no session was begun
+    assert skiff.names() == []

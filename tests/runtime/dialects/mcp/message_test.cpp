@@ -1,0 +1,61 @@
+#include "runtime/dialects/mcp/message.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skiff::runtime::mcp {
+namespace {
+
+using nlohmann::json;
+
+RpcResult<Message> read(const char* text, std::string* id = nullptr) {
+  std::string found;
+  auto message = read_message(json::parse(text), found);
+  if (id != nullptr) *id = found;
+  return message;
+}
+
+TEST(McpMessage, TheThreeKindsAreToldApart) {
+  const auto request = read(R"({"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"b","_meta":{"x":1}}})");
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->kind, Message::Kind::request);
+  EXPECT_EQ(request->id, "7");
+  EXPECT_EQ(request->method, "ping");
+  EXPECT_EQ(request->text("a"), "b");
+  EXPECT_EQ(request->text("none"), "");
+  EXPECT_EQ(request->meta("x"), 1);
+  EXPECT_TRUE(request->meta("y").is_null());
+  EXPECT_EQ(read(R"({"jsonrpc":"2.0","method":"x"})")->kind, Message::Kind::notification);
+  EXPECT_EQ(read(R"({"jsonrpc":"2.0","id":1,"result":{}})")->kind, Message::Kind::response);
+  EXPECT_EQ(read(R"({"jsonrpc":"2.0","id":1,"error":{}})")->kind, Message::Kind::response);
+}
+
+TEST(McpMessage, ANumberAndATextAreDifferentIds) {
+  EXPECT_EQ(read(R"({"jsonrpc":"2.0","id":1,"method":"x"})")->id, "1");
+  EXPECT_EQ(read(R"({"jsonrpc":"2.0","id":"1","method":"x"})")->id, R"("1")");
+}
+
+TEST(McpMessage, WhatIsNoneIsRefusedWithTheIdThatCouldBeRead) {
+  std::string id;
+  EXPECT_FALSE(read(R"({"jsonrpc":"1.0","id":3,"method":"x"})", &id));
+  EXPECT_EQ(id, "3");
+  for (const char* text : {R"([])", R"(1)", R"({})", R"({"jsonrpc":"2.0","id":null,"method":"x"})",
+                           R"({"jsonrpc":"2.0","id":1.5,"method":"x"})", R"({"jsonrpc":"2.0","id":{},"method":"x"})",
+                           R"({"jsonrpc":"2.0","id":1})", R"({"jsonrpc":"2.0","method":1})",
+                           R"({"jsonrpc":"2.0","method":"x","params":[]})"}) {
+    const auto message = read(text, &id);
+    ASSERT_FALSE(message) << text;
+    EXPECT_EQ(message.error().code, RpcCode::invalid_request);
+  }
+  EXPECT_FALSE(read((R"({"jsonrpc":"2.0","method":"x","id":")" + std::string(300, 'x') + R"("})").c_str()));
+}
+
+TEST(McpMessage, MessagesAreJsonOnOneLine) {
+  EXPECT_EQ(json::parse(result_message("\"a\"", R"({"x":1})")),
+            json::parse(R"({"jsonrpc":"2.0","id":"a","result":{"x":1}})"));
+  EXPECT_EQ(json::parse(error_message("", {RpcCode::parse_error, "a\nb", R"({"c":1})"})),
+            json::parse(R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"a\nb","data":{"c":1}}})"));
+  EXPECT_EQ(notification_message("n", "{}"), R"({"jsonrpc":"2.0","method":"n","params":{}})");
+}
+
+}  // namespace
+}  // namespace skiff::runtime::mcp
