@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/tree.hpp"
+#include "fs/path/tree.hpp"
 
 namespace {
 

@@ -25,11 +25,11 @@
 
 #include "base/clock.hpp"
 #include "base/id.hpp"
+#include "base/in_parallel.hpp"
+#include "container/cluster/pods/create.hpp"
+#include "container/cluster/pods/driver.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/watch.hpp"
-#include "container/launcher/in_parallel.hpp"
-#include "container/launcher/pod_creation.hpp"
-#include "container/launcher/pod_driver.hpp"
 
 namespace skiff::container {
 namespace {

@@ -25,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "sessions/spawn.hpp"
+#include "sessions/process/spawn.hpp"
 
 namespace {
 

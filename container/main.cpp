@@ -17,8 +17,8 @@
 #include "container/cli/parse.hpp"
 #include "container/cli/terminal.hpp"
 #include "container/cli/trace_run.hpp"
-#include "container/launcher/rbac.hpp"
-#include "container/launcher/undo_unless.hpp"
+#include "container/cluster/rbac.hpp"
+#include "container/sandbox/undo_unless.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocol/http_server.hpp"
+#include "protocol/http/server.hpp"
 #include "runtime/settings.hpp"
 
 namespace skiff::runtime {

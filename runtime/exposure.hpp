@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/address.hpp"
+#include "protocol/net/address.hpp"
 #include "runtime/settings.hpp"
 
 namespace skiff::runtime {

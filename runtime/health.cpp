@@ -5,8 +5,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
-#include "protocol/address.hpp"
-#include "protocol/http_client.hpp"
+#include "protocol/http/client.hpp"
+#include "protocol/net/address.hpp"
 
 namespace skiff::runtime {
 namespace {

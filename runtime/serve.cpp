@@ -13,9 +13,9 @@
 
 #include "base/log.hpp"
 #include "base/small_file.hpp"
-#include "protocol/http_server.hpp"
-#include "protocol/listener.hpp"
-#include "protocol/tls_reload.hpp"
+#include "protocol/http/server.hpp"
+#include "protocol/net/listener.hpp"
+#include "protocol/net/tls_reload.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/dispatch.hpp"

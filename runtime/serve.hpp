@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "runtime/credentials.hpp"
+#include "runtime/auth/credentials.hpp"
 #include "runtime/dialects/dialect.hpp"
 #include "runtime/self_defence.hpp"
 #include "runtime/settings.hpp"

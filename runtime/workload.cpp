@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "sessions/environment.hpp"
-#include "sessions/process_tree.hpp"
+#include "sessions/process/environment.hpp"
+#include "sessions/process/process_tree.hpp"
 
 namespace skiff::runtime {
 namespace {

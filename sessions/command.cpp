@@ -15,10 +15,10 @@
 
 #include "base/kernel_features.hpp"
 #include "sessions/command_pipes.hpp"
-#include "sessions/input_wait.hpp"
-#include "sessions/shell_script.hpp"
+#include "sessions/process/stdin_probe.hpp"
+#include "sessions/process/terminal.hpp"
+#include "sessions/shell/script.hpp"
 #include "sessions/start_process.hpp"
-#include "sessions/terminal.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;

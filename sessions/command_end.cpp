@@ -5,8 +5,8 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "sessions/command.hpp"
+#include "sessions/process/terminal.hpp"
 #include "sessions/start_process.hpp"
-#include "sessions/terminal.hpp"
 
 namespace skiff::sessions {
 namespace asio = boost::asio;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "sessions/terminal.hpp"
+#include "sessions/process/terminal.hpp"
 
 namespace skiff::sessions {
 namespace {

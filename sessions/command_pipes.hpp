@@ -6,7 +6,7 @@
 
 #include "base/unique_fd.hpp"
 #include "sessions/command_spec.hpp"
-#include "sessions/exit_status.hpp"
+#include "sessions/process/exit_status.hpp"
 
 namespace skiff::sessions {
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "sessions/output_log.hpp"
-#include "sessions/terminal.hpp"
+#include "sessions/output/log.hpp"
+#include "sessions/process/terminal.hpp"
 
 namespace skiff::sessions {
 

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "base/event.hpp"
 #include "base/task.hpp"
-#include "fs/tree.hpp"
+#include "fs/path/tree.hpp"
 #include "sessions/command.hpp"
 
 /// Things a client may wait for. Each ends when it holds, or is cancelled; each answers whether it holds.

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/metrics.hpp"
-#include "sessions/exit_status.hpp"
+#include "sessions/process/exit_status.hpp"
 
 namespace skiff::sessions {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "fs/change.hpp"
-#include "fs/descriptor.hpp"
-#include "fs/path.hpp"
-#include "fs/remove_tree.hpp"
+#include "fs/path/descriptor.hpp"
+#include "fs/path/path.hpp"
+#include "fs/tree/change.hpp"
+#include "fs/tree/remove.hpp"
 
 namespace skiff::sessions {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "fs/tree.hpp"
+#include "fs/path/tree.hpp"
 
 /// The root of a session that has one of its own, below the agent's. Commands can write there, so no name in it is
 /// trusted twice: each step goes by descriptors, and what has become a link since is refused.

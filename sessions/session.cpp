@@ -10,7 +10,7 @@
 
 #include "base/id.hpp"
 #include "sessions/own_root.hpp"
-#include "sessions/shell_script.hpp"
+#include "sessions/shell/script.hpp"
 
 namespace skiff::sessions {
 namespace {

@@ -12,12 +12,12 @@
 
 #include "base/deadline.hpp"
 #include "base/error.hpp"
-#include "fs/tree.hpp"
+#include "fs/path/tree.hpp"
 #include "sessions/command.hpp"
-#include "sessions/environment.hpp"
 #include "sessions/id_ledger.hpp"
-#include "sessions/isolation.hpp"
-#include "sessions/shell_state.hpp"
+#include "sessions/process/environment.hpp"
+#include "sessions/process/isolation.hpp"
+#include "sessions/shell/state.hpp"
 #include "sessions/supervisor.hpp"
 
 namespace skiff::sessions {

@@ -5,9 +5,9 @@
 #include <expected>
 
 #include "base/task.hpp"
-#include "sessions/exit_status.hpp"
-#include "sessions/reaper.hpp"
-#include "sessions/spawn.hpp"
+#include "sessions/process/exit_status.hpp"
+#include "sessions/process/reaper.hpp"
+#include "sessions/process/spawn.hpp"
 
 namespace skiff::sessions {
 

@@ -8,18 +8,18 @@
 
 #include "base/blocking_pool.hpp"
 #include "base/task_group.hpp"
-#include "sessions/command_group.hpp"
 #include "sessions/counts.hpp"
-#include "sessions/memory_guard.hpp"
-#include "sessions/output_log.hpp"
-#include "sessions/process_looks.hpp"
-#include "sessions/process_tree.hpp"
-#include "sessions/reaper.hpp"
+#include "sessions/host/memory_guard.hpp"
+#include "sessions/output/fair_scheduler.hpp"
+#include "sessions/output/log.hpp"
+#include "sessions/process/command_group.hpp"
+#include "sessions/process/process_looks.hpp"
+#include "sessions/process/process_tree.hpp"
+#include "sessions/process/reaper.hpp"
+#include "sessions/process/spawn.hpp"
+#include "sessions/process/users.hpp"
+#include "sessions/process/warm/warm_shells.hpp"
 #include "sessions/retention.hpp"
-#include "sessions/spawn.hpp"
-#include "sessions/turns.hpp"
-#include "sessions/users.hpp"
-#include "sessions/warm_shells.hpp"
 
 namespace skiff::sessions {
 

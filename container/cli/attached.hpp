@@ -6,9 +6,9 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "container/agent/command_stream.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/detach_keys.hpp"
-#include "container/launcher/command_stream.hpp"
 
 namespace skiff::container {
 

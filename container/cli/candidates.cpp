@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "container/cli/parse.hpp"
-#include "container/launcher/rbac.hpp"
+#include "container/cluster/rbac.hpp"
 
 namespace skiff::container {
 namespace {

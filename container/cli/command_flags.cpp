@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/cli/terminal.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::container {
 namespace {

@@ -1,5 +1,5 @@
 #include "container/cli/command.hpp"
-#include "container/cli/commands.hpp"
+#include "container/cli/commands/commands.hpp"
 
 namespace skiff::container {
 

@@ -5,7 +5,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "base/small_file.hpp"
-#include "container/launcher/state_folder.hpp"
+#include "container/local/state_directory.hpp"
 
 namespace skiff::container {
 namespace {

@@ -12,11 +12,11 @@
 #include "container/cli/output.hpp"
 #include "container/cli/printable.hpp"
 #include "container/cli/terminal.hpp"
-#include "container/launcher/claim_driver.hpp"
-#include "container/launcher/direct_driver.hpp"
-#include "container/launcher/local_driver.hpp"
-#include "container/launcher/pod_driver.hpp"
-#include "container/launcher/traced_driver.hpp"
+#include "container/cluster/claims/driver.hpp"
+#include "container/cluster/pods/driver.hpp"
+#include "container/direct/driver.hpp"
+#include "container/local/driver.hpp"
+#include "container/sandbox/traced_driver.hpp"
 
 namespace skiff::container {
 namespace {

@@ -8,14 +8,14 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "container/agent/client.hpp"
 #include "container/cli/command.hpp"
 #include "container/cli/options.hpp"
 #include "container/cli/signals.hpp"
-#include "container/launcher/agent_client.hpp"
-#include "container/launcher/cluster.hpp"
-#include "container/launcher/driver.hpp"
-#include "container/launcher/offline_manifest.hpp"
-#include "container/launcher/tracing.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/cluster/pods/offline_manifest.hpp"
+#include "container/sandbox/driver.hpp"
+#include "container/trace/tracing.hpp"
 
 namespace skiff::container {
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "container/cli/output.hpp"
-#include "container/launcher/rbac.hpp"
+#include "container/cluster/rbac.hpp"
 
 namespace skiff::container {
 

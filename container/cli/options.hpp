@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
-#include "container/kube/access.hpp"
+#include "container/kube/auth/access.hpp"
 
 namespace skiff::container {
 

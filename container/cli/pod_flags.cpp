@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/small_file.hpp"
+#include "container/cluster/pod_manifest.hpp"
 #include "container/kube/yaml.hpp"
-#include "container/launcher/pod_manifest.hpp"
 
 namespace skiff::container {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/settings.hpp"
-#include "container/launcher/pod_options.hpp"
+#include "container/sandbox/pod_options.hpp"
 
 namespace skiff::container {
 

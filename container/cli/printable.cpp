@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "protocol/utf8.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::container {
 namespace {

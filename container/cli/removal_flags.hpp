@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/settings.hpp"
-#include "container/launcher/driver.hpp"
+#include "container/sandbox/driver.hpp"
 
 namespace skiff::container {
 

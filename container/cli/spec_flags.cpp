@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/small_file.hpp"
-#include "container/launcher/pools.hpp"
-#include "container/launcher/state_folder.hpp"
-#include "protocol/utf8.hpp"
+#include "container/local/state_directory.hpp"
+#include "container/sandbox/pools.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::container {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/settings.hpp"
 #include "container/cli/pod_flags.hpp"
-#include "container/launcher/sandbox.hpp"
+#include "container/sandbox/sandbox.hpp"
 
 namespace skiff::container {
 

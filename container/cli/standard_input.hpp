@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "container/launcher/copy.hpp"
+#include "container/agent/copy.hpp"
 
 namespace skiff::container {
 

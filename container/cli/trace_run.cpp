@@ -12,9 +12,9 @@
 
 #include "base/blocking_pool.hpp"
 #include "container/cli/output.hpp"
-#include "container/kube/proxy.hpp"
-#include "container/kube/resolver.hpp"
-#include "container/launcher/otlp.hpp"
+#include "container/kube/auth/proxy.hpp"
+#include "container/kube/auth/resolver.hpp"
+#include "container/trace/otlp.hpp"
 
 namespace skiff::container {
 TraceRun::TraceRun(const Command& command, bool quiet) : quiet_{quiet} {

@@ -4,8 +4,8 @@
 
 #include "base/error.hpp"
 #include "container/cli/command.hpp"
-#include "container/launcher/trace_settings.hpp"
-#include "container/launcher/tracing.hpp"
+#include "container/trace/trace_settings.hpp"
+#include "container/trace/tracing.hpp"
 
 namespace skiff::container {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 
 namespace skiff::kube {
 namespace {

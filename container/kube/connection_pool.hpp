@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/event.hpp"
-#include "protocol/http_client.hpp"
+#include "protocol/http/client.hpp"
 
 namespace skiff::kube {
 

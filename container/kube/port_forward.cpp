@@ -11,7 +11,7 @@
 
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
-#include "base/within.hpp"
+#include "base/with_timeout.hpp"
 #include "container/kube/resource.hpp"
 
 namespace skiff::kube {

@@ -7,8 +7,8 @@
 
 #include "base/task_group.hpp"
 #include "container/kube/transport.hpp"
-#include "protocol/http_client.hpp"
-#include "protocol/websocket.hpp"
+#include "protocol/http/client.hpp"
+#include "protocol/websocket/socket.hpp"
 
 namespace skiff::kube {
 

@@ -1,6 +1,6 @@
 #include "container/kube/resource.hpp"
 
-#include "protocol/target.hpp"
+#include "protocol/http/target.hpp"
 
 namespace skiff::kube {
 

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/schema.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/schema.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::kube {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "protocol/http_message.hpp"
+#include "protocol/http/message.hpp"
 
 namespace skiff::kube {
 

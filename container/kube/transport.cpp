@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "container/kube/dial.hpp"
+#include "container/kube/auth/dial.hpp"
+#include "container/kube/auth/resolver.hpp"
 #include "container/kube/gzip.hpp"
-#include "container/kube/resolver.hpp"
 #include "container/kube/time.hpp"
-#include "protocol/websocket_handshake.hpp"
+#include "protocol/websocket/handshake.hpp"
 
 namespace skiff::kube {
 namespace {

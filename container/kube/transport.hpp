@@ -10,12 +10,12 @@
 
 #include "base/blocking_pool.hpp"
 #include "base/clock.hpp"
-#include "container/kube/access.hpp"
+#include "container/kube/auth/access.hpp"
+#include "container/kube/auth/credentials.hpp"
 #include "container/kube/backoff.hpp"
 #include "container/kube/connection_pool.hpp"
-#include "container/kube/credentials.hpp"
 #include "container/kube/status.hpp"
-#include "protocol/http_client.hpp"
+#include "protocol/http/client.hpp"
 
 namespace skiff::kube {
 

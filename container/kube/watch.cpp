@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/id.hpp"
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 
 namespace skiff::kube {
 namespace {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/openapi_schema.hpp"
-#include "runtime/api/event_schemas.hpp"
+#include "runtime/api/openapi/event_schemas.hpp"
 #include "runtime/api/route.hpp"
-#include "runtime/api/socket_messages.hpp"
+#include "runtime/api/sockets/messages.hpp"
 
 /// The AsyncAPI document: each route that carries messages as a channel, with the tables that its messages come from.
 namespace skiff::runtime::api {

@@ -1,8 +1,8 @@
 #include "runtime/api/audit.hpp"
 
 #include "base/sha.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::api {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "protocol/http_exchange.hpp"
-#include "protocol/problem.hpp"
-#include "protocol/schema.hpp"
+#include "protocol/http/exchange.hpp"
+#include "protocol/json/problem.hpp"
+#include "protocol/json/schema.hpp"
 #include "runtime/agent.hpp"
-#include "runtime/credentials.hpp"
+#include "runtime/auth/credentials.hpp"
 
 namespace skiff::runtime::api {
 
@@ -56,7 +56,7 @@ struct Call {
   /// The command that the path names.
   [[nodiscard]] Result<std::shared_ptr<sessions::Command>> command() const;
 
-  /// Decodes the JSON body. Errors: see protocol/schema.hpp.
+  /// Decodes the JSON body. Errors: see protocol/json/schema.hpp.
   template <class T>
   [[nodiscard]] Result<T> decode() {
     auto decoded = protocol::decode<T>(body.empty() ? std::string_view{"{}"} : std::string_view{body},

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "protocol/traceparent.hpp"
-#include "protocol/websocket_handshake.hpp"
+#include "protocol/http/traceparent.hpp"
+#include "protocol/websocket/handshake.hpp"
 #include "runtime/api/account.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/request_head.hpp"

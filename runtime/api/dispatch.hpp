@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/task.hpp"
-#include "protocol/http_exchange.hpp"
+#include "protocol/http/exchange.hpp"
 #include "runtime/agent.hpp"
 
 namespace skiff::runtime::api {

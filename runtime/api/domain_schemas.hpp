@@ -3,7 +3,7 @@
 #include <array>
 #include <tuple>
 
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 #include "sessions/command.hpp"
 #include "sessions/session.hpp"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "protocol/base64.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/sse.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/base64.hpp"
+#include "protocol/json/sse.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 #include "runtime/api/requests.hpp"
 
 namespace skiff::runtime::api {

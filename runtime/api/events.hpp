@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "sessions/command.hpp"
-#include "sessions/output_log.hpp"
+#include "sessions/output/log.hpp"
 
 namespace skiff::runtime::api {
 

@@ -2,13 +2,13 @@
 
 #include <array>
 
-#include "runtime/api/describe_files.hpp"
-#include "runtime/api/file_archive.hpp"
-#include "runtime/api/file_bytes.hpp"
-#include "runtime/api/file_edits.hpp"
-#include "runtime/api/file_entries.hpp"
-#include "runtime/api/file_search.hpp"
-#include "runtime/api/file_watch_route.hpp"
+#include "runtime/api/files/archive.hpp"
+#include "runtime/api/files/bytes.hpp"
+#include "runtime/api/files/edits.hpp"
+#include "runtime/api/files/entries.hpp"
+#include "runtime/api/files/search.hpp"
+#include "runtime/api/files/watch_route.hpp"
+#include "runtime/api/openapi/file_operations.hpp"
 
 namespace skiff::runtime::api {
 namespace {

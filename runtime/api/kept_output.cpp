@@ -6,7 +6,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "protocol/utf8.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::api {
 namespace {

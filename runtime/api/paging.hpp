@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/id.hpp"
-#include "protocol/json_text.hpp"
+#include "protocol/json/text.hpp"
 #include "runtime/api/call.hpp"
 
 namespace skiff::runtime::api {

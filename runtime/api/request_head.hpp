@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "protocol/http_exchange.hpp"
-#include "runtime/browser_guard.hpp"
+#include "protocol/http/exchange.hpp"
+#include "runtime/auth/browser_guard.hpp"
 
 /// What every request's head is asked, in whatever protocol the request is.
 namespace skiff::runtime::api {

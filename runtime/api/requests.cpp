@@ -4,7 +4,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "protocol/base64.hpp"
+#include "protocol/json/base64.hpp"
 
 namespace skiff::runtime::api {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 #include "runtime/api/domain_schemas.hpp"
 #include "sessions/command.hpp"
 #include "sessions/session.hpp"

@@ -8,8 +8,8 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "protocol/openapi.hpp"
-#include "runtime/scopes.hpp"
+#include "protocol/json/openapi.hpp"
+#include "runtime/auth/scopes.hpp"
 
 namespace skiff::runtime::api {
 

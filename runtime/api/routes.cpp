@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/api/commands.hpp"
-#include "runtime/api/describe.hpp"
+#include "runtime/api/agent/agent_routes.hpp"
+#include "runtime/api/agent/init.hpp"
+#include "runtime/api/agent/telemetry_routes.hpp"
+#include "runtime/api/commands/command_routes.hpp"
+#include "runtime/api/commands/run_routes.hpp"
 #include "runtime/api/file_routes.hpp"
-#include "runtime/api/front_door.hpp"
-#include "runtime/api/init.hpp"
-#include "runtime/api/meta.hpp"
-#include "runtime/api/observe.hpp"
+#include "runtime/api/openapi/operations.hpp"
 #include "runtime/api/route.hpp"
-#include "runtime/api/session_routes.hpp"
-#include "runtime/api/sockets.hpp"
+#include "runtime/api/sessions/session_routes.hpp"
+#include "runtime/api/sockets/socket_routes.hpp"
 #include "runtime/dialects/mcp/routes.hpp"
 
 namespace skiff::runtime::api {

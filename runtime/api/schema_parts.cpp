@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/json_text.hpp"
+#include "protocol/json/text.hpp"
 
 namespace skiff::runtime::api {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/openapi.hpp"
+#include "protocol/json/openapi.hpp"
 
 /// What the schemas of answers and events are put together from: JSON Schema as text.
 namespace skiff::runtime::api {

@@ -10,8 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "protocol/address.hpp"
-#include "protocol/listener.hpp"
+#include "protocol/net/address.hpp"
+#include "protocol/net/listener.hpp"
 
 namespace skiff::runtime {
 struct Agent;

@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "protocol/http_server.hpp"
-#include "protocol/traceparent.hpp"
+#include "protocol/http/server.hpp"
+#include "protocol/http/traceparent.hpp"
 #include "runtime/api/account.hpp"
 #include "runtime/api/request_head.hpp"
 #include "runtime/connection_limits.hpp"

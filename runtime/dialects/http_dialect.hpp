@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/task.hpp"
-#include "protocol/http_exchange.hpp"
+#include "protocol/http/exchange.hpp"
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/dialects/dialect.hpp"

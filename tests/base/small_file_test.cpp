@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace skiff {
 namespace {

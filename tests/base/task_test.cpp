@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/event.hpp"
-#include "base/within.hpp"
+#include "base/with_timeout.hpp"
 #include "tests/support/reactor_test.hpp"
 
 /// What run_on_reactor says of a test that hangs.

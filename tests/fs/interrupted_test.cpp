@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "fs/archive.hpp"
-#include "fs/change.hpp"
-#include "fs/extract.hpp"
-#include "fs/list.hpp"
-#include "fs/read.hpp"
-#include "fs/write.hpp"
+#include "fs/archive/archive.hpp"
+#include "fs/archive/extract.hpp"
+#include "fs/content/read.hpp"
+#include "fs/content/write.hpp"
+#include "fs/tree/change.hpp"
+#include "fs/tree/list.hpp"
 #include "tests/support/files_test.hpp"
 
 namespace skiff::fs {

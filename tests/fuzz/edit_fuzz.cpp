@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "fs/diff.hpp"
-#include "fs/edit.hpp"
-#include "fs/replacement.hpp"
+#include "fs/content/diff.hpp"
+#include "fs/content/edit.hpp"
+#include "fs/content/replacement.hpp"
 #include "tests/support/unified_diff.hpp"
 
 namespace {

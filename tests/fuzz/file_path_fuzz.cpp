@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "fs/path.hpp"
+#include "fs/path/path.hpp"
 
 /// A path that is taken has only names that the kernel would take too, and joined again it is cut the same way.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

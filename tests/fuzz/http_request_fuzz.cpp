@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/http_chunked.hpp"
-#include "protocol/http_parser.hpp"
+#include "protocol/http/chunked.hpp"
+#include "protocol/http/parser.hpp"
 
 namespace {
 

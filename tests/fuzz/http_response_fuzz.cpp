@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "protocol/http_parser.hpp"
+#include "protocol/http/parser.hpp"
 
 /// What a server may send to the client: a head that is taken must be harmless and framed in one way.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 
 namespace {
 

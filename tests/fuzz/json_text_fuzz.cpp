@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/base64.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/base64.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace {
 

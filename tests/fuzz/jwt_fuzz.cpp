@@ -9,10 +9,10 @@
 
 #include <openssl/evp.h>
 
-#include "protocol/base64.hpp"
-#include "runtime/browser_guard.hpp"
-#include "runtime/credentials.hpp"
-#include "runtime/jwt.hpp"
+#include "protocol/json/base64.hpp"
+#include "runtime/auth/browser_guard.hpp"
+#include "runtime/auth/credentials.hpp"
+#include "runtime/auth/jwt.hpp"
 
 /// What a stranger sends before anybody knows who it is. The first byte picks: a token as it came; header and claims
 /// (split at the first line end) that are then really signed, so that what is behind the signature is reached; the

@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "container/kube/access.hpp"
-#include "container/kube/exec_plugin.hpp"
+#include "container/kube/auth/access.hpp"
+#include "container/kube/auth/exec_plugin.hpp"
 #include "container/kube/status.hpp"
 #include "container/kube/time.hpp"
 #include "container/kube/yaml.hpp"

@@ -13,9 +13,9 @@
 #include <string>
 #include <string_view>
 
-#include "container/launcher/local_tar.hpp"
+#include "container/agent/tar.hpp"
 #include "tests/support/tar_bytes.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/multipart.hpp"
+#include "protocol/http/multipart.hpp"
 
 namespace {
 

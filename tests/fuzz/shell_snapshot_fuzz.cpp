@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "sessions/environment.hpp"
-#include "sessions/shell_snapshot.hpp"
+#include "sessions/process/environment.hpp"
+#include "sessions/shell/snapshot.hpp"
 
 namespace {
 

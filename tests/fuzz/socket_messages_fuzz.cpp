@@ -7,10 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/base64.hpp"
-#include "protocol/schema.hpp"
+#include "protocol/json/base64.hpp"
+#include "protocol/json/schema.hpp"
 #include "runtime/api/events.hpp"
-#include "runtime/api/socket_messages.hpp"
+#include "runtime/api/sockets/messages.hpp"
 
 namespace {
 

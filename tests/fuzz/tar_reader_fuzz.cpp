@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string_view>
 
-#include "fs/compression.hpp"
-#include "fs/descend.hpp"
-#include "fs/tar.hpp"
+#include "fs/archive/compression.hpp"
+#include "fs/archive/tar.hpp"
+#include "fs/path/descend.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "protocol/target.hpp"
+#include "protocol/http/target.hpp"
 
 /// A target that is taken must give back what it was made of: its segments and parameters survive another round.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/utf8.hpp"
-#include "protocol/websocket_frame.hpp"
+#include "protocol/json/utf8.hpp"
+#include "protocol/websocket/frame.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The ways to say who one is, and the way through a proxy, against a real API server.
-#include "container/kube/access.hpp"
+#include "container/kube/auth/access.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 
 #include "base/beside.hpp"
 #include "base/task_group.hpp"
-#include "protocol/listener.hpp"
+#include "protocol/net/listener.hpp"
 #include "tests/kubernetes/cluster.hpp"
-#include "tests/protocol/http_raw_client.hpp"
-#include "tests/protocol/test_certificate.hpp"
+#include "tests/protocol/http/raw_client.hpp"
+#include "tests/protocol/net/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::kube {

@@ -1,5 +1,5 @@
 // What doctor finds in a real control plane, and that what it advises helps.
-#include "container/launcher/cluster_checks.hpp"
+#include "container/cluster/checks.hpp"
 
 #include <algorithm>
 

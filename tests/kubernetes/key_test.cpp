@@ -1,5 +1,5 @@
 // Keys beside each other in the Secret of a real API server.
-#include "container/launcher/key_rotation.hpp"
+#include "container/cluster/key_rotation.hpp"
 
 #include <memory>
 #include <string>

@@ -7,7 +7,7 @@
 #include "container/kube/port_forward.hpp"
 #include "tests/container/kube/canned_node.hpp"
 #include "tests/kubernetes/cluster.hpp"
-#include "tests/protocol/test_certificate.hpp"
+#include "tests/protocol/net/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::kube {

@@ -5,12 +5,12 @@
 
 #include <set>
 
+#include "base/in_parallel.hpp"
 #include "base/task_group.hpp"
+#include "container/cluster/labels.hpp"
+#include "container/cluster/pods/pools.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/watch.hpp"
-#include "container/launcher/in_parallel.hpp"
-#include "container/launcher/labels.hpp"
-#include "container/launcher/pod_pools.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/support/reactor_test.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "container/cluster/rbac.hpp"
 #include "container/kube/backoff.hpp"
-#include "container/launcher/rbac.hpp"
 #include "tests/kubernetes/cluster.hpp"
 
 /// Users with just these rights, in the tests' cluster.

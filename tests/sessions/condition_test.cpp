@@ -14,7 +14,7 @@
 #include "base/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "tests/support/output_test.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace skiff::sessions {
 namespace {

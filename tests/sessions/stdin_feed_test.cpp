@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/task_group.hpp"
-#include "sessions/terminal.hpp"
+#include "sessions/process/terminal.hpp"
 #include "tests/support/pipe.hpp"
 #include "tests/support/reactor_test.hpp"
 

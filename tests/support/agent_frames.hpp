@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/websocket.hpp"
+#include "protocol/websocket/socket.hpp"
 
 /// What an agent sends on /v1/connect.
 namespace skiff::test {

@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/unique_fd.hpp"
-#include "sessions/spawn.hpp"
+#include "sessions/process/spawn.hpp"
 #include "tests/support/pipe.hpp"
 
 /// Real children for tests.

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "container/kube/time.hpp"
-#include "protocol/base64.hpp"
+#include "protocol/json/base64.hpp"
 
 namespace skiff::kube::fakes {
 namespace {

@@ -15,10 +15,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/event.hpp"
-#include "container/kube/access.hpp"
+#include "container/kube/auth/access.hpp"
 #include "container/kube/object.hpp"
-#include "protocol/http_exchange.hpp"
-#include "tests/protocol/http_raw_client.hpp"
+#include "protocol/http/exchange.hpp"
+#include "tests/protocol/http/raw_client.hpp"
 
 namespace skiff::kube::fakes {
 

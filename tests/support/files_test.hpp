@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fs/tree.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "fs/path/tree.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 /// What tests of files share: real folders, and a tree over them.
 namespace skiff::test {

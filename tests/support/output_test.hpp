@@ -13,9 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "base/blocking_pool.hpp"
-#include "sessions/output_log.hpp"
+#include "sessions/output/log.hpp"
 #include "tests/support/reactor_test.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 /// What tests of output logs share.
 namespace skiff::test {

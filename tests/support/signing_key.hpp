@@ -10,7 +10,7 @@
 #include <openssl/pem.h>
 
 #include "base/clock.hpp"
-#include "protocol/base64.hpp"
+#include "protocol/json/base64.hpp"
 
 namespace skiff::test {
 

@@ -6,7 +6,7 @@
 #include "base/event.hpp"
 #include "sessions/registry.hpp"
 #include "tests/support/reactor_test.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 /// Sessions with real commands, without an agent around them.
 namespace skiff::test {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "fs/compression.hpp"
+#include "fs/archive/compression.hpp"
 
 namespace skiff::test {
 

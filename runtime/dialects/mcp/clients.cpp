@@ -6,7 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/id.hpp"
-#include "protocol/base64.hpp"
+#include "protocol/json/base64.hpp"
 
 namespace skiff::runtime::mcp {
 namespace {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "protocol/schema.hpp"
+#include "protocol/json/schema.hpp"
 #include "runtime/api/requests.hpp"
 
 /// The arguments of the tools for commands and sessions, as field lists.

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/schema.hpp"
-#include "protocol/sse.hpp"
+#include "protocol/json/schema.hpp"
+#include "protocol/json/sse.hpp"
 #include "runtime/dialects/mcp/delivery.hpp"
 #include "runtime/dialects/mcp/headers.hpp"
 #include "runtime/dialects/mcp/methods.hpp"

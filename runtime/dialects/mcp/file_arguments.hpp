@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "protocol/schema.hpp"
-#include "runtime/api/file_requests.hpp"
+#include "protocol/json/schema.hpp"
+#include "runtime/api/files/requests.hpp"
 #include "runtime/dialects/mcp/command_arguments.hpp"
 
 /// The arguments of the tools for files, as field lists.

@@ -1,7 +1,7 @@
 #include "runtime/dialects/mcp/headers.hpp"
 
-#include "protocol/base64.hpp"
-#include "protocol/json_text.hpp"
+#include "protocol/json/base64.hpp"
+#include "protocol/json/text.hpp"
 #include "runtime/dialects/mcp/revision.hpp"
 
 namespace skiff::runtime::mcp {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "protocol/http_message.hpp"
+#include "protocol/http/message.hpp"
 #include "runtime/dialects/mcp/message.hpp"
 
 /// What the header fields of a request say beside its body.

@@ -1,7 +1,7 @@
 #include "runtime/dialects/mcp/message.hpp"
 
-#include "protocol/json_text.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::mcp {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "protocol/json_text.hpp"
+#include "protocol/json/text.hpp"
 #include "runtime/dialects/mcp/resources.hpp"
 #include "runtime/dialects/mcp/tools.hpp"
 #include "runtime/version.hpp"

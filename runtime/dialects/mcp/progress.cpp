@@ -2,7 +2,7 @@
 
 #include <boost/asio/basic_waitable_timer.hpp>
 
-#include "protocol/json_text.hpp"
+#include "protocol/json/text.hpp"
 
 namespace skiff::runtime::mcp {
 

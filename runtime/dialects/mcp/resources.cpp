@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/id.hpp"
-#include "fs/list.hpp"
-#include "fs/read.hpp"
-#include "protocol/base64.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/target.hpp"
-#include "protocol/utf8.hpp"
-#include "runtime/api/file_entries.hpp"
+#include "fs/content/read.hpp"
+#include "fs/tree/list.hpp"
+#include "protocol/http/target.hpp"
+#include "protocol/json/base64.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
+#include "runtime/api/files/entries.hpp"
 #include "runtime/dialects/mcp/tools.hpp"
 
 namespace skiff::runtime::mcp {

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "protocol/sse.hpp"
-#include "runtime/api/describe_parts.hpp"
+#include "protocol/json/sse.hpp"
+#include "runtime/api/openapi/operation_parts.hpp"
 #include "runtime/dialects/mcp/endpoint.hpp"
 
 namespace skiff::runtime::mcp {

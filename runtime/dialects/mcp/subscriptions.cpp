@@ -9,8 +9,8 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/task_group.hpp"
-#include "protocol/json_text.hpp"
-#include "runtime/api/file_call.hpp"
+#include "protocol/json/text.hpp"
+#include "runtime/api/files/call.hpp"
 #include "runtime/dialects/mcp/resources.hpp"
 #include "runtime/dialects/mcp/tools.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/json_text.hpp"
+#include "protocol/json/text.hpp"
 
 namespace skiff::runtime::mcp {
 namespace {

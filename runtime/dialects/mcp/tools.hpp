@@ -7,8 +7,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "runtime/auth/scopes.hpp"
 #include "runtime/dialects/mcp/request.hpp"
-#include "runtime/scopes.hpp"
 
 namespace skiff::runtime::mcp {
 

@@ -1,7 +1,7 @@
-#include "protocol/json_text.hpp"
-#include "runtime/api/answer_schemas.hpp"
+#include "protocol/json/text.hpp"
+#include "runtime/api/openapi/answer_schemas.hpp"
 #include "runtime/api/schema_parts.hpp"
-#include "runtime/api/session_routes.hpp"
+#include "runtime/api/sessions/session_routes.hpp"
 #include "runtime/dialects/mcp/command_arguments.hpp"
 #include "runtime/dialects/mcp/tools.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "protocol/json_text.hpp"
-#include "protocol/problem.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/problem.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "protocol/http_message.hpp"
+#include "protocol/http/message.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 /// The bodies that the original answers with: those of its own code, and those of FastAPI, which it is made with.

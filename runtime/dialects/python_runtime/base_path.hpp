@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/task.hpp"
-#include "fs/tree.hpp"
+#include "fs/path/tree.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {

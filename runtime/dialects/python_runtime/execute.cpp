@@ -7,7 +7,7 @@
 
 #include "base/beside.hpp"
 #include "base/log.hpp"
-#include "runtime/api/commands.hpp"
+#include "runtime/api/commands/command_routes.hpp"
 #include "runtime/api/kept_output.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
 #include "runtime/dialects/python_runtime/execute_answer.hpp"

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
-#include "protocol/json_text.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 namespace {

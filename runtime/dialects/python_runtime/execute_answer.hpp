@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "runtime/api/kept_output.hpp"
-#include "sessions/exit_status.hpp"
+#include "sessions/process/exit_status.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/json_text.hpp"
-#include "protocol/schema.hpp"
-#include "protocol/utf8.hpp"
+#include "protocol/json/schema.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
 #include "runtime/dialects/python_runtime/json_fault.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/http_message.hpp"
+#include "protocol/http/message.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 

@@ -4,13 +4,13 @@
 #include <charconv>
 #include <utility>
 
-#include "fs/list.hpp"
-#include "fs/read.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/target.hpp"
-#include "protocol/utf8.hpp"
-#include "runtime/api/file_call.hpp"
-#include "runtime/api/file_transfer.hpp"
+#include "fs/content/read.hpp"
+#include "fs/tree/list.hpp"
+#include "protocol/http/target.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
+#include "runtime/api/files/call.hpp"
+#include "runtime/api/files/transfer.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
 #include "runtime/dialects/python_runtime/base_path.hpp"
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "fs/write.hpp"
-#include "protocol/json_text.hpp"
-#include "protocol/multipart_body.hpp"
-#include "protocol/utf8.hpp"
-#include "runtime/api/file_transfer.hpp"
+#include "fs/content/write.hpp"
+#include "protocol/http/multipart_body.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
+#include "runtime/api/files/transfer.hpp"
 #include "runtime/dialects/python_runtime/answers.hpp"
 #include "runtime/dialects/python_runtime/base_path.hpp"
 

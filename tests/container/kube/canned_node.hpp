@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "base/beside.hpp"
-#include "container/kube/access.hpp"
-#include "protocol/websocket.hpp"
-#include "protocol/websocket_handshake.hpp"
-#include "tests/protocol/http_raw_client.hpp"
+#include "container/kube/auth/access.hpp"
+#include "protocol/websocket/handshake.hpp"
+#include "protocol/websocket/socket.hpp"
+#include "tests/protocol/http/raw_client.hpp"
 
 namespace skiff::test {
 

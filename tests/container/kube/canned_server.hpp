@@ -11,8 +11,8 @@
 
 #include "base/task_group.hpp"
 #include "container/kube/transport.hpp"
-#include "protocol/listener.hpp"
-#include "tests/protocol/http_raw_client.hpp"
+#include "protocol/net/listener.hpp"
+#include "tests/protocol/http/raw_client.hpp"
 
 namespace skiff::test {
 

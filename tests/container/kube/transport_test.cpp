@@ -8,7 +8,7 @@
 #include "container/kube/time.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/container/kube/gzip_bytes.hpp"
-#include "tests/protocol/test_certificate.hpp"
+#include "tests/protocol/net/test_certificate.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::kube {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "container/kube/proxy.hpp"
+#include "container/kube/auth/proxy.hpp"
 
 namespace skiff::test {
 

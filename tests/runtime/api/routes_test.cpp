@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/api/route.hpp"
-#include "tests/runtime/api/schema_page.hpp"
+#include "tests/runtime/api/openapi/schema_page.hpp"
 
 namespace skiff::runtime::api {
 namespace {

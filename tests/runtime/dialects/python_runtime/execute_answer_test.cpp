@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/utf8.hpp"
+#include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 namespace {

@@ -1,0 +1,73 @@
+#include "base/in_parallel.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/task_group.hpp"
+
+namespace skiff::container {
+namespace {
+
+Task<> one_after_the_other(std::size_t* next, std::size_t count, const std::function<Task<>(std::size_t)>* work) {
+  while (*next < count) {
+    const std::size_t index = (*next)++;
+    co_await (*work)(index);
+  }
+}
+
+}  // namespace
+
+Task<> in_parallel(std::size_t count, std::size_t at_once, std::function<Task<>(std::size_t)> work) {
+  std::size_t next = 0;
+  TaskGroup group{co_await boost::asio::this_coro::executor};
+  for (std::size_t i = 0; i < std::min(count, at_once); ++i) {
+    group.spawn("in parallel", one_after_the_other(&next, count, &work));
+  }
+  std::exception_ptr cancelled;
+  try {
+    co_await group.join();
+  } catch (...) {
+    cancelled = std::current_exception();
+  }
+  if (!cancelled) co_return;
+  // They refer to this frame: they are joined whatever happens to the caller.
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  group.cancel();
+  co_await group.join();
+  std::rethrow_exception(cancelled);
+}
+
+Task<Turnstile::Place> Turnstile::enter() {
+  // Those who wait already go first.
+  if (free_ == 0 || !waiting_.empty()) {
+    const auto turn = waiting_.emplace(waiting_.end(), executor_);
+    // Also when this wait is cancelled: the one behind must not miss its turn.
+    const struct Leave {
+      Turnstile* of;
+      std::list<Event>::iterator turn;
+      ~Leave() {
+        of->waiting_.erase(turn);
+        of->wake_next();
+      }
+    } leave{this, turn};
+    while (free_ == 0 || turn != waiting_.begin()) co_await turn->wait();
+    --free_;
+  } else {
+    --free_;
+  }
+  co_return Place{this};
+}
+
+void Turnstile::wake_next() noexcept {
+  if (free_ > 0 && !waiting_.empty()) waiting_.front().notify_all();
+}
+
+Turnstile::Place::~Place() {
+  if (!of_) return;
+  ++of_->free_;
+  of_->wake_next();
+}
+
+}  // namespace skiff::container

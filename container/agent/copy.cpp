@@ -1,0 +1,261 @@
+#include "container/agent/copy.hpp"
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/blocking_pool.hpp"
+#include "base/channel.hpp"
+#include "base/task_group.hpp"
+#include "container/agent/answer.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+namespace files = std::filesystem;
+using nlohmann::json;
+
+/// On their way between the network and the thread that has the files.
+constexpr std::size_t kOnTheWay = std::size_t{2} << 20U;
+constexpr std::size_t kReadSize = std::size_t{256} << 10U;
+
+bool ends_in_slash(const std::string& path) {
+  return path.ends_with('/') || path == "." || path.ends_with("/.") || path == ".." || path.ends_with("/..");
+}
+
+/// One path on both machines: where it leads, and what to call a copy there.
+struct Place {
+  std::string folder;
+  std::string name;
+};
+
+Place split(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", std::move(path)};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+struct RemoteEntry {
+  std::string type = {};  ///< "file", "directory", "symlink"; empty when there is nothing
+  std::uint64_t size = 0;
+  std::string target = {};  ///< of a link
+};
+
+Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string path) {
+  auto answer = co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path));
+  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  AgentAnswer page{*answer, "its answer"};
+  const json& items = page.list("items");
+  if (auto fits = page.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  if (items.empty()) co_return std::unexpected{foreign_answer("it does not say what \"" + path + "\" is")};
+  AgentAnswer item{items.front(), "an item of its list"};
+  RemoteEntry entry{item.text("type"), item.number("size").value_or(0), item.text("target")};
+  const std::string code = item.text("error/code");
+  const std::string detail = item.text("error/detail");
+  if (auto fits = item.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  if (code.empty()) co_return entry;
+  const auto known = find_code(code);
+  if (known == Errc::path_not_found) co_return RemoteEntry{};
+  co_return fail(known.value_or(Errc::io_error), detail);
+}
+
+Error nothing_there(const std::string& path) {
+  return {Errc::path_not_found, "open \"" + path + "\": No such file or directory"};
+}
+
+/// What a path leads to, and the path of that: links at its end are followed, as the sandbox would.
+struct Led {
+  std::string path;
+  RemoteEntry entry;
+};
+
+Task<Result<Led>> follow(AgentClient* agent, std::string path) {
+  constexpr int kMostLinks = 40;  // path_resolution(7)
+  Led at{.path = path, .entry = {}};
+  for (int links = 0; links <= kMostLinks; ++links) {
+    auto entry = co_await look_at(agent, at.path);
+    if (!entry) co_return std::unexpected{std::move(entry.error())};
+    if (entry->type.empty()) co_return std::unexpected{nothing_there(path)};
+    at.entry = std::move(*entry);
+    if (at.entry.type != "symlink") co_return at;
+    const std::string& target = at.entry.target;
+    if (target.empty()) co_return std::unexpected{foreign_answer("it does not say where a link leads")};
+    at.path = target.starts_with('/') ? target : split(at.path).folder + "/" + target;
+  }
+  co_return fail(Errc::too_many_links, "open \"" + path + "\": Too many levels of symbolic links");
+}
+
+Task<> produce_on_thread(BlockingPool* pool, ByteProducer bytes, ToReactor blocks, Result<TarSummary>* outcome) {
+  auto produce = [&] {
+    auto summary = bytes.produce([&blocks](std::string block) { return blocks.push(std::move(block)); });
+    blocks.finish();
+    return summary;
+  };
+  *outcome = co_await pool->run(std::move(produce));
+}
+
+using Total = std::optional<std::uint64_t>;
+
+Task<Result<>> send_blocks(AgentClient* agent, ToReactor blocks, CopyProgress progress, Total total) {
+  std::uint64_t sent = 0;
+  for (;;) {
+    auto block = co_await blocks.pop();
+    if (!block) co_return Result<>{};
+    const std::array parts{std::string_view{*block}};
+    if (auto written = co_await agent->http().write(parts); !written) {
+      blocks.leave();
+      co_return written;
+    }
+    sent += block->size();
+    if (progress) progress(sent, total);
+  }
+}
+
+Task<> unpack_on_thread(BlockingPool* pool, ToThread blocks, TarTarget target, Result<TarSummary>* outcome) {
+  auto unpack = [&] {
+    auto summary = unpack_tar([&blocks](std::span<char> into) { return blocks.read(into); }, target);
+    blocks.leave();
+    return summary;
+  };
+  *outcome = co_await pool->run(std::move(unpack));
+}
+
+Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress progress, Total total) {
+  std::uint64_t received = 0;
+  for (;;) {
+    std::string block(kReadSize, '\0');
+    auto got = co_await agent->http().read_some(block);
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    if (*got == 0) co_return Result<>{};
+    received += *got;
+    block.resize(*got);
+    if (progress) progress(received, total);
+    // Nobody takes it any more: the thread has its reason.
+    if (!co_await blocks.push(std::move(block))) co_return Result<>{};
+  }
+}
+
+/// Why a copy is not whole, and what of it is missing.
+Error incomplete(const std::string& from, const Result<>& received, const Result<TarSummary>& unpacked) {
+  const Error& first = received ? unpacked.error() : received.error();
+  Error error{first.code, "\"" + from + "\" was not copied whole: " + first.message, first.field};
+  if (!received && !unpacked) error.message += "; " + unpacked.error().message;
+  return error;
+}
+
+}  // namespace
+
+Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProducer bytes, CopyProgress progress,
+                                Total total) {
+  if (auto begun = co_await agent->begin_upload(std::move(path)); !begun) {
+    co_return std::unexpected{std::move(begun.error())};
+  }
+  BlockingPool pool{"skiff-files", 1};
+  ToReactor blocks{agent->executor(), kOnTheWay};
+  Result<TarSummary> produced = fail(Errc::cancelled, "nothing was sent");
+  // The thread ends by itself: when it has given all, or when nobody takes its blocks any more.
+  TaskGroup group{agent->executor()};
+  const std::function<void()> interrupt = bytes.interrupt;
+  group.spawn("produce", produce_on_thread(&pool, std::move(bytes), blocks, &produced));
+  std::exception_ptr failure;
+  Result<> sent;
+  try {
+    sent = co_await send_blocks(agent, blocks, std::move(progress), total);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  blocks.leave();
+  if (interrupt) interrupt();
+  co_await group.join();
+  if (failure) std::rethrow_exception(failure);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
+  if (sent && !produced) {
+    agent->http().close();  // without its end the agent takes no more of it
+    co_return std::unexpected{std::move(produced.error())};
+  }
+  auto answer = co_await agent->end_upload();
+  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  co_return produced;
+}
+
+Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::string to, CopyProgress progress) {
+  std::error_code missing;
+  if (files::symlink_status(from, missing).type() == files::file_type::not_found) {
+    co_return fail(Errc::path_not_found, "open \"" + from.string() + "\": No such file or directory");
+  }
+  auto there = co_await look_at(agent, to);
+  if (!there) co_return std::unexpected{std::move(there.error())};
+  const bool contents = from.string().ends_with("/.") || from == ".";
+  Place place = split(to);
+  if (contents) {
+    place = {to, "."};
+  } else if (there->type == "directory" || ends_in_slash(to)) {
+    place = {to, files::absolute(from).lexically_normal().filename().string()};
+    if (place.name.empty()) place.name = split(files::absolute(from).lexically_normal().string()).name;
+  }
+  files::path source = contents ? from.parent_path() : std::move(from);
+  if (source.empty()) source = ".";
+  if (!contents && source.filename().empty()) source = source.parent_path();
+  Total total;
+  if (progress) {
+    BlockingPool pool{"skiff-files", 1};
+    auto count = [&] { return tar_size(source, place.name); };
+    total = co_await pool.run(std::move(count));
+  }
+  ByteProducer tar{.produce = [source = std::move(source), name = place.name](const TarSink& sink) {
+    return pack_tar(source, name, sink);
+  }};
+  std::string path = "/v1/files:archive?path=" + protocol::percent_encode(place.folder);
+  co_return co_await upload(agent, std::move(path), std::move(tar), std::move(progress), total);
+}
+
+Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress) {
+  auto there = co_await follow(agent, from);
+  if (!there) co_return std::unexpected{std::move(there.error())};
+  const bool contents = from.ends_with("/.") || from == ".";
+  const bool is_folder = there->entry.type == "directory";
+  // How much is in a directory nobody knows without walking it.
+  const Total total = there->entry.type == "file" ? Total{tar_size(there->entry.size)} : Total{};
+  std::error_code error;
+  std::error_code missing;
+  const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
+  if (into && !contents) to /= split(from).name;
+  if (!to.has_filename()) to = to.parent_path();
+  to = files::absolute(to).lexically_normal();
+  if (!to.has_filename()) to = to.parent_path();
+  if (is_folder) files::create_directories(to, error);
+  if (!error) files::create_directories(to.parent_path(), error);
+  if (error) co_return std::unexpected{system_error(error.value(), "create \"" + to.string() + "\"")};
+  auto head = co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(there->path));
+  if (!head) co_return std::unexpected{std::move(head.error())};
+  BlockingPool pool{"skiff-files", 1};
+  ToThread blocks{agent->executor(), kOnTheWay};
+  TarTarget target{.path = std::move(to), .is_file = !is_folder};
+  Result<TarSummary> unpacked = fail(Errc::cancelled, "nothing was unpacked");
+  TaskGroup group{agent->executor()};
+  group.spawn("unpack", unpack_on_thread(&pool, blocks, std::move(target), &unpacked));
+  Result<> received = fail(Errc::cancelled, "the transfer was given up");
+  std::exception_ptr failure;
+  try {
+    received = co_await receive_blocks(agent, blocks, std::move(progress), total);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  blocks.finish(received.has_value());
+  co_await group.join();
+  agent->http().close();
+  if (failure) std::rethrow_exception(failure);
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
+  if (!received || !unpacked) co_return std::unexpected{incomplete(from, received, unpacked)};
+  co_return unpacked;
+}
+
+}  // namespace skiff::container

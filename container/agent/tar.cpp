@@ -1,0 +1,375 @@
+#include "container/agent/tar.hpp"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/id.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::container {
+namespace {
+
+namespace files = std::filesystem;
+
+constexpr std::size_t kBlock = std::size_t{256} << 10U;
+constexpr unsigned kPermissions = 0777;
+/// Of the format: a header is a record, contents fill whole ones, two empty ones end it (tar(5)).
+constexpr std::uint64_t kTarRecord = 512;
+constexpr std::uint64_t kTarEnd = 2 * kTarRecord;
+
+using Reader = std::unique_ptr<archive, int (*)(archive*)>;
+using Writer = std::unique_ptr<archive, int (*)(archive*)>;
+using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
+
+std::unexpected<Error> archive_failure(archive* of, const std::string& what) {
+  const char* text = archive_error_string(of);
+  return fail(
+      archive_errno(of) > 0 && archive_errno(of) < 200 ? system_error(archive_errno(of), "").code : Errc::io_error,
+      what + ": " + (text != nullptr ? text : "unknown failure"));
+}
+
+std::uint64_t entry_size(std::uint64_t contents) {
+  return kTarRecord + (contents + kTarRecord - 1) / kTarRecord * kTarRecord;
+}
+
+/// Gathers what libarchive writes into larger blocks.
+struct Gathering {
+  const TarSink* sink;
+  std::string block = {};
+  bool left = false;
+
+  bool flush() {
+    if (!block.empty() && !left) left = !(*sink)(std::exchange(block, {}));
+    return !left;
+  }
+  static la_ssize_t write(archive* /*of*/, void* self, const void* data, std::size_t size) {
+    auto* gathering = static_cast<Gathering*>(self);
+    gathering->block.append(static_cast<const char*>(data), size);
+    if (gathering->block.size() >= kBlock && !gathering->flush()) return -1;
+    return static_cast<la_ssize_t>(size);
+  }
+};
+
+Result<> copy_file(archive* to, const files::path& from, TarSummary& summary) {
+  const UniqueFd file{::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
+  if (!file) return std::unexpected{system_error(errno, "open \"" + from.string() + "\"")};
+  std::vector<char> buffer(kBlock);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::unexpected{system_error(errno, "read \"" + from.string() + "\"")};
+    if (got == 0) return {};
+    // Of a file that grows meanwhile no more is taken than its header said.
+    const la_ssize_t taken = archive_write_data(to, buffer.data(), static_cast<std::size_t>(got));
+    if (taken < 0) return archive_failure(to, "pack \"" + from.string() + "\"");
+    summary.bytes += static_cast<std::uint64_t>(taken);
+    if (taken < got) return {};
+  }
+}
+
+/// One entry of the disk, already described, under its name in the archive.
+Result<> pack_entry(archive* to, archive_entry* entry, const files::path& from, const std::string& name,
+                    TarSummary& summary) {
+  const auto type = archive_entry_filetype(entry);
+  if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) {
+    ++summary.skipped;
+    return {};
+  }
+  archive_entry_set_pathname(entry, name.c_str());
+  if (archive_write_header(to, entry) < ARCHIVE_WARN) return archive_failure(to, "pack \"" + from.string() + "\"");
+  ++summary.entries;
+  return type == AE_IFREG ? copy_file(to, from, summary) : Result<>{};
+}
+
+/// Lexically inside: relative, and no component is "..".
+bool is_inside(const files::path& path) {
+  return !path.empty() && path.is_relative() && std::ranges::count(path, files::path{".."}) == 0;
+}
+
+struct Source {
+  const TarSource* source;
+  std::vector<char> buffer = std::vector<char>(kBlock);
+  std::uint64_t zeros = 0;  ///< at the end of what was read so far
+
+  /// Whether the mark at an archive's end was read. One that was cut between two entries has none.
+  [[nodiscard]] bool is_whole() const { return zeros >= kTarEnd; }
+
+  static la_ssize_t read(archive* of, void* self, const void** data) {
+    auto* from = static_cast<Source*>(self);
+    const auto got = (*from->source)(from->buffer);
+    if (!got) {
+      archive_set_error(of, EIO, "the transfer was cut short");
+      return -1;
+    }
+    const auto all = std::span{from->buffer}.first(*got);
+    const auto last = std::ranges::find_if(all.rbegin(), all.rend(), [](char c) { return c != 0; });
+    const auto run = static_cast<std::uint64_t>(last - all.rbegin());
+    from->zeros = run == all.size() ? from->zeros + run : run;
+    *data = from->buffer.data();
+    return static_cast<la_ssize_t>(*got);
+  }
+};
+
+Result<> unpack_data(archive* from, archive* to, const std::string& name, TarSummary& summary) {
+  for (;;) {
+    const void* block = nullptr;
+    std::size_t size = 0;
+    la_int64_t offset = 0;
+    const int got = archive_read_data_block(from, &block, &size, &offset);
+    if (got == ARCHIVE_EOF) return {};
+    if (got < ARCHIVE_WARN) return archive_failure(from, "\"" + name + "\" was left out");
+    if (archive_write_data_block(to, block, size, offset) < ARCHIVE_WARN) {
+      return archive_failure(to, "write \"" + name + "\"");
+    }
+    summary.bytes += size;
+  }
+}
+
+/// Without `.` and a slash at its end.
+files::path normal(const files::path& path) {
+  files::path plain = path.lexically_normal();
+  return plain.has_filename() ? plain : plain.parent_path();
+}
+
+/// Unpacks entry by entry.
+class Unpacking {
+ public:
+  /// `base` has a parent without links in its path. `to` creates what is asked of it and follows no link.
+  Unpacking(archive* from, archive* to, files::path base, bool is_file)
+      : from_{from}, to_{to}, base_{std::move(base)}, is_file_{is_file} {
+    std::error_code error;
+    top_ = files::weakly_canonical(base_, error);
+  }
+
+  Result<> take(archive_entry* entry) {
+    const char* path = archive_entry_pathname(entry);
+    const std::string name = path != nullptr ? path : "";
+    if (!is_inside(name)) return leaves(name);
+    const files::path below = normal(name);
+    const auto type = archive_entry_filetype(entry);
+    const bool is_hard_link = archive_entry_hardlink(entry) != nullptr;
+    archive_entry_set_perm(entry, archive_entry_perm(entry) & kPermissions);
+    if (is_file_) {
+      if (type != AE_IFREG || is_hard_link || summary.entries > 0) {
+        return fail(Errc::not_a_regular_file, "a file was asked for, and \"" + name + "\" came in its place");
+      }
+      return take_file(entry, name, base_);
+    }
+    if (type == AE_IFDIR) return take_entry(entry, base_ / below);
+    if (type != AE_IFREG && type != AE_IFLNK && !is_hard_link) {
+      ++summary.skipped;
+      return {};
+    }
+    // What is not a folder would take the place of the target itself.
+    if (below == ".") return leaves(name);
+    files_.erase(below.string());
+    if (is_hard_link) return take_hard_link(entry, name, below);
+    if (type == AE_IFLNK) return take_link(entry, below);
+    auto taken = take_file(entry, name, base_ / below);
+    if (taken) files_.insert(below.string());
+    return taken;
+  }
+
+  TarSummary summary = {};
+
+ private:
+  static constexpr std::size_t kMostShown = 10;
+
+  [[nodiscard]] std::unexpected<Error> leaves(const std::string& name) const {
+    return fail(Errc::path_escapes_root, "\"" + name + "\" in the archive would leave \"" + base_.string() + "\"");
+  }
+
+  Result<> take_entry(archive_entry* entry, const files::path& at) {
+    archive_entry_set_pathname(entry, at.c_str());
+    if (archive_write_header(to_, entry) < ARCHIVE_WARN) return archive_failure(to_, "create \"" + at.string() + "\"");
+    ++summary.entries;
+    return {};
+  }
+
+  /// Beside its place at first: what is cut must not stand where a whole file stood.
+  Result<> take_file(archive_entry* entry, const std::string& name, const files::path& at) {
+    const files::path beside = at.parent_path() / new_id(".skiff-");
+    archive_entry_set_pathname(entry, beside.c_str());
+    Result<> written;
+    if (archive_write_header(to_, entry) < ARCHIVE_WARN) {
+      written = archive_failure(to_, "create \"" + at.string() + "\"");
+    } else {
+      written = unpack_data(from_, to_, name, summary);
+    }
+    if (archive_write_finish_entry(to_) < ARCHIVE_WARN && written) {
+      written = archive_failure(to_, "write \"" + at.string() + "\"");
+    }
+    if (written && std::rename(beside.c_str(), at.c_str()) != 0) {
+      written = std::unexpected{system_error(errno, "create \"" + at.string() + "\"")};
+    }
+    if (written) {
+      ++summary.entries;
+    } else {
+      ::unlink(beside.c_str());
+    }
+    return written;
+  }
+
+  Result<> take_link(archive_entry* entry, const files::path& below) {
+    const char* symlink = archive_entry_symlink(entry);
+    const files::path target = symlink != nullptr ? symlink : "";
+    if (leads_inside(below, target)) return take_entry(entry, base_ / below);
+    ++summary.left_out;
+    if (summary.shown.size() < kMostShown) summary.shown.push_back(below.string() + " -> " + target.string());
+    return {};
+  }
+
+  /// The directory of a link is a real one, so that each `..` at the beginning of its target is one directory up.
+  /// Behind a name that may be a link `..` could be anywhere.
+  [[nodiscard]] bool leads_inside(const files::path& below, const files::path& target) const {
+    if (target.empty() || target.is_absolute()) return false;
+    const files::path above = below.parent_path();
+    auto depth = std::distance(above.begin(), above.end());
+    bool has_names = false;
+    for (const files::path& step : target) {
+      if (step == ".." && (has_names || depth-- == 0)) return false;
+      has_names = has_names || (step != ".." && step != "." && !step.empty());
+    }
+    // The user's own links, in a target that was there before, may lead elsewhere.
+    std::error_code error;
+    const files::path end = files::weakly_canonical(base_ / above / target, error);
+    if (error == std::errc::too_many_symbolic_link_levels) return true;  // a loop leads nowhere
+    return !error && std::ranges::mismatch(top_, end).in1 == top_.end();
+  }
+
+  Result<> take_hard_link(archive_entry* entry, const std::string& name, const files::path& below) {
+    const std::string first = archive_entry_hardlink(entry);
+    const files::path other = normal(first);
+    if (!is_inside(first) || !files_.contains(other.string())) {
+      return fail(Errc::path_escapes_root,
+                  "\"" + name + "\" in the archive is a link to \"" + first + "\", which did not come before it");
+    }
+    archive_entry_set_hardlink(entry, (base_ / other).c_str());
+    archive_entry_unset_size(entry);  // its contents have come
+    auto taken = take_entry(entry, base_ / below);
+    if (taken) files_.insert(below.string());
+    return taken;
+  }
+
+  archive* from_;
+  archive* to_;
+  files::path base_;
+  files::path top_;  ///< where that really is
+  bool is_file_;
+  std::unordered_set<std::string> files_ = {};  ///< that came
+};
+
+}  // namespace
+
+Result<TarSummary> pack_tar(const files::path& from, const std::string& name, const TarSink& sink) {
+  Gathering gathering{.sink = &sink};
+  const Reader disk{archive_read_disk_new(), &archive_read_free};
+  const Writer tar{archive_write_new(), &archive_write_free};
+  const Entry entry{archive_entry_new(), &archive_entry_free};
+  archive_read_disk_set_symlink_physical(disk.get());
+  archive_read_disk_set_behavior(disk.get(),
+                                 ARCHIVE_READDISK_NO_XATTR | ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_FFLAGS);
+  archive_write_set_format_pax_restricted(tar.get());
+  archive_write_set_bytes_in_last_block(tar.get(), 1);
+  if (archive_write_open(tar.get(), &gathering, nullptr, &Gathering::write, nullptr) != ARCHIVE_OK) {
+    return archive_failure(tar.get(), "begin an archive");
+  }
+  if (archive_read_disk_open(disk.get(), from.c_str()) != ARCHIVE_OK) {
+    return archive_failure(disk.get(), "open \"" + from.string() + "\"");
+  }
+  TarSummary summary;
+  for (;;) {
+    const int got = archive_read_next_header2(disk.get(), entry.get());
+    if (got == ARCHIVE_EOF) break;
+    if (got < ARCHIVE_WARN) return archive_failure(disk.get(), "read \"" + from.string() + "\"");
+    const files::path at{archive_entry_sourcepath(entry.get())};
+    archive_read_disk_descend(disk.get());
+    const files::path below = at.lexically_relative(from);
+    if (name == "." && below == ".") continue;
+    const std::string called = below == "."  ? name
+                               : name == "." ? below.string()
+                                             : (files::path{name} / below).string();
+    if (auto packed = pack_entry(tar.get(), entry.get(), at, called, summary); !packed) {
+      if (gathering.left) break;
+      return std::unexpected{std::move(packed.error())};
+    }
+  }
+  if (gathering.left) return fail(Errc::cancelled, "the receiver took no more");
+  if (archive_write_close(tar.get()) < ARCHIVE_WARN) return archive_failure(tar.get(), "end the archive");
+  if (!gathering.flush()) return fail(Errc::cancelled, "the receiver took no more");
+  return summary;
+}
+
+std::uint64_t tar_size(std::uint64_t file_size) {
+  return entry_size(file_size) + kTarEnd;
+}
+
+std::uint64_t tar_size(const files::path& from, const std::string& name) {
+  std::error_code error;
+  const auto size_of = [](const files::directory_entry& entry) -> std::uint64_t {
+    std::error_code unseen;
+    const auto type = entry.symlink_status(unseen).type();
+    if (type == files::file_type::directory || type == files::file_type::symlink) return entry_size(0);
+    if (type != files::file_type::regular) return 0;
+    const auto size = entry.file_size(unseen);
+    return unseen ? 0 : entry_size(size);
+  };
+  const files::directory_entry top{from, error};
+  std::uint64_t total = kTarEnd + (name == "." ? 0 : size_of(top));
+  if (!files::is_directory(top.symlink_status(error))) return total;
+  const auto options = files::directory_options::skip_permission_denied;
+  for (files::recursive_directory_iterator each{from, options, error}, end; !error && each != end;
+       each.increment(error)) {
+    total += size_of(*each);
+  }
+  return total;
+}
+
+Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) {
+  Source bytes{.source = &source};
+  const Reader tar{archive_read_new(), &archive_read_free};
+  const Writer disk{archive_write_disk_new(), &archive_write_free};
+  archive_read_support_format_tar(tar.get());
+  archive_read_support_format_empty(tar.get());
+  archive_write_disk_set_options(disk.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+                                                 ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT);
+  if (archive_read_open(tar.get(), &bytes, nullptr, &Source::read, nullptr) != ARCHIVE_OK) {
+    return archive_failure(tar.get(), "read the archive");
+  }
+  // Links on the way to the target are the user's own; behind it each is refused.
+  std::error_code error;
+  const files::path base = files::canonical(target.path.parent_path(), error) / target.path.filename();
+  if (error) {
+    return std::unexpected{system_error(error.value(), "find \"" + target.path.parent_path().string() + "\"")};
+  }
+  Unpacking unpacking{tar.get(), disk.get(), base, target.is_file};
+  for (;;) {
+    archive_entry* entry = nullptr;
+    const int got = archive_read_next_header(tar.get(), &entry);
+    if (got == ARCHIVE_EOF) break;
+    if (got < ARCHIVE_WARN) return archive_failure(tar.get(), "read the archive");
+    if (auto taken = unpacking.take(entry); !taken) return std::unexpected{std::move(taken.error())};
+  }
+  if (!bytes.is_whole()) return fail(Errc::io_error, "the archive has no end");
+  if (target.is_file && unpacking.summary.entries == 0) {
+    return fail(Errc::not_a_regular_file, "a file was asked for, and nothing came");
+  }
+  if (archive_write_close(disk.get()) < ARCHIVE_WARN)
+    return archive_failure(disk.get(), "finish \"" + base.string() + "\"");
+  return std::move(unpacking.summary);
+}
+
+}  // namespace skiff::container

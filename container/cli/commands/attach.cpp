@@ -1,0 +1,81 @@
+#include <unistd.h>
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/answer.hpp"
+#include "container/cli/attached.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/terminal.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Attach final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "from",
+             .environment = "",
+             .target = setting::Size{&from_},
+             .value = "OFFSET",
+             .group = "",
+             .help = "Begin at this byte of its output, both streams counted together."},
+            {.flag = "session",
+             .environment = "",
+             .target = setting::Text{&session_},
+             .value = "SESSION",
+             .group = "",
+             .help = "In which session of the sandbox.",
+             .letter = 's'},
+            detach_keys_row(&detach_keys_)};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string& id = arguments.words.at(1);
+    auto keys = DetachKeys::parse(detach_keys_);
+    if (!keys) co_return std::unexpected{std::move(keys.error())};
+    auto endpoint = co_await context.endpoint(arguments.words.at(0));
+    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    AgentClient agent{context.executor(), *endpoint};
+    auto shown = co_await agent.get(command_path(session_, id));
+    if (!shown) co_return std::unexpected{std::move(shown.error())};
+    AgentAnswer known{*shown, "a command"};
+    AttachedOptions options{.stdin_too = known.flag("stdin/open"),
+                            .terminal = known.flag("tty"),
+                            .starts = false,
+                            .detach = std::move(*keys),
+                            .sandbox = arguments.words.at(0),
+                            .session = session_};
+    const std::uint64_t fed = known.number("stdin/offset").value_or(0);
+    if (auto fits = known.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    CommandStream command{context.executor(), *endpoint, session_, id};
+    command.attach({.from = from_, .fed = fed});
+    if (const auto size = terminal_size(); size && options.terminal) {
+      (void)co_await command.resize(size->columns, size->rows);
+    }
+    auto end = co_await stay_attached(&context, &command, std::move(options));
+    if (!end) co_return std::unexpected{std::move(end.error())};
+    co_return end->status;
+  }
+
+ private:
+  std::uint64_t from_ = 0;
+  std::string session_ = "default";
+  std::string detach_keys_{DetachKeys::kDefault};
+};
+
+}  // namespace
+
+Command attach_command() {
+  return {.name = "attach",
+          .group = "Commands",
+          .summary = "join a command: its output from any offset, its input, its signals",
+          .text = "  skiff attach demo web --from 1000",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "COMMAND", .kind = WordKind::command_id}},
+          .make = &make_invocation<Attach>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "container/agent/answer.hpp"
+#include "container/cli/candidates.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// Begins a line of `__complete` that is not a candidate.
+constexpr char kMarks = ':';
+
+class Completion final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& /*context*/, SettingsTable::Arguments arguments) override {
+    const std::string& shell = arguments.words.at(0);
+    if (shell != "bash" && shell != "zsh" && shell != "fish") {
+      co_return fail(Errc::invalid_field, "there is no completion for \"" + shell + "\": expected bash, zsh or fish");
+    }
+    if (auto printed = print(completion_script(shell)); !printed) co_return std::unexpected{std::move(printed.error())};
+    co_return 0;
+  }
+};
+
+/// What the scripts ask at each Tab. It never says anything but candidates.
+class Complete final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string typed = arguments.rest.empty() ? "" : arguments.rest.back();
+    Candidates candidates = find_candidates(arguments.rest);
+    std::vector<std::string> known;
+    switch (candidates.asks_for) {
+      case WordKind::sandbox:
+        known = co_await sandboxes(&context, "");
+        break;
+      case WordKind::any_path: {
+        const std::size_t colon = typed.find(':');
+        if (colon == std::string::npos) {
+          known = co_await sandboxes(&context, ":");
+        } else {
+          known = co_await paths(&context, typed.substr(0, colon), typed.substr(colon + 1), typed.substr(0, colon + 1));
+        }
+        break;
+      }
+      case WordKind::remote_path:
+        known = co_await paths(&context, candidates.sandbox, typed, "");
+        break;
+      case WordKind::command_id:
+        known = co_await command_ids(&context, candidates.sandbox);
+        break;
+      case WordKind::text:
+      case WordKind::shell:
+      case WordKind::command:
+        break;
+    }
+    std::string text;
+    for (const std::string& one : known) {
+      // A line is a candidate. One that could be two, or another thing than it seems, is none.
+      if (one.starts_with(typed) && is_printable(one) && !one.starts_with(kMarks)) text += one + "\n";
+    }
+    for (const auto& one : candidates.items) text += one.text + (one.help.empty() ? "" : "\t" + one.help) + "\n";
+    if (candidates.files) text += ":files\n";
+    if (auto printed = print(text); !printed) co_return std::unexpected{std::move(printed.error())};
+    co_return 0;
+  }
+
+ private:
+  static Task<std::vector<std::string>> sandboxes(Context* context, std::string suffix) {
+    std::vector<std::string> names;
+    auto driver = co_await context->driver();
+    if (!driver) co_return names;
+    auto page = co_await (*driver)->list({});
+    if (!page) co_return names;
+    for (const Sandbox& sandbox : page->items) {
+      if (check_name(sandbox.name)) names.push_back(sandbox.name + suffix);
+    }
+    co_return names;
+  }
+
+  static Task<std::vector<std::string>> items(Context* context, std::string sandbox, std::string url, std::string key) {
+    std::vector<std::string> found;
+    auto agent = co_await context->agent(std::move(sandbox));
+    if (!agent) co_return found;
+    auto page = co_await (*agent)->get(std::move(url));
+    if (!page) co_return found;
+    AgentAnswer listed{*page, "its answer"};
+    for (const auto& item : listed.list("items")) {
+      std::string name = text_at(item, key.c_str());
+      if (!name.empty()) found.push_back(std::move(name) + (text_at(item, "type") == "directory" ? "/" : ""));
+    }
+    co_return found;
+  }
+
+  static Task<std::vector<std::string>> command_ids(Context* context, std::string sandbox) {
+    auto ids = co_await items(context, std::move(sandbox), "/v1/commands?limit=500", "id");
+    std::erase_if(ids, [](const std::string& id) { return !is_valid_id(id); });
+    co_return ids;
+  }
+
+  /// The entries of the folder that is typed so far, with what stands before the path.
+  static Task<std::vector<std::string>> paths(Context* context, std::string sandbox, std::string typed,
+                                              std::string before) {
+    const std::size_t slash = typed.rfind('/');
+    const std::string folder = slash == std::string::npos ? "" : typed.substr(0, slash + 1);
+    std::string url = "/v1/files:list?limit=1000";
+    if (!folder.empty()) url += "&path=" + protocol::percent_encode(folder);
+    auto found = co_await items(context, std::move(sandbox), std::move(url), "name");
+    for (std::string& one : found) {
+      // Never a flag of ours.
+      const bool is_like_a_flag = before.empty() && folder.empty() && one.starts_with('-');
+      one.insert(0, std::string{before}.append(is_like_a_flag ? "./" : "").append(folder));
+    }
+    co_return found;
+  }
+};
+
+}  // namespace
+
+Command completion_command() {
+  return {.name = "completion",
+          .group = "Help",
+          .summary = "print the completion of skiff for a shell",
+          .text =
+              "  source <(skiff completion bash)\n"
+              "  source <(skiff completion zsh)\n"
+              "  skiff completion fish | source",
+          .words = {{.name = "bash|zsh|fish", .kind = WordKind::shell}},
+          .make = &make_invocation<Completion>};
+}
+
+Command complete_command() {
+  return {.name = "__complete",
+          .group = "",
+          .summary = "candidates for the words after --, one a line",
+          .text = "",
+          .words = {},
+          .rest = Rest::optional,
+          .make = &make_invocation<Complete>};
+}
+
+}  // namespace skiff::container

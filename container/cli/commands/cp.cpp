@@ -1,0 +1,221 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/copy.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/failures.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
+#include "container/cli/standard_input.hpp"
+#include "container/cli/terminal.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// NAME:PATH; a path with a slash before the colon is none, nor is one without a colon.
+struct Remote {
+  std::string name;
+  std::string path;
+};
+
+std::optional<Remote> remote_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0 || text.find('/') < colon) return std::nullopt;
+  const std::string path = text.substr(colon + 1);
+  return Remote{text.substr(0, colon), path.empty() ? "." : path};
+}
+
+constexpr std::size_t kArchiveBlock = std::size_t{256} << 10U;
+
+/// Redraws one line some times a second, and when all is there.
+class Meter {
+ public:
+  Meter() = default;
+  ~Meter() {
+    if (drawn_) write("\r\033[K");
+  }
+  Meter(const Meter&) = delete;
+  Meter& operator=(const Meter&) = delete;
+
+  void show(std::uint64_t bytes, std::optional<std::uint64_t> total) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool is_all = total && bytes >= *total;
+    if (!is_all && now - last_ < std::chrono::milliseconds{100}) return;
+    last_ = now;
+    drawn_ = true;
+    const double seconds = std::chrono::duration<double>(now - began_).count();
+    const auto rate = static_cast<unsigned long long>(seconds > 0 ? static_cast<double>(bytes) / seconds : 0);
+    std::string line = "\r\033[K" + format_size(bytes);
+    if (total) {
+      // What grows meanwhile is more than was counted.
+      const std::uint64_t percent = is_all ? 100 : bytes * 100 / *total;
+      line += " of " + format_size(std::max(bytes, *total)) + "  " + std::to_string(percent) + "%";
+    }
+    write(line + "  " + format_size(rate) + "/s");
+  }
+
+ private:
+  static void write(const std::string& text) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last_ = began_;
+};
+
+/// What was copied so far.
+void add(TarSummary& all, TarSummary one) {
+  all.entries += one.entries;
+  all.bytes += one.bytes;
+  all.skipped += one.skipped;
+  all.left_out += one.left_out;
+  for (std::string& link : one.shown) all.shown.push_back(std::move(link));
+}
+
+/// Where a tar archive comes from or goes to in place of a file.
+constexpr const char* kStream = "-";
+
+/// One connection for all that is of one sandbox. Like every connection it ends with the work: it would keep the
+/// reactor running.
+class Agents {
+ public:
+  explicit Agents(Context* context) : context_{context} {}
+
+  Task<Result<AgentClient*>> of(std::string name) {
+    if (!agent_ || name != name_) {
+      auto agent = co_await context_->agent(name);
+      if (!agent) co_return std::unexpected{std::move(agent.error())};
+      agent_ = std::move(*agent);
+      name_ = std::move(name);
+    }
+    co_return agent_.get();
+  }
+
+ private:
+  Context* context_;
+  std::string name_ = {};
+  std::unique_ptr<AgentClient> agent_ = {};
+};
+
+class Copy final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string to = std::move(arguments.words.back());
+    arguments.words.pop_back();
+    const std::vector<std::string>& sources = arguments.words;
+    const auto there = remote_of(to);
+    for (const std::string& source : sources) {
+      if (remote_of(source).has_value() != there.has_value()) continue;
+      co_return fail(Errc::invalid_field,
+                     "exactly one side is NAME:PATH, what is copied or where it goes; write ./a:b for a file of that "
+                     "name here");
+    }
+    const bool is_stream = to == kStream || std::ranges::count(sources, kStream) > 0;
+    if (is_stream && sources.size() > 1) {
+      co_return fail(Errc::invalid_field, "- is a whole archive: it goes with one other path");
+    }
+    Agents agents{&context};
+    if (to == kStream) co_return co_await print_archive(&agents, *remote_of(sources.front()));
+    if (is_stream) co_return co_await read_archive(&agents, *there);
+    Failures failures{"cp", "copied", sources.size()};
+    TarSummary all;
+    for (const std::string& source : sources) {
+      // Of several each goes below the destination, which is a directory then.
+      const std::string into = sources.size() > 1 && !to.ends_with('/') ? to + "/" : to;
+      auto copied = co_await copy(&agents, source, into, shows_progress() && !context.options().quiet);
+      if (copied) {
+        add(all, std::move(*copied));
+      } else {
+        failures.add(source, std::move(copied.error()));
+      }
+    }
+    if (all.skipped > 0) say(std::to_string(all.skipped) + " sockets, pipes or devices were left out");
+    if (all.left_out > 0) {
+      std::string links = std::to_string(all.left_out) + " links were left out, as they lead out of what is copied:";
+      for (const std::string& link : all.shown) links += "\n" + printable(link);
+      if (all.shown.size() < all.left_out) links += "\n...";
+      say(links);
+    }
+    const std::string& form = context.options().output;
+    if (form == "json" || form == "yaml") {
+      const nlohmann::json value{
+          {"entries", all.entries}, {"bytes", all.bytes}, {"skipped", all.skipped}, {"links_left_out", all.left_out}};
+      if (auto shown = context.show(value, "", ""); !shown) co_return std::unexpected{std::move(shown.error())};
+    }
+    auto status = std::move(failures).status();
+    if (status && all.left_out > 0) co_return 1;
+    co_return status;
+  }
+
+ private:
+  static Task<Result<TarSummary>> copy(Agents* agents, std::string from, std::string to, bool shows) {
+    const auto source = remote_of(from);
+    const auto target = remote_of(to);
+    auto agent = co_await agents->of(source ? source->name : target->name);
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    Meter meter;
+    CopyProgress progress;
+    if (shows) {
+      progress = [&meter](std::uint64_t bytes, std::optional<std::uint64_t> total) { meter.show(bytes, total); };
+    }
+    if (source) co_return co_await copy_out(*agent, source->path, to, std::move(progress));
+    co_return co_await copy_in(*agent, from, target->path, std::move(progress));
+  }
+
+  static Task<Result<int>> print_archive(Agents* agents, Remote from) {
+    auto agent = co_await agents->of(from.name);
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    auto head = co_await (*agent)->open("/v1/files:archive?path=" + protocol::percent_encode(from.path));
+    if (!head) co_return std::unexpected{std::move(head.error())};
+    std::string block(kArchiveBlock, '\0');
+    for (;;) {
+      auto got = co_await (*agent)->http().read_some(block);
+      if (!got) co_return std::unexpected{std::move(got.error())};
+      if (*got == 0) co_return 0;
+      if (auto printed = print({block.data(), *got}); !printed) co_return std::unexpected{std::move(printed.error())};
+    }
+  }
+
+  static Task<Result<int>> read_archive(Agents* agents, Remote to) {
+    auto input = standard_input();
+    if (!input) co_return std::unexpected{std::move(input.error())};
+    auto agent = co_await agents->of(to.name);
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    std::string path = "/v1/files:archive?path=" + protocol::percent_encode(to.path);
+    auto sent = co_await upload(*agent, std::move(path), std::move(*input), {}, {});
+    if (!sent) co_return std::unexpected{std::move(sent.error())};
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command cp_command() {
+  return {.name = "cp",
+          .group = "Files",
+          .summary = "copy files and directories into a sandbox or out of it",
+          .text =
+              "The last PATH is where they go. As cp -r does: into the destination if that is a directory, else under\n"
+              "that name; DIR/. means what is in it. Several go into a directory, which is made if need be. Modes and\n"
+              "links are kept; of what a sandbox sends, links that lead out of it are left out, and the exit status\n"
+              "is 1 then. A - is a tar archive: on stdin, which is unpacked, or on stdout.\n\n"
+              "  skiff cp src demo:work\n"
+              "  skiff cp demo:work/result.json .\n"
+              "  skiff cp a.txt b.txt demo:inputs\n"
+              "  skiff cp demo:work - | tar x",
+          .words = {{.name = "FROM", .kind = WordKind::any_path},
+                    {.name = "PATH", .kind = WordKind::any_path, .repeated = true}},
+          .make = &make_invocation<Copy>};
+}
+
+}  // namespace skiff::container

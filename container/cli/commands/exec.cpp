@@ -1,0 +1,147 @@
+#include <unistd.h>
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "container/agent/answer.hpp"
+#include "container/cli/attached.hpp"
+#include "container/cli/command_flags.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/json_path.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/spec_flags.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Exec final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    std::vector<Setting> rows = flags_.rows();
+    rows.push_back({.flag = "env",
+                    .environment = "",
+                    .target = setting::List{&env_},
+                    .value = "NAME=VALUE",
+                    .group = "",
+                    .help = "A variable for it; NAME alone takes the value that it has here.",
+                    .letter = 'e'});
+    rows.push_back(
+        {.flag = "mode",
+         .environment = "",
+         .target = setting::Choice{&mode_, {"stream", "wait", "background"}},
+         .value = "MODE",
+         .group = "",
+         .help = "stream: output as it comes. wait: when it has ended. background: print its id and leave."});
+    rows.push_back({.flag = "detach",
+                    .environment = "",
+                    .target = setting::Switch{&detach_},
+                    .value = "",
+                    .group = "",
+                    .help = "The same as --mode background.",
+                    .letter = 'd'});
+    rows.push_back({.flag = "session",
+                    .environment = "",
+                    .target = setting::Text{&session_},
+                    .value = "SESSION",
+                    .group = "",
+                    .help = "In which session of the sandbox.",
+                    .letter = 's'});
+    rows.push_back({.flag = "id",
+                    .environment = "",
+                    .target = setting::Text{&id_},
+                    .value = "ID",
+                    .group = "",
+                    .help = "Its id: started at most once, however often this is tried.",
+                    .shown_default = "a new one"});
+    return rows;
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (detach_) mode_ = "background";
+    auto request = flags_.request(std::move(arguments.rest));
+    if (!request) co_return std::unexpected{std::move(request.error())};
+    if (mode_ == "wait" && request->contains("stdin_open")) {
+      co_return fail(Errc::invalid_field,
+                     "-i goes with --mode stream: nothing can be fed while its result is waited for");
+    }
+    auto joined = flags_.attached(arguments.words.at(0));
+    if (!joined) co_return std::unexpected{std::move(joined.error())};
+    joined->session = session_;
+    auto env = parse_env(env_);
+    if (!env) co_return std::unexpected{std::move(env.error())};
+    for (auto& [name, value] : *env) (*request)["env"][name] = std::move(value);
+    const std::string id = id_.empty() ? new_id("c") : id_;
+    auto endpoint = co_await context.endpoint(arguments.words.at(0));
+    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    if (mode_ == "stream") {
+      CommandStream command{context.executor(), *endpoint, session_, id};
+      command.start(std::move(*request));
+      auto end = co_await stay_attached(&context, &command, std::move(*joined));
+      if (!end) co_return std::unexpected{std::move(end.error())};
+      co_return end->status;
+    }
+    (*request)["id"] = id;
+    (*request)["mode"] = mode_;
+    if (mode_ == "wait") (*request)["on_disconnect"] = "kill";
+    AgentClient agent{context.executor(), std::move(*endpoint)};
+    std::string body = request->dump();
+    auto result =
+        co_await agent.post("/v1/sessions/" + protocol::percent_encode(session_) + "/commands", std::move(body));
+    if (!result) co_return std::unexpected{std::move(result.error())};
+    co_return mode_ == "wait" ? show_result(context, *result) : show_started(context, *result, id);
+  }
+
+ private:
+  static Result<int> show_started(const Context& context, const nlohmann::json& command, const std::string& id) {
+    const std::string line = id + "\n";
+    if (auto shown = context.show(command, line, line); !shown) return std::unexpected{std::move(shown.error())};
+    return 0;
+  }
+
+  static Result<int> show_result(const Context& context, const nlohmann::json& result) {
+    const std::string& form = context.options().output;
+    if (form == "json" || form == "yaml" || form.starts_with(kJsonPath)) {
+      if (auto shown = context.show(result, "", ""); !shown) return std::unexpected{std::move(shown.error())};
+      return exit_status(CommandExit::of(result));
+    }
+    AgentAnswer answer{result, "the result of a command"};
+    const std::string out = answer.bytes("stdout");
+    const std::string errors = answer.bytes("stderr");
+    const bool is_truncated = answer.flag("truncated");
+    if (auto fits = answer.check(); !fits) return std::unexpected{std::move(fits.error())};
+    if (auto printed = print(out); !printed) return std::unexpected{std::move(printed.error())};
+    [[maybe_unused]] const int error = write_all(STDERR_FILENO, errors);
+    if (is_truncated) say("the middle of its output was left out: --mode stream gives all of it");
+    return exit_status(CommandExit::of(result));
+  }
+
+  CommandFlags flags_;
+  std::vector<std::string> env_;
+  std::string mode_ = "stream";
+  bool detach_ = false;
+  std::string session_ = "default";
+  std::string id_;
+};
+
+}  // namespace
+
+Command exec_command() {
+  return {.name = "exec",
+          .group = "Commands",
+          .summary = "run a command in a sandbox",
+          .text =
+              "The command begins with the first word after NAME that is no flag; -- may stand before it.\n\n"
+              "  skiff exec demo make test\n"
+              "  tar c . | skiff exec -i demo -- tar x\n"
+              "  skiff exec -it demo -- python3\n"
+              "  skiff exec demo --mode background --id web -- python3 -m http.server",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+          .rest = Rest::required,
+          .make = &make_invocation<Exec>};
+}
+
+}  // namespace skiff::container

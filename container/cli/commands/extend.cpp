@@ -1,0 +1,65 @@
+#include <chrono>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Extend final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    using namespace std::chrono_literals;
+    return {{.flag = "ttl",
+             .environment = "",
+             .target = setting::Duration{&ttl_, 0ms, std::chrono::days{365}},
+             .value = "TIME",
+             .group = "",
+             .help = "How long it lives from now on.",
+             .shown_default = "the time it had"},
+            {.flag = "idle-ttl",
+             .environment = "",
+             .target = setting::Duration{&idle_ttl_, 0ms, std::chrono::days{365}},
+             .value = "TIME",
+             .group = "",
+             .help = "How long it may be idle.",
+             .shown_default = "as it was"}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    const std::string& name = arguments.words.at(0);
+    Lease lease;
+    if (ttl_.count() > 0) lease.ttl = ttl_;
+    if (idle_ttl_.count() > 0) lease.idle_ttl = idle_ttl_;
+    auto extended = co_await (*driver)->extend(name, lease);
+    if (!extended) co_return std::unexpected{std::move(extended.error())};
+    const std::string line = extended->expires_at ? name + " lives until " + *extended->expires_at + "\n"
+                                                  : name + " has no lease: it lives until it is removed\n";
+    if (auto shown = context.show(to_json_value(*extended), line, name + "\n"); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    co_return 0;
+  }
+
+ private:
+  std::chrono::milliseconds ttl_{0};
+  std::chrono::milliseconds idle_ttl_{0};
+};
+
+}  // namespace
+
+Command extend_command() {
+  return {.name = "extend",
+          .group = "Sandboxes",
+          .summary = "renew the lease of a sandbox",
+          .text = "",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+          .make = &make_invocation<Extend>};
+}
+
+}  // namespace skiff::container

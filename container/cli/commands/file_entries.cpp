@@ -1,0 +1,58 @@
+#include "container/cli/commands/file_entries.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "container/agent/answer.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
+#include "protocol/json/schema.hpp"
+
+namespace skiff::container {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostRecordBytes = std::size_t{64} << 20U;
+
+}  // namespace
+
+Result<FileEntries> file_entries(const json& items) {
+  FileEntries entries{.rows = {{"MODE", "SIZE", "MODIFIED", "PATH"}}, .names = {}};
+  for (const json& item : items) {
+    AgentAnswer entry{item, "a file"};
+    std::string path = entry.bytes("path");
+    const std::string name = printable(path) + "\n";
+    if (entry.text("type") == "directory") path += '/';
+    if (const std::string target = entry.bytes("target"); !target.empty()) path += " -> " + target;
+    entries.rows.push_back({entry.text("mode"), format_size(entry.number("size").value_or(0)),
+                            entry.text("modified_at"), std::move(path)});
+    if (auto fits = entry.check(); !fits) return std::unexpected{std::move(fits.error())};
+    entries.names += name;
+  }
+  return entries;
+}
+
+Task<Result<FileRecords>> find_records(AgentClient* agent, std::string path) {
+  auto head = co_await agent->open(std::move(path));
+  if (!head) co_return std::unexpected{std::move(head.error())};
+  auto body = co_await agent->http().read_body(kMostRecordBytes);
+  if (!body) co_return std::unexpected{std::move(body.error())};
+  FileRecords found{.records = json::array()};
+  for (std::string_view rest = *body; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    auto record = protocol::parse_json(line);
+    if (!record) co_return std::unexpected{foreign_answer(record.error().message)};
+    AgentAnswer said{*record, "a line of its answer"};
+    const bool is_last = said.text("type") == "summary";
+    if (is_last) found.is_truncated = said.flag("truncated");
+    if (auto fits = said.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    if (is_last) co_return found;
+    found.records.push_back(std::move(*record));
+  }
+  co_return std::unexpected{foreign_answer("its search has no end")};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,75 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "protocol/http/target.hpp"
+#include "protocol/json/utf8.hpp"
+
+namespace skiff::container {
+namespace {
+
+class FilesEdit final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "old",
+             .environment = "",
+             .target = setting::Text{&old_},
+             .value = "TEXT",
+             .group = "",
+             .help = "The text that is replaced."},
+            {.flag = "new",
+             .environment = "",
+             .target = setting::Text{&new_},
+             .value = "TEXT",
+             .group = "",
+             .help = "What comes in its place."},
+            {.flag = "count",
+             .environment = "",
+             .target = setting::Count{&count_, 0, 1'000'000},
+             .value = "N",
+             .group = "",
+             .help = "How often the old text must occur. 0: at least once."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (old_.empty()) co_return fail(Errc::missing_field, "--old is missing: the text to replace", "--old");
+    for (const std::string* text : {&old_, &new_}) {
+      if (!protocol::is_valid_utf8(*text)) {
+        co_return fail(Errc::invalid_field, "--old and --new are texts: their bytes have to be UTF-8");
+      }
+    }
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    const nlohmann::json edit{{"old", old_}, {"new", new_}, {"count", count_}};
+    std::string body = nlohmann::json{{"edits", nlohmann::json::array({edit})}}.dump();
+    auto done =
+        co_await (*agent)->patch("/v1/files/" + protocol::percent_encode(arguments.words.at(1)), std::move(body));
+    if (!done) co_return std::unexpected{std::move(done.error())};
+    if (auto shown = context.show(*done, "", arguments.words.at(1) + "\n"); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    co_return 0;
+  }
+
+ private:
+  std::string old_;
+  std::string new_;
+  std::uint64_t count_ = 1;
+};
+
+}  // namespace
+
+Command files_edit_command() {
+  return {.name = "files edit",
+          .group = "Files",
+          .summary = "replace a text in a file of a sandbox",
+          .text =
+              "Nothing is changed unless the old text occurs as often as --count says.\n\n"
+              "  skiff files edit demo app.py --old 'port = 80' --new 'port = 8080'",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATH", .kind = WordKind::remote_path}},
+          .make = &make_invocation<FilesEdit>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,52 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/answer.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/file_entries.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class FilesGlob final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    std::string url = "/v1/files:glob?pattern=" + protocol::percent_encode(arguments.words.at(1));
+    auto found = co_await find_records(agent->get(), std::move(url));
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    std::string paths;
+    for (const auto& record : found->records) {
+      AgentAnswer match{record, "a match"};
+      paths += printable(match.bytes("path")) + "\n";
+      if (auto fits = match.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    }
+    if (auto shown = context.show({{"items", found->records}}, paths, paths); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    if (found->is_truncated) say("there are more matches than these");
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command files_glob_command() {
+  return {.name = "files glob",
+          .group = "Files",
+          .summary = "list the paths of a sandbox that match a pattern",
+          .text =
+              "The pattern may hold * ? [...] {a,b} and ** for any number of directories. Names that begin with a\n"
+              "dot, and what .gitignore files name, are left out.\n\n"
+              "  skiff files glob demo 'src/**/*.py'",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATTERN"}},
+          .make = &make_invocation<FilesGlob>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,85 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/answer.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/file_entries.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class FilesGrep final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "ignore-case",
+             .environment = "",
+             .target = setting::Switch{&ignore_case_},
+             .value = "",
+             .group = "",
+             .help = "Upper and lower case are the same.",
+             .letter = 'i'},
+            {.flag = "fixed",
+             .environment = "",
+             .target = setting::Switch{&fixed_},
+             .value = "",
+             .group = "",
+             .help = "The pattern is a text, not a regular expression.",
+             .letter = 'F'}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    std::string url = "/v1/files:grep?pattern=" + protocol::percent_encode(arguments.words.at(1));
+    if (ignore_case_) url += "&ignore_case=true";
+    if (fixed_) url += "&literal=true";
+    if (arguments.words.size() > 2) url += "&path=" + protocol::percent_encode(arguments.words[2]);
+    auto found = co_await find_records(agent->get(), std::move(url));
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    std::string lines;
+    std::string paths;
+    std::string last;
+    for (const auto& record : found->records) {
+      AgentAnswer match{record, "a match"};
+      const std::string path = printable(match.bytes("path"));
+      const std::string number = std::to_string(match.number("line_number").value_or(0));
+      lines.append(path).append(1, ':').append(number).append(1, ':');
+      lines.append(printable_lines(match.bytes("text"))).append(1, '\n');
+      if (auto fits = match.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      if (path != last) paths += path + "\n";
+      last = path;
+    }
+    if (auto shown = context.show({{"items", found->records}}, lines, paths); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    if (found->is_truncated) say("there are more matches than these");
+    co_return found->records.empty() ? 1 : 0;
+  }
+
+ private:
+  bool ignore_case_ = false;
+  bool fixed_ = false;
+};
+
+}  // namespace
+
+Command files_grep_command() {
+  return {.name = "files grep",
+          .group = "Files",
+          .summary = "search the files of a sandbox for a pattern",
+          .text =
+              "Prints PATH:LINE:TEXT; the exit status is 1 when nothing matches. The pattern is a regular expression\n"
+              "(RE2). Names that begin with a dot, and what .gitignore files name, are left out.\n\n"
+              "  skiff files grep -i demo 'todo|fixme' src",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                    {.name = "PATTERN"},
+                    {.name = "PATH", .kind = WordKind::remote_path, .optional = true}},
+          .make = &make_invocation<FilesGrep>};
+}
+
+}  // namespace skiff::container

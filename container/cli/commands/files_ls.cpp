@@ -1,0 +1,59 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/file_entries.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class FilesLs final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "recursive",
+             .environment = "",
+             .target = setting::Switch{&recursive_},
+             .value = "",
+             .group = "",
+             .help = "Also what is below.",
+             .letter = 'r'}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto agent = co_await context.agent(arguments.words.at(0), {.scope = "read"});
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    std::string url = "/v1/files:list?limit=10000";
+    if (recursive_) url += "&recursive=true";
+    if (arguments.words.size() > 1) url += "&path=" + protocol::percent_encode(arguments.words.at(1));
+    auto listed = co_await (*agent)->get_items(std::move(url));
+    if (!listed) co_return std::unexpected{std::move(listed.error())};
+    const nlohmann::json items = std::move(*listed);
+    const auto entries = file_entries(items);
+    if (!entries) co_return std::unexpected{entries.error()};
+    if (auto shown = context.show({{"items", items}}, format_table(entries->rows), entries->names); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    co_return 0;
+  }
+
+ private:
+  bool recursive_ = false;
+};
+
+}  // namespace
+
+Command files_ls_command() {
+  return {.name = "files ls",
+          .group = "Files",
+          .summary = "list a directory of a sandbox",
+          .text = "",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                    {.name = "PATH", .kind = WordKind::remote_path, .optional = true}},
+          .make = &make_invocation<FilesLs>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,59 @@
+#include <utility>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class FilesRm final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "recursive",
+             .environment = "",
+             .target = setting::Switch{&recursive_},
+             .value = "",
+             .group = "",
+             .help = "Folders with all that is in them.",
+             .letter = 'r'},
+            {.flag = "force",
+             .environment = "",
+             .target = setting::Switch{&force_},
+             .value = "",
+             .group = "",
+             .help = "Be content when there is nothing to remove.",
+             .letter = 'f'}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    for (std::size_t i = 1; i < arguments.words.size(); ++i) {
+      std::string url = "/v1/files/" + protocol::percent_encode(arguments.words[i]);
+      if (recursive_) url += "?recursive=true";
+      auto removed = co_await (*agent)->remove(std::move(url));
+      const bool is_fine = removed || (force_ && removed.error().code == Errc::path_not_found);
+      if (!is_fine) co_return std::unexpected{std::move(removed.error())};
+    }
+    co_return 0;
+  }
+
+ private:
+  bool recursive_ = false;
+  bool force_ = false;
+};
+
+}  // namespace
+
+Command files_rm_command() {
+  return {.name = "files rm",
+          .group = "Files",
+          .summary = "remove files of a sandbox",
+          .text = "",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                    {.name = "PATH", .kind = WordKind::remote_path, .repeated = true}},
+          .make = &make_invocation<FilesRm>};
+}
+
+}  // namespace skiff::container

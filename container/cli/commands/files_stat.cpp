@@ -1,0 +1,68 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/answer.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/file_entries.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class FilesStat final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    std::string url = "/v1/files:stat";
+    for (std::size_t i = 1; i < arguments.words.size(); ++i) {
+      url += (i == 1 ? "?path=" : "&path=") + protocol::percent_encode(arguments.words[i]);
+    }
+    auto answer = co_await (*agent)->get(std::move(url));
+    if (!answer) co_return std::unexpected{std::move(answer.error())};
+    AgentAnswer page{*answer, "its answer"};
+    nlohmann::json there = nlohmann::json::array();
+    std::size_t items = 0;
+    for (const auto& item : page.list("items")) {
+      ++items;
+      AgentAnswer one{item, "a file"};
+      const std::string code = one.text("error/code");
+      const std::string detail = one.text("error/detail");
+      if (auto fits = one.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      if (code.empty()) there.push_back(item);
+      if (code.empty() || code == name(Errc::path_not_found)) continue;
+      co_return fail(find_code(code).value_or(Errc::io_error), detail);
+    }
+    if (auto fits = page.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    if (items != arguments.words.size() - 1) {
+      co_return std::unexpected{foreign_answer("it does not say what is at each path")};
+    }
+    const auto entries = file_entries(there);
+    if (!entries) co_return std::unexpected{entries.error()};
+    const bool is_all = there.size() == items;
+    const std::string table = there.empty() ? "" : format_table(entries->rows);
+    if (auto shown = context.show({{"items", there}}, table, entries->names); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    co_return is_all ? 0 : 1;
+  }
+};
+
+}  // namespace
+
+Command files_stat_command() {
+  return {.name = "files stat",
+          .group = "Files",
+          .summary = "tell what is at some paths of a sandbox, and whether anything is",
+          .text =
+              "What is not there is left out, and the exit status is 1 then. A link is not followed.\n\n"
+              "  if skiff files stat demo result.json >/dev/null; then skiff cp demo:result.json .; fi",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                    {.name = "PATH", .kind = WordKind::remote_path, .repeated = true}},
+          .make = &make_invocation<FilesStat>};
+}
+
+}  // namespace skiff::container

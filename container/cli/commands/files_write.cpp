@@ -1,0 +1,44 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/standard_input.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class FilesWrite final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string& path = arguments.words.at(1);
+    auto input = standard_input();
+    if (!input) co_return std::unexpected{std::move(input.error())};
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    std::string url = "/v1/files/" + protocol::percent_encode(path);
+    auto written = co_await upload(agent->get(), std::move(url), std::move(*input), {}, {});
+    if (!written) co_return std::unexpected{std::move(written.error())};
+    if (auto shown = context.show({{"path", path}, {"bytes", written->bytes}}, "", path + "\n"); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command files_write_command() {
+  return {.name = "files write",
+          .group = "Files",
+          .summary = "write stdin to a file of a sandbox",
+          .text =
+              "The file is replaced when all of it is there; directories on the way to it are made.\n\n"
+              "  echo hello | skiff files write demo notes/today",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATH", .kind = WordKind::remote_path}},
+          .make = &make_invocation<FilesWrite>};
+}
+
+}  // namespace skiff::container

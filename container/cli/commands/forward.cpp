@@ -1,0 +1,151 @@
+#include <charconv>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/task_group.hpp"
+#include "container/agent/relay.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "protocol/net/listener.hpp"
+
+namespace skiff::container {
+namespace {
+
+struct Ports {
+  std::uint16_t local = 0;
+  std::uint16_t remote = 0;
+};
+
+/// PORT, LOCAL:REMOTE, or :REMOTE for any free local one, as kubectl has it.
+Result<Ports> parse_ports(const std::string& text) {
+  const auto number = [](std::string_view digits, std::uint16_t& into) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), into);
+    return error == std::errc{} && end == digits.data() + digits.size();
+  };
+  const std::string_view all{text};
+  const std::size_t colon = all.find(':');
+  Ports ports;
+  bool fits = number(all.substr(colon == std::string::npos ? 0 : colon + 1), ports.remote) && ports.remote != 0;
+  ports.local = ports.remote;
+  if (colon != std::string::npos) {
+    ports.local = 0;
+    fits = fits && (colon == 0 || number(all.substr(0, colon), ports.local));
+  }
+  if (!fits) return fail(Errc::invalid_field, "\"" + text + "\": expected PORT, LOCAL:REMOTE or :REMOTE");
+  return ports;
+}
+
+class Forward final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "address",
+             .environment = "",
+             .target = setting::List{&addresses_},
+             .value = "ADDRESS",
+             .group = "",
+             .help =
+                 "Listen here: an IP address of this machine, or localhost for both of its loopbacks. Who reaches it "
+                 "reaches the sandbox."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    const std::string& name = arguments.words.at(0);
+    auto sandbox = co_await context.endpoint(name);
+    if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+    TaskGroup group{context.executor()};
+    std::vector<std::unique_ptr<protocol::Listener>> listeners;
+    for (std::size_t i = 1; i < arguments.words.size(); ++i) {
+      auto ports = parse_ports(arguments.words[i]);
+      if (!ports) co_return std::unexpected{std::move(ports.error())};
+      auto opened = listen(context.executor(), *ports);
+      if (!opened) co_return std::unexpected{std::move(opened.error())};
+      for (auto& listener : *opened) {
+        const std::string line = listener->address().text() + " -> " + name + ":" + std::to_string(ports->remote);
+        if (auto printed = print(line + "\n"); !printed) co_return std::unexpected{std::move(printed.error())};
+        remotes_.push_back(ports->remote);
+        listeners.push_back(std::move(listener));
+      }
+    }
+    std::exception_ptr failure;
+    try {
+      for (std::size_t i = 0; i + 1 < listeners.size(); ++i) {
+        group.spawn("listen", accept(listeners[i].get(), &group, *driver, name, remotes_[i]));
+      }
+      co_await accept(listeners.back().get(), &group, *driver, name, remotes_.back());
+    } catch (...) {
+      failure = std::current_exception();  // interrupted, which is how it ends
+    }
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    group.cancel();
+    co_await group.join();
+    if (failure) std::rethrow_exception(failure);
+    co_return 0;
+  }
+
+ private:
+  using Listeners = std::vector<std::unique_ptr<protocol::Listener>>;
+
+  /// One listener an address. The two loopbacks of localhost have one port; a machine without IPv6 has only one.
+  [[nodiscard]] Result<Listeners> listen(Executor executor, Ports ports) const {
+    Listeners listeners;
+    for (const std::string& text : addresses_) {
+      const bool is_both = text == "localhost";
+      auto address = protocol::Address::ip(is_both ? "127.0.0.1" : text, ports.local);
+      if (!address)
+        return fail(Errc::invalid_field, "--address " + text + ": expected an IP address or localhost", "--address");
+      auto listener = protocol::Listener::open(executor, *address);
+      if (!listener) return std::unexpected{std::move(listener.error())};
+      const std::uint16_t port = (*listener)->address().port();
+      listeners.push_back(std::move(*listener));
+      if (!is_both) continue;
+      auto other = protocol::Listener::open(executor, *protocol::Address::ip("::1", port));
+      if (other) listeners.push_back(std::move(*other));
+    }
+    return listeners;
+  }
+
+  static Task<> accept(protocol::Listener* listener, TaskGroup* group, Driver* driver, std::string name,
+                       std::uint16_t port) {
+    const Executor executor = co_await boost::asio::this_coro::executor;
+    std::function<void(UniqueFd, protocol::Address)> connected = [&](UniqueFd socket, const protocol::Address& peer) {
+      protocol::Stream client{executor, std::move(socket), peer.text()};
+      group->spawn("connection", serve(std::move(client), driver, name, port));
+    };
+    co_await listener->accept_all(std::move(connected));
+  }
+
+  static Task<> serve(protocol::Stream client, Driver* driver, std::string name, std::uint16_t port) {
+    auto remote = co_await driver->dial(name, port);
+    if (!remote) {
+      say(remote.error().message);
+      co_return;
+    }
+    co_await relay(std::move(client), std::move(*remote));
+  }
+
+  std::vector<std::string> addresses_{"127.0.0.1"};
+  std::vector<std::uint16_t> remotes_;
+};
+
+}  // namespace
+
+Command forward_command() {
+  return {.name = "forward",
+          .group = "Access",
+          .summary = "reach TCP ports of a sandbox on this machine, until interrupted",
+          .text =
+              "  skiff forward demo 8000\n"
+              "  skiff forward demo 9000:8000 :5432\n"
+              "  skiff forward --address 0.0.0.0 demo 8000",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "[LOCAL:]PORT", .repeated = true}},
+          .aliases = {"port-forward"},
+          .make = &make_invocation<Forward>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,172 @@
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/in_parallel.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/printable.hpp"
+#include "container/sandbox/garbage.hpp"
+
+namespace skiff::container {
+namespace {
+
+nlohmann::json to_json_value(const std::vector<Verdict>& verdicts) {
+  nlohmann::json items = nlohmann::json::array();
+  for (const Verdict& one : verdicts) items.push_back({{"name", one.name}, {"reason", one.reason}});
+  return items;
+}
+
+/// One in which something hangs holds up none of the others.
+constexpr std::size_t kNamespacesAtOnce = 16;
+
+class Gc final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    using namespace std::chrono_literals;
+    return {{.flag = "max-idle",
+             .environment = "",
+             .target = setting::Duration{&max_idle_, 0ms, std::chrono::days{365}},
+             .value = "TIME",
+             .group = "",
+             .help = "Also running ones that nobody has used for so long. 0: none of them."},
+            {.flag = "everyone",
+             .environment = "",
+             .target = setting::Switch{&everyone_},
+             .value = "",
+             .group = "",
+             .help = "Also those of other owners."},
+            {.flag = "all-namespaces",
+             .environment = "",
+             .target = setting::Switch{&all_namespaces_},
+             .value = "",
+             .group = "",
+             .help = "Of a cluster: in every namespace that has sandboxes.",
+             .letter = 'A'},
+            {.flag = "in-namespace",
+             .environment = "",
+             .target = setting::List{&namespaces_},
+             .value = "NAMESPACE",
+             .group = "",
+             .help = "Of a cluster: in these, in place of --namespace."},
+            {.flag = "dry-run",
+             .environment = "",
+             .target = setting::Switch{&collecting_.dry_run},
+             .value = "",
+             .group = "",
+             .help = "Only tell what would be removed."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
+    if (!everyone_) collecting_.owner = context.options().owner;
+    if (max_idle_.count() > 0) collecting_.max_idle = max_idle_;
+    if (context.options().driver == "local" && (all_namespaces_ || !namespaces_.empty())) {
+      co_return fail(Errc::invalid_field,
+                     "only a cluster has namespaces: leave out -A and --in-namespace, or --driver local",
+                     all_namespaces_ ? "--all-namespaces" : "--in-namespace");
+    }
+    Result<Collected> done;
+    if (all_namespaces_ || !namespaces_.empty()) {
+      done = co_await collect_everywhere(&context);
+    } else {
+      done = co_await collect_in(&context);
+    }
+    if (!done) co_return std::unexpected{std::move(done.error())};
+    std::string lines;
+    std::string names;
+    for (const Verdict& one : done->removed) {
+      lines += (collecting_.dry_run ? "would remove " : "removed ") + one.name + " (" + printable(one.reason) + ")\n";
+      names += one.name + "\n";
+    }
+    for (const Verdict& one : done->failed) lines += "FAILED  " + one.name + " (" + printable(one.reason) + ")\n";
+    const nlohmann::json value{{"deleted", to_json_value(done->removed)},
+                               {"kept", to_json_value(done->kept)},
+                               {"failed", to_json_value(done->failed)}};
+    if (auto shown = context.show(value, lines, names); !shown) co_return std::unexpected{std::move(shown.error())};
+    if (!done->failed.empty()) co_return fail(Errc::io_error, "not everything could be removed");
+    co_return 0;
+  }
+
+ private:
+  Task<Result<Collected>> collect_in(Context* context) {
+    auto driver = co_await context->driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    if ((*driver)->name() == "direct") {
+      co_return fail(Errc::invalid_field,
+                     "the driver direct removes nothing: `skiff gc` needs --driver pod, claim or local", "--driver");
+    }
+    co_return co_await collect_garbage(*driver, collecting_);
+  }
+
+  /// What the driver holds open is ended whatever happens.
+  Task<Result<Collected>> collect_and_close(Context* there) {
+    Result<Collected> done;
+    std::exception_ptr cancelled;
+    try {
+      done = co_await collect_in(there);
+    } catch (...) {
+      cancelled = std::current_exception();
+    }
+    if (cancelled) co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    co_await there->close();
+    if (cancelled) std::rethrow_exception(cancelled);
+    co_return done;
+  }
+
+  Task<> collect_there(const Context* context, std::string name, Result<Collected>* outcome) {
+    Context there = context->in_namespace(std::move(name));
+    *outcome = co_await collect_and_close(&there);
+  }
+
+  Task<Result<Collected>> collect_everywhere(Context* context) {
+    if (all_namespaces_) {
+      auto cluster = context->cluster();
+      if (!cluster) co_return std::unexpected{std::move(cluster.error())};
+      auto found = co_await namespaces_of_sandboxes(
+          *cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod);
+      if (!found) co_return std::unexpected{std::move(found.error())};
+      namespaces_ = std::move(*found);
+    }
+    std::vector<Result<Collected>> outcomes(namespaces_.size());
+    co_await in_parallel(namespaces_.size(), kNamespacesAtOnce, [&](std::size_t index) {
+      return collect_there(context, namespaces_[index], &outcomes[index]);
+    });
+    Collected all;
+    for (std::size_t i = 0; i < namespaces_.size(); ++i) {
+      const std::string& name = namespaces_[i];
+      Result<Collected>& done = outcomes[i];
+      if (!done) co_return std::unexpected{std::move(done.error())};
+      const auto add = [&name](std::vector<Verdict>& into, std::vector<Verdict>& from) {
+        for (Verdict& one : from) into.push_back({name + "/" + one.name, std::move(one.reason)});
+      };
+      add(all.removed, done->removed);
+      add(all.kept, done->kept);
+      add(all.failed, done->failed);
+    }
+    co_return all;
+  }
+
+  std::chrono::milliseconds max_idle_{0};
+  bool everyone_ = false;
+  bool all_namespaces_ = false;
+  std::vector<std::string> namespaces_;
+  Collecting collecting_;
+};
+
+}  // namespace
+
+Command gc_command() {
+  return {.name = "gc",
+          .group = "Sandboxes",
+          .summary = "remove the sandboxes that have ended or failed",
+          .text =
+              "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay,\n"
+              "and so do those that a node took with it until their lease is over: `skiff start` brings them back.",
+          .words = {},
+          .make = &make_invocation<Gc>};
+}
+
+}  // namespace skiff::container

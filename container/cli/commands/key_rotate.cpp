@@ -1,0 +1,75 @@
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cluster/key_rotation.hpp"
+
+namespace skiff::container {
+namespace {
+
+std::string key_table(const KeyReport& report) {
+  std::vector<std::vector<std::string>> rows{{"KEY", "STATE", "KNOWN TO"}};
+  rows.push_back({report.current, "current", "what is made from now on"});
+  for (const OlderKey& older : report.older) {
+    std::string users;
+    for (const std::string& user : older.users) users += (users.empty() ? "" : ", ") + user;
+    rows.push_back({older.fingerprint, "older", users.empty() ? "what was made before" : std::move(users)});
+  }
+  for (const std::string& removed : report.removed) rows.push_back({removed, "removed", ""});
+  return format_table(rows);
+}
+
+class KeyRotate final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "finish",
+             .environment = "",
+             .target = setting::Switch{&finishes_},
+             .value = "",
+             .group = "",
+             .help = "Make no new key: remove the older ones that nothing knows any more."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
+    if (context.options().driver == "local") {
+      co_return fail(Errc::not_supported, "the key of local sandboxes is not rotated: keys are rotated in a cluster",
+                     "--driver");
+    }
+    auto cluster = context.cluster();
+    if (!cluster) co_return std::unexpected{std::move(cluster.error())};
+    auto report = co_await (finishes_ ? finish_rotation(*cluster) : rotate_key(*cluster));
+    if (!report) co_return std::unexpected{std::move(report.error())};
+    const auto value = nlohmann::json::parse(protocol::to_json(*report));
+    if (auto shown = context.show(value, key_table(*report), report->current + "\n"); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    if (!finishes_ || report->older.empty()) co_return 0;
+    co_return fail(Errc::sandbox_conflict,
+                   "older keys are still known to sandboxes: `skiff stop NAME && skiff start NAME` gives one the "
+                   "current key, a pool gets it by `skiff pool scale POOL 0` and back, or by being made again");
+  }
+
+ private:
+  bool finishes_ = false;
+};
+
+}  // namespace
+
+Command key_rotate_command() {
+  return {.name = "key rotate",
+          .group = "Operators",
+          .summary = "make another signing key for a namespace",
+          .text =
+              "Sandboxes that are made or started from now on take the new key. The one before stays beside it,\n"
+              "and those that were made with it are reached as before.\n\n"
+              "  skiff key rotate\n"
+              "  skiff key rotate --finish   # when they have ended",
+          .words = {},
+          .make = &make_invocation<KeyRotate>};
+}
+
+}  // namespace skiff::container

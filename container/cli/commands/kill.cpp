@@ -1,0 +1,84 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/client.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Kill final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "signal",
+             .environment = "",
+             .target = setting::Text{&signal_},
+             .value = "SIGNAL",
+             .group = "",
+             .help = "TERM and KILL go to all that it started, INT and QUIT to its process group, others to itself.",
+             .letter = 's'},
+            {.flag = "session",
+             .environment = "",
+             .target = setting::Text{&session_},
+             .value = "SESSION",
+             .group = "",
+             .help = "In which session of the sandbox."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    std::string id;
+    if (arguments.words.size() > 1) {
+      id = arguments.words.at(1);
+    } else {
+      auto only = co_await only_command(agent->get(), arguments.words.at(0));
+      if (!only) co_return std::unexpected{std::move(only.error())};
+      id = std::move(*only);
+    }
+    std::string body = nlohmann::json{{"signal", signal_}}.dump();
+    auto sent = co_await (*agent)->post(command_path(session_, id) + "/signal", std::move(body));
+    if (!sent) co_return std::unexpected{std::move(sent.error())};
+    co_return 0;
+  }
+
+ private:
+  /// The one that runs; with several nobody knows which is meant.
+  Task<Result<std::string>> only_command(AgentClient* agent, std::string name) const {
+    auto all = co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) + "/commands?limit=1000");
+    if (!all) co_return std::unexpected{std::move(all.error())};
+    std::vector<std::string> running;
+    for (const nlohmann::json& one : *all) {
+      if (text_at(one, "state") == "running") running.push_back(text_at(one, "id"));
+    }
+    if (running.size() == 1) co_return std::move(running.front());
+    if (running.empty()) co_return fail(Errc::command_not_found, "no command runs in \"" + name + "\"");
+    co_return fail(Errc::missing_field, std::to_string(running.size()) + " commands run in \"" + name +
+                                            "\": say which. `skiff top " + name + "` lists them, `skiff stop " + name +
+                                            "` ends all");
+  }
+
+  std::string signal_ = "TERM";
+  std::string session_ = "default";
+};
+
+}  // namespace
+
+Command kill_command() {
+  return {.name = "kill",
+          .group = "Commands",
+          .summary = "send a signal to a command",
+          .text =
+              "COMMAND is the id of a command, as `skiff top` lists them. It may be left out where only one runs.\n\n"
+              "  skiff kill -s INT demo build",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                    {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},
+          .make = &make_invocation<Kill>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,29 @@
+#include <string>
+
+#include "base/licenses.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/output.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Licenses final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& /*context*/, SettingsTable::Arguments /*arguments*/) override {
+    if (auto printed = print(licenses()); !printed) co_return std::unexpected{std::move(printed.error())};
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command licenses_command() {
+  return {.name = "licenses",
+          .group = "Help",
+          .summary = "print the license of skiff and of what is linked into it",
+          .text = "",
+          .words = {},
+          .make = &make_invocation<Licenses>};
+}
+
+}  // namespace skiff::container

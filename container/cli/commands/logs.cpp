@@ -1,0 +1,315 @@
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/small_file.hpp"
+#include "container/agent/answer.hpp"
+#include "container/cli/attached.hpp"
+#include "container/cli/command_flags.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cluster/circumstances.hpp"
+#include "protocol/http/target.hpp"
+#include "protocol/json/base64.hpp"
+#include "protocol/json/schema.hpp"
+
+namespace skiff::container {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// More of a log than this is no matter for a terminal: `skiff logs --from` gives all.
+constexpr std::size_t kLongestLog = std::size_t{256} << 20U;
+
+struct TimedOutput {
+  std::uint64_t offset = 0;
+  std::string time;
+  std::string bytes;
+};
+
+class Logs final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    using namespace std::chrono_literals;
+    return {{.flag = "follow",
+             .environment = "",
+             .target = setting::Switch{&follow_},
+             .value = "",
+             .group = "",
+             .help = "Go on until the command has ended.",
+             .letter = 'f'},
+            {.flag = "tail",
+             .environment = "",
+             .target = setting::Count{&tail_, 0, 1'000'000'000},
+             .value = "N",
+             .group = "",
+             .help = "Begin with the last N lines.",
+             .shown_default = "all"},
+            {.flag = "since",
+             .environment = "",
+             .target = setting::Duration{&since_, 0ms, std::chrono::days{365}},
+             .value = "TIME",
+             .group = "",
+             .help = "Leave out what was printed before that time, as 10m.",
+             .shown_default = "all"},
+            {.flag = "timestamps",
+             .environment = "",
+             .target = setting::Switch{&timestamps_},
+             .value = "",
+             .group = "",
+             .help = "Before each line the time at which it was printed."},
+            {.flag = "agent",
+             .environment = "",
+             .target = setting::Switch{&agent_},
+             .value = "",
+             .group = "",
+             .help = "What skiffd itself has printed, and a workload beside it: the log of the container."},
+            {.flag = "previous",
+             .environment = "",
+             .target = setting::Switch{&previous_},
+             .value = "",
+             .group = "",
+             .help = "With --agent: that of the container before its last restart.",
+             .letter = 'p'},
+            {.flag = "from",
+             .environment = "",
+             .target = setting::Size{&from_},
+             .value = "OFFSET",
+             .group = "",
+             .help = "Begin at this byte of its output, both streams counted together."},
+            {.flag = "session",
+             .environment = "",
+             .target = setting::Text{&session_},
+             .value = "SESSION",
+             .group = "",
+             .help = "In which session of the sandbox.",
+             .letter = 's'}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (std::ranges::count(arguments.given, "--tail") > 0) lines_ = tail_;
+    const std::string& space = context.options().access.namespace_name;
+    const bool is_number = !space.empty() && space.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && std::ranges::count(arguments.given, "--namespace") > 0) {
+      co_return fail(Errc::invalid_field, "-n is the namespace: the last lines are --tail " + space, "--namespace");
+    }
+    const bool has_time = since_.count() > 0 || timestamps_;
+    if (agent_) co_return co_await show_agent_log(&context, std::move(arguments));
+    if (previous_) co_return fail(Errc::invalid_field, "-p goes with --agent: a command runs once");
+    if (from_ > 0 && (lines_ || has_time)) {
+      co_return fail(Errc::invalid_field, "--from counts bytes: leave out --tail, --since and --timestamps with it");
+    }
+    auto endpoint = co_await context.endpoint(arguments.words.at(0));
+    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    AgentClient agent{context.executor(), *endpoint};
+    std::string id;
+    if (arguments.words.size() > 1) {
+      id = arguments.words.at(1);
+    } else {
+      auto newest = co_await newest_command(&agent);
+      if (!newest) co_return std::unexpected{std::move(newest.error())};
+      id = std::move(*newest);
+    }
+    if (has_time) co_return co_await show_lines(&agent, std::move(id));
+    AttachedOptions options{.signals = false};
+    auto shown = co_await agent.get(command_path(session_, id));
+    if (!shown) co_return std::unexpected{std::move(shown.error())};
+    AgentAnswer said{*shown, "a command"};
+    const std::uint64_t end = said.number("output/next_offset").value_or(0);
+    if (auto fits = said.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    if (lines_) {
+      auto begin = co_await offset_of_last_lines(&agent, id, end, *lines_);
+      if (!begin) co_return std::unexpected{std::move(begin.error())};
+      from_ = *begin;
+    }
+    if (!follow_) {
+      options.until = end;
+      if (end <= from_) co_return 0;
+    }
+    CommandStream command{context.executor(), *endpoint, session_, id};
+    // One who only looks on never holds the command up.
+    command.attach({.from = from_, .lossless = false});
+    auto left = co_await stay_attached(&context, &command, std::move(options));
+    if (!left) co_return std::unexpected{std::move(left.error())};
+    co_return 0;
+  }
+
+ private:
+  Task<Result<int>> show_agent_log(Context* context, SettingsTable::Arguments arguments) {
+    if (follow_) co_return fail(Errc::invalid_field, "--agent shows what there is: leave out -f");
+    if (arguments.words.size() > 1)
+      co_return fail(Errc::invalid_field, "--agent is no log of a command: leave out COMMAND");
+    auto driver = co_await context->driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    auto sandbox = co_await (*driver)->get(arguments.words.at(0));
+    if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+    const auto detail = [&sandbox](const char* key) {
+      const auto found = sandbox->details.find(key);
+      return found == sandbox->details.end() ? std::string{} : found->second;
+    };
+    if (sandbox->driver == "local") co_return show_file(detail("log"));
+    if (detail("pod").empty()) {
+      co_return fail(Errc::not_supported, "sandbox \"" + sandbox->name +
+                                              "\" has no log that skiff can reach: what has started its skiffd has it");
+    }
+    auto cluster = context->cluster();
+    if (!cluster) co_return std::unexpected{std::move(cluster.error())};
+    AgentLogOptions options{.tail = lines_, .timestamps = timestamps_, .previous = previous_};
+    if (since_.count() > 0) {
+      options.since_seconds = static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(since_).count());
+    }
+    auto log = co_await agent_log(&(*cluster)->client(), detail("namespace"), detail("pod"), options);
+    if (!log) co_return std::unexpected{std::move(log.error())};
+    if (auto printed = print(*log); !printed) co_return std::unexpected{std::move(printed.error())};
+    co_return 0;
+  }
+
+  /// Each line of it has its time already.
+  [[nodiscard]] Result<int> show_file(const std::string& path) const {
+    if (previous_ || since_.count() > 0 || timestamps_) {
+      return fail(Errc::invalid_field, "the driver local has a file alone: leave out -p, --since and --timestamps");
+    }
+    auto text = read_small_file(path, kLongestLog);
+    if (!text) return std::unexpected{std::move(text.error())};
+    std::string_view shown{*text};
+    if (lines_) shown.remove_prefix(begin_of_last_lines(shown, *lines_).value_or(0));
+    if (auto printed = print(shown); !printed) return std::unexpected{std::move(printed.error())};
+    return 0;
+  }
+
+  /// The offset of a byte of all the texts together: there may be gaps between them.
+  static std::optional<std::uint64_t> offset_at(const std::vector<TimedOutput>& events, std::size_t index) {
+    for (const TimedOutput& one : events) {
+      if (index < one.bytes.size()) return one.offset + index;
+      index -= one.bytes.size();
+    }
+    return std::nullopt;
+  }
+
+  /// Where the last `lines` lines of a text begin; nothing when it has fewer.
+  static std::optional<std::size_t> begin_of_last_lines(std::string_view text, std::uint64_t lines) {
+    if (lines == 0) return text.size();
+    std::string_view rest = text;
+    if (rest.ends_with('\n')) rest.remove_suffix(1);
+    for (;;) {
+      const std::size_t newline = rest.rfind('\n');
+      if (newline == std::string_view::npos) return std::nullopt;
+      if (--lines == 0) return newline + 1;
+      rest = rest.substr(0, newline);
+    }
+  }
+
+  /// Reads backwards, a larger piece each time.
+  Task<Result<std::uint64_t>> offset_of_last_lines(AgentClient* agent, std::string id, std::uint64_t end,
+                                                   std::uint64_t lines) const {
+    for (std::uint64_t piece = std::uint64_t{64} << 10U;; piece *= 8) {
+      const std::uint64_t begin = end > piece ? end - piece : 0;
+      auto events = co_await read_events(agent, id, begin);
+      if (!events) co_return std::unexpected{std::move(events.error())};
+      // What the agent has dropped is not there to be counted.
+      const std::uint64_t first = events->empty() ? end : events->front().offset;
+      std::string text;
+      for (const TimedOutput& one : *events) text += one.bytes;
+      if (const auto at = begin_of_last_lines(text, lines)) co_return offset_at(*events, *at).value_or(end);
+      if (begin == 0 || first > begin) co_return first;
+    }
+  }
+
+  /// What was printed up to now, each line with its time, or those since some time.
+  Task<Result<int>> show_lines(AgentClient* agent, std::string id) const {
+    if (follow_) co_return fail(Errc::invalid_field, "-f passes bytes on: leave out --since and --timestamps with it");
+    auto events = co_await read_events(agent, std::move(id), 0);
+    if (!events) co_return std::unexpected{std::move(events.error())};
+    const long long now = std::chrono::floor<milliseconds>(wall_now()).time_since_epoch().count();
+    const long long oldest = since_.count() > 0 ? now - since_.count() : 0;
+    std::string text;
+    bool in_line = false;
+    for (const TimedOutput& one : *events) {
+      if (oldest > 0 && unix_ms(one.time) < oldest) continue;
+      for (const char c : one.bytes) {
+        if (timestamps_ && !std::exchange(in_line, true)) text += one.time + " ";
+        text += c;
+        if (c == '\n') in_line = false;
+      }
+    }
+    std::string_view shown{text};
+    if (lines_) shown.remove_prefix(begin_of_last_lines(shown, *lines_).value_or(0));
+    if (auto printed = print(shown); !printed) co_return std::unexpected{std::move(printed.error())};
+    co_return 0;
+  }
+
+  /// The output from an offset up to now, both streams together.
+  Task<Result<std::vector<TimedOutput>>> read_events(AgentClient* agent, std::string id, std::uint64_t from) const {
+    std::string path = command_path(session_, id) + "/output?from=" + std::to_string(from);
+    auto head = co_await agent->open(std::move(path));
+    if (!head) co_return std::unexpected{std::move(head.error())};
+    auto body = co_await agent->http().read_body(kLongestLog);
+    if (!body) co_return std::unexpected{std::move(body.error())};
+    std::vector<TimedOutput> events;
+    std::string_view rest{*body};
+    while (!rest.empty()) {
+      const std::size_t line = std::min(rest.find('\n'), rest.size());
+      const auto event = protocol::parse_json(rest.substr(0, line)).value_or(nlohmann::json{});
+      rest.remove_prefix(std::min(line + 1, rest.size()));
+      const std::string type = text_at(event, "type");
+      if (type != "output") continue;
+      std::string bytes = text_at(event, "data");
+      if (const std::string encoded = text_at(event, "data_base64"); !encoded.empty()) {
+        bytes = protocol::decode_base64(encoded).value_or("");
+      }
+      events.push_back({number_at(event, "offset").value_or(0), text_at(event, "time"), std::move(bytes)});
+    }
+    co_return events;
+  }
+
+  /// Lists are in the order of the starts.
+  Task<Result<std::string>> newest_command(AgentClient* agent) const {
+    auto all = co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) + "/commands?limit=1000");
+    if (!all) co_return std::unexpected{std::move(all.error())};
+    if (all->empty()) {
+      co_return fail(Errc::command_not_found, "no command was started in session \"" + session_ + "\" yet");
+    }
+    for (const nlohmann::json& one : *all) {
+      if (text_at(one, "id") == kMainCommand) co_return std::string{kMainCommand};
+    }
+    AgentAnswer newest{all->back(), "a command"};
+    std::string id = newest.text("id");
+    if (auto fits = newest.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    co_return id;
+  }
+
+  bool follow_ = false;
+  bool agent_ = false;
+  bool previous_ = false;
+  bool timestamps_ = false;
+  milliseconds since_{0};
+  std::uint64_t tail_ = 0;
+  std::optional<std::uint64_t> lines_;
+  std::uint64_t from_ = 0;
+  std::string session_ = "default";
+};
+
+}  // namespace
+
+Command logs_command() {
+  return {.name = "logs",
+          .group = "Commands",
+          .summary = "print what a command has said, and says",
+          .text =
+              "stdout goes to stdout, stderr to stderr. Without COMMAND: of the one that `skiff run`\n"
+              "started, else of the newest.\n"
+              "--agent is the log of the sandbox itself.\n\n"
+              "  skiff logs demo -f --tail 20\n"
+              "  skiff logs demo --agent",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                    {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},
+          .make = &make_invocation<Logs>};
+}
+
+}  // namespace skiff::container

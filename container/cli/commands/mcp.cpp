@@ -1,0 +1,139 @@
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/blocking_pool.hpp"
+#include "base/channel.hpp"
+#include "base/with_timeout.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/spec_flags.hpp"
+#include "container/cli/standard_input.hpp"
+#include "container/mcp/bridge.hpp"
+#include "container/sandbox/bring_up.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// A sandbox whose skiff was killed outright ends by itself this long afterwards.
+constexpr std::chrono::milliseconds kAbandonedTime = std::chrono::minutes{5};
+/// What is under way when the client closes stdin has this long to be answered.
+constexpr std::chrono::seconds kLastAnswers{10};
+constexpr std::size_t kLongestMessage = std::size_t{4} << 20U;
+
+Task<> read_on_thread(BlockingPool* pool, ByteProducer bytes, ToReactor blocks) {
+  auto read = [&] {
+    auto summary = bytes.produce([&blocks](std::string block) { return blocks.push(std::move(block)); });
+    blocks.finish();
+    return summary.has_value();
+  };
+  (void)co_await pool->run(std::move(read));
+}
+
+class Mcp final : public Invocation {
+ public:
+  std::vector<Setting> rows() override { return spec_.rows(); }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const bool is_given = !arguments.words.empty();
+    const std::string name = is_given ? arguments.words.front() : make_name("mcp-");
+    auto spec = spec_.spec(name, context.options().owner, arguments.given);
+    if (!spec) co_return std::unexpected{std::move(spec.error())};
+    spec->is_one_shot = true;
+    if (!spec->lease.idle_ttl) spec->lease.idle_ttl = kAbandonedTime;
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    auto input = standard_input();
+    if (!input) co_return std::unexpected{std::move(input.error())};
+    McpBridge bridge{context.executor(),
+                     [&] { return is_given ? context.endpoint(name) : make(&context, *driver, &*spec); },
+                     [](std::string_view line) {
+                       if (auto printed = print(line); !printed) say(printed.error().message);
+                     }};
+    BlockingPool pool{"skiff-stdin", 1};
+    ToReactor blocks{context.executor(), kLongestMessage};
+    TaskGroup reading{context.executor()};
+    reading.spawn("stdin", read_on_thread(&pool, *input, blocks));
+    std::exception_ptr failure;
+    Result<> done;
+    try {
+      done = co_await take_lines(&bridge, blocks);
+      if (done) (void)co_await within(std::chrono::steady_clock::now() + kLastAnswers, last_answers(&bridge));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    blocks.leave();
+    input->interrupt();
+    co_await reading.join();
+    co_await bridge.close();
+    if (made_) {
+      auto removed = co_await (*driver)->remove_if(made_->name, made_->id, {});
+      if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
+    }
+    if (failure) std::rethrow_exception(failure);
+    if (!done) co_return std::unexpected{std::move(done.error())};
+    co_return 0;
+  }
+
+ private:
+  Task<Result<Endpoint>> make(Context* context, Driver* driver, const SandboxSpec* spec) {
+    context->tell_notice(*driver);
+    BringUp wanted{.spec = *spec};
+    auto up = co_await bring_up(driver, std::move(wanted), context->progress(spec->name));
+    if (!up) co_return std::unexpected{std::move(up.error())};
+    made_ = std::move(up->sandbox);
+    co_return co_await context->endpoint(made_->name);
+  }
+
+  static Task<Result<>> take_lines(McpBridge* bridge, ToReactor blocks) {
+    std::string line;
+    while (auto block = co_await blocks.pop()) {
+      line += *block;
+      std::size_t begin = 0;
+      for (std::size_t end = line.find('\n'); end != std::string::npos; end = line.find('\n', begin)) {
+        bridge->take(std::string_view{line}.substr(begin, end - begin));
+        begin = end + 1;
+      }
+      line.erase(0, begin);
+      if (line.size() > kLongestMessage) co_return fail(Errc::payload_too_large, "a message is longer than 4 MiB");
+    }
+    if (!line.empty()) bridge->take(line);
+    co_return Result<>{};
+  }
+
+  static Task<bool> last_answers(McpBridge* bridge) {
+    co_await bridge->idle();
+    co_return true;
+  }
+
+  SpecFlags spec_;
+  std::optional<Sandbox> made_;
+};
+
+}  // namespace
+
+Command mcp_command() {
+  return {.name = "mcp",
+          .group = "Access",
+          .summary = "serve a sandbox by the Model Context Protocol, over stdin and stdout",
+          .text =
+              "Without NAME it makes a sandbox with the client's first message, and removes it at the end: when the\n"
+              "client closes stdin, or by a signal. With NAME it uses the one that is there, which stays.\n\n"
+              "  {\"mcpServers\": {\"sandbox\": {\n"
+              "    \"command\": \"skiff\",\n"
+              "    \"args\": [\"mcp\"]}}}",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
+          .makes_sandboxes = true,
+          .make = &make_invocation<Mcp>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,76 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Network final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "network",
+             .environment = "",
+             .target = setting::Text{&network_},
+             .value = "POLICY",
+             .group = "",
+             .help = "What it may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
+             .shown_default = "as it was"},
+            {.flag = "allow",
+             .environment = "",
+             .target = setting::List{&allow_},
+             .value = "CIDR",
+             .group = "",
+             .help = "Only these may reach it; 0.0.0.0/0 and ::/0 for everybody.",
+             .shown_default = "as it was"},
+            dry_run_.row("Change nothing, and tell how it would be.")};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string& name = arguments.words.at(0);
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    const bool changes = !dry_run_.is_wanted();
+    auto now =
+        co_await (*driver)->set_network(name, changes ? network_ : "", changes ? allow_ : std::vector<std::string>{});
+    if (!now) co_return std::unexpected{std::move(now.error())};
+    if (!changes) {
+      if (!network_.empty()) now->network = network_;
+      if (!allow_.empty()) now->allow = allow_;
+      if (auto valid = check_pod_options(*now); !valid) co_return std::unexpected{std::move(valid.error())};
+    }
+    const nlohmann::json value{{"name", name}, {"network", now->network}, {"allow", now->allow}};
+    std::string from;
+    for (const std::string& cidr : now->allow) from += (from.empty() ? "" : ", ") + cidr;
+    const std::string line =
+        name + " may reach: " + now->network + "; may be reached from: " + (from.empty() ? "everywhere" : from) + "\n";
+    if (auto shown = context.show(value, line, name + "\n"); !shown)
+      co_return std::unexpected{std::move(shown.error())};
+    co_return 0;
+  }
+
+ private:
+  std::string network_;
+  std::vector<std::string> allow_;
+  DryRun dry_run_;
+};
+
+}  // namespace
+
+Command network_command() {
+  return {
+      .name = "network",
+      .group = "Sandboxes",
+      .summary = "change what a sandbox in a cluster may reach, and who may reach it",
+      .text =
+          "Takes effect at once where NetworkPolicy is enforced, and survives stop and start. Without flags it shows\n"
+          "the current policy. Access through the API server (port-forward, proxy) is not limited.\n\n"
+          "  skiff network demo --allow 203.0.113.7/32 --network dns",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+      .make = &make_invocation<Network>};
+}
+
+}  // namespace skiff::container

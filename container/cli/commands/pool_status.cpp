@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/pool_table.hpp"
+#include "container/cli/output.hpp"
+
+namespace skiff::container {
+namespace {
+
+class PoolStatusOf final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto pools = co_await pools_of(&context);
+    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    std::vector<PoolStatus> all;
+    Result<> shown;
+    if (arguments.words.empty()) {
+      auto listed = co_await (*pools)->list();
+      if (!listed) co_return std::unexpected{std::move(listed.error())};
+      all = std::move(*listed);
+      shown = show_pools(context, all);
+    } else {
+      auto one = co_await (*pools)->status(arguments.words.front());
+      if (!one) co_return std::unexpected{std::move(one.error())};
+      shown = show_pool(context, *one);
+      all.push_back(std::move(*one));
+    }
+    if (!shown) co_return std::unexpected{std::move(shown.error())};
+    // Where no controller keeps it full, one that was cut off may have left it short.
+    auto driver = co_await context.driver();
+    if (!driver || (*driver)->name() != "pod" || context.options().quiet) co_return 0;
+    for (const PoolStatus& pool : all) {
+      const unsigned waiting = pool.total - std::min(pool.active, pool.total);
+      if (waiting >= pool.target) continue;
+      const std::string target = std::to_string(pool.target);
+      std::string line = "pool " + pool.name + ": " + std::to_string(waiting);
+      line.append(" of ").append(target).append(" are there; `skiff pool scale ").append(pool.name);
+      say(line.append(" ").append(target).append("` makes the others"));
+    }
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command pool_status_command() {
+  return {.name = "pool status",
+          .group = "Pools",
+          .summary = "show how many sandboxes of a pool are available, active, all and wanted",
+          .text = "Without a name: all pools of the namespace.",
+          .words = {{.name = "POOL", .optional = true}},
+          .make = &make_invocation<PoolStatusOf>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,51 @@
+#include "container/cli/commands/pool_table.hpp"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/output.hpp"
+
+namespace skiff::container {
+namespace {
+
+std::string table_of(const std::vector<PoolStatus>& pools) {
+  std::vector<std::vector<std::string>> rows{{"NAME", "AVAILABLE", "ACTIVE", "TOTAL", "TARGET"}};
+  for (const PoolStatus& pool : pools) {
+    rows.push_back({pool.name, std::to_string(pool.available), std::to_string(pool.active), std::to_string(pool.total),
+                    std::to_string(pool.target)});
+  }
+  return format_table(rows);
+}
+
+nlohmann::json value_of(const PoolStatus& pool) {
+  return nlohmann::json::parse(protocol::to_json(pool));
+}
+
+}  // namespace
+
+Task<Result<Pools*>> pools_of(Context* context) {
+  auto driver = co_await context->driver();
+  if (!driver) co_return std::unexpected{std::move(driver.error())};
+  if (Pools* const pools = (*driver)->pools(); pools != nullptr) co_return pools;
+  co_return fail(
+      Errc::not_supported,
+      "the " + std::string{(*driver)->name()} + " driver has no pools: they need a cluster (`--driver pod` or `claim`)",
+      "--driver");
+}
+
+Result<> show_pool(const Context& context, const PoolStatus& pool) {
+  return context.show(value_of(pool), table_of({pool}), pool.name + "\n");
+}
+
+Result<> show_pools(const Context& context, const std::vector<PoolStatus>& pools) {
+  nlohmann::json items = nlohmann::json::array();
+  std::string names;
+  for (const PoolStatus& pool : pools) {
+    items.push_back(value_of(pool));
+    names += pool.name + "\n";
+  }
+  return context.show({{"items", std::move(items)}}, table_of(pools), names);
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,357 @@
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/in_parallel.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/json_path.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/pod_flags.hpp"
+#include "container/cli/printable.hpp"
+#include "container/cli/terminal.hpp"
+#include "container/kube/backoff.hpp"
+#include "container/sandbox/garbage.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::string_view kGreen = "\033[32m";
+constexpr std::string_view kRed = "\033[31m";
+
+/// How often a watch looks: a driver has lists, and no news.
+constexpr std::chrono::seconds kWatchPause{2};
+/// Agents that are asked at once when they were used last.
+constexpr std::size_t kAskedAtOnce = 16;
+
+/// One row: where it was found, when several namespaces were looked at.
+struct Listed {
+  std::string namespace_name;
+  Sandbox sandbox;
+  std::string last_used_at;
+};
+
+class Ps final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "everyone",
+             .environment = "",
+             .target = setting::Switch{&everyone_},
+             .value = "",
+             .group = "",
+             .help = "Also those of other owners, and claims that skiff did not make, as claim/NAME."},
+            {.flag = "all",
+             .environment = "",
+             .target = setting::Switch{&all_},
+             .value = "",
+             .group = "",
+             .help = "As docker has it: stopped ones are listed in any case.",
+             .letter = 'a'},
+            {.flag = "all-namespaces",
+             .environment = "",
+             .target = setting::Switch{&all_namespaces_},
+             .value = "",
+             .group = "",
+             .help = "Of a cluster: in every namespace that has sandboxes.",
+             .letter = 'A'},
+            {.flag = "label",
+             .environment = "",
+             .target = setting::List{&labels_},
+             .value = "NAME=VALUE",
+             .group = "",
+             .help = "Only those with this label.",
+             .letter = 'l'},
+            {.flag = "status",
+             .environment = "",
+             .target = setting::Choice{&status_, {"any", "creating", "running", "stopped", "ended", "failed"}},
+             .value = "STATUS",
+             .group = "",
+             .help = "Only sandboxes in this state: creating, running, stopped, ended by themselves, or failed."},
+            {.flag = "limit",
+             .environment = "",
+             .target = setting::Count{&limit_, 0, 1'000'000},
+             .value = "N",
+             .group = "",
+             .help = "List at most N, 0: all. With -o json, pass `next` as --cursor for the next page."},
+            {.flag = "cursor",
+             .environment = "",
+             .target = setting::Text{&cursor_},
+             .value = "NAME",
+             .group = "",
+             .help = "Only those whose names follow this one."},
+            {.flag = "watch",
+             .environment = "",
+             .target = setting::Switch{&watch_},
+             .value = "",
+             .group = "",
+             .help = "Then print those that change, until interrupted. It looks every 2 seconds.",
+             .letter = 'w'},
+            {.flag = "no-headers",
+             .environment = "",
+             .target = setting::Switch{&no_headers_},
+             .value = "",
+             .group = "",
+             .help = "Leave the first line of a table out."},
+            {.flag = "sort-by",
+             .environment = "",
+             .target = setting::Text{&sort_by_},
+             .value = "PATH",
+             .group = "",
+             .help = "Order by a field of the JSON, as created_at or .labels.team.",
+             .shown_default = "name"}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (context.options().driver == "local" && all_namespaces_) {
+      co_return fail(Errc::invalid_field, "only a cluster has namespaces: leave out -A, or --driver local",
+                     "--all-namespaces");
+    }
+    names_ = std::move(arguments.words);
+    // Only where it was said here: what a variable says is meant for all commands.
+    only_names_ = std::ranges::count(arguments.given, "--quiet") > 0 && context.options().output == "table";
+    std::map<std::string, std::string> before;
+    for (bool is_first = true;; is_first = false) {
+      auto found = co_await look(&context);
+      if (!found) co_return std::unexpected{std::move(found.error())};
+      if (auto shown = show(context, std::move(*found), is_first, before); !shown) {
+        co_return std::unexpected{std::move(shown.error())};
+      }
+      if (!watch_) co_return 0;
+      co_await kube::pause(kWatchPause);
+    }
+  }
+
+ private:
+  struct Found {
+    std::vector<Listed> items;
+    std::string next;
+  };
+
+  Task<Result<Found>> look(Context* context) {
+    Found found;
+    if (!all_namespaces_) {
+      auto page = co_await look_in(context);
+      if (!page) co_return std::unexpected{std::move(page.error())};
+      found = std::move(*page);
+    } else {
+      auto cluster = context->cluster();
+      if (!cluster) co_return std::unexpected{std::move(cluster.error())};
+      auto namespaces = co_await namespaces_of_sandboxes(
+          *cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod);
+      if (!namespaces) co_return std::unexpected{std::move(namespaces.error())};
+      for (const std::string& name : *namespaces) {
+        Context there = context->in_namespace(name);
+        auto page = co_await look_and_close(&there);
+        if (!page) co_return std::unexpected{std::move(page.error())};
+        for (Listed& one : page->items) {
+          one.namespace_name = name;
+          found.items.push_back(std::move(one));
+        }
+      }
+    }
+    if (auto sorted = sort(found.items); !sorted) co_return std::unexpected{std::move(sorted.error())};
+    co_return found;
+  }
+
+  /// What the driver holds open is ended whatever happens.
+  Task<Result<Found>> look_and_close(Context* there) {
+    Result<Found> found;
+    std::exception_ptr cancelled;
+    try {
+      found = co_await look_in(there);
+    } catch (...) {
+      cancelled = std::current_exception();
+    }
+    if (cancelled) co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    co_await there->close();
+    if (cancelled) std::rethrow_exception(cancelled);
+    co_return found;
+  }
+
+  Task<Result<Found>> look_in(Context* context) {
+    auto driver = co_await context->driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    Task<Result<SandboxPage>> looking = names_.empty() ? list(context, *driver) : get_named(*driver);
+    auto page = co_await std::move(looking);
+    if (!page) co_return std::unexpected{std::move(page.error())};
+    Found found{.items = {}, .next = std::move(page->next)};
+    for (Sandbox& sandbox : page->items) {
+      std::string last = sandbox.details.contains("last_used_at") ? sandbox.details.at("last_used_at") : "";
+      found.items.push_back({.namespace_name = {}, .sandbox = std::move(sandbox), .last_used_at = std::move(last)});
+    }
+    if (context->options().output == "wide") {
+      co_await in_parallel(found.items.size(), kAskedAtOnce,
+                           [&](std::size_t index) { return ask_for_use(context, &found.items[index]); });
+    }
+    co_return found;
+  }
+
+  /// An agent that does not answer leaves it unknown.
+  static Task<> ask_for_use(Context* context, Listed* one) {
+    if (one->sandbox.state != SandboxState::running || !one->last_used_at.empty()) co_return;
+    auto agent = co_await context->agent(one->sandbox.name);
+    if (!agent) co_return;
+    if (auto activity = co_await (*agent)->get("/v1/activity")) one->last_used_at = text_at(*activity, "last_used_at");
+  }
+
+  Task<Result<SandboxPage>> list(Context* context, Driver* driver) {
+    SandboxFilter filter;
+    if (!everyone_) filter.owner = context->options().owner;
+    filter.others = everyone_;
+    for (const auto& known : protocol::EnumNames<SandboxState>::values) {
+      if (known.name == status_) filter.state = known.value;
+    }
+    auto labels = parse_pairs(labels_, "--label");
+    if (!labels) co_return std::unexpected{std::move(labels.error())};
+    filter.labels = std::move(*labels);
+    filter.cursor = cursor_;
+    filter.limit = limit_ == 0 ? std::numeric_limits<std::size_t>::max() : limit_;
+    co_return co_await driver->list(std::move(filter));
+  }
+
+  Task<Result<SandboxPage>> get_named(Driver* driver) {
+    SandboxPage page;
+    for (const std::string& name : names_) {
+      auto sandbox = co_await driver->get(name);
+      if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+      page.items.push_back(std::move(*sandbox));
+    }
+    co_return page;
+  }
+
+  Result<> sort(std::vector<Listed>& items) const {
+    if (sort_by_.empty()) return {};
+    std::vector<std::pair<nlohmann::json, std::size_t>> keys;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      auto key = find_json_path(sort_by_, to_json_value(items[i].sandbox));
+      if (!key) return std::unexpected{std::move(key.error())};
+      keys.emplace_back(key->empty() ? nlohmann::json{} : std::move(key->front()), i);
+    }
+    std::ranges::sort(keys, [](const auto& a, const auto& b) {
+      return a.first == b.first ? a.second < b.second : a.first < b.first;
+    });
+    std::vector<Listed> sorted;
+    for (const auto& [key, index] : keys) sorted.push_back(std::move(items[index]));
+    items = std::move(sorted);
+    return {};
+  }
+
+  /// At first all of them, then what differs from `before`.
+  Result<> show(const Context& context, Found found, bool is_first, std::map<std::string, std::string>& before) const {
+    if (watch_) {
+      std::map<std::string, std::string> now;
+      std::erase_if(found.items, [&](const Listed& one) {
+        const std::string place = one.namespace_name + "/" + one.sandbox.name;
+        const std::string state = to_json_value(one.sandbox).dump();
+        now[place] = state;
+        const auto known = before.find(place);
+        return known != before.end() && known->second == state;
+      });
+      for (const auto& [place, state] : before) {
+        if (now.contains(place) || is_first) continue;
+        auto gone = nlohmann::json::parse(state);
+        Listed one{.namespace_name = place.substr(0, place.find('/')), .sandbox = {}, .last_used_at = {}};
+        one.sandbox.name = gone.value("name", "");
+        one.sandbox.created_at = gone.value("created_at", "");
+        one.sandbox.state = SandboxState::ended;
+        one.sandbox.reason = "removed";
+        found.items.push_back(std::move(one));
+      }
+      before = std::move(now);
+      if (!is_first && found.items.empty()) return {};
+    }
+    nlohmann::json items = nlohmann::json::array();
+    std::string names;
+    for (const Listed& one : found.items) {
+      nlohmann::json value = to_json_value(one.sandbox);
+      if (!one.namespace_name.empty()) value["namespace"] = one.namespace_name;
+      items.push_back(std::move(value));
+      names += one.sandbox.name + "\n";
+    }
+    if (only_names_) return print(printable_lines(names));
+    const std::string& form = context.options().output;
+    // A table has colours, which `show` takes for what a sandbox says.
+    if (form == "table" || form == "wide") {
+      return print(table_of(found.items, form == "wide", is_first && !no_headers_));
+    }
+    // Of one that is named, the thing itself, as kubectl has it.
+    if (names_.size() == 1 && !watch_ && items.size() == 1) return context.show(items.front(), "", names);
+    nlohmann::json value{{"items", std::move(items)}};
+    if (!found.next.empty()) value["next"] = found.next;
+    return context.show(value, "", names);
+  }
+
+  std::string table_of(const std::vector<Listed>& items, bool is_wide, bool has_headers) const {
+    const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
+    const bool colour = shows_colour();
+    std::vector<std::vector<std::string>> rows;
+    if (has_headers) {
+      rows.push_back({"NAME", "STATUS", "AGE", "EXPIRES", "ADDRESS"});
+      if (all_namespaces_) rows.back().insert(rows.back().begin(), "NAMESPACE");
+      if (is_wide) rows.back().insert(rows.back().end(), {"LAST USED", "IMAGE", "OWNER", "NODE", "POOL"});
+    }
+    for (const Listed& one : items) {
+      const Sandbox& sandbox = one.sandbox;
+      const std::string expires =
+          sandbox.expires_at ? "in " + format_duration(unix_ms(*sandbox.expires_at) - now) : "-";
+      std::vector<std::string> row{sandbox.name, std::string{state_word(sandbox.state)},
+                                   format_age(sandbox.created_at, now), expires,
+                                   sandbox.address.empty() ? sandbox.reason : sandbox.address};
+      if (all_namespaces_) row.insert(row.begin(), one.namespace_name);
+      if (is_wide) {
+        const auto detail = [&sandbox](const char* name) {
+          const auto found = sandbox.details.find(name);
+          return found == sandbox.details.end() || found->second.empty() ? std::string{"-"} : found->second;
+        };
+        const auto text = [](const std::string& value) { return value.empty() ? std::string{"-"} : value; };
+        const std::string age = format_age(one.last_used_at, now);
+        row.insert(row.end(), {age == "-" ? age : age + " ago", text(sandbox.image), text(sandbox.owner),
+                               detail("node"), detail("pool")});
+      }
+      rows.push_back(std::move(row));
+    }
+    return format_table(rows, [&](std::size_t row, std::size_t column) -> std::string_view {
+      const std::size_t headers = has_headers ? 1 : 0;
+      if (!colour || row < headers || column != (all_namespaces_ ? 2U : 1U)) return {};
+      const SandboxState state = items[row - headers].sandbox.state;
+      return state == SandboxState::running ? kGreen : state == SandboxState::failed ? kRed : std::string_view{};
+    });
+  }
+
+  bool everyone_ = false;
+  bool all_ = false;
+  bool all_namespaces_ = false;
+  std::vector<std::string> labels_;
+  std::string status_ = "any";
+  std::uint64_t limit_ = 0;
+  std::string cursor_;
+  bool watch_ = false;
+  bool no_headers_ = false;
+  bool only_names_ = false;
+  std::string sort_by_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Command ps_command() {
+  return {.name = "ps",
+          .group = "Sandboxes",
+          .summary = "list sandboxes",
+          .text =
+              "-q prints the names alone, -o wide more columns, with when each was used last: its agent is asked.\n\n"
+              "  skiff ps -o wide --sort-by created_at\n"
+              "  skiff ps -o jsonpath='{range .items[*]}{.name} {.state}{\"\\n\"}{end}'",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
+          .aliases = {"get", "ls"},
+          .make = &make_invocation<Ps>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/in_parallel.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/pod_flags.hpp"
+#include "container/cli/removal_flags.hpp"
+#include "container/cluster/rbac.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// What is to be removed: whoever has the name, or the one that has this id.
+struct Chosen {
+  std::string name;
+  std::string id = {};
+};
+
+class Rm final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    std::vector<Setting> rows{{.flag = "all",
+                               .environment = "",
+                               .target = setting::Switch{&all_},
+                               .value = "",
+                               .group = "",
+                               .help = "All sandboxes of --owner.",
+                               .letter = 'a'},
+                              {.flag = "everyone",
+                               .environment = "",
+                               .target = setting::Switch{&everyone_},
+                               .value = "",
+                               .group = "",
+                               .help = "With --all or --label: also those of other owners."},
+                              {.flag = "label",
+                               .environment = "",
+                               .target = setting::List{&labels_},
+                               .value = "NAME=VALUE",
+                               .group = "",
+                               .help = "All sandboxes of --owner with this label.",
+                               .letter = 'l'},
+                              {.flag = "dry-run",
+                               .environment = "",
+                               .target = setting::Switch{&dry_run_},
+                               .value = "",
+                               .group = "",
+                               .help = "Only print the names of what would be removed."}};
+    std::ranges::move(removal_.rows(), std::back_inserter(rows));
+    return rows;
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const bool is_by_list = all_ || !labels_.empty();
+    if (is_by_list == !arguments.words.empty()) {
+      co_return fail(Errc::invalid_field, is_by_list ? std::string{all_ ? "--all" : "--label"} + " takes no names"
+                                                     : "name what to remove, or say --all or --label NAME=VALUE");
+    }
+    auto how = removal_.removal();
+    if (!how) co_return std::unexpected{std::move(how.error())};
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    std::vector<Chosen> chosen;
+    for (std::string& name : arguments.words) chosen.push_back({.name = std::move(name)});
+    if (is_by_list) {
+      auto listed = co_await list_chosen(*driver, context.options().owner);
+      if (!listed) co_return std::unexpected{std::move(listed.error())};
+      chosen = std::move(*listed);
+    }
+    // A name that is given twice is one sandbox.
+    std::set<std::string> seen;
+    std::erase_if(chosen, [&seen](const Chosen& one) { return !seen.insert(one.name).second; });
+    std::vector<std::optional<Result<bool>>> outcomes(chosen.size());
+    // All of them at once: one that is slow to end holds nothing up.
+    co_await in_parallel(chosen.size(), chosen.size(), [&](std::size_t index) {
+      return remove_one(*driver, chosen[index], *how, &context.signals(), &outcomes[index]);
+    });
+    nlohmann::json removed = nlohmann::json::array();
+    std::string lines;
+    Error first;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      if (!outcomes[i]) continue;
+      const std::string& name = chosen[i].name;
+      Result<bool>& done = *outcomes[i];
+      if (!done) {
+        say(name + ": " + with_right_hint(done.error(), "rm"));
+        if (first.message.empty()) first = std::move(done.error());
+      } else if (*done) {
+        removed.push_back(name);
+        lines += name + "\n";
+      } else if (!is_by_list) {  // it needs no removing, unless it is another one that was meant
+        say(name + ": there is none (" + (*driver)->place() + ")");
+      }
+    }
+    const nlohmann::json value{{"removed", std::move(removed)}};
+    if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
+    if (!first.message.empty()) co_return fail(first.code, "not everything could be removed");
+    co_return 0;
+  }
+
+ private:
+  Task<Result<std::vector<Chosen>>> list_chosen(Driver* driver, std::string owner) {
+    SandboxFilter filter{.limit = std::numeric_limits<std::size_t>::max()};
+    if (!everyone_) filter.owner = std::move(owner);
+    auto labels = parse_pairs(labels_, "--label");
+    if (!labels) co_return std::unexpected{std::move(labels.error())};
+    filter.labels = std::move(*labels);
+    auto page = co_await driver->list(std::move(filter));
+    if (!page) co_return std::unexpected{std::move(page.error())};
+    std::vector<Chosen> chosen;
+    for (Sandbox& sandbox : page->items) chosen.push_back({std::move(sandbox.name), std::move(sandbox.id)});
+    co_return chosen;
+  }
+
+  /// Nothing for what an interrupt left undone.
+  Task<> remove_one(Driver* driver, Chosen one, Removal how, Signals* signals, std::optional<Result<bool>>* outcome) {
+    if (signals->interrupted_by() != 0) co_return;
+    if (dry_run_ && !one.id.empty()) {
+      outcome->emplace(true);  // it was listed
+    } else if (dry_run_) {
+      outcome->emplace(co_await exists(driver, std::move(one.name)));
+    } else if (one.id.empty()) {
+      outcome->emplace(co_await driver->remove(std::move(one.name), std::move(how)));
+    } else {
+      outcome->emplace(co_await driver->remove_if(std::move(one.name), std::move(one.id), std::move(how)));
+    }
+  }
+
+  static Task<Result<bool>> exists(Driver* driver, std::string name) {
+    auto found = co_await driver->get(std::move(name));
+    if (!found && found.error().code == Errc::sandbox_not_found) co_return false;
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    co_return true;
+  }
+
+  bool all_ = false;
+  bool everyone_ = false;
+  bool dry_run_ = false;
+  std::vector<std::string> labels_;
+  RemovalFlags removal_;
+};
+
+}  // namespace
+
+Command rm_command() {
+  return {.name = "rm",
+          .group = "Sandboxes",
+          .summary = "remove sandboxes with everything in them",
+          .text = "A sandbox that does not exist counts as removed; that there was none, and where, is said on stderr.",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
+          .aliases = {"delete"},
+          .make = &make_invocation<Rm>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "container/cli/attached.hpp"
+#include "container/cli/command_flags.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/manifest.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/spec_flags.hpp"
+#include "container/cli/terminal.hpp"
+#include "container/sandbox/bring_up.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// A sandbox whose skiff was killed outright ends by itself this long after its command.
+constexpr std::chrono::milliseconds kOrphanTime = std::chrono::minutes{5};
+
+class Run final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    std::vector<Setting> rows = command_.rows();
+    std::ranges::move(spec_.rows(), std::back_inserter(rows));
+    rows.push_back({.flag = "keep",
+                    .environment = "",
+                    .target = setting::Text{&keep_},
+                    .value = "NAME",
+                    .group = "",
+                    .help = "Keep the sandbox afterwards, under this name."});
+    rows.push_back({.flag = "name",
+                    .environment = "",
+                    .target = setting::Text{&name_},
+                    .value = "NAME",
+                    .group = "",
+                    .help = "The same, as docker has it; with --rm only its name."});
+    rows.push_back({.flag = "rm",
+                    .environment = "",
+                    .target = setting::Switch{&rm_},
+                    .value = "",
+                    .group = "",
+                    .help = "Remove the sandbox afterwards: so it is anyway without --name, --keep or -d."});
+    rows.push_back({.flag = "detach",
+                    .environment = "",
+                    .target = setting::Switch{&detach_},
+                    .value = "",
+                    .group = "",
+                    .help = "Leave the command running, and print the name of its sandbox, which is kept. With --rm it "
+                            "ends by itself 5 minutes after the command (--idle-ttl).",
+                    .letter = 'd'});
+    rows.push_back(dry_run_.row("Run nothing and print what would be made, as `skiff manifest` does."));
+    return rows;
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto request = command_.request(std::move(arguments.rest));
+    if (!request) co_return std::unexpected{std::move(request.error())};
+    if (rm_ && !keep_.empty()) {
+      co_return fail(Errc::invalid_field, "--rm and --keep contradict each other: for a name alone there is --name");
+    }
+    if (!keep_.empty() && !name_.empty() && keep_ != name_) {
+      co_return fail(Errc::invalid_field, "--keep and --name say different names");
+    }
+    const std::string& given = keep_.empty() ? name_ : keep_;
+    const std::string name = given.empty() ? make_name("run-") : given;
+    const bool is_kept = !rm_ && (!given.empty() || detach_);
+    auto joined = command_.attached(name);
+    if (!joined) co_return std::unexpected{std::move(joined.error())};
+    auto spec = spec_.spec(name, context.options().owner, arguments.given);
+    if (!spec) co_return std::unexpected{std::move(spec.error())};
+    if (!arguments.words.empty()) spec->image = arguments.words.front();
+    spec->is_one_shot = !is_kept;
+    if (!is_kept && !spec->lease.idle_ttl) spec->lease.idle_ttl = kOrphanTime;
+    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(*spec));
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(*spec), false);
+    context.tell_notice(**driver);
+    BringUp wanted{.spec = std::move(*spec)};
+    // Who runs a command wants to see that command; the phases are for those who watch a terminal.
+    Progress progress = shows_progress() ? context.progress(name) : Progress{[](Phase, std::string_view) {}};
+    auto up = co_await bring_up(*driver, std::move(wanted), std::move(progress));
+    if (!up) co_return std::unexpected{std::move(up.error())};
+
+    bool goes_on = false;
+    // Whoever looks at a sandbox that stays, by `skiff logs NAME`, means this one.
+    std::string id = is_kept ? std::string{kMainCommand} : new_id("c");
+    Result<AttachedEnd> end = std::unexpected{Error{}};
+    std::exception_ptr failure;
+    try {
+      auto endpoint = co_await (*driver)->endpoint(name, {});
+      if (endpoint && detach_) {
+        auto left = co_await leave(context.executor(), *endpoint, id, std::move(*request));
+        goes_on = left && *left == 0;
+        if (left) {
+          end = AttachedEnd{.status = *left};
+        } else {
+          end = std::unexpected{std::move(left.error())};
+        }
+      } else if (endpoint) {
+        CommandStream command{context.executor(), *endpoint, "default", id};
+        command.start(std::move(*request));
+        end = co_await stay_attached(&context, &command, std::move(*joined));
+      } else {
+        end = std::unexpected{std::move(endpoint.error())};
+      }
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    // Who leaves a command leaves its sandbox, too: that ends by its idle time.
+    if (!failure && end && end->is_detached) goes_on = true;
+    // One that was asked for and has no command yet is of no use to anybody.
+    if (!goes_on && (!is_kept || detach_)) {
+      co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+      auto removed = co_await (*driver)->remove(name, {});
+      if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
+    }
+    if (failure) std::rethrow_exception(failure);
+    if (!end) co_return std::unexpected{std::move(end.error())};
+    if (goes_on && detach_) {
+      const nlohmann::json value{{"sandbox", name}, {"command", id}};
+      if (auto shown = context.show(value, name + "\n", name + "\n"); !shown) {
+        co_return std::unexpected{std::move(shown.error())};
+      }
+    }
+    co_return end->status;
+  }
+
+ private:
+  /// Starts it in the background; the status says whether that was possible.
+  static Task<Result<int>> leave(Executor executor, Endpoint endpoint, std::string id, nlohmann::json request) {
+    request["id"] = std::move(id);
+    request["mode"] = "background";
+    AgentClient agent{executor, std::move(endpoint)};
+    std::string body = request.dump();
+    auto started = co_await agent.post("/v1/commands", std::move(body));
+    if (!started) co_return std::unexpected{std::move(started.error())};
+    const CommandExit exit = CommandExit::of(*started);
+    co_return exit.cause == "spawn_failed" ? exit_status(exit) : 0;
+  }
+
+  CommandFlags command_;
+  SpecFlags spec_;
+  std::string keep_;
+  std::string name_;
+  bool rm_ = false;
+  bool detach_ = false;
+  DryRun dry_run_;
+};
+
+}  // namespace
+
+Command run_command() {
+  return {
+      .name = "run",
+      .group = "Sandboxes",
+      .summary = "run one command in a sandbox of its own, as docker run does",
+      .text =
+          "The sandbox goes when the command has ended, unless --keep, --name or -d keeps it. With the local driver\n"
+          "there is no IMAGE: the command runs on this machine, in a new directory. Should skiff be killed, the\n"
+          "command goes on, and the sandbox ends by itself 5 minutes after it (--idle-ttl).\n\n"
+          "  skiff run python:3.12 -- python -c 'print(6 * 7)'\n"
+          "  skiff run -- sh -c 'echo hello from $(uname)'\n"
+          "  seq 9 | skiff run -i -- sort -r\n"
+          "  skiff run -it --keep demo -- bash\n"
+          "  skiff run -d --name web python:3.12 python3 -m http.server",
+      .words = {{.name = "IMAGE", .optional = true}},
+      .rest = Rest::required,
+      .makes_sandboxes = true,
+      .make = &make_invocation<Run>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,86 @@
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/agent/answer.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/printable.hpp"
+#include "container/cli/spec_flags.hpp"
+#include "protocol/json/utf8.hpp"
+
+namespace skiff::container {
+namespace {
+
+class SessionCreate final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "root",
+             .environment = "",
+             .target = setting::Text{&root_},
+             .value = "DIR",
+             .group = "",
+             .help = "Its directory, below the sandbox's; made when it is missing.",
+             .shown_default = "the sandbox's"},
+            {.flag = "cwd",
+             .environment = "",
+             .target = setting::Text{&cwd_},
+             .value = "DIR",
+             .group = "",
+             .help = "Where its commands run, relative to its directory.",
+             .letter = 'w'},
+            {.flag = "env",
+             .environment = "",
+             .target = setting::List{&env_},
+             .value = "NAME=VALUE",
+             .group = "",
+             .help = "A variable of its commands; NAME alone takes the value that it has here.",
+             .letter = 'e'}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string id = arguments.words.size() > 1 ? arguments.words[1] : "";
+    for (const std::string* text : {&id, &std::as_const(root_), &std::as_const(cwd_)}) {
+      if (protocol::is_valid_utf8(*text)) continue;
+      co_return fail(Errc::invalid_field, "SESSION, --root and --cwd are texts: their bytes have to be UTF-8");
+    }
+    nlohmann::json request = nlohmann::json::object();
+    if (!id.empty()) request["id"] = id;
+    if (!root_.empty()) request["root"] = root_;
+    if (!cwd_.empty()) request["cwd"] = cwd_;
+    auto env = parse_env(env_);
+    if (!env) co_return std::unexpected{std::move(env.error())};
+    for (auto& [name, value] : *env) request["env"][name] = std::move(value);
+    std::string body = request.dump();
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    auto made = co_await (*agent)->post("/v1/sessions", std::move(body));
+    if (!made) co_return std::unexpected{std::move(made.error())};
+    AgentAnswer session{*made, "a session"};
+    const std::string line = printable(session.text("id")) + "\n";
+    if (auto fits = session.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    if (auto shown = context.show(*made, line, line); !shown) co_return std::unexpected{std::move(shown.error())};
+    co_return 0;
+  }
+
+ private:
+  std::string root_;
+  std::string cwd_;
+  std::vector<std::string> env_;
+};
+
+}  // namespace
+
+Command session_create_command() {
+  return {.name = "session create",
+          .group = "Sessions",
+          .summary = "make a session in a sandbox, with a directory and variables of its own",
+          .text =
+              "Prints its id, which is SESSION where that is given.\n\n"
+              "  skiff session create demo build --root src -e CI=1\n"
+              "  skiff exec -s build demo make",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "SESSION", .optional = true}},
+          .make = &make_invocation<SessionCreate>};
+}
+
+}  // namespace skiff::container

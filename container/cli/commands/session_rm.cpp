@@ -1,0 +1,34 @@
+#include <utility>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "protocol/http/target.hpp"
+
+namespace skiff::container {
+namespace {
+
+class SessionRm final : public Invocation {
+ public:
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto agent = co_await context.agent(arguments.words.at(0));
+    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    for (std::size_t i = 1; i < arguments.words.size(); ++i) {
+      auto removed = co_await (*agent)->remove("/v1/sessions/" + protocol::percent_encode(arguments.words[i]));
+      if (!removed) co_return std::unexpected{std::move(removed.error())};
+    }
+    co_return 0;
+  }
+};
+
+}  // namespace
+
+Command session_rm_command() {
+  return {.name = "session rm",
+          .group = "Sessions",
+          .summary = "end the commands of a session and forget it; its files stay",
+          .text = "",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "SESSION", .repeated = true}},
+          .make = &make_invocation<SessionRm>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,73 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "container/cli/attached.hpp"
+#include "container/cli/command_flags.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// The sandbox's own shell; bash where that is only /bin/sh and there is a bash.
+constexpr const char* kShell =
+    R"([ "$SHELL" != /bin/sh ] || ! command -v bash >/dev/null || SHELL=$(command -v bash); exec "$SHELL")";
+
+class Shell final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    return {{.flag = "session",
+             .environment = "",
+             .target = setting::Text{&session_},
+             .value = "SESSION",
+             .group = "",
+             .help = "In which session of the sandbox.",
+             .letter = 's'},
+            detach_keys_row(&detach_keys_)};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    auto keys = DetachKeys::parse(detach_keys_);
+    if (!keys) co_return std::unexpected{std::move(keys.error())};
+    auto endpoint = co_await context.endpoint(arguments.words.at(0));
+    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    const bool terminal = ::isatty(STDIN_FILENO) == 1;
+    nlohmann::json request{{"command", std::string{kShell} + (terminal ? " -i" : "")}, {"stdin_open", true}};
+    if (terminal) {
+      request["tty"] = terminal_request();
+      if (const char* kind = std::getenv("TERM"); kind != nullptr) request["env"]["TERM"] = kind;
+    }
+    CommandStream command{context.executor(), *endpoint, session_, new_id("shell-")};
+    command.start(std::move(request));
+    AttachedOptions options{.stdin_too = true,
+                            .terminal = terminal,
+                            .detach = std::move(*keys),
+                            .sandbox = arguments.words.at(0),
+                            .session = session_};
+    auto end = co_await stay_attached(&context, &command, std::move(options));
+    if (!end) co_return std::unexpected{std::move(end.error())};
+    co_return end->status;
+  }
+
+ private:
+  std::string session_ = "default";
+  std::string detach_keys_{DetachKeys::kDefault};
+};
+
+}  // namespace
+
+Command shell_command() {
+  return {.name = "shell",
+          .group = "Commands",
+          .summary = "open a shell in a sandbox",
+          .text = "Interactive on a terminal; otherwise it runs the script on stdin.",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+          .make = &make_invocation<Shell>};
+}
+
+}  // namespace skiff::container

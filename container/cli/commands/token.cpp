@@ -1,0 +1,62 @@
+#include <chrono>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Token final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    using namespace std::chrono_literals;
+    return {{.flag = "scope",
+             .environment = "",
+             .target = setting::List{&scopes_},
+             .value = "SCOPE",
+             .group = "",
+             .help = "read, exec (writing files too), admin (leases too)."},
+            {.flag = "ttl",
+             .environment = "",
+             .target = setting::Duration{&ttl_, 1s, std::chrono::days{365}},
+             .value = "TIME",
+             .group = "",
+             .help = "How long it is valid."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    TokenGrant grant{.scope = "", .lifetime = std::chrono::ceil<std::chrono::seconds>(ttl_)};
+    for (const std::string& scope : scopes_) grant.scope += (grant.scope.empty() ? "" : " ") + scope;
+    auto endpoint = co_await context.endpoint(arguments.words.at(0), std::move(grant));
+    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    auto token = endpoint->token();
+    if (!token) co_return std::unexpected{std::move(token.error())};
+    const nlohmann::json value{{"token", *token}, {"url", endpoint->url}};
+    if (auto shown = context.show(value, *token + "\n", *token + "\n"); !shown) {
+      co_return std::unexpected{std::move(shown.error())};
+    }
+    co_return 0;
+  }
+
+ private:
+  std::vector<std::string> scopes_{"read", "exec"};
+  std::chrono::milliseconds ttl_ = std::chrono::hours{1};
+};
+
+}  // namespace
+
+Command token_command() {
+  return {.name = "token",
+          .group = "Access",
+          .summary = "print a bearer token for the agent of a sandbox",
+          .text =
+              "It works for this sandbox alone. With -o json its address comes along.\n\n"
+              "  curl -H \"X-Skiff-Token: $(skiff token demo)\" $SKIFF_URL/v1/run -d 'date'",
+          .words = {{.name = "NAME", .kind = WordKind::sandbox}},
+          .make = &make_invocation<Token>};
+}
+
+}  // namespace skiff::container

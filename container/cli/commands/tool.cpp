@@ -1,0 +1,69 @@
+#include <chrono>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/output.hpp"
+#include "container/sandbox/tool.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Tool final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    using namespace std::chrono_literals;
+    return {{.flag = "folder",
+             .environment = "SKIFF_TOOL_FOLDER",
+             .target = setting::List{&call_.folders},
+             .value = "DIR",
+             .group = "",
+             .help = "Where tools are, in this order; relative to the sandbox's folder."},
+            {.flag = "timeout",
+             .environment = "",
+             .target = setting::Duration{&call_.timeout, 1ms, std::chrono::days{365}},
+             .value = "TIME",
+             .group = "",
+             .help = "End it after this time."}};
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    call_.sandbox = arguments.words.at(0);
+    call_.tool = arguments.words.at(1);
+    if (arguments.words.size() > 2) {
+      call_.arguments = nlohmann::json::parse(arguments.words[2], nullptr, false);
+      if (!call_.arguments.is_object()) {
+        co_return fail(Errc::invalid_field, "the tool's arguments are no JSON object, as '{\"path\": \"a.txt\"}'");
+      }
+    }
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    auto answer = co_await call_tool(*driver, call_);
+    if (!answer) co_return std::unexpected{std::move(answer.error())};
+    const std::string text = format_json(*answer);
+    if (auto shown = context.show(*answer, text, text); !shown) co_return std::unexpected{std::move(shown.error())};
+    co_return (*answer)["status"] == "ok" ? 0 : 1;
+  }
+
+ private:
+  ToolCall call_;
+};
+
+}  // namespace
+
+Command tool_command() {
+  return {
+      .name = "tool",
+      .group = "Commands",
+      .summary = "call a tool of a sandbox by its name, with arguments as JSON",
+      .text =
+          "A tool is an executable in one of the tool folders. It finds its arguments on stdin and in\n"
+          "SKIFF_TOOL_ARGS, and answers with JSON on stdout. The exit status is 0, or 1 when the tool failed.\n\n"
+          "  skiff tool demo word-count '{\"path\": \"notes.txt\"}'",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TOOL"}, {.name = "ARGUMENTS", .optional = true}},
+      .make = &make_invocation<Tool>};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,109 @@
+#include <exception>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/event.hpp"
+#include "container/cli/commands/commands.hpp"
+#include "container/cli/commands/manifest.hpp"
+#include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
+#include "container/cli/output.hpp"
+#include "container/cli/spec_flags.hpp"
+#include "container/sandbox/bring_up.hpp"
+
+namespace skiff::container {
+namespace {
+
+class Up final : public Invocation {
+ public:
+  std::vector<Setting> rows() override {
+    std::vector<Setting> rows = spec_.rows();
+    rows.push_back({.flag = "get-or-create",
+                    .environment = "",
+                    .target = setting::Switch{&get_or_create_},
+                    .value = "",
+                    .group = "",
+                    .help = "If a sandbox with this name exists, use it (starting it if it is stopped)."});
+    rows.push_back(
+        {.flag = "setup",
+         .environment = "",
+         .target = setting::Text{&setup_},
+         .value = "SCRIPT",
+         .group = "",
+         .help = "A shell line that is run in a new sandbox; when it fails, so does `up`, and nothing is left."});
+    rows.push_back({.flag = "rm-on-exit",
+                    .environment = "",
+                    .target = setting::Switch{&rm_on_exit_},
+                    .value = "",
+                    .group = "",
+                    .help = "Then wait for a signal (Ctrl-C, TERM), and remove the sandbox again."});
+    rows.push_back(dry_run_.row("Make nothing and print what would be made, as `skiff manifest` does."));
+    return rows;
+  }
+
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    const std::string name = arguments.words.empty() ? make_name("box-") : arguments.words.front();
+    auto spec = spec_.spec(name, context.options().owner, arguments.given);
+    if (!spec) co_return std::unexpected{std::move(spec.error())};
+    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(*spec));
+    auto driver = co_await context.driver();
+    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(*spec), false);
+    context.tell_notice(**driver);
+    BringUp request{.spec = std::move(*spec), .get_or_create = get_or_create_, .setup = setup_};
+    Progress progress = context.progress(name);
+    auto up = co_await bring_up(*driver, std::move(request), std::move(progress));
+    if (!up) co_return std::unexpected{std::move(up.error())};
+    for (const std::string& difference : up->differences) say(up->sandbox.name + ": " + difference);
+    nlohmann::json value = to_json_value(up->sandbox);
+    value["new"] = up->is_new;
+    const std::string line =
+        up->sandbox.name + (up->is_new ? " is up" : " was there already") + " at " + up->sandbox.address + "\n";
+    auto shown = context.show(value, line, up->sandbox.name + "\n");
+    if (!shown) co_return std::unexpected{std::move(shown.error())};
+    if (rm_on_exit_) co_await stay(context.executor(), *driver, up->sandbox);
+    co_return 0;
+  }
+
+ private:
+  /// Until a signal comes.
+  static Task<> stay(Executor executor, Driver* driver, Sandbox sandbox) {
+    std::exception_ptr interrupted;
+    try {
+      Event never{executor};
+      co_await never.wait();
+    } catch (...) {
+      interrupted = std::current_exception();
+    }
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    auto removed = co_await driver->remove_if(sandbox.name, sandbox.id, {});
+    if (!removed) say("sandbox \"" + sandbox.name + "\" is still there: " + removed.error().message);
+    if (interrupted) std::rethrow_exception(interrupted);
+  }
+
+  SpecFlags spec_;
+  bool get_or_create_ = false;
+  bool rm_on_exit_ = false;
+  DryRun dry_run_;
+  std::string setup_;
+};
+
+}  // namespace
+
+Command up_command() {
+  return {.name = "up",
+          .group = "Sandboxes",
+          .summary = "make a sandbox and wait until it answers",
+          .text =
+              "Without NAME it gets one, which is printed.\n\n"
+              "  skiff up demo --env GREETING=hello --ttl 1h\n"
+              "  skiff exec demo -- sh -c 'echo $GREETING'\n"
+              "  skiff rm demo",
+          .words = {{.name = "NAME", .optional = true}},
+          .makes_sandboxes = true,
+          .make = &make_invocation<Up>};
+}
+
+}  // namespace skiff::container

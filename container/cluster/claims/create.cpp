@@ -1,0 +1,160 @@
+#include "container/cluster/claims/create.hpp"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cluster/creation_mark.hpp"
+#include "container/cluster/labels.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+
+/// An object's annotations may have 256 KiB together, and the spec is one of them.
+constexpr std::size_t kLongestSpec = std::size_t{240} << 10U;
+
+bool wants_claim(const SandboxSpec& spec) {
+  return !spec.pod.pool.empty() || !spec.pod.template_name.empty();
+}
+
+/// That the controller can make it: it has headless services only.
+Result<> check_spec(const SandboxSpec& spec) {
+  if (auto valid = check_name(spec.name); !valid) return valid;
+  if (auto valid = labels::check_user_labels(spec.labels); !valid) return valid;
+  if (auto valid = check_pod_options(spec.pod); !valid) return valid;
+  if (spec.pod.namespace_per_sandbox || !spec.pod.quota.empty()) {
+    return fail(Errc::invalid_field, "--namespace-per-sandbox and --quota are for `--driver pod`",
+                "--namespace-per-sandbox");
+  }
+  if (spec.pod.service == ServiceKind::nodeport || spec.pod.service == ServiceKind::loadbalancer) {
+    return fail(Errc::invalid_field, "--service: agent-sandbox makes headless services only", "--service");
+  }
+  if (wants_claim(spec) && spec.pod.network != "open") {
+    return fail(Errc::invalid_field, "--network: the template decides it; give it to `skiff pool create`", "--network");
+  }
+  const std::size_t size = protocol::to_json(spec).size();
+  if (size > kLongestSpec) {
+    return fail(Errc::invalid_field,
+                "--env, --env-file and --pod-overrides: " + std::to_string(size / 1024) +
+                    " KiB in all, and what agent-sandbox makes holds at most 240; a volume (config/NAME:PATH) or the "
+                    "image may hold the rest",
+                "--env-file");
+  }
+  return wants_claim(spec) ? check_fits_pool(spec, nullptr) : Result<>{};
+}
+
+Task<Result<ClaimSource>> source_of(ClaimPools* pools, SandboxSpec spec, SandboxApi api) {
+  ClaimSource source{.pool = spec.pod.pool, .template_name = spec.pod.template_name};
+  if (api == SandboxApi::v1beta1 && source.pool.empty()) {
+    auto pool = co_await pools->pool_of_template(source.template_name);
+    if (!pool) co_return std::unexpected{std::move(pool.error())};
+    source.pool = std::move(*pool);
+    co_return source;
+  }
+  if (source.pool.empty()) co_return source;
+  auto pool = co_await pools->find(source.pool);
+  // Who may not look at pools may still claim from one: the controller tells then what is wrong with it.
+  if (!pool && (pool.error().code != Errc::permission_denied || api == SandboxApi::v1alpha1)) {
+    co_return std::unexpected{std::move(pool.error())};
+  }
+  if (!pool) co_return source;
+  const std::string template_name = pool->text({"spec", "sandboxTemplateRef", "name"});
+  if (!source.template_name.empty() && source.template_name != template_name) {
+    co_return fail(Errc::invalid_field,
+                   "--template: pool \"" + source.pool + "\" is of template \"" + template_name + "\"", "--template");
+  }
+  source.template_name = template_name;
+  co_return source;
+}
+
+/// PEM; empty when there is no key and none is to be made.
+Task<Result<std::string>> public_key(Cluster* cluster, bool makes_key) {
+  auto key = co_await cluster->signing_key(makes_key);
+  if (key) co_return key->public_pem();
+  if (makes_key || key.error().code != Errc::not_found) co_return std::unexpected{std::move(key.error())};
+  co_return std::string{};
+}
+
+kube::Resource resource_of(const ClaimPlan& plan) {
+  return at(is_claim(plan.object) ? kube::kSandboxClaims : kube::kSandboxes, plan.api);
+}
+
+/// The first releases don't know `spec.warmpool`: there a claim takes from whatever pool its template has.
+Task<kube::Outcome<Object>> create_claim(Cluster* cluster, kube::Resource resource, Object object, bool dry_run) {
+  auto made = co_await cluster->client().create(resource, object, {.dry_run = dry_run});
+  if (made || !made.error().status.message.contains(R"("spec.warmpool")")) co_return made;
+  object.json["spec"].erase("warmpool");
+  co_return co_await cluster->client().create(resource, std::move(object), {.dry_run = dry_run});
+}
+
+}  // namespace
+
+Task<Result<ClaimPlan>> plan_claim(Cluster* cluster, ClaimPools* pools, SandboxSpec spec, ClaimWish wish) {
+  if (auto valid = check_spec(spec); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (!wants_claim(spec)) {
+    if (auto filled = cluster->fill_in_images(spec); !filled) co_return std::unexpected{std::move(filled.error())};
+  }
+  auto api = co_await pools->api();
+  if (!api) co_return std::unexpected{std::move(api.error())};
+  auto pem = co_await public_key(cluster, wish.makes_key);
+  if (!pem) co_return std::unexpected{std::move(pem.error())};
+  ManifestContext context{.namespace_name = cluster->namespace_name(),
+                          .prefix = cluster->options().name_prefix,
+                          .sandbox_id = std::move(wish.creation),
+                          .public_key = std::move(*pem)};
+  context.assigns_ids = co_await cluster->assigns_ids();
+  if (wants_claim(spec)) {
+    auto source = co_await source_of(pools, spec, *api);
+    if (!source) co_return std::unexpected{std::move(source.error())};
+    co_return ClaimPlan{.api = *api, .object = make_claim(spec, context, *api, *source, wish.until)};
+  }
+  auto sandbox = make_sandbox(spec, context, *api, wish.until);
+  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+  auto policy = make_network_policy(spec, context);
+  if (!policy) co_return std::unexpected{std::move(policy.error())};
+  co_return ClaimPlan{.api = *api, .object = std::move(*sandbox), .policy = std::move(*policy)};
+}
+
+Task<Result<Object>> make_planned(Cluster* cluster, ClaimPlan plan) {
+  const std::string name = labels::get(plan.object, labels::kName);
+  const std::string creation = plan.object.annotation(kCreation);
+  const std::string object_name = plan.object.name();
+  const kube::Resource resource = resource_of(plan);
+  auto made = co_await create_claim(cluster, resource, std::move(plan.object), false);
+  if (!made && (made.error().may_have_happened || made.error().already_exists())) {
+    // A lost answer may have been a yes.
+    auto found = co_await cluster->client().get(resource, cluster->namespace_name(), object_name);
+    if (found && is_marked(*found, creation)) made = std::move(found);
+  }
+  if (!made && made.error().already_exists()) {
+    co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + name + "\"", "name");
+  }
+  if (!made) co_return std::unexpected{std::move(made.error().error)};
+  if (!plan.policy) co_return std::move(*made);
+  // One of its own goes with it; those of a kind are shared.
+  if (!plan.policy->label(labels::kSandbox).empty()) {
+    plan.policy->json["metadata"]["ownerReferences"] = json::array({made->owner_reference()});
+  }
+  // One that is still there, of a sandbox that had this name, selects none of ours as it is.
+  auto put = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*plan.policy), {.force = true});
+  if (!put) co_return std::unexpected{std::move(put.error().error)};
+  co_return std::move(*made);
+}
+
+Task<Result<std::vector<Object>>> try_planned(Cluster* cluster, ClaimPlan plan) {
+  const kube::Resource resource = resource_of(plan);
+  std::vector<std::pair<kube::Resource, Object>> trials{{resource, plan.object}};
+  if (plan.policy) trials.emplace_back(kube::kNetworkPolicies, *plan.policy);
+  for (auto& [kind, object] : trials) {
+    auto taken = co_await create_claim(cluster, kind, std::move(object), true);
+    if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error().error)};
+  }
+  std::vector<Object> objects{std::move(plan.object)};
+  if (plan.policy) objects.push_back(std::move(*plan.policy));
+  co_return objects;
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,306 @@
+#include "container/cluster/claims/pools.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "base/with_timeout.hpp"
+#include "container/cluster/creation_mark.hpp"
+#include "container/cluster/pod_wait.hpp"
+#include "container/kube/watch.hpp"
+#include "container/sandbox/undo_unless.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+
+PoolStatus status_of(const Object& pool, unsigned claims) {
+  const auto number = [&](Object::Path path) { return static_cast<unsigned>(pool.integer(path).value_or(0)); };
+  PoolStatus status{.name = pool.name(), .available = number({"status", "readyReplicas"}), .active = claims};
+  status.total = number({"status", "replicas"}) + claims;
+  // Left out it is 1, by the defaults of the CRD.
+  status.target = pool.find({"spec", "replicas"}) == nullptr ? 1 : number({"spec", "replicas"});
+  return status;
+}
+
+/// The uid of the template that was made with the pool. Somebody else's has no part in it.
+std::string template_that_owns(const Object& pool) {
+  const json* owners = pool.find({"metadata", "ownerReferences"});
+  if (owners == nullptr || !owners->is_array()) return {};
+  for (const json& owner : *owners) {
+    const bool is_ours =
+        owner.value("kind", "") == kube::kSandboxTemplates.kind && owner.value("name", "") == pool.name();
+    if (is_ours) return owner.value("uid", "");
+  }
+  return {};
+}
+
+/// The pool's numbers are of this generation of its spec, as far as the version of the API tells.
+bool is_current(const Object& pool, std::int64_t generation) {
+  const auto observed = pool.integer({"status", "observedGeneration"});
+  return !observed || *observed >= generation;
+}
+
+}  // namespace
+
+Task<Result<SandboxApi>> ClaimPools::api() {
+  if (api_) co_return *api_;
+  for (const SandboxApi candidate : {SandboxApi::v1beta1, SandboxApi::v1alpha1}) {
+    auto served = co_await cluster_->client().serves(at(kube::kSandboxes, candidate));
+    if (!served) co_return std::unexpected{std::move(served.error().error)};
+    if (!*served) continue;
+    api_ = candidate;
+    co_return candidate;
+  }
+  co_return fail(Errc::not_supported,
+                 "this cluster does not have kubernetes-sigs/agent-sandbox (agents.x-k8s.io, v1beta1 or v1alpha1): "
+                 "install it, or use `--driver pod`",
+                 "--driver");
+}
+
+Task<Result<Object>> ClaimPools::find(std::string name) {
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  auto pool = co_await cluster_->client().get(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name(), name);
+  if (!pool && pool.error().not_found()) co_return std::unexpected{no_such_pool(name)};
+  if (!pool) co_return std::unexpected{std::move(pool.error().error)};
+  co_return std::move(*pool);
+}
+
+Task<Result<std::string>> ClaimPools::pool_of_template(std::string template_name) {
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name());
+  if (!pools) co_return std::unexpected{std::move(pools.error().error)};
+  std::erase_if(pools->items,
+                [&](const Object& pool) { return pool.text({"spec", "sandboxTemplateRef", "name"}) != template_name; });
+  if (pools->items.empty()) {
+    co_return fail(Errc::not_found,
+                   "no pool makes sandboxes of the template \"" + template_name + "\": `skiff pool create " +
+                       template_name + " --template " + template_name +
+                       " --size 0` makes one that makes them on demand",
+                   "--template");
+  }
+  const auto ready = [](const Object& pool) { return pool.integer({"status", "readyReplicas"}).value_or(0); };
+  co_return std::ranges::max_element(pools->items, {}, ready)->name();
+}
+
+Task<Result<Object>> ClaimPools::plan_template(const PoolSpec* wanted, SandboxApi api) {
+  auto key = co_await cluster_->signing_key(true);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto pem = key->public_pem();
+  if (!pem) co_return std::unexpected{std::move(pem.error())};
+  ManifestContext context;
+  context.namespace_name = cluster_->namespace_name();
+  context.prefix = cluster_->options().name_prefix;
+  context.public_key = std::move(*pem);
+  context.assigns_ids = co_await cluster_->assigns_ids();
+  co_return make_template(*wanted, context, api);
+}
+
+Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
+  if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
+    co_return std::unexpected{std::move(filled.error())};
+  }
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  auto planned = co_await plan_template(&wanted, *version);
+  if (!planned) co_return planned;
+  Object trial = *planned;
+  auto taken =
+      co_await cluster_->client().create(at(kube::kSandboxTemplates, *version), std::move(trial), {.dry_run = true});
+  // Who applies it again changes it.
+  if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error().error)};
+  co_return planned;
+}
+
+Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, std::string creation) {
+  ManifestContext context;
+  context.namespace_name = cluster_->namespace_name();
+  std::optional<Object> made_template;
+  std::string template_name = wanted->sandbox.pod.template_name;
+  if (template_name.empty()) {
+    auto body = co_await plan_template(wanted, api);
+    if (!body) co_return std::unexpected{std::move(body.error())};
+    mark_creation(*body, creation);
+    auto made = co_await cluster_->client().create(at(kube::kSandboxTemplates, api), std::move(*body));
+    if (!made && made.error().already_exists()) {
+      co_return fail(Errc::already_exists, "there is a SandboxTemplate \"" + wanted->name +
+                                               "\": take another name, or give it as --template");
+    }
+    if (!made) co_return std::unexpected{std::move(made.error().error)};
+    made_template = std::move(*made);
+    template_name = wanted->name;
+  }
+  Object pool = make_warm_pool(*wanted, context, api, template_name);
+  mark_creation(pool, creation);
+  if (made_template) pool.json["metadata"]["ownerReferences"] = json::array({made_template->owner_reference()});
+  auto made = co_await cluster_->client().create(at(kube::kSandboxWarmPools, api), std::move(pool));
+  if (made) co_return std::move(*made);
+  if (!made.error().already_exists()) co_return std::unexpected{std::move(made.error().error)};
+  co_return fail(Errc::already_exists, "there is a pool \"" + wanted->name + "\"; `skiff pool scale` changes its size",
+                 "name");
+}
+
+Task<Result<>> ClaimPools::take_back(std::string name, SandboxApi api, std::string creation) {
+  kube::Client& client = cluster_->client();
+  auto pool = co_await client.get(at(kube::kSandboxWarmPools, api), cluster_->namespace_name(), name);
+  if (!pool && !pool.error().not_found()) co_return std::unexpected{std::move(pool.error().error)};
+  if (pool && is_marked(*pool, creation)) {
+    auto removed = co_await remove(std::move(name));
+    if (!removed) co_return std::unexpected{std::move(removed.error())};
+    co_return Result<>{};
+  }
+  // Its template comes first, and may be all there is.
+  auto alone = co_await client.get(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name);
+  if (!alone && !alone.error().not_found()) co_return std::unexpected{std::move(alone.error().error)};
+  if (!alone || !is_marked(*alone, creation)) co_return Result<>{};
+  kube::RemoveOptions options{.uid = alone->uid()};
+  auto removed =
+      co_await client.remove(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name, std::move(options));
+  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+  co_return Result<>{};
+}
+
+Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime deadline, Progress progress) {
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  kube::WatchOptions options{.resource = at(kube::kSandboxWarmPools, *version),
+                             .namespace_name = cluster_->namespace_name(),
+                             .field_selector = "metadata.name=" + pool.name(),
+                             .resource_version = pool.resource_version()};
+  kube::Watch watch{&cluster_->client(), std::move(options)};
+  const std::int64_t generation = pool.integer({"metadata", "generation"}).value_or(0);
+  for (;;) {
+    const PoolStatus status = status_of(pool, 0);
+    if (is_current(pool, generation) && status.available == status.target && status.total == status.target) break;
+    progress(Phase::starting, std::to_string(status.available) + " of " + std::to_string(status.target) + " ready");
+    auto event = co_await within(deadline, watch.next());
+    if (!event) {
+      co_return std::unexpected{bring_up_failure(
+          FailureReason::not_ready, "pool \"" + pool.name() + "\": only " + std::to_string(status.available) + " of " +
+                                        std::to_string(status.target) +
+                                        " sandboxes were ready in time; `--wait` gives more, `kubectl get pods` tells "
+                                        "what is wrong with them")};
+    }
+    if (!*event) co_return std::unexpected{std::move(event->error().error)};
+    if ((*event)->objects.empty() || (*event)->kind == kube::WatchEvent::Kind::deleted) {
+      co_return fail(Errc::not_found, "pool \"" + pool.name() + "\" was removed meanwhile");
+    }
+    pool = std::move((*event)->objects.front());
+  }
+  progress(Phase::ready, "");
+  co_return co_await status(pool.name());
+}
+
+Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) {
+  if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  // Of a template that exists, which images is said there.
+  if (wanted.sandbox.pod.template_name.empty()) {
+    if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
+      co_return std::unexpected{std::move(filled.error())};
+    }
+  }
+  const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  const std::string creation = new_id("c");
+  const std::string name = wanted.name;
+  auto work = make_and_fill(std::move(wanted), *version, creation, deadline, std::move(progress));
+  co_return co_await undo_unless(std::move(work), [&] { return take_back(name, *version, creation); }, kLateArrival);
+}
+
+Task<Result<PoolStatus>> ClaimPools::make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
+                                                   SteadyTime deadline, Progress progress) {
+  auto made = co_await make(&wanted, api, std::move(creation));
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  co_return co_await wait_until_full(std::move(*made), deadline, std::move(progress));
+}
+
+Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std::chrono::milliseconds wait,
+                                           Progress progress) {
+  if (size > kLargestPool) co_return fail(Errc::invalid_field, "--size: expected 0 to 1000", "--size");
+  const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  const json patch{{"spec", {{"replicas", size}}}};
+  auto patched = co_await cluster_->client().patch(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name(),
+                                                   name, kube::PatchKind::merge, patch);
+  if (!patched && patched.error().not_found()) co_return std::unexpected{no_such_pool(name)};
+  if (!patched) co_return std::unexpected{std::move(patched.error().error)};
+  co_return co_await wait_until_full(std::move(*patched), deadline, std::move(progress));
+}
+
+Task<Result<std::map<std::string, unsigned>>> ClaimPools::count_claims() {
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  auto claims = co_await cluster_->client().list(at(kube::kSandboxClaims, *version), cluster_->namespace_name());
+  if (!claims) co_return std::unexpected{std::move(claims.error().error)};
+  std::map<std::string, unsigned> counts;
+  for (const Object& claim : claims->items) {
+    std::string pool = claim.text({"spec", "warmPoolRef", "name"});
+    if (pool.empty()) pool = claim.text({"spec", "warmpool"});
+    // The first releases keep the template alone, which `pool create` gives the pool's name.
+    if (pool.empty()) pool = claim.text({"spec", "sandboxTemplateRef", "name"});
+    if (!claim.is_being_deleted()) ++counts[pool];
+  }
+  co_return counts;
+}
+
+Task<Result<PoolStatus>> ClaimPools::status(std::string name) {
+  auto pool = co_await find(name);
+  if (!pool) co_return std::unexpected{std::move(pool.error())};
+  auto claims = co_await count_claims();
+  if (!claims) co_return std::unexpected{std::move(claims.error())};
+  co_return status_of(*pool, (*claims)[name]);
+}
+
+Task<Result<std::vector<PoolStatus>>> ClaimPools::list() {
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name());
+  if (!pools) co_return std::unexpected{std::move(pools.error().error)};
+  auto claims = co_await count_claims();
+  if (!claims) co_return std::unexpected{std::move(claims.error())};
+  std::vector<PoolStatus> all;
+  for (const Object& pool : pools->items) all.push_back(status_of(pool, (*claims)[pool.name()]));
+  std::ranges::sort(all, {}, &PoolStatus::name);
+  co_return all;
+}
+
+Task<Result<bool>> ClaimPools::remove(std::string name) {
+  auto version = co_await api();
+  if (!version) co_return std::unexpected{std::move(version.error())};
+  kube::Client& client = cluster_->client();
+  const kube::Resource pools = at(kube::kSandboxWarmPools, *version);
+  const kube::Resource templates = at(kube::kSandboxTemplates, *version);
+  auto pool = co_await client.get(pools, cluster_->namespace_name(), name);
+  if (!pool && pool.error().not_found()) co_return false;
+  if (!pool) co_return std::unexpected{std::move(pool.error().error)};
+  const std::string owner = template_that_owns(*pool);
+  // In the foreground: it is gone when what waited in it is. Those that were taken belong to their claims.
+  kube::RemoveOptions foreground{.propagation = "Foreground", .uid = pool->uid()};
+  auto removed = co_await client.remove(pools, cluster_->namespace_name(), name, std::move(foreground));
+  if (removed && !owner.empty()) {
+    kube::RemoveOptions options{.uid = owner};
+    (void)co_await client.remove(templates, cluster_->namespace_name(), name, std::move(options));
+  }
+  if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
+  for (const kube::Resource& resource : {pools, templates}) {
+    if (resource.plural == templates.plural && owner.empty()) continue;
+    GoneWait wait{
+        .resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = kRemovalTime};
+    auto gone = co_await wait_until_gone(&client, std::move(wait));
+    if (!gone) co_return std::unexpected{std::move(gone.error())};
+  }
+  co_return true;
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "container/cluster/claims/objects.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/sandbox/pools.hpp"
+
+namespace skiff::container {
+
+/// Pools that the controller of agent-sandbox keeps: a SandboxTemplate that runs skiffd, and a SandboxWarmPool of the
+/// same name, which goes with it. Reactor thread only; the cluster must outlive it.
+class ClaimPools final : public Pools {
+ public:
+  explicit ClaimPools(Cluster* cluster) : cluster_{cluster} {}
+
+  /// With `template_name` only the pool is made, of a template that there is.
+  [[nodiscard]] Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> scale(std::string name, unsigned size, std::chrono::milliseconds wait,
+                                               Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
+
+  /// What the cluster serves; asked once. `not_supported` when it serves none.
+  [[nodiscard]] Task<Result<SandboxApi>> api();
+  /// The pool's object; `not_found` with the remedy.
+  [[nodiscard]] Task<Result<kube::Object>> find(std::string name);
+  /// A pool of that template, that with most sandboxes ready; `not_found` with the remedy.
+  [[nodiscard]] Task<Result<std::string>> pool_of_template(std::string template_name);
+
+ private:
+  [[nodiscard]] Task<Result<PoolStatus>> make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
+                                                       SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<PoolStatus>> wait_until_full(kube::Object pool, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<kube::Object>> plan_template(const PoolSpec* wanted, SandboxApi api);
+  /// The pool, after its template if it shall have one of its own. Both are marked with `creation`.
+  [[nodiscard]] Task<Result<kube::Object>> make(const PoolSpec* wanted, SandboxApi api, std::string creation);
+  /// Removes what `creation` has made of them.
+  [[nodiscard]] Task<Result<>> take_back(std::string name, SandboxApi api, std::string creation);
+  [[nodiscard]] Task<Result<std::map<std::string, unsigned>>> count_claims();
+
+  Cluster* cluster_;
+  std::optional<SandboxApi> api_;
+};
+
+}  // namespace skiff::container

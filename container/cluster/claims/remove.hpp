@@ -1,0 +1,20 @@
+#pragma once
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/cluster/claims/objects.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/kube/object.hpp"
+#include "container/sandbox/driver.hpp"
+
+namespace skiff::container {
+
+/// Deletes a claim or a bare Sandbox, by its uid, and waits, as `how` says, until its Sandbox and its Pod are gone too.
+/// `sandbox` is that of the object; it may have none yet, and get one while it is removed. Somebody else's of those
+/// names is not waited for.
+[[nodiscard]] Task<Result<>> remove_claim(Cluster* cluster, SandboxApi api, kube::Object object,
+                                          std::optional<kube::Object> sandbox, Removal how);
+
+}  // namespace skiff::container

@@ -1,0 +1,103 @@
+#include "container/cluster/cluster.hpp"
+
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cluster/labels.hpp"
+#include "container/cluster/signing_secret.hpp"
+#include "container/kube/auth/resolver.hpp"
+
+namespace skiff::container {
+Result<std::unique_ptr<Cluster>> Cluster::open(Executor executor, ClusterOptions options) {
+  auto access = kube::find_access(options.access, kube::process_environment);
+  if (!access) return std::unexpected{std::move(access.error())};
+  auto pool = std::make_shared<BlockingPool>("skiff-kube", 2);
+  auto transport = kube::Transport::open(executor, pool, std::move(*access), options.transport);
+  if (!transport) return std::unexpected{std::move(transport.error())};
+  protocol::Resolver resolver = kube::system_resolver(pool);
+  return std::unique_ptr<Cluster>{
+      new Cluster{executor, std::move(options), std::move(resolver), std::move(*transport)}};
+}
+
+Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver resolver,
+                 std::unique_ptr<kube::Transport> transport)
+    : executor_{executor},
+      options_{std::move(options)},
+      resolver_{std::move(resolver)},
+      client_{std::move(transport)} {}
+
+kube::SharedWatch& Cluster::pods(const std::string& namespace_name) {
+  kube::WatchOptions options{
+      .resource = kube::kPods, .namespace_name = namespace_name, .label_selector = std::string{labels::kOurs}};
+  return pods_.try_emplace(namespace_name, &client_, executor_, std::move(options)).first->second;
+}
+
+Result<> Cluster::fill_in_images(SandboxSpec& spec) const {
+  return container::fill_in_images(spec, options_.default_image, options_.agent_image);
+}
+
+Result<> fill_in_images(SandboxSpec& spec, const std::string& default_image, const std::string& agent_image) {
+  if (spec.image.empty()) spec.image = default_image;
+  if (!spec.pod.inject) return {};
+  if (spec.pod.agent_image.empty()) spec.pod.agent_image = agent_image;
+  if (!spec.pod.agent_image.empty()) return {};
+  return fail(Errc::missing_field,
+              "no agent image is set: build and push one (docker build -t REGISTRY/skiffd . && docker push "
+              "REGISTRY/skiffd)\n"
+              "       and name it with --agent-image or SKIFF_AGENT_IMAGE; without a cluster use --driver local",
+              "--agent-image");
+}
+
+Task<bool> Cluster::assigns_ids() {
+  if (!assigns_ids_) {
+    auto home = co_await client_.get(kube::kNamespaces, {}, namespace_name());
+    assigns_ids_ = home && !home->annotation("openshift.io/sa.scc.uid-range").empty();
+  }
+  co_return *assigns_ids_;
+}
+
+Task<Result<>> Cluster::read_keys(bool create) {
+  const std::string name = signing_secret_name(options_.name_prefix);
+  auto secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
+  if (!secret && secret.error().not_found() && create) {
+    auto fresh = SigningKey::generate();
+    if (!fresh) co_return std::unexpected{std::move(fresh.error())};
+    auto data = signing_secret_data({.current = std::move(*fresh)});
+    if (!data) co_return std::unexpected{std::move(data.error())};
+    kube::Object object = kube::Object::make(kube::kSecrets, namespace_name(), name);
+    labels::put_common(object, "key", {}, {});
+    object.json["type"] = "Opaque";
+    object.json["data"].merge_patch(*data);
+    secret = co_await client_.create(kube::kSecrets, std::move(object));
+    // Somebody else may have been faster, or our answer was lost: what is there counts.
+    if (!secret && (secret.error().already_exists() || secret.error().may_have_happened)) {
+      secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
+    }
+  }
+  if (!secret) co_return std::unexpected{std::move(secret.error().error)};
+  auto keys = read_signing_secret(*secret);
+  if (!keys) co_return std::unexpected{std::move(keys.error())};
+  keys_ = std::move(*keys);
+  co_return Result<>{};
+}
+
+Task<Result<SigningKey>> Cluster::signing_key(bool create) {
+  if (!keys_) {
+    auto read = co_await read_keys(create);
+    if (!read) co_return std::unexpected{std::move(read.error())};
+  }
+  co_return keys_->current;
+}
+
+Task<Result<SigningKey>> Cluster::signing_key_of(kube::Object pod) {
+  const std::string configured = configured_key(pod);
+  const bool may_be_newer = keys_ && !configured.empty() && !keys_->are_known_to(configured);
+  if (!keys_ || may_be_newer) {
+    auto read = co_await read_keys(false);
+    if (!read) co_return std::unexpected{std::move(read.error())};
+  }
+  co_return keys_->of_agent(configured);
+}
+
+}  // namespace skiff::container

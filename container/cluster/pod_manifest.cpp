@@ -1,0 +1,443 @@
+#include "container/cluster/pod_manifest.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cluster/labels.hpp"
+#include "container/cluster/pods/record.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+
+constexpr std::string_view kAgentFolder = "/skiff";
+constexpr std::string_view kAgentProgram = "/skiff/skiffd";
+/// Above the agent's own drain (10 s), so that it ends its commands itself.
+constexpr int kGraceSeconds = 30;
+constexpr int kDnsPort = 53;
+constexpr std::string_view kCidrs = "cidr=";
+
+/// Where names and owners of an object are the sandbox's.
+Object make_of(const kube::Resource& resource, const SandboxSpec& spec, const ManifestContext& context,
+               const std::string& name, std::string_view component) {
+  Object object = Object::make(resource, context.namespace_name, name);
+  labels::put_common(object, component, spec.name, spec.owner);
+  labels::put(object, labels::kSandbox, context.sandbox_id);
+  return object;
+}
+
+json probe(int period_seconds, long long failures) {
+  return {{"httpGet", {{"path", "/readyz"}, {"port", "agent"}}},
+          {"periodSeconds", period_seconds},
+          {"timeoutSeconds", 5},
+          {"failureThreshold", failures}};
+}
+
+Result<json> resources(const PodOptions& pod) {
+  json all = json::object();
+  for (const auto& [name, flag, text] :
+       {std::tuple<std::string_view, std::string_view, const std::string&>{"cpu", "--cpu", pod.cpu},
+        {"memory", "--memory", pod.memory},
+        {"ephemeral-storage", "--disk", pod.disk}}) {
+    auto amounts = parse_amounts(text, flag);
+    if (!amounts) return std::unexpected{std::move(amounts.error())};
+    if (amounts->request.empty()) continue;
+    all["requests"][name] = amounts->request;
+    all["limits"][name] = amounts->limit;
+  }
+  return all;
+}
+
+json container_security() {
+  return {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", json::array({"ALL"})}}}};
+}
+
+Result<json> pod_security(const PodOptions& pod, bool assigns_ids) {
+  auto profile = parse_seccomp(pod.seccomp);
+  if (!profile) return profile;
+  json context{{"seccompProfile", std::move(*profile)}};
+  auto ids = parse_run_as(pod.run_as);
+  if (!ids) return std::unexpected{std::move(ids.error())};
+  if (!*ids) return context;
+  context["runAsNonRoot"] = (*ids)->user != 0;
+  if (assigns_ids) return context;
+  context["runAsUser"] = (*ids)->user;
+  context["runAsGroup"] = (*ids)->group;
+  context["fsGroup"] = (*ids)->group;
+  context["fsGroupChangePolicy"] = "OnRootMismatch";
+  return context;
+}
+
+/// What the agent is told, and the sandbox's own variables. Ours win: they decide who may use it.
+json environment(const SandboxSpec& spec, const ManifestContext& context) {
+  std::map<std::string, std::string> merged = spec.env;
+  merged["SANDBOX_ID"] = context.sandbox_id;
+  merged["SKIFF_SANDBOX_ID"] = context.sandbox_id;
+  merged["SKIFF_PUBLIC_KEY"] = context.public_key;
+  merged["SKIFF_LISTEN"] = "0.0.0.0:" + std::to_string(kAgentPort);
+  merged["SKIFF_ROOT"] = spec.pod.workdir;
+  // It is asked by many names (its service's, an API server's, a load balancer's), and always for a token.
+  merged["SKIFF_ALLOWED_HOST"] = "*";
+  if (spec.lease.ttl) merged["SKIFF_TTL"] = std::to_string(spec.lease.ttl->count());
+  if (spec.lease.idle_ttl) merged["SKIFF_IDLE_TTL"] = std::to_string(spec.lease.idle_ttl->count());
+  json list = json::array();
+  for (const auto& [name, value] : merged) list.push_back({{"name", name}, {"value", value}});
+  if (!spec.pod.token_secret.empty()) {
+    list.push_back({{"name", "SKIFF_TOKEN"},
+                    {"valueFrom", {{"secretKeyRef", {{"name", spec.pod.token_secret}, {"key", "token"}}}}}});
+  }
+  return list;
+}
+
+std::string claim_name(const SandboxSpec& spec, const ManifestContext& context, std::size_t index) {
+  return context.prefix + spec.name + "-vol-" + std::to_string(index);
+}
+
+constexpr std::string_view kOwn = "own";
+
+/// Of a policy of its own; the others are one a namespace.
+std::string policy_name(const SandboxSpec& spec, const ManifestContext& context) {
+  const std::string kind = network_label(spec.pod);
+  return kind == kOwn ? context.prefix + spec.name + "-net" : context.prefix + "network-" + kind;
+}
+
+/// The pod's volumes, and where the sandbox's container has them.
+struct Mounts {
+  json volumes = json::array();
+  json mounts = json::array();
+  std::set<std::string> paths{};
+};
+
+Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context) {
+  Mounts all;
+  for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
+    auto volume = parse_volume(spec.pod.volumes[i]);
+    if (!volume) return std::unexpected{std::move(volume.error())};
+    const std::string name = "volume-" + std::to_string(i);
+    const std::string claim = volume->kind == Volume::Kind::own ? claim_name(spec, context, i) : volume->name;
+    json mount{{"name", name}, {"mountPath", volume->path}};
+    switch (volume->kind) {
+      case Volume::Kind::own:
+      case Volume::Kind::claim:
+        all.volumes.push_back({{"name", name}, {"persistentVolumeClaim", {{"claimName", claim}}}});
+        break;
+      case Volume::Kind::secret:
+        all.volumes.push_back({{"name", name}, {"secret", {{"secretName", volume->name}}}});
+        mount["readOnly"] = true;
+        break;
+      case Volume::Kind::config:
+        all.volumes.push_back({{"name", name}, {"configMap", {{"name", volume->name}}}});
+        mount["readOnly"] = true;
+        break;
+    }
+    all.mounts.push_back(std::move(mount));
+    all.paths.insert(volume->path);
+  }
+  if (!all.paths.contains(spec.pod.workdir)) {
+    all.volumes.push_back({{"name", "workspace"}, {"emptyDir", json::object()}});
+    all.mounts.push_back({{"name", "workspace"}, {"mountPath", spec.pod.workdir}});
+  }
+  if (spec.pod.inject) {
+    all.volumes.push_back({{"name", "skiff"}, {"emptyDir", json::object()}});
+    all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentFolder}, {"readOnly", true}});
+  }
+  return all;
+}
+
+void put_pull_policy(json& container, const PodOptions& pod) {
+  if (!pod.pull_policy.empty()) container["imagePullPolicy"] = pod.pull_policy;
+}
+
+Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) {
+  const PodOptions& pod = spec.pod;
+  auto limits = resources(pod);
+  if (!limits) return std::unexpected{std::move(limits.error())};
+  auto security = pod_security(pod, context.assigns_ids);
+  if (!security) return std::unexpected{std::move(security.error())};
+  auto mounts = mounts_of(spec, context);
+  if (!mounts) return std::unexpected{std::move(mounts.error())};
+
+  const long long wait_seconds = std::max<long long>(30, std::chrono::ceil<std::chrono::seconds>(spec.wait).count());
+  json container{{"name", "sandbox"},
+                 {"image", spec.image},
+                 {"workingDir", pod.workdir},
+                 {"ports", json::array({json{{"name", "agent"}, {"containerPort", kAgentPort}}})},
+                 {"env", environment(spec, context)},
+                 {"resources", *limits},
+                 {"securityContext", container_security()},
+                 {"volumeMounts", std::move(mounts->mounts)},
+                 {"startupProbe", probe(1, wait_seconds)},
+                 {"readinessProbe", probe(5, 3)},
+                 {"terminationMessagePolicy", "FallbackToLogsOnError"}};
+  put_pull_policy(container, pod);
+  if (pod.inject) container["command"] = json::array({kAgentProgram});
+  for (const std::string& text : pod.env_from) {
+    auto source = parse_env_from(text);
+    if (!source) return source;
+    container["envFrom"].push_back(std::move(*source));
+  }
+  if (!pod.entrypoint.empty()) {
+    auto words = parse_entrypoint(pod.entrypoint);
+    if (!words) return std::unexpected{std::move(words.error())};
+    container["args"] = json::array({"--"});
+    for (std::string& word : *words) container["args"].push_back(std::move(word));
+  }
+  json made{{"restartPolicy", "Never"},
+            {"automountServiceAccountToken", !pod.service_account.empty()},
+            {"enableServiceLinks", false},
+            {"terminationGracePeriodSeconds", kGraceSeconds},
+            {"securityContext", std::move(*security)},
+            {"volumes", std::move(mounts->volumes)},
+            {"containers", json::array({std::move(container)})}};
+  if (pod.inject) {
+    json bring{{"name", "skiff"},
+               {"image", pod.agent_image},
+               {"command", {"/skiffd", "install", kAgentFolder}},
+               {"resources", *limits},
+               {"securityContext", container_security()},
+               {"volumeMounts", json::array({json{{"name", "skiff"}, {"mountPath", kAgentFolder}}})},
+               {"terminationMessagePolicy", "FallbackToLogsOnError"}};
+    put_pull_policy(bring, pod);
+    made["initContainers"] = json::array({std::move(bring)});
+  }
+  if (pod.deadline) made["activeDeadlineSeconds"] = std::chrono::ceil<std::chrono::seconds>(*pod.deadline).count();
+  if (!pod.runtime_class.empty()) made["runtimeClassName"] = pod.runtime_class;
+  if (!pod.service_account.empty()) made["serviceAccountName"] = pod.service_account;
+  if (!pod.node_selector.empty()) made["nodeSelector"] = pod.node_selector;
+  for (const std::string& secret : pod.pull_secrets) made["imagePullSecrets"].push_back({{"name", secret}});
+  for (const std::string& text : pod.tolerations) {
+    auto toleration = parse_toleration(text);
+    if (!toleration) return std::unexpected{std::move(toleration.error())};
+    made["tolerations"].push_back(std::move(*toleration));
+  }
+  if (!pod.overrides.empty()) merge_overrides(made, json::parse(pod.overrides));
+  return made;
+}
+
+json port_of(int port, std::string_view protocol) {
+  return {{"port", port}, {"protocol", protocol}};
+}
+
+json peers(const std::vector<std::string>& cidrs) {
+  json list = json::array();
+  for (const std::string& cidr : cidrs) list.push_back({{"ipBlock", {{"cidr", cidr}}}});
+  return list;
+}
+
+/// By which field the entries of a list are known, as in the API's own merges (x-kubernetes-patch-merge-key).
+std::string_view merge_key_of(std::string_view list) {
+  return list == "volumeMounts" ? "mountPath" : "name";
+}
+
+void merge_under(std::string_view name, json& into, const json& overrides) {
+  if (into.is_object() && overrides.is_object()) {
+    for (const auto& [key, value] : overrides.items()) {
+      if (value.is_null()) {
+        into.erase(key);
+      } else {
+        merge_under(key, into[key], value);
+      }
+    }
+    return;
+  }
+  const std::string_view known_by = merge_key_of(name);
+  const auto is_known = [known_by](const json& list) {
+    return list.is_array() && std::ranges::all_of(list, [known_by](const json& one) {
+             return one.is_object() && one.contains(known_by) && one[known_by].is_string();
+           });
+  };
+  if (!is_known(into) || !is_known(overrides) || overrides.empty()) {
+    into = overrides;
+    return;
+  }
+  for (const json& one : overrides) {
+    const auto same = std::ranges::find_if(into, [&](const json& other) { return other[known_by] == one[known_by]; });
+    if (same == into.end()) {
+      into.push_back(one);
+    } else {
+      merge_under({}, *same, one);
+    }
+  }
+}
+
+}  // namespace
+
+std::string service_name(std::string_view object_name) {
+  return std::string{object_name} + "-svc";
+}
+
+Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context) {
+  auto made = make_spec(spec, context);
+  if (!made) return std::unexpected{std::move(made.error())};
+  Object pod = make_of(kube::kPods, spec, context, context.prefix + spec.name, "sandbox");
+  labels::put_user_labels(pod, spec.labels);
+  if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
+  if (const std::string kind = network_label(spec.pod); !kind.empty()) labels::put(pod, labels::kNetwork, kind);
+  // Nothing makes it again where a node is taken away: who takes nodes away (cluster-autoscaler, Karpenter) is asked to
+  // leave this one.
+  pod.json["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
+  pod.json["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "true";
+  for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
+  pod.json["spec"] = std::move(*made);
+  return pod;
+}
+
+json service_exposure(const PodOptions& pod) {
+  // By default (Cluster) a node that passes a connection on puts its own address in the client's place.
+  const bool is_balanced = pod.service == ServiceKind::loadbalancer;
+  if (!is_balanced && pod.service != ServiceKind::nodeport) return json::object();
+  json fields{{"externalTrafficPolicy", pod.allow.empty() ? "Cluster" : "Local"}};
+  if (is_balanced) fields["loadBalancerSourceRanges"] = pod.allow.empty() ? json{} : json(pod.allow);
+  return fields;
+}
+
+std::optional<Object> make_service(const SandboxSpec& spec, const ManifestContext& context) {
+  if (spec.pod.service == ServiceKind::none) return std::nullopt;
+  Object service = make_of(kube::kServices, spec, context, service_name(context.prefix + spec.name), "sandbox");
+  json& body = service.json["spec"];
+  body["selector"] = {{labels::kSandbox, context.sandbox_id}};
+  body["ports"] = json::array({json{{"name", "agent"}, {"port", kAgentPort}, {"targetPort", "agent"}}});
+  for (const std::string& text : spec.pod.ports) {
+    if (const auto port = parse_port(text)) {
+      body["ports"].push_back({{"name", "port-" + text}, {"port", *port}, {"targetPort", *port}});
+    }
+  }
+  switch (spec.pod.service) {
+    case ServiceKind::headless:
+      body["clusterIP"] = "None";
+      break;
+    case ServiceKind::nodeport:
+      body["type"] = "NodePort";
+      break;
+    case ServiceKind::loadbalancer:
+      body["type"] = "LoadBalancer";
+      break;
+    default:
+      break;
+  }
+  if (!spec.pod.allow.empty()) body.update(service_exposure(spec.pod));
+  return service;
+}
+
+Result<std::vector<Object>> make_volume_claims(const SandboxSpec& spec, const ManifestContext& context) {
+  std::vector<Object> claims;
+  for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
+    auto volume = parse_volume(spec.pod.volumes[i]);
+    if (!volume) return std::unexpected{std::move(volume.error())};
+    if (volume->kind != Volume::Kind::own) continue;
+    Object claim = make_of(kube::kVolumeClaims, spec, context, claim_name(spec, context, i), "volume");
+    claim.json["spec"] = {{"accessModes", json::array({"ReadWriteOnce"})},
+                          {"resources", {{"requests", {{"storage", volume->size}}}}}};
+    if (!volume->storage_class.empty()) claim.json["spec"]["storageClassName"] = volume->storage_class;
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
+std::string network_label(const PodOptions& options) {
+  if (!options.allow.empty() || options.network.starts_with(kCidrs)) return std::string{kOwn};
+  if (options.network == "open") return {};
+  // Its own servers are to be reached too, which the policy of all the others does not let in.
+  return options.ports.empty() ? options.network : std::string{kOwn};
+}
+
+Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
+  const std::string kind = network_label(spec.pod);
+  if (kind.empty()) return std::nullopt;
+  auto cidrs = parse_network(spec.pod.network);
+  if (!cidrs) return std::unexpected{std::move(cidrs.error())};
+  Object policy;
+  json selected;
+  if (kind == kOwn) {
+    policy = make_of(kube::kNetworkPolicies, spec, context, policy_name(spec, context), "network");
+    selected[labels::kSandbox] = context.sandbox_id;
+  } else {
+    policy = Object::make(kube::kNetworkPolicies, context.namespace_name, policy_name(spec, context));
+    labels::put_common(policy, "network", {}, {});
+    selected[labels::kNetwork] = kind;
+  }
+  json& body = policy.json["spec"];
+  body["podSelector"]["matchLabels"] = std::move(selected);
+  body["policyTypes"] = json::array({"Ingress"});
+  if (!spec.pod.allow.empty()) {
+    body["ingress"] = json::array({json{{"from", peers(spec.pod.allow)}}});
+  } else {
+    // The agent asks everybody for a token, so it may be reached; and what was named as a port is meant to be.
+    json ports = json::array({port_of(kAgentPort, "TCP")});
+    for (const std::string& text : spec.pod.ports) {
+      if (const auto port = parse_port(text)) ports.push_back(port_of(*port, "TCP"));
+    }
+    body["ingress"] = json::array({json{{"ports", std::move(ports)}}});
+  }
+  if (spec.pod.network == "open") return policy;
+  body["policyTypes"].push_back("Egress");
+  body["egress"] = json::array();
+  if (!cidrs->empty()) body["egress"].push_back({{"to", peers(*cidrs)}});
+  if (spec.pod.network == "dns") {
+    body["egress"].push_back({{"ports", json::array({port_of(kDnsPort, "UDP"), port_of(kDnsPort, "TCP")})}});
+  }
+  return policy;
+}
+
+Object make_namespace(const SandboxSpec& spec, const ManifestContext& context) {
+  return make_of(kube::kNamespaces, spec, context, context.namespace_name, "namespace");
+}
+
+Result<std::optional<Object>> make_quota(const SandboxSpec& spec, const ManifestContext& context) {
+  if (spec.pod.quota.empty()) return std::nullopt;
+  Object quota = make_of(kube::kResourceQuotas, spec, context, context.prefix + "quota", "quota");
+  for (const std::string& text : spec.pod.quota) {
+    auto parts = parse_quota(text);
+    if (!parts) return std::unexpected{std::move(parts.error())};
+    quota.json["spec"]["hard"][parts->first] = parts->second;
+  }
+  return quota;
+}
+
+std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxSpec& spec, std::string_view prefix) {
+  const ManifestContext context{.prefix = std::string{prefix}};
+  std::vector<std::pair<kube::Resource, std::string>> objects;
+  for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
+    const auto volume = parse_volume(spec.pod.volumes[i]);
+    if (volume && volume->kind == Volume::Kind::own) {
+      objects.emplace_back(kube::kVolumeClaims, claim_name(spec, context, i));
+    }
+  }
+  if (network_label(spec.pod) == kOwn) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
+  return objects;
+}
+
+Result<std::vector<Object>> make_manifest(const SandboxSpec& spec, const ManifestContext& context,
+                                          const std::string& home) {
+  const PodRecord record{.spec = spec,
+                         .id = context.sandbox_id,
+                         .namespace_name = context.namespace_name,
+                         .pod = context.prefix + spec.name};
+  std::vector<Object> objects{make_record(record, home, record.pod)};
+  if (spec.pod.namespace_per_sandbox) objects.push_back(make_namespace(spec, context));
+  auto quota = make_quota(spec, context);
+  if (!quota) return std::unexpected{std::move(quota.error())};
+  if (*quota) objects.push_back(std::move(**quota));
+  auto policy = make_network_policy(spec, context);
+  if (!policy) return std::unexpected{std::move(policy.error())};
+  if (*policy) objects.push_back(std::move(**policy));
+  auto claims = make_volume_claims(spec, context);
+  if (!claims) return std::unexpected{std::move(claims.error())};
+  for (Object& claim : *claims) objects.push_back(std::move(claim));
+  if (auto service = make_service(spec, context)) objects.push_back(std::move(*service));
+  auto pod = make_pod(spec, context);
+  if (!pod) return std::unexpected{std::move(pod.error())};
+  objects.push_back(std::move(*pod));
+  return objects;
+}
+
+void merge_overrides(json& into, const json& overrides) {
+  merge_under({}, into, overrides);
+}
+
+}  // namespace skiff::container

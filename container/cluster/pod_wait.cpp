@@ -1,0 +1,282 @@
+#include "container/cluster/pod_wait.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/with_timeout.hpp"
+#include "container/kube/pod.hpp"
+#include "container/kube/pod_log.hpp"
+#include "container/kube/watch.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::ContainerState;
+using std::chrono::steady_clock;
+
+constexpr std::uint64_t kLogLines = 10;
+constexpr std::uint64_t kLogBytes = 4096;
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string with(std::string text, const std::string& more) {
+  if (!more.empty()) text.append(": ").append(more);
+  return text;
+}
+
+PodVerdict failure(FailureReason reason, std::string why, bool is_final = true) {
+  return {.phase = Phase::starting, .detail = std::move(why), .failure = reason, .is_final = is_final};
+}
+
+std::optional<PodVerdict> judge_waiting(const ContainerState& state) {
+  if (is_one_of(state.reason, {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"})) {
+    return failure(FailureReason::image_pull, with(state.reason, state.message));
+  }
+  // Said before the first retry too; the next look at it calls it ImagePullBackOff.
+  if (state.reason == "ErrImagePull") {
+    return failure(FailureReason::image_pull, with(state.reason, state.message), false);
+  }
+  if (state.reason == "CrashLoopBackOff") {
+    if (state.last_reason == "OOMKilled") return failure(FailureReason::out_of_memory, "OOMKilled, again and again");
+    return failure(FailureReason::crash_loop, with(state.reason, state.message));
+  }
+  if (is_one_of(state.reason, {"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})) {
+    return failure(FailureReason::admission, with(state.reason, state.message));
+  }
+  return std::nullopt;
+}
+
+/// The kubelet starts a container again that has ended (Pod.spec.restartPolicy).
+bool is_started_again(const kube::Object& pod, const ContainerState& state) {
+  const std::string policy = pod.text({"spec", "restartPolicy"});
+  return !state.is_init && (policy == "Always" || (policy == "OnFailure" && state.exit_code != 0));
+}
+
+std::optional<PodVerdict> judge_terminated(const ContainerState& state, bool is_again) {
+  const bool is_done = state.is_init && state.exit_code == 0;
+  if (is_done) return std::nullopt;
+  // It may have been bad luck once; the second time is a loop.
+  if (is_again && state.restarts == 0) return PodVerdict{.phase = Phase::starting, .detail = "ended, and starts again"};
+  if (state.reason == "OOMKilled") return failure(FailureReason::out_of_memory, "the kernel ended it: OOMKilled");
+  std::string why = (state.is_init ? "bringing skiffd into it" : "its main process") + std::string{" ended"};
+  if (state.exit_code) why += " with status " + std::to_string(*state.exit_code);
+  if (state.reason == "StartError" || state.reason == "ContainerCannotRun") why = state.reason;
+  if (is_again) why += ", again and again";
+  return failure(is_again ? FailureReason::crash_loop : FailureReason::exited, with(std::move(why), state.message));
+}
+
+std::optional<PodVerdict> judge_phase(const kube::Object& pod) {
+  const std::string phase = kube::pod_phase(pod);
+  const std::string reason = pod.text({"status", "reason"});
+  const std::string message = pod.text({"status", "message"});
+  if (pod.is_being_deleted()) return failure(FailureReason::exited, "its pod is being deleted");
+  if (phase == "Failed" && !reason.empty()) return failure(FailureReason::exited, with(reason, message));
+  if (phase == "Failed") return failure(FailureReason::exited, with("its pod failed", message));
+  if (phase == "Succeeded") return failure(FailureReason::exited, "its main process ended before it answered");
+  return std::nullopt;
+}
+
+Phase phase_of(const std::vector<ContainerState>& states) {
+  const bool begun = std::ranges::any_of(
+      states, [](const ContainerState& one) { return !one.is_init && one.kind == ContainerState::Kind::running; });
+  return begun ? Phase::starting : Phase::pulling;
+}
+
+/// What holds the pod up just now.
+std::string detail_of(const std::vector<ContainerState>& states) {
+  for (const ContainerState& one : states) {
+    if (one.kind == ContainerState::Kind::waiting && !one.reason.empty()) return one.reason;
+  }
+  return {};
+}
+
+/// The last lines of the container that ended, or the newest warning about the pod: why it is as it is.
+Task<std::string> last_words(kube::Client* client, kube::Object pod) {
+  const std::string namespace_name = pod.namespace_name();
+  const std::string name = pod.name();
+  for (const ContainerState& one : kube::container_states(pod)) {
+    if (one.kind != ContainerState::Kind::terminated && one.last_reason.empty()) continue;
+    if (one.is_init && one.exit_code == 0) continue;
+    if (!one.message.empty()) co_return std::string{};  // the kubelet has put the log's end there
+    kube::LogOptions options{.container = one.name,
+                             .previous = one.kind != ContainerState::Kind::terminated,
+                             .tail_lines = kLogLines,
+                             .limit_bytes = kLogBytes};
+    auto log = co_await kube::read_log(client, namespace_name, name, std::move(options));
+    if (log && !log->empty()) co_return "; its log ends with:\n" + *log;
+  }
+  kube::ListOptions about{.field_selector = "involvedObject.uid=" + pod.uid() + ",type=Warning"};
+  auto events = co_await client->list(kube::kEvents, namespace_name, std::move(about));
+  if (!events || events->items.empty()) co_return std::string{};
+  const auto newest = std::ranges::max_element(events->items, {}, [](const kube::Object& event) {
+    return event.text({"lastTimestamp"}) + event.text({"eventTime"});
+  });
+  co_return "; the last event is " + newest->text({"reason"}) + ": " + newest->text({"message"});
+}
+
+/// What cluster-autoscaler and Karpenter say of a Pod for which they make a node; empty when neither does.
+Task<std::string> room_being_made(kube::Client* client, kube::Object pod) {
+  for (const std::string_view reason : {"TriggeredScaleUp", "Nominated"}) {
+    kube::ListOptions about{.field_selector = "involvedObject.uid=" + pod.uid() + ",reason=" + std::string{reason}};
+    auto events = co_await client->list(kube::kEvents, pod.namespace_name(), std::move(about));
+    if (!events || events->items.empty()) continue;
+    co_return "; a node is being made for it (" + std::string{reason} + "): `--wait` gives more time";
+  }
+  co_return std::string{};
+}
+
+Task<Error> explain(kube::Client* client, const PodWait* wait, kube::Object pod, PodVerdict verdict) {
+  std::string message = "sandbox pod " + wait->namespace_name + "/" + wait->name + ": " + verdict.detail;
+  const FailureReason reason = verdict.failure.value_or(FailureReason::not_ready);
+  std::string room;
+  if (reason == FailureReason::unschedulable) room = co_await room_being_made(client, pod);
+  if (!room.empty()) {
+    message += room;
+  } else if (reason != FailureReason::image_pull) {  // of an image the kubelet says all there is
+    message += co_await last_words(client, std::move(pod));
+  }
+  if (!wait->agent_image.empty() && reason == FailureReason::image_pull && message.contains(wait->agent_image)) {
+    message += "; --agent-image names the image that skiffd comes from: push it where the cluster can pull it";
+  }
+  co_return bring_up_failure(reason, std::move(message));
+}
+
+Error deleted_meanwhile(const PodWait& wait) {
+  return bring_up_failure(FailureReason::exited,
+                          "sandbox pod " + wait.namespace_name + "/" + wait.name + " was deleted meanwhile");
+}
+
+/// As it is now; nothing when there is none.
+Task<kube::Outcome<std::optional<kube::Object>>> look(kube::Client* client, kube::Resource resource,
+                                                      std::string namespace_name, std::string name) {
+  auto found = co_await client->get(resource, std::move(namespace_name), std::move(name));
+  if (found) co_return std::move(*found);
+  if (found.error().not_found()) co_return std::nullopt;
+  co_return std::unexpected{std::move(found.error())};
+}
+
+}  // namespace
+
+PodVerdict judge_pod(const kube::Object& pod) {
+  if (kube::is_pod_ready(pod)) return {.phase = Phase::ready};
+  const std::vector<ContainerState> states = kube::container_states(pod);
+  for (const ContainerState& one : states) {
+    if (one.kind == ContainerState::Kind::waiting) {
+      if (auto verdict = judge_waiting(one)) return *verdict;
+    }
+    if (one.kind == ContainerState::Kind::terminated) {
+      if (auto verdict = judge_terminated(one, is_started_again(pod, one))) return *verdict;
+    }
+  }
+  if (auto verdict = judge_phase(pod)) return *verdict;
+  const auto scheduled = pod.condition("PodScheduled");
+  if (scheduled && scheduled->status == "False") {
+    if (scheduled->reason != "Unschedulable") return {.phase = Phase::scheduling, .detail = scheduled->reason};
+    PodVerdict verdict = failure(FailureReason::unschedulable, with("no node takes it", scheduled->message), false);
+    verdict.phase = Phase::scheduling;
+    return verdict;
+  }
+  if (!scheduled || scheduled->status != "True") return {.phase = Phase::scheduling};
+  return {.phase = phase_of(states), .detail = detail_of(states)};
+}
+
+Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWatch::Reader* news, PodWait wait,
+                                            Progress progress) {
+  std::optional<kube::Object> pod = std::move(wait.now);
+  std::string uid = pod ? pod->uid() : std::string{};
+  PodVerdict verdict;  // of a Pod that was just made: scheduling, and nothing more to say
+  bool is_unread = pod.has_value();
+  bool is_uncertain = !pod;
+  for (;;) {
+    if (is_uncertain) {
+      auto now = co_await look(client, kube::kPods, wait.namespace_name, wait.name);
+      if (!now) co_return std::unexpected{std::move(now.error().error)};
+      const bool is_another = *now && !uid.empty() && (*now)->uid() != uid;
+      if (is_another || (!*now && !uid.empty())) co_return std::unexpected{deleted_meanwhile(wait)};
+      pod = std::move(*now);
+      is_unread = pod.has_value();
+    }
+    if (!is_unread) {
+      auto told = co_await within(wait.deadline, news->next());
+      if (!told) {
+        // What may pass (a node that is being made, a volume that is late) was waited for to the end, and is the
+        // reason.
+        if (!verdict.failure) {
+          verdict.detail =
+              with("it is not ready in time, but " + std::string{phase_word(verdict.phase)}, verdict.detail);
+        }
+        co_return std::unexpected{co_await explain(client, &wait, pod.value_or(kube::Object{}), std::move(verdict))};
+      }
+      if (!*told) co_return std::unexpected{std::move(told->error().error)};
+      // Gone, or, to a watch that had to begin anew, not yet there: that is looked up.
+      is_uncertain = !(*told)->has_value();
+      if (is_uncertain) continue;
+      pod = std::move(**told);
+      if (!uid.empty() && pod->uid() != uid) co_return std::unexpected{deleted_meanwhile(wait)};
+    }
+    is_unread = is_uncertain = false;
+    if (uid.empty()) uid = pod->uid();
+    const PodVerdict before = std::exchange(verdict, judge_pod(*pod));
+    if (verdict.phase == Phase::ready) co_return std::move(*pod);
+    if (verdict.phase != before.phase || verdict.detail != before.detail) progress(verdict.phase, verdict.detail);
+    if (verdict.failure && verdict.is_final) {
+      co_return std::unexpected{co_await explain(client, &wait, std::move(*pod), std::move(verdict))};
+    }
+  }
+}
+
+namespace {
+
+bool has_gone(const std::optional<kube::Object>& now, const GoneWait& wait) {
+  return !now || (!wait.uid.empty() && now->uid() != wait.uid);
+}
+
+/// The object as a watch of its name tells it.
+std::optional<kube::Object> newest_of(kube::WatchEvent event) {
+  if (event.kind == kube::WatchEvent::Kind::deleted || event.objects.empty()) return std::nullopt;
+  return std::move(event.objects.front());
+}
+
+Task<kube::Outcome<std::optional<kube::Object>>> next_of(kube::Watch* watch) {
+  auto event = co_await watch->next();
+  if (!event) co_return std::unexpected{std::move(event.error())};
+  co_return newest_of(std::move(*event));
+}
+
+}  // namespace
+
+Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::SharedWatch::Reader* news) {
+  const SteadyTime until = steady_clock::now() + wait.limit;
+  if (wait.version.empty()) {
+    auto now = co_await look(client, wait.resource, wait.namespace_name, wait.name);
+    if (!now) co_return std::unexpected{std::move(now.error().error)};
+    if (has_gone(*now, wait)) co_return Result<>{};
+    wait.version = (*now)->resource_version();
+  }
+  kube::Watch own{client,
+                  {.resource = wait.resource,
+                   .namespace_name = wait.namespace_name,
+                   .field_selector = "metadata.name=" + wait.name,
+                   .resource_version = wait.version}};
+  for (;;) {
+    auto told = co_await within(until, news != nullptr ? news->next() : next_of(&own));
+    if (!told) break;
+    if (!*told) co_return std::unexpected{std::move(told->error().error)};
+    if (has_gone(**told, wait)) co_return Result<>{};
+  }
+  std::string message{wait.resource.plural};
+  message.append(" ").append(wait.namespace_name).append("/").append(wait.name);
+  message.append(" was deleted, but is still there after ");
+  message.append(std::to_string(wait.limit.count() / 1000)).append(" s");
+  if (wait.resource.plural == kube::kPods.plural)
+    message += "; for a node that is gone `skiff rm --force` and `skiff stop --force` don't wait";
+  co_return fail(Errc::timeout, std::move(message));
+}
+
+}  // namespace skiff::container

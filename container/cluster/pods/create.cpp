@@ -1,0 +1,219 @@
+#include "container/cluster/pods/create.hpp"
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/id.hpp"
+#include "container/cluster/creation_mark.hpp"
+#include "container/cluster/labels.hpp"
+#include "container/cluster/pod_wait.hpp"
+#include "container/cluster/pods/remove.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+using nlohmann::json;
+using std::chrono::steady_clock;
+
+constexpr std::size_t kLongestObjectName = 63;
+
+/// Why the cluster does not take an object, where that has a reason of its own.
+Error creation_error(kube::Failure failure) {
+  const std::string& text = failure.status.message;
+  if (failure.forbidden() && (text.contains("exceeded quota") || text.contains("failed quota"))) {
+    return bring_up_failure(FailureReason::quota, std::move(failure.error.message));
+  }
+  const bool is_permission = text.contains("cannot ");  // RBAC: User "a" cannot create resource "pods"
+  if ((failure.forbidden() && !is_permission) || text.contains("admission webhook")) {
+    return bring_up_failure(FailureReason::admission, std::move(failure.error.message));
+  }
+  return std::move(failure.error);
+}
+
+std::string own_namespace(std::string_view prefix, std::string_view name) {
+  // The random end takes nine of the 63 letters.
+  return make_name(std::string{prefix}.append(name).substr(0, 50) + "-");
+}
+
+/// Creates it, or finds another `start` of the same sandbox that has. One that goes is not it.
+Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object object) {
+  const std::string namespace_name = object.namespace_name();
+  const std::string name = object.name();
+  const std::string id = object.label(labels::kSandbox);
+  auto made = co_await cluster->client().create(resource, std::move(object));
+  if (made) co_return std::move(*made);
+  if (made.error().may_have_happened || made.error().already_exists()) {
+    auto found = co_await cluster->client().get(resource, namespace_name, name);
+    if (found && found->label(labels::kSandbox) == id && !found->is_being_deleted()) co_return std::move(*found);
+  }
+  co_return std::unexpected{creation_error(std::move(made.error()))};
+}
+
+/// All but the Pod. What limits it is there before it.
+Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, const Object* config_map,
+                                 const ManifestContext* context) {
+  const bool is_owned = record->namespace_name == config_map->namespace_name();
+  const auto own = [&](Object& object) {
+    if (is_owned) object.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+  };
+  std::vector<std::pair<kube::Resource, Object>> objects;
+  auto quota = make_quota(record->spec, *context);
+  if (!quota) co_return std::unexpected{std::move(quota.error())};
+  if (*quota) objects.emplace_back(kube::kResourceQuotas, std::move(**quota));
+  auto claims = make_volume_claims(record->spec, *context);
+  if (!claims) co_return std::unexpected{std::move(claims.error())};
+  for (Object& claim : *claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
+  if (auto service = make_service(record->spec, *context)) objects.emplace_back(kube::kServices, std::move(*service));
+  for (auto& [resource, object] : objects) {
+    own(object);
+    auto made = co_await make(cluster, resource, std::move(object));
+    if (!made) co_return std::unexpected{std::move(made.error())};
+  }
+  co_return Result<>{};
+}
+
+}  // namespace
+
+Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spec) {
+  if (auto valid = check_name(spec->name); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (auto valid = labels::check_user_labels(spec->labels); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (auto valid = check_pod_options(spec->pod); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (!spec->pod.template_name.empty()) {
+    co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
+  }
+  const std::string object_name = cluster->object_name(spec->name);
+  if (service_name(object_name).size() > kLongestObjectName) {
+    co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
+                   "--name-prefix");
+  }
+  if (auto filled = cluster->fill_in_images(*spec); !filled) co_return std::unexpected{std::move(filled.error())};
+
+  ManifestContext context{
+      .namespace_name = cluster->namespace_name(), .prefix = cluster->options().name_prefix, .sandbox_id = new_id("s")};
+  // A namespace that is yet to be made is taken to be as this one.
+  context.assigns_ids = co_await cluster->assigns_ids();
+  if (spec->pod.namespace_per_sandbox) {
+    context.namespace_name = own_namespace(context.prefix, spec->name);
+    co_return context;
+  }
+  if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
+  auto pod = make_pod(*spec, context);
+  if (!pod) co_return std::unexpected{std::move(pod.error())};
+  auto taken = co_await cluster->client().create(kube::kPods, std::move(*pod), {.dry_run = true});
+  if (taken) co_return context;
+  // A name that is taken is the record's to tell.
+  const bool says_nothing =
+      taken.error().already_exists() || taken.error().status.message.contains("does not support dry run");
+  if (!says_nothing) co_return std::unexpected{creation_error(std::move(taken.error()))};
+  co_return context;
+}
+
+Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context, const Object* config_map) {
+  auto policy = make_network_policy(spec, context);
+  if (!policy) co_return std::unexpected{std::move(policy.error())};
+  if (!*policy) co_return Result<>{};
+  const bool is_own = !(*policy)->label(labels::kSandbox).empty();
+  if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
+    (*policy)->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+  }
+  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
+  if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
+  co_return Result<>{};
+}
+
+Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::optional<Object> config_map,
+                                      ManifestContext context, Progress progress) {
+  const SteadyTime deadline = steady_clock::now() + record.spec.wait;
+  progress(Phase::scheduling, "");
+  auto key = co_await cluster->signing_key(true);
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto public_key = key->public_pem();
+  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
+  context.public_key = std::move(*public_key);
+  auto pod = make_pod(record.spec, context);
+  if (!pod) co_return std::unexpected{std::move(pod.error())};
+  auto limited = co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr);
+  if (!limited) co_return std::unexpected{std::move(limited.error())};
+  if (config_map) {
+    auto surrounded = co_await make_surroundings(cluster, &record, &*config_map, &context);
+    if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
+    if (record.namespace_name == config_map->namespace_name()) {
+      pod->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+    }
+  } else if (record.expires_at) {
+    pod->json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
+  }
+  if (!record.start.empty()) mark_creation(*pod, record.start);
+  auto news = co_await cluster->pods(pod->namespace_name()).follow(pod->name());
+  if (!news) co_return std::unexpected{std::move(news.error().error)};
+  auto made = co_await make(cluster, kube::kPods, std::move(*pod));
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  PodWait wait{.namespace_name = made->namespace_name(), .name = made->name(), .now = {}, .deadline = deadline};
+  wait.now = std::move(*made);
+  if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
+  auto ready = co_await wait_until_ready(&cluster->client(), &*news, std::move(wait), progress);
+  if (!ready) co_return std::unexpected{std::move(ready.error())};
+  KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(*ready)};
+  if (known.config_map) known.record = std::move(record);
+  co_return known;
+}
+
+/// Nothing when the pool has none that is ready.
+Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pools, PodRecord record, Object config_map,
+                                                ManifestContext context) {
+  // What it is told is for those whom it may reach: the policy is there before it knows anything.
+  auto limit = [&](std::string id) {
+    ManifestContext its = context;
+    its.sandbox_id = std::move(id);
+    return apply_network(cluster, record.spec, std::move(its), &config_map);
+  };
+  auto taken = co_await pools->take(record.spec, config_map, std::move(limit));
+  if (!taken) co_return std::unexpected{std::move(taken.error())};
+  if (!*taken) co_return std::nullopt;
+  // It has had its id and its name since it waited.
+  record.id = context.sandbox_id = (*taken)->id;
+  record.pod = (*taken)->pod.name();
+  auto surrounded = co_await make_surroundings(cluster, &record, &config_map, &context);
+  if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
+  KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move((*taken)->pod)};
+  auto changed = co_await change_record(cluster, &known, {{"id", known.record->id}, {"pod", known.record->pod}});
+  if (!changed) co_return std::unexpected{std::move(changed.error())};
+  co_return known;
+}
+
+Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodPools* pools, PodRecord record, bool is_one_shot,
+                                    ManifestContext context, Progress progress) {
+  std::optional<Object> config_map;
+  if (!is_one_shot) {
+    Object object = make_record(record, cluster->namespace_name(), record.pod);
+    auto recorded = co_await make(cluster, kube::kConfigMaps, std::move(object));
+    if (!recorded && recorded.error().code == Errc::already_exists) {
+      co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + record.spec.name + "\" already", "name");
+    }
+    if (!recorded) co_return std::unexpected{std::move(recorded.error())};
+    config_map = std::move(*recorded);
+  }
+  if (record.spec.pod.namespace_per_sandbox) {
+    Object home = make_namespace(record.spec, context);
+    if (config_map) {
+      home.json["metadata"]["annotations"][kRecordOf] = config_map->namespace_name() + "/" + config_map->name();
+    }
+    auto made = co_await make(cluster, kube::kNamespaces, std::move(home));
+    if (!made) co_return std::unexpected{std::move(made.error())};
+  }
+  if (config_map && !record.spec.pod.pool.empty()) {
+    auto warm = co_await take_warm(cluster, pools, record, *config_map, context);
+    if (!warm) co_return std::unexpected{std::move(warm.error())};
+    if (*warm) co_return std::move(**warm);
+    progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has none ready, a cold one is made");
+  }
+  co_return co_await make_pod_ready(cluster, std::move(record), std::move(config_map), std::move(context),
+                                    std::move(progress));
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/error.hpp"
+#include "base/in_parallel.hpp"
+#include "base/task.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/cluster/pod_manifest.hpp"
+#include "container/cluster/pods/find.hpp"
+#include "container/cluster/pods/pools.hpp"
+#include "container/cluster/pods/record.hpp"
+#include "container/cluster/pods/remove.hpp"
+#include "container/cluster/reach.hpp"
+#include "container/sandbox/driver.hpp"
+
+namespace skiff::container {
+
+/// Hosts sandboxes as Pods of any cluster, without a controller. A ConfigMap is the record of each and owns all the
+/// rest; what is for one run is a single Pod. Where something goes wrong half way the record goes, and with it the
+/// rest.
+class PodDriver final : public Driver {
+ public:
+  /// `cluster` must outlive it.
+  PodDriver(Cluster* cluster, ReachOptions reach);
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "pod"; }
+  [[nodiscard]] std::string place() const override { return "driver pod, namespace " + cluster_->namespace_name(); }
+
+  [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
+  [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
+  [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
+  [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
+  [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
+                                            Progress progress) override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
+  [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override;
+  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
+  [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
+  [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
+  [[nodiscard]] Task<std::vector<Check>> examine() override;
+  [[nodiscard]] Pools* pools() noexcept override { return &pools_; }
+  [[nodiscard]] Task<> close() override;
+
+  /// `invalid_field` for a sandbox of one run.
+  [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
+                                                     std::vector<std::string> allow) override;
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
+
+ private:
+  [[nodiscard]] Task<Result<KnownPod>> find_running(std::string name);
+  [[nodiscard]] Task<Result<ReachTarget>> target_of(const KnownPod* known);
+  [[nodiscard]] Task<Result<Endpoint>> endpoint_of(const KnownPod* known, TokenGrant grant);
+
+  [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
+                                            Progress progress);
+  /// From its record, without undoing anything. `mark` says which `start` this is (creation_mark.hpp).
+  [[nodiscard]] Task<Result<KnownPod>> make_again(KnownPod known, std::string mark, std::chrono::milliseconds wait,
+                                                  Progress progress);
+  /// Undo the two; nothing to do where nothing is, or somebody else's: another sandbox, or another `start`.
+  [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string id);
+  [[nodiscard]] Task<Result<>> stop_again(std::string name, std::string uid, std::string mark);
+  [[nodiscard]] Task<Result<>> stop_known(KnownPod known, Removal how);
+
+  /// Deletes it, as far as that goes without waiting; nothing when there is none, or it is to stay.
+  [[nodiscard]] Task<Result<std::optional<Departure>>> begin_removing(std::string name, std::string id, Removal how);
+
+  /// Asks a Pod that is Ready for a sign of its agent.
+  [[nodiscard]] Task<Result<KnownPod>> wait_for_agent(KnownPod known, Progress progress);
+
+  Cluster* cluster_;
+  Reach reach_;
+  PodPools pools_;
+  Turnstile removals_;         ///< while they delete, not while they wait
+  std::size_t under_way_ = 0;  ///< removals, also those that wait
+};
+
+}  // namespace skiff::container

@@ -1,0 +1,305 @@
+#include "container/cluster/pods/find.hpp"
+
+#include <array>
+#include <map>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/in_parallel.hpp"
+#include "container/cluster/labels.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+
+/// Each is begun by what others have written meanwhile.
+constexpr int kMostTries = 20;
+/// Looks at single sandboxes while many are listed.
+constexpr std::size_t kLooksAtOnce = 16;
+
+/// The records and Pods of pools have names that sandboxes could have too, and a Pod that was taken keeps its.
+bool is_part_of(const Object& object, std::string_view component, std::string_view name) {
+  return labels::is_ours(object) && object.label(labels::kComponent) == component &&
+         labels::get(object, labels::kName) == name;
+}
+
+Sandbox describe_with(const PodRecord& record, const Object& config_map, const std::optional<Object>& pod,
+                      WallTime now) {
+  if (!pod) return describe(record, config_map, nullptr, now);
+  const Sandbox alone = describe_pod(*pod);
+  return describe(record, config_map, &alone, now);
+}
+
+KnownPod read_config_map(Object config_map, WallTime seen_at) {
+  KnownPod known{.seen_at = seen_at};
+  auto record = read_record(config_map);
+  known.config_map = std::move(config_map);
+  if (record) {
+    known.record = std::move(*record);
+  } else {
+    known.damage = std::move(record.error());
+  }
+  return known;
+}
+
+/// The record of that object; nothing when there is none, or it goes.
+Task<Result<std::optional<KnownPod>>> find_record(Cluster* cluster, std::string name, std::string object_name) {
+  auto found = co_await cluster->client().get(kube::kConfigMaps, cluster->namespace_name(), std::move(object_name));
+  if (!found && !found.error().not_found()) co_return std::unexpected{std::move(found.error().error)};
+  if (!found || !is_part_of(*found, "record", name) || found->is_being_deleted()) co_return std::nullopt;
+  co_return read_config_map(std::move(*found), cluster->client().transport().server_now());
+}
+
+/// The record, and then its Pod.
+Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string object_name) {
+  KnownPod known;
+  std::string namespace_name = cluster->namespace_name();
+  std::string pod_name = object_name;
+  auto recorded = co_await find_record(cluster, name, std::move(object_name));
+  if (!recorded) co_return std::unexpected{std::move(recorded.error())};
+  if (*recorded) {
+    known = std::move(**recorded);
+    if (known.damage || known.record->stopped) co_return known;
+    namespace_name = known.record->namespace_name;
+    pod_name = known.record->pod;
+  }
+  auto pod = co_await cluster->client().get(kube::kPods, std::move(namespace_name), std::move(pod_name));
+  if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
+  if (pod && is_part_of(*pod, "sandbox", name)) known.pod = std::move(*pod);
+  if (!known.record && !known.pod) co_return std::unexpected{no_such_sandbox(name)};
+  co_return known;
+}
+
+/// Until a Pod that is missing is missing for a record that is still as it was: a `stop` between the two looks takes
+/// the Pod too.
+Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::string object_name) {
+  std::string seen;
+  for (;;) {
+    auto known = co_await look(cluster, name, object_name);
+    const bool is_missing = known && known->record && !known->record->stopped && !known->pod;
+    if (!is_missing || known->config_map->resource_version() == seen) co_return known;
+    seen = known->config_map->resource_version();
+  }
+}
+
+/// What has the name by its labels, whatever its object is called.
+Task<Result<KnownPod>> find_by_labels(Cluster* cluster, std::string name, std::string id) {
+  std::vector<KnownPod> found;
+  for (const auto& [resource, component] : {std::pair{kube::kConfigMaps, "record"}, {kube::kPods, "sandbox"}}) {
+    std::string selector = labels::selector(component, {});
+    selector.append(",").append(labels::kName).append("=").append(labels::label_value(name));
+    auto listed =
+        co_await cluster->client().list(resource, cluster->namespace_name(), {.label_selector = std::move(selector)});
+    // Who may not list has found all that there is by its name.
+    if (!listed && listed.error().forbidden()) co_return std::unexpected{no_such_sandbox(name)};
+    if (!listed) co_return std::unexpected{std::move(listed.error().error)};
+    for (Object& object : listed->items) {
+      if (!is_part_of(object, component, name) || object.is_being_deleted()) continue;
+      KnownPod one;
+      if (resource.plural == kube::kConfigMaps.plural) {
+        one = read_config_map(std::move(object), cluster->client().transport().server_now());
+      } else {
+        one.pod = std::move(object);
+      }
+      if (id.empty() || describe_known(one).id == id) found.push_back(std::move(one));
+    }
+    if (!found.empty()) break;  // its Pod is a part of it
+  }
+  if (found.empty()) co_return std::unexpected{no_such_sandbox(name)};
+  if (found.size() == 1) co_return std::move(found.front());
+  std::string message = "there are several sandboxes \"" + name + "\", with names of other prefixes:";
+  for (const KnownPod& one : found) message += " " + (one.config_map ? one.config_map->name() : one.pod->name());
+  co_return fail(Errc::sandbox_conflict, message + "; --name-prefix says which", "--name-prefix");
+}
+
+}  // namespace
+
+Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
+  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  std::string object_name = cluster->object_name(name);
+  co_return co_await look_twice(cluster, std::move(name), std::move(object_name));
+}
+
+Task<Result<KnownPod>> find_to_remove(Cluster* cluster, std::string name, std::string id) {
+  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  const std::string object_name = cluster->object_name(name);
+  auto recorded = co_await find_record(cluster, name, object_name);
+  if (!recorded) co_return std::unexpected{std::move(recorded.error())};
+  const auto is_it = [&id](const KnownPod& known) {
+    // One out of a pool has the id that it had there; its record has kept its own too.
+    const Object& first = known.config_map ? *known.config_map : *known.pod;
+    return id.empty() || first.label(labels::kSandbox) == id || (known.record && known.record->id == id);
+  };
+  if (*recorded && is_it(**recorded)) co_return std::move(**recorded);
+  if (!*recorded) {
+    auto pod = co_await cluster->client().get(kube::kPods, cluster->namespace_name(), object_name);
+    if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
+    if (pod && is_part_of(*pod, "sandbox", name)) {
+      KnownPod known{.pod = std::move(*pod)};
+      if (is_it(known)) co_return known;
+    }
+  }
+  co_return co_await find_by_labels(cluster, std::move(name), std::move(id));
+}
+
+Task<Result<std::optional<Object>>> find_pod(Cluster* cluster, std::string namespace_name, std::string pod,
+                                             std::string id) {
+  auto found = co_await cluster->client().get(kube::kPods, std::move(namespace_name), std::move(pod));
+  if (found && found->label(labels::kSandbox) == id) co_return std::move(*found);
+  if (found || found.error().not_found()) co_return std::nullopt;
+  co_return std::unexpected{std::move(found.error().error)};
+}
+
+Sandbox describe_known(const KnownPod& known) {
+  if (known.damage) return describe_damaged(*known.config_map, *known.damage);
+  if (known.record) return describe_with(*known.record, *known.config_map, known.pod, known.seen_at);
+  Sandbox alone = describe_pod(*known.pod);
+  alone.was_broken = false;  // nothing is left that could bring it back
+  return alone;
+}
+
+Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data) {
+  const Object& record = *known->config_map;
+  nlohmann::json patch{{"metadata", {{"uid", record.uid()}}}, {"data", std::move(data)}};
+  auto changed = co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
+                                                  kube::PatchKind::merge, std::move(patch));
+  if (!changed) co_return std::unexpected{std::move(changed.error().error)};
+  co_return std::move(*changed);
+}
+
+Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::function<void(PodRecord& record)> change) {
+  kube::Client& client = cluster->client();
+  const std::string namespace_name = known.config_map->namespace_name();
+  const std::string name = known.config_map->name();
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    PodRecord record = *known.record;
+    change(record);
+    nlohmann::json data{{"spec", protocol::to_json(record.spec)}};
+    if (record.expires_at) data["expires_at"] = *record.expires_at;
+    nlohmann::json patch{{"metadata", {{"resourceVersion", known.config_map->resource_version()}}},
+                         {"data", std::move(data)}};
+    auto changed =
+        co_await client.patch(kube::kConfigMaps, namespace_name, name, kube::PatchKind::merge, std::move(patch));
+    if (changed) {
+      known.record = std::move(record);
+      known.config_map = std::move(*changed);
+      co_return known;
+    }
+    if (!changed.error().conflict()) co_return std::unexpected{std::move(changed.error().error)};
+    auto now = co_await client.get(kube::kConfigMaps, namespace_name, name);
+    if (!now && !now.error().not_found()) co_return std::unexpected{std::move(now.error().error)};
+    if (!now || now->uid() != known.config_map->uid()) {
+      co_return std::unexpected{no_such_sandbox(known.record->spec.name)};
+    }
+    auto read = read_record(*now);
+    if (!read) co_return std::unexpected{std::move(read.error())};
+    known.config_map = std::move(*now);
+    known.record = std::move(*read);
+  }
+  co_return fail(Errc::timeout, "the record " + name + " is changed by others again and again; try again");
+}
+
+namespace {
+
+/// Both kinds at once: each of them may have thousands. Gives the first thing that went wrong.
+Task<Result<>> read_both(Cluster* cluster, const SandboxFilter* filter,
+                         std::function<void(std::vector<Object> items, bool is_first)> note_pods,
+                         std::function<void(std::vector<Object> items, bool is_first)> note_records) {
+  std::array<Result<>, 2> results;
+  const auto read = [](Cluster* from, kube::Resource resource, std::string selector,
+                       std::function<void(std::vector<Object> items, bool is_first)> note, Result<>* result) -> Task<> {
+    auto seen = co_await from->client().each_page(resource, from->namespace_name(),
+                                                  {.label_selector = std::move(selector)}, std::move(note));
+    if (!seen) *result = std::unexpected{std::move(seen.error().error)};
+  };
+  co_await in_parallel(results.size(), results.size(), [&](std::size_t index) {
+    if (index == 0) return read(cluster, kube::kPods, labels::selector("sandbox", *filter), note_pods, &results[0]);
+    return read(cluster, kube::kConfigMaps, labels::selector("record", *filter), note_records, &results[1]);
+  });
+  for (Result<>& result : results) {
+    if (!result) co_return std::move(result);
+  }
+  co_return Result<>{};
+}
+
+/// One that could not be described from the lists: its Pod is in a namespace of its own, or was in none of them, for
+/// which there may be many reasons, since they are of two moments. Nothing when it is gone.
+Task<> look_alone(Cluster* cluster, KnownPod known, std::optional<Sandbox>* sandbox) {
+  const std::string name = known.record->spec.name;
+  if (known.record->namespace_name == cluster->namespace_name()) {
+    auto now = co_await look_twice(cluster, name, known.config_map->name());
+    if (!now && now.error().code == Errc::sandbox_not_found) co_return;
+    if (now && now->config_map && now->config_map->uid() == known.config_map->uid()) known = std::move(*now);
+    *sandbox = describe_known(known);
+    co_return;
+  }
+  auto pod = co_await cluster->client().get(kube::kPods, known.record->namespace_name, known.record->pod);
+  const bool is_unknown = !pod && !pod.error().not_found();
+  if (pod) known.pod = std::move(*pod);
+  *sandbox = is_unknown ? describe_unseen(*known.record, *known.config_map, pod.error().error) : describe_known(known);
+}
+
+}  // namespace
+
+Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter) {
+  const std::string here = cluster->namespace_name();
+  std::map<std::string, Sandbox> pods;
+  const auto note_pods = [&pods](const std::vector<Object>& items, bool is_first) {
+    if (is_first) pods.clear();
+    for (const Object& pod : items) pods.insert_or_assign(pod.name(), describe_pod(pod));
+  };
+  std::vector<KnownPod> records;
+  const auto note_records = [&](std::vector<Object> items, bool is_first) {
+    if (is_first) records.clear();
+    for (Object& config_map : items) {
+      records.push_back(read_config_map(std::move(config_map), cluster->client().transport().server_now()));
+      // There may be thousands: what was read from it is not kept twice.
+      if (records.back().record) records.back().config_map->json.erase("data");
+    }
+  };
+  auto read = co_await read_both(cluster, &filter, note_pods, note_records);
+  if (!read) co_return std::unexpected{std::move(read.error())};
+  std::map<std::string, Sandbox> recorded;
+  std::vector<KnownPod> alone;
+  for (KnownPod& known : records) {
+    if (known.damage) {
+      Sandbox sandbox = describe_known(known);
+      recorded.insert_or_assign(sandbox.name, std::move(sandbox));
+      continue;
+    }
+    const PodRecord& record = *known.record;
+    const auto pod = pods.find(record.pod);
+    const bool is_here = record.namespace_name == here && pod != pods.end();
+    if (is_here || record.stopped) {
+      Sandbox sandbox = describe(record, *known.config_map, is_here ? &pod->second : nullptr, known.seen_at);
+      recorded.insert_or_assign(record.spec.name, std::move(sandbox));
+    } else {
+      alone.push_back(std::move(known));
+    }
+  }
+  std::vector<std::optional<Sandbox>> seen(alone.size());
+  co_await in_parallel(alone.size(), kLooksAtOnce,
+                       [&](std::size_t index) { return look_alone(cluster, std::move(alone[index]), &seen[index]); });
+  for (std::optional<Sandbox>& sandbox : seen) {
+    if (sandbox) recorded.insert_or_assign(sandbox->name, std::move(*sandbox));
+  }
+  // One with a record is described by it.
+  for (auto& [pod, sandbox] : pods) {
+    sandbox.was_broken = false;
+    recorded.emplace(sandbox.name, std::move(sandbox));
+  }
+  SandboxPage page;
+  for (auto& [name, sandbox] : recorded) {
+    if (name <= filter.cursor || (filter.state && sandbox.state != *filter.state)) continue;
+    if (page.items.size() == filter.limit) {
+      page.next = page.items.back().name;
+      break;
+    }
+    page.items.push_back(std::move(sandbox));
+  }
+  co_return page;
+}
+
+}  // namespace skiff::container

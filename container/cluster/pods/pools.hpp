@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/task_group.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/cluster/pods/pool_record.hpp"
+#include "container/cluster/reach.hpp"
+#include "container/sandbox/pools.hpp"
+
+namespace skiff::container {
+
+/// A sandbox out of a pool: it is the caller's alone, and its agent has the caller's environment, labels and lease.
+struct TakenSandbox {
+  kube::Object pod;
+  std::string id;
+};
+
+/// A Pod with its new names and owner, which its agent doesn't know of yet.
+struct ClaimedPod {
+  kube::Object pod;
+  std::size_t left = 0;  ///< how many others were waiting then, ready or not
+};
+
+/// Pools that no controller keeps: whoever takes a Pod makes the next one. Reactor thread only; what it is made with
+/// must outlive it.
+class PodPools final : public Pools {
+ public:
+  PodPools(Cluster* cluster, Reach* reach) : cluster_{cluster}, reach_{reach}, successors_{cluster->executor()} {}
+  /// Waits until what was taken has its successor; call it before the object goes away.
+  [[nodiscard]] Task<> close();
+
+  [[nodiscard]] Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> scale(std::string name, unsigned size, std::chrono::milliseconds wait,
+                                               Progress progress) override;
+  [[nodiscard]] Task<Result<PoolStatus>> status(std::string name) override;
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
+  [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
+
+  /// The spec with what the pool has decided, as a Pod of its own would need it. `invalid_field` when it asks for
+  /// another Pod than the pool makes.
+  [[nodiscard]] Task<Result<SandboxSpec>> complete(SandboxSpec spec);
+  /// Limits what the sandbox of that id can reach.
+  using Limit = std::function<Task<Result<>>(std::string id)>;
+
+  /// Takes a ready Pod from the pool `spec.pod.pool` for the sandbox, limits it, binds it to `spec` and makes one Pod
+  /// in its place, without waiting for that. From now on `record` owns the Pod. Nothing when none is ready: make a cold
+  /// one, and say so. A failed or cancelled call leaves no Pod.
+  [[nodiscard]] Task<Result<std::optional<TakenSandbox>>> take(SandboxSpec spec, kube::Object record, Limit limit);
+
+  /// The first half of `take`. Without a record nobody owns the Pod, and the caller must remove it.
+  [[nodiscard]] Task<Result<std::optional<ClaimedPod>>> claim(SandboxSpec spec, std::optional<kube::Object> record);
+  /// Makes what is missing, and removes what is too much.
+  [[nodiscard]] Task<Result<PoolStatus>> fill(std::string name);
+
+ private:
+  /// A pool as it is now.
+  struct View {
+    PoolSpec pool;
+    kube::Object record;
+    std::vector<kube::Object> pods = {};
+  };
+  /// Without its Pods.
+  [[nodiscard]] Task<Result<View>> find(std::string name);
+  /// With all of them, also those that were taken.
+  [[nodiscard]] Task<Result<View>> look(std::string name);
+  /// What a new Pod must say beside its spec.
+  [[nodiscard]] Task<Result<ManifestContext>> member_context();
+  /// Makes one Pod, if the pool may have more than `left`. What fails here the next `fill` does.
+  [[nodiscard]] Task<> make_successor(std::string name, std::size_t left);
+  [[nodiscard]] Task<Result<>> carry_out(PoolPlan plan, View view);
+  [[nodiscard]] Task<Result<>> add_member(const View* view, ManifestContext context, unsigned number);
+  [[nodiscard]] Task<Result<>> remove_member(kube::Object pod);
+  [[nodiscard]] Task<Result<>> make_policy(const PoolSpec* pool);
+  [[nodiscard]] Task<Result<PoolStatus>> make_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
+                                                       Progress progress);
+  [[nodiscard]] Task<Result<PoolStatus>> fill_and_wait(std::string name, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<>> wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress);
+  [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
+  [[nodiscard]] Task<Result<>> make_record(const PoolSpec* wanted, std::string creation);
+  /// Removes the pool if it is that of `creation`.
+  [[nodiscard]] Task<Result<>> take_back(std::string name, std::string creation);
+
+  Cluster* cluster_;
+  Reach* reach_;
+  TaskGroup successors_;
+};
+
+}  // namespace skiff::container

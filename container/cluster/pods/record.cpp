@@ -1,0 +1,221 @@
+#include "container/cluster/pods/record.hpp"
+
+#include <map>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cluster/labels.hpp"
+#include "container/cluster/pod_manifest.hpp"
+#include "container/cluster/pod_wait.hpp"
+#include "container/kube/pod.hpp"
+#include "container/kube/time.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// A record without a Pod is younger than this while the Pod is being made.
+constexpr std::chrono::minutes kBeingMade{1};
+
+struct StateNow {
+  SandboxState state = SandboxState::creating;
+  std::string reason = {};
+  bool was_broken = false;
+};
+
+/// The node's controller marks the Pods of a node that is silent: as not ready, without a reason, while their
+/// containers stay as the kubelet saw them last, and then as ones that a taint removes.
+bool is_node_silent(const kube::Object& pod) {
+  const auto disruption = pod.condition("DisruptionTarget");
+  if (pod.text({"status", "reason"}) == "NodeLost") return true;
+  if (pod.is_being_deleted()) return disruption && disruption->reason == "DeletionByTaintManager";
+  const auto ready = pod.condition("Ready");
+  const auto containers = pod.condition("ContainersReady");
+  return ready && ready->status == "False" && ready->reason.empty() && containers && containers->status == "True";
+}
+
+/// By a drain, an eviction, a preemption, or a node that was shut down: a Pod that fails by its containers has no
+/// reason of its own, and one that has had its time has this one.
+bool was_broken_by_cluster(const kube::Object& pod) {
+  const auto disruption = pod.condition("DisruptionTarget");
+  if (disruption && disruption->status == "True") return true;
+  const std::string reason = pod.text({"status", "reason"});
+  return !reason.empty() && reason != "DeadlineExceeded";
+}
+
+StateNow state_of(const kube::Object& pod) {
+  const std::string phase = kube::pod_phase(pod);
+  const std::string silent =
+      is_node_silent(pod) ? "its node " + pod.text({"spec", "nodeName"}) + " does not answer" : std::string{};
+  if (pod.is_being_deleted()) {
+    std::string why = "its pod is being deleted";
+    if (!silent.empty()) why.append(", but ").append(silent).append(": `skiff rm --force` does not wait for it");
+    return {SandboxState::ended, std::move(why), true};
+  }
+  if (phase == "Succeeded") return {SandboxState::ended, "its lease or idle time was over, or it was told to end"};
+  if (phase == "Running" && kube::is_pod_ready(pod)) return {SandboxState::running};
+  if (phase == "Running" && !silent.empty()) return {SandboxState::running, silent};
+  const PodVerdict verdict = judge_pod(pod);
+  if (verdict.failure && (verdict.is_final || phase == "Failed")) {
+    return {SandboxState::failed, verdict.detail, phase == "Failed" && was_broken_by_cluster(pod)};
+  }
+  // One that has answered before and now does not, for a while, is busy rather than new.
+  if (phase == "Running") return {SandboxState::running, verdict.detail};
+  std::string how{phase_word(verdict.phase)};
+  if (!verdict.detail.empty()) how.append(": ").append(verdict.detail);
+  return {SandboxState::creating, std::move(how)};
+}
+
+std::map<std::string, std::string> details_of(const kube::Object& pod) {
+  std::map<std::string, std::string> details{{"namespace", pod.namespace_name()}, {"pod", pod.name()}};
+  if (auto node = pod.text({"spec", "nodeName"}); !node.empty()) details["node"] = std::move(node);
+  if (auto ip = kube::pod_ip(pod); !ip.empty()) details["pod_ip"] = std::move(ip);
+  return details;
+}
+
+std::string image_of(const kube::Object& pod) {
+  const nlohmann::json* containers = pod.find({"spec", "containers"});
+  if (containers == nullptr || !containers->is_array() || containers->empty()) return {};
+  return containers->front().value("image", "");
+}
+
+}  // namespace
+
+kube::Object make_record(const PodRecord& record, const std::string& namespace_name, const std::string& name) {
+  kube::Object object = kube::Object::make(kube::kConfigMaps, namespace_name, name);
+  labels::put_common(object, "record", record.spec.name, record.spec.owner);
+  labels::put(object, labels::kSandbox, record.id);
+  labels::put_user_labels(object, record.spec.labels);
+  nlohmann::json& data = object.json["data"];
+  data["spec"] = protocol::to_json(record.spec);
+  data["namespace"] = record.namespace_name;
+  data["pod"] = record.pod;
+  if (!record.pod_uid.empty()) data["pod_uid"] = record.pod_uid;
+  if (!record.start.empty()) data["start"] = record.start;
+  data["stopped"] = record.stopped ? "true" : "false";
+  data["was_up"] = record.was_up ? "true" : "false";
+  if (record.begun_at) data["begun_at"] = *record.begun_at;
+  if (record.expires_at) data["expires_at"] = *record.expires_at;
+  return object;
+}
+
+Result<PodRecord> read_record(const kube::Object& config_map) {
+  const auto refuse = [&](const std::string& why) {
+    return fail(Errc::invalid_field, "ConfigMap " + config_map.namespace_name() + "/" + config_map.name() +
+                                         " is no record of a sandbox: " + why + "; remove it by `skiff rm`");
+  };
+  PodRecord record;
+  // A newer skiff may have written fields that are not known here.
+  std::vector<std::string> ignored;
+  auto spec = protocol::decode<SandboxSpec>(config_map.text({"data", "spec"}), {}, &ignored);
+  if (!spec) return refuse(spec.error().message);
+  record.spec = std::move(*spec);
+  // One out of a pool has kept the id that it had there; the label is the record's own, and stays.
+  record.id = config_map.text({"data", "id"});
+  if (record.id.empty()) record.id = config_map.label(labels::kSandbox);
+  record.namespace_name = config_map.text({"data", "namespace"});
+  record.pod = config_map.text({"data", "pod"});
+  record.pod_uid = config_map.text({"data", "pod_uid"});
+  record.start = config_map.text({"data", "start"});
+  record.stopped = config_map.text({"data", "stopped"}) == "true";
+  record.was_up = config_map.text({"data", "was_up"}) == "true";
+  if (auto begun = config_map.text({"data", "begun_at"}); !begun.empty()) record.begun_at = std::move(begun);
+  if (auto expires = config_map.text({"data", "expires_at"}); !expires.empty()) record.expires_at = std::move(expires);
+  if (record.id.empty() || record.namespace_name.empty() || record.pod.empty()) return refuse("it says too little");
+  return record;
+}
+
+Sandbox describe_pod(const kube::Object& pod) {
+  StateNow now = state_of(pod);
+  Sandbox sandbox{.name = labels::get(pod, labels::kName),
+                  .id = pod.label(labels::kSandbox),
+                  .driver = "pod",
+                  .state = now.state,
+                  .reason = std::move(now.reason),
+                  .owner = labels::get(pod, labels::kOwner),
+                  .image = image_of(pod),
+                  .labels = labels::user_labels(pod),
+                  .created_at = pod.text({"metadata", "creationTimestamp"}),
+                  .expires_at = {},
+                  .address = {},
+                  .details = details_of(pod),
+                  .was_broken = now.was_broken};
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) return sandbox;
+  if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
+  if (sandbox.state == SandboxState::running) {
+    sandbox.address = "http://" + kube::pod_ip(pod) + ":" + std::to_string(kAgentPort);
+  }
+  return sandbox;
+}
+
+Sandbox describe(const PodRecord& record, const kube::Object& config_map, const Sandbox* pod, WallTime now) {
+  Sandbox sandbox{.name = record.spec.name,
+                  .id = record.id,
+                  .driver = "pod",
+                  .state = SandboxState::creating,
+                  .reason = {},
+                  .owner = record.spec.owner,
+                  .image = record.spec.image,
+                  .labels = record.spec.labels,
+                  .created_at = config_map.text({"metadata", "creationTimestamp"}),
+                  .expires_at = record.expires_at,
+                  .address = {},
+                  .details = {{"namespace", record.namespace_name}, {"pod", record.pod}}};
+  if (record.stopped) {
+    sandbox.state = SandboxState::stopped;
+    sandbox.expires_at.reset();
+    return sandbox;
+  }
+  if (pod == nullptr) {
+    const auto begun = record.begun_at ? kube::parse_time(*record.begun_at) : config_map.created();
+    if (!record.was_up && begun && now - *begun < kBeingMade + record.spec.wait) return sandbox;
+    sandbox.state = SandboxState::failed;
+    sandbox.reason = "its pod was deleted";
+    sandbox.was_broken = true;
+    return sandbox;
+  }
+  sandbox.state = pod->state;
+  sandbox.reason = pod->reason;
+  sandbox.details = pod->details;
+  sandbox.was_broken = pod->was_broken;
+  const bool is_over = sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed;
+  if (is_over && !sandbox.was_broken) sandbox.expires_at.reset();
+  if (sandbox.state != SandboxState::running) return sandbox;
+  sandbox.address = pod->address;
+  if (record.spec.pod.service != ServiceKind::none) {
+    const std::string service = service_name(config_map.name());
+    sandbox.details["service"] = service;
+    sandbox.address = "http://" + service + "." + record.namespace_name + ":" + std::to_string(kAgentPort);
+  }
+  return sandbox;
+}
+
+Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map, const Error& why) {
+  Sandbox sandbox = describe(record, config_map, nullptr, {});
+  if (record.stopped) return sandbox;
+  if (sandbox.was_broken) sandbox.expires_at.reset();
+  sandbox.was_broken = false;
+  sandbox.state = record.was_up ? SandboxState::running : SandboxState::creating;
+  sandbox.reason = "its pod can't be looked at: " + why.message;
+  return sandbox;
+}
+
+Sandbox describe_damaged(const kube::Object& config_map, const Error& damage) {
+  // A newer skiff may have written it, and what it is the record of may live.
+  const std::string expires = config_map.text({"data", "expires_at"});
+  return {.name = labels::get(config_map, labels::kName),
+          .id = config_map.label(labels::kSandbox),
+          .driver = "pod",
+          .state = SandboxState::failed,
+          .reason = damage.message,
+          .owner = labels::get(config_map, labels::kOwner),
+          .image = {},
+          .labels = labels::user_labels(config_map),
+          .created_at = config_map.text({"metadata", "creationTimestamp"}),
+          .expires_at = expires.empty() ? std::nullopt : std::optional{expires},
+          .address = {},
+          .details = {},
+          .was_broken = true};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,251 @@
+#include "container/cluster/pods/remove.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "container/cluster/labels.hpp"
+#include "container/cluster/pod_manifest.hpp"
+
+namespace skiff::container {
+namespace {
+
+using kube::Object;
+
+/// What the API server is told. Without `force` a Pod has a second at least: at 0 it would not wait for the node.
+std::optional<std::int64_t> grace_of(const Removal& how) {
+  if (how.force) return 0;
+  if (!how.grace) return std::nullopt;
+  return std::max<std::int64_t>(1, how.grace->count());
+}
+
+/// By the answer to its deletion.
+bool is_gone_already(const Object& answer) {
+  if (answer.text({"kind"}) == "Status" || !answer.is_being_deleted()) return true;
+  const nlohmann::json* finalizers = answer.find({"metadata", "finalizers"});
+  const bool is_held = finalizers != nullptr && !finalizers->empty();
+  return !is_held && answer.integer({"metadata", "deletionGracePeriodSeconds"}) == 0;
+}
+
+/// The very object that has this uid; `conflict()` when another one has its name.
+Task<kube::Outcome<std::optional<GoneWait>>> delete_this(Cluster* cluster, GoneWait which,
+                                                         std::optional<std::int64_t> grace_seconds) {
+  kube::RemoveOptions options{.grace_seconds = grace_seconds, .uid = which.uid};
+  auto removed =
+      co_await cluster->client().remove(which.resource, which.namespace_name, which.name, std::move(options));
+  if (!removed && removed.error().not_found()) co_return std::nullopt;
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  if (is_gone_already(*removed)) co_return std::nullopt;
+  which.version = removed->resource_version();
+  co_return which;
+}
+
+/// One that can't be read has the Pod of its name, as far as anybody can know.
+PodRecord record_of(const KnownPod& known) {
+  if (known.record) return *known.record;
+  PodRecord record;
+  record.id = known.config_map->text({"data", "id"});
+  if (record.id.empty()) record.id = known.config_map->label(labels::kSandbox);
+  record.namespace_name = known.config_map->namespace_name();
+  record.pod = known.config_map->name();
+  return record;
+}
+
+struct PodPlace {
+  std::string namespace_name;
+  std::string name;
+  std::string id;
+  std::string uid = {};  ///< empty: look it up
+};
+
+PodPlace place_of(const KnownPod& known) {
+  if (!known.config_map) {
+    const Object& pod = *known.pod;
+    return {pod.namespace_name(), pod.name(), pod.label(labels::kSandbox), pod.uid()};
+  }
+  const PodRecord record = record_of(known);
+  PodPlace place{record.namespace_name, record.pod, record.id};
+  if (known.pod) place.uid = known.pod->uid();
+  if (!known.pod && !record.stopped) place.uid = record.pod_uid;
+  return place;
+}
+
+/// Among many it is followed by the watch that all of them share, and alone by one of its own.
+Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, PodPlace place, Removal how,
+                                                           bool is_alone) {
+  std::optional<kube::SharedWatch::Reader> news;
+  if (!is_alone && how.wait) {
+    auto followed = co_await cluster->pods(place.namespace_name).follow(place.name);
+    if (!followed) co_return std::unexpected{std::move(followed.error().error)};
+    news.emplace(std::move(*followed));
+  }
+  // What the record says of its Pod may be old: then it is looked up.
+  for (bool is_sure = place.uid.empty();; is_sure = true) {
+    if (is_sure) {
+      auto found = co_await find_pod(cluster, place.namespace_name, place.name, place.id);
+      if (!found) co_return std::unexpected{std::move(found.error())};
+      if (!*found) co_return std::nullopt;
+      place.uid = (*found)->uid();
+    }
+    GoneWait pod{.resource = kube::kPods,
+                 .namespace_name = place.namespace_name,
+                 .name = place.name,
+                 .uid = place.uid,
+                 .limit = how.patience};
+    auto deleted = co_await delete_this(cluster, std::move(pod), grace_of(how));
+    if (!deleted && deleted.error().conflict() && !is_sure) continue;
+    if (!deleted && deleted.error().conflict()) co_return std::nullopt;
+    if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+    if (!*deleted) co_return std::nullopt;
+    Departure::Leaving leaving{.wait = std::move(**deleted)};
+    if (news) leaving.news.emplace(std::move(*news));
+    co_return leaving;
+  }
+}
+
+/// The namespace that a record names, if it is that sandbox's own: whoever may write into a ConfigMap could name any,
+/// and a record that was copied names that of the first one.
+Task<Result<std::optional<Object>>> find_home(Cluster* cluster, const Object* config_map, const PodRecord* record) {
+  auto home = co_await cluster->client().get(kube::kNamespaces, {}, record->namespace_name);
+  if (!home && home.error().not_found()) co_return std::nullopt;
+  if (!home) co_return std::unexpected{std::move(home.error().error)};
+  const std::string owner = home->annotation(kRecordOf);
+  const bool is_its = labels::is_ours(*home) && home->label(labels::kSandbox) == config_map->label(labels::kSandbox) &&
+                      (owner.empty() || owner == config_map->namespace_name() + "/" + config_map->name());
+  if (!is_its) co_return std::nullopt;
+  co_return std::move(*home);
+}
+
+/// Where a sandbox has a namespace of its own nothing else needs to be deleted: what is in it goes with it.
+Task<Result<Departure>> begin_removal_of_home(Cluster* cluster, const KnownPod* known, const PodRecord* record,
+                                              Removal how) {
+  const Object& config_map = *known->config_map;
+  Departure departure;
+  departure.record_at_end = GoneWait{.resource = kube::kConfigMaps,
+                                     .namespace_name = config_map.namespace_name(),
+                                     .name = config_map.name(),
+                                     .uid = config_map.uid(),
+                                     .limit = how.patience};
+  auto home = co_await find_home(cluster, &config_map, record);
+  if (!home) co_return std::unexpected{std::move(home.error())};
+  if (!*home) co_return departure;
+  if (how.force || how.grace) {
+    PodPlace place = place_of(*known);
+    Removal only_begun = how;
+    only_begun.wait = false;
+    auto pod = co_await delete_pod(cluster, std::move(place), std::move(only_begun), true);
+    if (!pod) co_return std::unexpected{std::move(pod.error())};
+  }
+  GoneWait namespace_wait{.resource = kube::kNamespaces,
+                          .namespace_name = {},
+                          .name = (*home)->name(),
+                          .uid = (*home)->uid(),
+                          .limit = how.patience};
+  auto deleted = co_await delete_this(cluster, std::move(namespace_wait), std::nullopt);
+  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+  if (deleted && *deleted) departure.leaving.push_back({.wait = std::move(**deleted)});
+  co_return departure;
+}
+
+/// What is left of one kind, by its label: without an owner, as kubectl makes it from a manifest, or slow to follow.
+Task<Result<>> remove_rest(Cluster* cluster, kube::Resource resource, std::string namespace_name, std::string id,
+                           const Removal* how) {
+  kube::ListOptions its{.label_selector = std::string{labels::kSandbox} + "=" + labels::label_value(id)};
+  auto left = co_await cluster->client().list(resource, namespace_name, std::move(its));
+  if (!left) co_return std::unexpected{std::move(left.error().error)};
+  for (const Object& object : left->items) {
+    GoneWait which{.resource = resource,
+                   .namespace_name = namespace_name,
+                   .name = object.name(),
+                   .uid = object.uid(),
+                   .limit = how->patience};
+    auto deleted = co_await delete_this(cluster, std::move(which), std::nullopt);
+    if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+    if (!deleted || !*deleted || !how->wait) continue;
+    auto gone = co_await wait_until_gone(&cluster->client(), std::move(**deleted));
+    if (!gone) co_return gone;
+  }
+  co_return Result<>{};
+}
+
+}  // namespace
+
+Task<Result<>> remove_object(Cluster* cluster, kube::Resource resource, std::string namespace_name, std::string name,
+                             std::string id, Removal how) {
+  auto found = co_await cluster->client().get(resource, namespace_name, name);
+  if (!found && found.error().not_found()) co_return Result<>{};
+  if (!found) co_return std::unexpected{std::move(found.error().error)};
+  if (found->label(labels::kSandbox) != id) co_return Result<>{};
+  GoneWait which{.resource = resource,
+                 .namespace_name = std::move(namespace_name),
+                 .name = std::move(name),
+                 .uid = found->uid(),
+                 .limit = how.patience};
+  const bool is_pod = resource.plural == kube::kPods.plural;
+  auto deleted = co_await delete_this(cluster, std::move(which), is_pod ? grace_of(how) : std::nullopt);
+  if (!deleted && deleted.error().conflict()) co_return Result<>{};
+  if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!*deleted || !how.wait) co_return Result<>{};
+  co_return co_await wait_until_gone(&cluster->client(), std::move(**deleted));
+}
+
+Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone) {
+  PodPlace place = place_of(*known);
+  Departure departure{.namespace_name = place.namespace_name, .id = place.id};
+  if (record_of(*known).spec.pod.service != ServiceKind::none) departure.rest = {kube::kServices};
+  auto pod = co_await delete_pod(cluster, std::move(place), std::move(how), is_alone);
+  if (!pod) co_return std::unexpected{std::move(pod.error())};
+  if (*pod) departure.leaving.push_back(std::move(**pod));
+  co_return departure;
+}
+
+Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone) {
+  PodPlace place = place_of(*known);
+  Departure departure{.namespace_name = place.namespace_name, .id = place.id};
+  if (known->config_map) {
+    const Object& config_map = *known->config_map;
+    const PodRecord record = record_of(*known);
+    if (record.namespace_name != config_map.namespace_name()) {
+      co_return co_await begin_removal_of_home(cluster, known, &record, std::move(how));
+    }
+    GoneWait itself{.resource = kube::kConfigMaps,
+                    .namespace_name = config_map.namespace_name(),
+                    .name = config_map.name(),
+                    .uid = config_map.uid(),
+                    .limit = how.patience};
+    auto deleted = co_await delete_this(cluster, std::move(itself), std::nullopt);
+    if (!deleted && deleted.error().conflict()) co_return Departure{};
+    if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+    if (*deleted) departure.leaving.push_back({.wait = std::move(**deleted)});
+    if (record.spec.pod.service != ServiceKind::none) departure.rest.push_back(kube::kServices);
+    if (known->damage || !record.spec.pod.volumes.empty()) departure.rest.push_back(kube::kVolumeClaims);
+    const std::string network = network_label(record.spec.pod);
+    if (known->damage || network == "own") departure.rest.push_back(kube::kNetworkPolicies);
+  }
+  // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
+  auto pod = co_await delete_pod(cluster, std::move(place), std::move(how), is_alone);
+  if (!pod) co_return std::unexpected{std::move(pod.error())};
+  if (*pod) departure.leaving.push_back(std::move(**pod));
+  co_return departure;
+}
+
+Task<Result<>> finish_removal(Cluster* cluster, Departure departure, Removal how) {
+  for (Departure::Leaving& one : departure.leaving) {
+    if (!how.wait) break;
+    auto gone = co_await wait_until_gone(&cluster->client(), std::move(one.wait), one.news ? &*one.news : nullptr);
+    if (!gone) co_return gone;
+  }
+  for (const kube::Resource& resource : departure.rest) {
+    auto gone = co_await remove_rest(cluster, resource, departure.namespace_name, departure.id, &how);
+    if (!gone) co_return gone;
+  }
+  if (!departure.record_at_end) co_return Result<>{};
+  auto deleted = co_await delete_this(cluster, std::move(*departure.record_at_end), std::nullopt);
+  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!deleted || !*deleted || !how.wait) co_return Result<>{};
+  co_return co_await wait_until_gone(&cluster->client(), std::move(**deleted));
+}
+
+}  // namespace skiff::container

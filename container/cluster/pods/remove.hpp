@@ -1,0 +1,49 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/cluster/pod_wait.hpp"
+#include "container/cluster/pods/find.hpp"
+#include "container/kube/resource.hpp"
+#include "container/kube/shared_watch.hpp"
+#include "container/sandbox/driver.hpp"
+
+/// Removes what sandboxes are made of. A name may have got a new owner since it was looked up, and what a record says
+/// can be written by anybody, so everything goes by its labels and its uid: what belongs to another one stays.
+namespace skiff::container {
+
+/// An annotation of a namespace that one sandbox has for itself: NAMESPACE/NAME of the record that it belongs to.
+inline constexpr std::string_view kRecordOf = "skiff.dev/record";
+
+/// One object of the sandbox with that id; nothing to do when there is none.
+[[nodiscard]] Task<Result<>> remove_object(Cluster* cluster, kube::Resource resource, std::string namespace_name,
+                                           std::string name, std::string id, Removal how);
+
+/// A removal in two parts, so that many need not wait for one another: deleting comes first, and takes a few requests;
+/// waiting for the ends takes as long as Pods do, and is done for all of them by one watch.
+struct Departure {
+  struct Leaving {
+    GoneWait wait;
+    std::optional<kube::SharedWatch::Reader> news = {};
+  };
+  std::string namespace_name = {};
+  std::string id = {};
+  std::vector<Leaving> leaving = {};           ///< deleted, and perhaps still there
+  std::vector<kube::Resource> rest = {};       ///< kinds of which some may be left, where the cascade does not reach
+  std::optional<GoneWait> record_at_end = {};  ///< a record that stays until all the rest is gone
+};
+
+/// Deletes its Pod; record and volumes stay. `is_alone`: no other removal is under way.
+[[nodiscard]] Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone);
+/// Deletes all of it, the record first. Where somebody else has removed that already, all is well.
+[[nodiscard]] Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, Removal how,
+                                                    bool is_alone);
+/// Waits for the ends, as `how` says, and sees to it that nothing is left.
+[[nodiscard]] Task<Result<>> finish_removal(Cluster* cluster, Departure departure, Removal how);
+
+}  // namespace skiff::container

@@ -1,0 +1,280 @@
+#include "container/cluster/rbac.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "container/kube/resource.hpp"
+
+namespace skiff::container {
+namespace {
+
+using nlohmann::json;
+
+/// A row of the table: verbs separated by spaces.
+struct Right {
+  std::string_view group;
+  std::string_view resource;
+  std::string_view verbs;
+  std::string_view name = {};
+};
+using Rights = std::vector<Right>;
+
+constexpr std::string_view kCore;
+constexpr std::string_view kNetworking = kube::kNetworkPolicies.group;
+constexpr std::string_view kAgents = kube::kSandboxes.group;
+constexpr std::string_view kExtensions = kube::kSandboxClaims.group;
+
+/// Of the Secret, behind the prefix of all names.
+constexpr std::string_view kKeyName = "signing-key";
+
+// --- what commands have in common ---
+
+/// Signing a token for a sandbox that is there, and for a new one: whoever comes first makes the key.
+const Rights kKey{{kCore, "secrets", "get", kKeyName}};
+const Rights kNewKey{{kCore, "secrets", "get", kKeyName}, {kCore, "secrets", "create"}};
+/// A way to the agent. A port-forward over WebSocket is a `get` for API servers up to 1.34 and a `create` for later
+/// ones; the proxy takes the verb from the method, so a POST is a `create`.
+const Rights kReach{
+    {kCore, "services", "get"}, {kCore, "pods/portforward", "get create"}, {kCore, "pods/proxy", "get create"}};
+const Rights kProxyPut{{kCore, "pods/proxy", "update"}};
+const Rights kProxyPatch{{kCore, "pods/proxy", "patch"}};
+const Rights kProxyDelete{{kCore, "pods/proxy", "delete"}};
+/// Why a pod does not start.
+const Rights kExplain{{kCore, "pods/log", "get"}, {kCore, "events", "list"}};
+const Rights kEvents{{kCore, "events", "list"}};
+const Rights kLog{{kCore, "pods/log", "get"}};
+/// Whether the namespace assigns user ids.
+const Rights kHome{{kCore, "namespaces", "get"}};
+const Rights kNone;
+/// Another key, and what still knows the one before it: also what agent-sandbox has made of a template.
+const Rights kKeyChange{{kCore, "secrets", "get patch", kKeyName},
+                        {kCore, "pods", "get list"},
+                        {kCore, "configmaps", "list"},
+                        {kAgents, "sandboxes", "list"},
+                        {kExtensions, "sandboxtemplates", "list"}};
+
+// --- driver `pod`: what is deleted is watched until it is gone, and a watch may have to begin with a list ---
+
+const Rights kPodFind{{kCore, "configmaps", "get"}, {kCore, "pods", "get"}};
+const Rights kPodList{{kCore, "configmaps", "list"}, {kCore, "pods", "list"}};
+const Rights kPodMake{{kCore, "pods", "create get list watch delete"}};
+/// The policy that all sandboxes of a kind share is applied.
+const Rights kPodPolicy{{kNetworking, "networkpolicies", "create patch"}};
+const Rights kPodRecord{{kCore, "configmaps", "create get list watch patch delete"}};
+const Rights kPodAround{{kCore, "services", "create get list watch delete"},
+                        {kCore, "persistentvolumeclaims", "create get list watch delete"},
+                        {kNetworking, "networkpolicies", "create get list watch patch delete"}};
+const Rights kPodStop{{kCore, "configmaps", "get patch"},
+                      {kCore, "pods", "get list watch delete"},
+                      {kCore, "services", "get list watch delete"}};
+const Rights kPodExtend{{kCore, "configmaps", "patch"}, {kCore, "pods", "patch"}};
+const Rights kPodNetwork{{kCore, "configmaps", "get patch"},
+                         {kCore, "pods", "get patch"},
+                         {kCore, "services", "patch"},
+                         {kNetworking, "networkpolicies", "create get list watch patch delete"}};
+const Rights kPodRemove{{kCore, "configmaps", "get list watch delete"},
+                        {kCore, "pods", "get list watch delete"},
+                        {kCore, "services", "get list watch delete"},
+                        {kCore, "persistentvolumeclaims", "get list watch delete"},
+                        {kNetworking, "networkpolicies", "get list watch delete"}};
+/// A pod of a pool is taken by a patch.
+const Rights kPodPool{{kCore, "pods", "create get list watch patch delete"},
+                      {kCore, "configmaps", "create get list watch patch delete"},
+                      {kNetworking, "networkpolicies", "create get"}};
+
+// --- driver `claim` ---
+
+const Rights kClaimMake{{kExtensions, "sandboxclaims", "create get list watch delete"},
+                        {kExtensions, "sandboxtemplates", "get"},
+                        {kExtensions, "sandboxwarmpools", "get list"},
+                        {kAgents, "sandboxes", "create get list watch delete"},
+                        {kNetworking, "networkpolicies", "create get list watch patch delete"},
+                        {kCore, "pods", "get list watch"}};
+/// Asked by a dry run.
+const Rights kClaimTrial{{kExtensions, "sandboxclaims", "create"},
+                         {kExtensions, "sandboxtemplates", "create"},
+                         {kExtensions, "sandboxwarmpools", "get list"},
+                         {kAgents, "sandboxes", "create"},
+                         {kNetworking, "networkpolicies", "create"}};
+const Rights kClaimFind{{kExtensions, "sandboxclaims", "get"}, {kAgents, "sandboxes", "get"}, {kCore, "pods", "get"}};
+const Rights kClaimList{
+    {kExtensions, "sandboxclaims", "list"}, {kAgents, "sandboxes", "list"}, {kCore, "pods", "list"}};
+const Rights kClaimChange{{kExtensions, "sandboxclaims", "get patch"},
+                          {kAgents, "sandboxes", "get list watch patch"},
+                          {kCore, "pods", "get list watch"}};
+const Rights kClaimRemove{{kExtensions, "sandboxclaims", "get list watch delete"},
+                          {kAgents, "sandboxes", "get list watch delete"},
+                          {kNetworking, "networkpolicies", "get list watch delete"},
+                          {kCore, "pods", "get list watch"}};
+const Rights kClaimPool{{kExtensions, "sandboxtemplates", "create get list watch patch delete"},
+                        {kExtensions, "sandboxwarmpools", "create get list watch patch delete"},
+                        {kExtensions, "sandboxclaims", "list"},
+                        {kAgents, "sandboxes", "list"}};
+
+// --- doctor, and namespaces of sandboxes ---
+
+const Rights kExamine{{kCore, "namespaces", "get"}, {kCore, "resourcequotas", "list"}};
+/// Whether a pod would be taken.
+const Rights kTrial{{kCore, "pods", "create"}};
+/// What a pool decides for its sandboxes.
+const Rights kPoolLook{{kCore, "configmaps", "get"}};
+const Rights kNamespaces{{kCore, "namespaces", "create get list watch delete"},
+                         {kCore, "resourcequotas", "create get"}};
+
+struct Row {
+  std::string_view command;
+  std::vector<const Rights*> pod;
+  std::vector<const Rights*> claim;
+  bool makes_namespaces = false;  ///< or removes them, with a namespace for each sandbox
+  bool is_operators = false;      ///< needed by no user of sandboxes: in a Role only when it is named
+};
+
+std::vector<Row> make_table() {
+  const std::vector<const Rights*> pod_use{&kPodFind, &kKey, &kReach};
+  const std::vector<const Rights*> claim_use{&kClaimFind, &kKey, &kReach};
+  const auto with = [](std::vector<const Rights*> some, std::initializer_list<const Rights*> more) {
+    some.insert(some.end(), more);
+    return some;
+  };
+  const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kPodPolicy, &kExplain, &kNewKey, &kReach};
+  const std::vector<const Rights*> claim_run{&kHome, &kClaimMake, &kClaimChange, &kExplain, &kNewKey, &kReach};
+  return {
+      {"run", pod_run, claim_run, true},
+      {"mcp", with(pod_run, {&kProxyDelete}), with(claim_run, {&kProxyDelete}), true},
+      {"up", with(pod_run, {&kPodRecord, &kPodAround, &kPodPool}), claim_run, true},
+      {"ps", {&kPodList}, {&kClaimList}},
+      {"describe", with(pod_use, {&kEvents}), with(claim_use, {&kEvents})},
+      {"stop", {&kPodStop}, {&kClaimChange}},
+      {"start",
+       {&kPodStop, &kPodMake, &kPodAround, &kExplain, &kNewKey, &kReach},
+       {&kClaimChange, &kExplain, &kKey, &kReach}},
+      {"extend", with(pod_use, {&kPodExtend}), with(claim_use, {&kClaimChange})},
+      {"network", {&kPodNetwork}, {&kNone}},
+      {"rm", {&kPodRemove}, {&kClaimRemove}, true},
+      {"gc", {&kPodRemove, &kKey, &kReach}, {&kClaimRemove, &kKey, &kReach}, true},
+      {"pool", {&kPodPool, &kHome, &kExplain, &kNewKey}, {&kClaimPool, &kHome, &kExplain, &kNewKey}},
+      {"exec", pod_use, claim_use},
+      {"shell", pod_use, claim_use},
+      {"attach", pod_use, claim_use},
+      {"logs", with(pod_use, {&kLog}), with(claim_use, {&kLog})},
+      {"top", pod_use, claim_use},
+      {"kill", pod_use, claim_use},
+      {"tool", pod_use, claim_use},
+      {"cp", with(pod_use, {&kProxyPut}), with(claim_use, {&kProxyPut})},
+      {"files", with(pod_use, {&kProxyPut, &kProxyPatch, &kProxyDelete}),
+       with(claim_use, {&kProxyPut, &kProxyPatch, &kProxyDelete})},
+      {"session", with(pod_use, {&kProxyDelete}), with(claim_use, {&kProxyDelete})},
+      {"forward", pod_use, claim_use},
+      {"token", pod_use, claim_use},
+      {"manifest", {&kHome, &kTrial, &kPoolLook, &kNewKey}, {&kHome, &kClaimTrial, &kNewKey}},
+      {"doctor", with(pod_use, {&kPodList, &kExamine}), with(claim_use, {&kClaimList, &kExamine})},
+      {"rbac", {&kNone}, {&kNone}},
+      {.command = "key", .pod = {&kKeyChange}, .claim = {&kKeyChange}, .is_operators = true},
+      {"version", pod_use, claim_use},
+      {"completion", {&kNone}, {&kNone}},
+      {"licenses", {&kNone}, {&kNone}},
+  };
+}
+
+const std::vector<Row>& table() {
+  static const std::vector<Row> rows = make_table();
+  return rows;
+}
+
+/// Verbs by object.
+using Merged = std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>>;
+
+void add(Merged& merged, std::span<const Right> rights, const std::string& prefix) {
+  for (const Right& right : rights) {
+    const std::string name = right.name.empty() ? "" : prefix + std::string{right.name};
+    auto& verbs = merged[{std::string{right.group}, std::string{right.resource}, name}];
+    std::string_view rest = right.verbs;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      verbs.emplace(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+}
+
+json role_rule(const ApiRule& rule) {
+  json value{{"apiGroups", {rule.group}}, {"resources", {rule.resource}}, {"verbs", rule.verbs}};
+  if (!rule.name.empty()) value["resourceNames"] = {rule.name};
+  return value;
+}
+
+constexpr std::string_view kRbacGroup = "rbac.authorization.k8s.io";
+
+}  // namespace
+
+std::vector<std::string_view> commands_with_rights() {
+  std::vector<std::string_view> names;
+  for (const Row& row : table()) names.push_back(row.command);
+  return names;
+}
+
+Result<std::vector<ApiRule>> rules_of(const RightsOf& wanted) {
+  Merged merged;
+  for (const std::string& command : wanted.commands) {
+    if (std::ranges::count(table(), command, &Row::command) > 0) continue;
+    return fail(Errc::invalid_field, "there is no command \"" + command + "\" (give the first word of one)");
+  }
+  for (const Row& row : table()) {
+    const bool is_named = std::ranges::count(wanted.commands, row.command) > 0;
+    if (!is_named && (!wanted.commands.empty() || row.is_operators)) continue;
+    for (const Rights* rights : wanted.driver == ClusterDriver::pod ? row.pod : row.claim)
+      add(merged, *rights, wanted.name_prefix);
+    if (wanted.namespace_per_sandbox && row.makes_namespaces) add(merged, kNamespaces, {});
+    const bool reaches = std::ranges::count(row.pod, &kReach) > 0;
+    if (reaches && !wanted.gateway.empty()) {
+      merged[{std::string{kube::kGateways.group}, std::string{kube::kGateways.plural}, wanted.gateway}].insert("get");
+    }
+  }
+  std::vector<ApiRule> rules;
+  for (auto& [object, verbs] : merged) {
+    const auto& [group, resource, name] = object;
+    rules.push_back({.group = group, .resource = resource, .name = name, .verbs = std::move(verbs)});
+  }
+  return rules;
+}
+
+std::vector<json> role_objects(const std::vector<ApiRule>& rules, const RoleOptions& options) {
+  const std::string prefix = options.all_namespaces ? "Cluster" : "";
+  const std::string version = std::string{kRbacGroup} + "/v1";
+  json metadata{{"name", options.name}, {"labels", {{"app.kubernetes.io/name", "skiff"}}}};
+  json role{{"apiVersion", version}, {"kind", prefix + "Role"}, {"metadata", metadata}, {"rules", json::array()}};
+  for (const ApiRule& rule : rules) role["rules"].push_back(role_rule(rule));
+  if (!options.namespace_name.empty() && !options.all_namespaces)
+    role["metadata"]["namespace"] = options.namespace_name;
+  if (options.service_account.empty()) return {std::move(role)};
+
+  const std::string home = options.namespace_name.empty() ? "default" : options.namespace_name;
+  json account{{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", metadata}};
+  account["metadata"]["name"] = options.service_account;
+  account["metadata"]["namespace"] = home;
+  json binding{{"apiVersion", version},
+               {"kind", prefix + "RoleBinding"},
+               {"metadata", role["metadata"]},
+               {"roleRef", {{"apiGroup", kRbacGroup}, {"kind", prefix + "Role"}, {"name", options.name}}},
+               {"subjects",
+                json::array({{{"kind", "ServiceAccount"}, {"name", options.service_account}, {"namespace", home}}})}};
+  if (!options.all_namespaces) {
+    role["metadata"]["namespace"] = home;
+    binding["metadata"]["namespace"] = home;
+  }
+  return {std::move(account), std::move(role), std::move(binding)};
+}
+
+std::string with_right_hint(const Error& error, std::string_view command) {
+  // What the authorizer writes, and no admission check or quota: `User "a" cannot list resource "pods" in ...`. It may
+  // have become a part of another message, so the code says nothing.
+  const std::size_t at = error.message.find("\" cannot ");
+  if (at == std::string::npos || error.message.find(" resource \"", at) == std::string::npos) return error.message;
+  return error.message + "; `skiff rbac " + std::string{command.substr(0, command.find(' '))} +
+         "` prints the Role that allows it";
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,421 @@
+#include "container/local/driver.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/id.hpp"
+#include "base/kernel_features.hpp"
+#include "container/agent/client.hpp"
+#include "container/local/agent.hpp"
+#include "container/local/file_lock.hpp"
+#include "protocol/net/address.hpp"
+
+namespace skiff::container {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Above the agent's own drain (10 s), so that commands get their grace.
+constexpr milliseconds kStopGrace{15'000};
+constexpr milliseconds kLockPatience{60'000};
+constexpr milliseconds kConnectPatience{5'000};
+constexpr std::string_view kLoopback = "127.0.0.1";
+
+/// The end of a lease that begins now, in milliseconds since 1970.
+std::optional<std::int64_t> lease_end_ms(const std::optional<milliseconds>& ttl) {
+  if (!ttl) return std::nullopt;
+  return (std::chrono::floor<milliseconds>(wall_now()).time_since_epoch() + *ttl).count();
+}
+
+milliseconds end_grace(const Removal& how) {
+  if (how.force) return milliseconds{0};
+  return how.grace ? milliseconds{*how.grace} : kStopGrace;
+}
+
+bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
+  if (filter.owner && sandbox.owner != *filter.owner) return false;
+  if (filter.state && sandbox.state != *filter.state) return false;
+  return std::ranges::all_of(filter.labels, [&](const auto& wanted) {
+    const auto found = sandbox.labels.find(wanted.first);
+    return found != sandbox.labels.end() && found->second == wanted.second;
+  });
+}
+
+/// One whose record can't be read. All in this folder is one user's, so it is everybody's who asks.
+Sandbox damaged(std::string name, const Error& error, std::string owner) {
+  return {.name = std::move(name),
+          .id = {},
+          .driver = "local",
+          .state = SandboxState::failed,
+          .reason = error.message,
+          .owner = std::move(owner),
+          .image = {},
+          .labels = {},
+          .created_at = {},
+          .expires_at = {},
+          .address = {},
+          .details = {}};
+}
+
+}  // namespace
+
+LocalDriver::LocalDriver(StateFolder state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
+
+std::string_view LocalDriver::notice() const noexcept {
+  return "the local driver is no isolation: commands run on this machine, as you";
+}
+
+Sandbox LocalDriver::describe(const LocalRecord& record) const {
+  Sandbox sandbox{.name = record.name,
+                  .id = record.id,
+                  .driver = "local",
+                  .state = SandboxState::running,
+                  .reason = {},
+                  .owner = record.owner,
+                  .image = {},
+                  .labels = record.labels,
+                  .created_at = record.created_at,
+                  .expires_at = {},
+                  .address = {},
+                  .details = {{"folder", records_.root(record.name)}, {"log", records_.log(record.name)}}};
+  const std::string which = "skiffd (process " + std::to_string(record.pid) + ")";
+  if (record.stopped) {
+    sandbox.state = SandboxState::stopped;
+  } else if (record.port != 0 && is_alive(record.process())) {
+    if (record.expires_ms) sandbox.expires_at = rfc3339(WallTime{milliseconds{*record.expires_ms}});
+    sandbox.address = "http://127.0.0.1:" + std::to_string(record.port);
+    sandbox.details["pid"] = std::to_string(record.pid);
+  } else if (FileLock::is_held(records_.lock_file(), record.name)) {
+    sandbox.state = SandboxState::creating;
+  } else if (record.port == 0) {
+    sandbox.state = SandboxState::failed;
+    sandbox.reason = "its start was not finished";
+  } else if (auto why = reason_in_log(log_end(records_.log(record.name)))) {
+    sandbox.state = SandboxState::ended;
+    sandbox.reason = std::move(*why);
+  } else {
+    sandbox.state = SandboxState::failed;
+    sandbox.reason = which + " was killed, or the machine was restarted";
+  }
+  return sandbox;
+}
+
+Result<LocalRecord> LocalDriver::running(std::string_view name) const {
+  auto record = records_.load(name);
+  if (!record) return record;
+  const Sandbox sandbox = describe(*record);
+  if (sandbox.state == SandboxState::running) return record;
+  return std::unexpected{not_running(sandbox)};
+}
+
+Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant grant) const {
+  if (auto valid = check_grant(grant); !valid) return std::unexpected{std::move(valid.error())};
+  auto key = state_.signing_key();
+  if (!key) return std::unexpected{std::move(key.error())};
+  Endpoint endpoint;
+  endpoint.url = "http://127.0.0.1:" + std::to_string(record.port);
+  endpoint.way = "local";
+  endpoint.client.host = kLoopback;
+  // What listens on the port of a dead agent is somebody else, who is not to see a token.
+  endpoint.client.dial = [this, name = record.name, process = record.process(),
+                          port = record.port](milliseconds limit) -> Task<Result<protocol::Stream>> {
+    return [](const LocalDriver* self, std::string of, HostProcess agent, std::uint16_t at,
+              milliseconds time) -> Task<Result<protocol::Stream>> {
+      if (!is_alive(agent)) {
+        auto now = self->running(of);
+        if (!now) co_return std::unexpected{std::move(now.error())};
+        co_return fail(Errc::sandbox_not_running, "sandbox \"" + of + "\" was started anew meanwhile", "name");
+      }
+      auto address = protocol::Address::ip(kLoopback, at);
+      if (!address) co_return std::unexpected{std::move(address.error())};
+      const Executor executor = co_await boost::asio::this_coro::executor;
+      co_return co_await protocol::connect(*address, std::min(time, kConnectPatience), executor);
+    }(this, name, process, port, limit);
+  };
+  endpoint.token = [key = std::move(*key), id = record.id, owner = record.owner, grant = std::move(grant)] {
+    return sign_token(key, id, owner, grant, wall_now());
+  };
+  return endpoint;
+}
+
+Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseconds wait) {
+  const auto failed = [&](FailureReason reason, const std::string& why) {
+    const std::string lines = last_lines(log_end(records_.log(record.name)));
+    return std::unexpected{bring_up_failure(
+        reason, "skiffd does not come up: " + why + (lines.empty() ? "" : "; its log ends with:\n" + lines))};
+  };
+  auto skiffd = find_skiffd();
+  if (!skiffd) co_return std::unexpected{std::move(skiffd.error())};
+  auto key = state_.signing_key();
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  auto public_key = key->public_pem();
+  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  auto agent = spawn_agent(executor, std::move(*skiffd), record, records_, *public_key);
+  if (!agent) co_return std::unexpected{std::move(agent.error())};
+  record.set_process(agent->process);
+  record.port = 0;  // whoever looks now must not take the port of an earlier start for this one's
+  if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
+  auto port = co_await read_port(std::move(agent->output), wait);
+  if (!port) {
+    const bool late = port.error().code == Errc::timeout;
+    co_return failed(late ? FailureReason::not_ready : FailureReason::exited, port.error().message);
+  }
+  record.port = *port;
+  record.stopped = false;
+  record.expires_ms = lease_end_ms(record.ttl);
+  auto endpoint = endpoint_of(record, {});
+  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+  AgentClient client{executor, std::move(*endpoint)};
+  if (auto ready = co_await client.get("/readyz"); !ready) {
+    co_return failed(FailureReason::not_ready, ready.error().message);
+  }
+  if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
+  co_return record;
+}
+
+Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
+  // Also an agent whose record was never written, or can't be read.
+  std::vector<HostProcess> agents = find_agents(records_.root(record.name));
+  std::erase(agents, record.process());
+  if (record.pid != 0) agents.insert(agents.begin(), record.process());
+  for (HostProcess& agent : agents) {
+    HostProcess one = std::move(agent);
+    if (auto ended = co_await end_process(std::move(one), grace); !ended) co_return ended;
+  }
+  // An agent that was killed could not end what had left its session. New ones may be born while they are ended.
+  if (record.id.empty()) co_return Result<>{};
+  constexpr int kMostRounds = 100;
+  const std::string mark = sandbox_mark(record.id);
+  for (int round = 0; round < kMostRounds; ++round) {
+    auto left = processes_with_variable(mark);
+    if (left.empty()) co_return Result<>{};
+    for (HostProcess& process : left) {
+      HostProcess one = std::move(process);
+      if (auto ended = co_await end_process(std::move(one), milliseconds{0}); !ended) co_return ended;
+    }
+  }
+  co_return fail(Errc::timeout, "processes of sandbox \"" + record.name + "\" come back as fast as they are ended");
+}
+
+Task<Result<>> LocalDriver::erase(std::string name) {
+  auto folder = records_.folder(name);
+  auto removing = [folder] { return remove_folder(folder); };
+  auto removed = co_await disk_.run(std::move(removing));
+  if (removed && std::filesystem::exists(folder)) {
+    co_return fail(Errc::io_error, "\"" + folder.string() + "\" is still there: something writes to it");
+  }
+  co_return removed;
+}
+
+Task<Result<Sandbox>> LocalDriver::bring_up(LocalRecord record, milliseconds wait, Progress progress) {
+  progress(Phase::starting, "skiffd");
+  Result<LocalRecord> started = std::unexpected{Error{}};
+  std::exception_ptr failure;
+  try {
+    started = co_await start_agent(record, wait);
+  } catch (...) {
+    failure = std::current_exception();  // the caller was cancelled
+  }
+  if (started) {
+    progress(Phase::ready, "");
+    co_return describe(*started);
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  if (auto known = records_.load(record.name)) record = std::move(*known);
+  (void)co_await end_all(record, milliseconds{0});
+  if (failure) std::rethrow_exception(failure);
+  co_return std::unexpected{std::move(started.error())};
+}
+
+Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
+  if (auto valid = check_name(spec.name); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (!spec.image.empty()) {
+    co_return fail(
+        Errc::invalid_field,
+        "the local driver takes no image (\"" + spec.image +
+            "\"): it runs commands on this machine. Put -- before the command (skiff run -- COMMAND), or use a "
+            "cluster",
+        "image");
+  }
+  if (auto fits = refuse_pod_options(spec.pod, name()); !fits) co_return std::unexpected{std::move(fits.error())};
+  auto made = make_private_folder(state_.path() / "local");
+  if (!made && made.error().code != Errc::already_exists) co_return std::unexpected{std::move(made.error())};
+  auto lock = co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience);
+  if (!lock) co_return std::unexpected{std::move(lock.error())};
+  LocalRecord record{.name = spec.name,
+                     .id = new_id("s"),
+                     .owner = spec.owner,
+                     .labels = spec.labels,
+                     .env = spec.env,
+                     .ttl = spec.lease.ttl,
+                     .idle_ttl = spec.lease.idle_ttl,
+                     .created_at = rfc3339(wall_now()),
+                     .expires_ms = {},
+                     .boot = {}};
+  if (auto added = records_.add(record); !added) co_return std::unexpected{std::move(added.error())};
+  Result<Sandbox> sandbox = std::unexpected{Error{}};
+  std::exception_ptr failure;
+  try {
+    sandbox = co_await bring_up(record, spec.wait, std::move(progress));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!sandbox) (void)co_await erase(spec.name);
+  if (failure) std::rethrow_exception(failure);
+  co_return sandbox;
+}
+
+Task<Result<Sandbox>> LocalDriver::get(std::string name) {
+  auto record = records_.load(name);
+  if (!record) co_return std::unexpected{std::move(record.error())};
+  co_return describe(*record);
+}
+
+Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
+  auto names = records_.names();
+  if (!names) co_return std::unexpected{std::move(names.error())};
+  SandboxPage page;
+  for (const std::string& name : *names) {
+    if (name <= filter.cursor) continue;
+    auto record = records_.load(name);
+    if (!record && record.error().code == Errc::sandbox_not_found) continue;  // removed meanwhile
+    Sandbox sandbox = record ? describe(*record) : damaged(name, record.error(), filter.owner.value_or(""));
+    if (!matches(sandbox, filter)) continue;
+    if (page.items.size() == filter.limit) {
+      page.next = page.items.back().name;
+      break;
+    }
+    page.items.push_back(std::move(sandbox));
+  }
+  co_return page;
+}
+
+Task<Result<>> LocalDriver::stop(std::string name, Removal how) {
+  if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
+  if (!lock) co_return std::unexpected{std::move(lock.error())};
+  auto record = records_.load(name);
+  if (!record) co_return std::unexpected{std::move(record.error())};
+  if (auto ended = co_await end_all(*record, end_grace(how)); !ended) co_return ended;
+  record->stopped = true;
+  record->set_process({});
+  co_return records_.save(*record);
+}
+
+Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Progress progress) {
+  if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
+  if (!lock) co_return std::unexpected{std::move(lock.error())};
+  auto record = records_.load(name);
+  if (!record) co_return std::unexpected{std::move(record.error())};
+  if (!record->stopped && record->port != 0 && is_alive(record->process())) co_return describe(*record);
+  if (auto ended = co_await end_all(*record, milliseconds{0}); !ended) co_return std::unexpected{ended.error()};
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
+  co_return co_await bring_up(std::move(*record), wait, std::move(progress));
+}
+
+Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
+  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  // Before the lock, which is what one that is being made is known by.
+  auto seen = records_.load(name);
+  if (seen && how.only_if && !how.only_if(describe(*seen))) co_return false;
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
+  if (!lock) co_return std::unexpected{std::move(lock.error())};
+  if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  // A record that can't be read, or was never written, hides no process that could be ended by it.
+  LocalRecord record;
+  record.name = name;
+  if (auto known = records_.load(name)) {
+    record = std::move(*known);
+    // Started, stopped or made anew since then.
+    const bool is_the_same =
+        seen && record.id == seen->id && record.pid == seen->pid && record.stopped == seen->stopped;
+    if (how.only_if && !is_the_same) co_return false;
+  }
+  if (auto ended = co_await end_all(std::move(record), end_grace(how)); !ended) {
+    co_return std::unexpected{std::move(ended.error())};
+  }
+  if (auto erased = co_await erase(std::move(name)); !erased) co_return std::unexpected{std::move(erased.error())};
+  co_return true;
+}
+
+Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease) {
+  if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
+  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
+  if (!lock) co_return std::unexpected{std::move(lock.error())};
+  auto record = running(name);
+  if (!record) co_return std::unexpected{std::move(record.error())};
+  auto endpoint = endpoint_of(*record, {});
+  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  nlohmann::json body = nlohmann::json::object();
+  if (lease.ttl) body["ttl_ms"] = lease.ttl->count();
+  if (lease.idle_ttl) body["idle_ttl_ms"] = lease.idle_ttl->count();
+  std::string text = body.dump();
+  if (auto renewed = co_await agent.post("/v1/lease", std::move(text)); !renewed) {
+    co_return std::unexpected{std::move(renewed.error())};
+  }
+  if (lease.ttl) record->ttl = lease.ttl;
+  if (lease.idle_ttl) record->idle_ttl = lease.idle_ttl;
+  record->expires_ms = lease_end_ms(record->ttl);
+  if (auto saved = records_.save(*record); !saved) co_return std::unexpected{std::move(saved.error())};
+  co_return describe(*record);
+}
+
+Task<Result<Endpoint>> LocalDriver::endpoint(std::string name, TokenGrant grant) {
+  auto record = running(name);
+  if (!record) co_return std::unexpected{std::move(record.error())};
+  co_return endpoint_of(*record, std::move(grant));
+}
+
+Task<Result<protocol::Stream>> LocalDriver::dial(std::string name, std::uint16_t port) {
+  if (auto record = running(name); !record) co_return std::unexpected{std::move(record.error())};
+  auto address = protocol::Address::ip(kLoopback, port);
+  if (!address) co_return std::unexpected{std::move(address.error())};
+  const Executor executor = co_await boost::asio::this_coro::executor;
+  co_return co_await protocol::connect(*address, kConnectPatience, executor);
+}
+
+Task<std::vector<Check>> LocalDriver::examine() {
+  std::vector<Check> checks;
+  checks.push_back({.what = "state folder", .passed = true, .detail = state_.path()});
+  auto key = state_.signing_key();
+  checks.push_back({.what = "signing key",
+                    .passed = key.has_value(),
+                    .detail = key ? "Ed25519" : key.error().message,
+                    .remedy = key ? "" : "remove it: running sandboxes must then be started again"});
+  auto skiffd = find_skiffd();
+  checks.push_back({.what = "skiffd",
+                    .passed = skiffd.has_value(),
+                    .detail = skiffd ? *skiffd : skiffd.error().message,
+                    .remedy = skiffd ? "" : "build it with `make build`, or install it beside skiff"});
+  const KernelFeatures& kernel = kernel_features();
+  std::string features = "openat2 " + std::string{kernel.openat2 ? "yes" : "no"};
+  features += ", pidfd " + std::string{kernel.pidfd ? "yes" : "no"};
+  features += ", Landlock ABI " + std::to_string(kernel.landlock_abi);
+  // Each of them has a fallback.
+  checks.push_back({.what = "kernel", .passed = true, .detail = std::move(features)});
+  co_return checks;
+}
+
+Task<Result<PodOptions>> LocalDriver::set_network(std::string, std::string, std::vector<std::string>) {
+  co_return fail(Errc::invalid_field,
+                 "the local driver has the network of this machine: `--driver pod` limits what a sandbox reaches",
+                 "--driver");
+}
+
+Task<Result<std::vector<kube::Object>>> LocalDriver::manifest(SandboxSpec, bool) {
+  co_return fail(Errc::invalid_field,
+                 "the local driver makes no objects of a cluster: ask `--driver pod` or `--driver claim`", "--driver");
+}
+
+}  // namespace skiff::container

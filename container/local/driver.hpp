@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/blocking_pool.hpp"
+#include "container/local/record.hpp"
+#include "container/local/state_directory.hpp"
+#include "container/sandbox/driver.hpp"
+
+namespace skiff::container {
+
+/// Sandboxes without a cluster: each is a skiffd of its own on this machine, on a free port of 127.0.0.1, with a folder
+/// of its own. It is no isolation: commands run as the user who called. It keeps everything else that a sandbox
+/// promises: its files, its lease, its end, its tokens.
+class LocalDriver final : public Driver {
+ public:
+  explicit LocalDriver(StateFolder state);
+
+  [[nodiscard]] std::string_view name() const noexcept override { return "local"; }
+  [[nodiscard]] std::string place() const override { return "driver local, " + state_.path().string(); }
+  [[nodiscard]] std::string_view notice() const noexcept override;
+  [[nodiscard]] Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override;
+  [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
+  [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
+  [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
+  [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
+                                            Progress progress) override;
+  [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
+  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
+  [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
+  [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
+  [[nodiscard]] Task<std::vector<Check>> examine() override;
+  /// `invalid_field`: there are no objects here, and no networks.
+  [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,
+                                                     std::vector<std::string> allow) override;
+  [[nodiscard]] Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override;
+
+ private:
+  /// Starts skiffd for a record and waits until it answers. The record on disk is up to date at each step, so that
+  /// whoever comes after a crash finds what there is.
+  [[nodiscard]] Task<Result<Sandbox>> bring_up(LocalRecord record, std::chrono::milliseconds wait, Progress progress);
+  [[nodiscard]] Task<Result<LocalRecord>> start_agent(LocalRecord record, std::chrono::milliseconds wait);
+  /// Ends the agent and whatever its commands left.
+  [[nodiscard]] Task<Result<>> end_all(LocalRecord record, std::chrono::milliseconds grace);
+  [[nodiscard]] Task<Result<>> erase(std::string name);
+  [[nodiscard]] Sandbox describe(const LocalRecord& record) const;
+  [[nodiscard]] Result<LocalRecord> running(std::string_view name) const;
+  [[nodiscard]] Result<Endpoint> endpoint_of(const LocalRecord& record, TokenGrant grant) const;
+
+  StateFolder state_;
+  LocalRecords records_;
+  BlockingPool disk_{"skiff-disk", 1};
+};
+
+}  // namespace skiff::container

@@ -1,0 +1,149 @@
+#include "container/local/state_directory.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "base/id.hpp"
+#include "base/small_file.hpp"
+#include "base/unique_fd.hpp"
+
+namespace skiff::container {
+namespace {
+
+namespace files = std::filesystem;
+
+constexpr std::size_t kLongestKeyFile = 4096;
+
+std::string shown(const files::path& path) {
+  return "\"" + path.string() + "\"";
+}
+
+Result<std::string> default_path() {
+  // A relative path there is to be ignored, says the specification.
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state != nullptr && state[0] == '/') {
+    return std::string{state} + "/skiff";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
+    return std::string{home} + "/.local/state/skiff";
+  }
+  return fail(Errc::invalid_field, "there is no place for skiff's state: set HOME or XDG_STATE_HOME");
+}
+
+Result<> write_all(int fd, std::string_view text, const files::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return std::unexpected{system_error(errno, "write " + shown(path))};
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+/// A new file beside `path` that holds `text`.
+Result<files::path> write_beside(const files::path& path, std::string_view text) {
+  files::path temporary = path;
+  temporary += "." + new_id("tmp");
+  const UniqueFd file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
+  if (!file) return std::unexpected{system_error(errno, "create " + shown(temporary))};
+  auto written = write_all(file.get(), text, temporary);
+  if (written && ::fsync(file.get()) != 0) written = std::unexpected{system_error(errno, "write " + shown(temporary))};
+  if (!written) {
+    ::unlink(temporary.c_str());
+    return std::unexpected{std::move(written.error())};
+  }
+  return temporary;
+}
+
+}  // namespace
+
+Result<StateFolder> StateFolder::open(std::string path) {
+  if (path.empty()) {
+    auto found = default_path();
+    if (!found) return std::unexpected{std::move(found.error())};
+    path = std::move(*found);
+  }
+  std::error_code error;
+  const files::path folder = files::absolute(path, error).lexically_normal();
+  if (error) return std::unexpected{system_error(error.value(), "find " + shown(path))};
+  files::create_directories(folder.parent_path(), error);
+  if (error) return std::unexpected{system_error(error.value(), "create " + shown(folder.parent_path()))};
+  if (auto made = make_private_folder(folder); !made && made.error().code != Errc::already_exists) {
+    return std::unexpected{std::move(made.error())};
+  }
+  // By descriptor, so that what was looked at is what is changed.
+  const UniqueFd opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  struct stat status{};
+  if (!opened || ::fstat(opened.get(), &status) != 0) {
+    return std::unexpected{system_error(errno, "open " + shown(folder))};
+  }
+  if (status.st_uid != ::geteuid()) {
+    return fail(Errc::permission_denied, shown(folder) + " belongs to another user: set XDG_STATE_HOME");
+  }
+  if ((status.st_mode & 077U) != 0 && ::fchmod(opened.get(), 0700) != 0) {
+    return std::unexpected{system_error(errno, "close " + shown(folder) + " to others")};
+  }
+  return StateFolder{folder};
+}
+
+Result<SigningKey> StateFolder::signing_key() const {
+  const files::path file = path_ / "signing-key.pem";
+  auto text = read_small_file(file, kLongestKeyFile);
+  if (!text && text.error().code == Errc::path_not_found) {
+    auto key = SigningKey::generate();
+    if (!key) return key;
+    auto pem = key->private_pem();
+    if (!pem) return std::unexpected{std::move(pem.error())};
+    auto temporary = write_beside(file, *pem);
+    if (!temporary) return std::unexpected{std::move(temporary.error())};
+    // link(2) does not replace: the first one wins, and everybody reads that one.
+    const int linked = ::link(temporary->c_str(), file.c_str()) == 0 ? 0 : errno;
+    ::unlink(temporary->c_str());
+    if (linked != 0 && linked != EEXIST) return std::unexpected{system_error(linked, "create " + shown(file))};
+    text = read_small_file(file, kLongestKeyFile);
+  }
+  if (!text) return std::unexpected{std::move(text.error())};
+  auto key = SigningKey::parse_pem(*text);
+  if (!key) key.error().message = shown(file) + ": " + key.error().message;
+  return key;
+}
+
+Result<> write_private_file(const files::path& path, std::string_view text) {
+  auto temporary = write_beside(path, text);
+  if (!temporary) return std::unexpected{std::move(temporary.error())};
+  if (::rename(temporary->c_str(), path.c_str()) != 0) {
+    auto error = system_error(errno, "replace " + shown(path));
+    ::unlink(temporary->c_str());
+    return std::unexpected{std::move(error)};
+  }
+  return {};
+}
+
+Result<> make_private_folder(const files::path& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return {};
+  return std::unexpected{system_error(errno, "create " + shown(path))};
+}
+
+Result<> remove_folder(const files::path& path) {
+  std::error_code error;
+  files::remove_all(path, error);
+  if (!error) return {};
+  // A folder without w and x keeps its entries: open them all, then once more.
+  std::error_code ignored;
+  files::permissions(path, files::perms::owner_all, files::perm_options::add, ignored);
+  for (files::recursive_directory_iterator at{path, ignored}, end; at != end; at.increment(ignored)) {
+    if (at->is_symlink(ignored) || !at->is_directory(ignored)) continue;
+    files::permissions(at->path(), files::perms::owner_all, files::perm_options::add, ignored);
+  }
+  files::remove_all(path, error);
+  if (error) return std::unexpected{system_error(error.value(), "remove " + shown(path))};
+  return {};
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,94 @@
+#include "container/sandbox/bring_up.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "container/agent/answer.hpp"
+#include "container/agent/client.hpp"
+#include "container/sandbox/undo_unless.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// Of the setup's output in a message: its end says why it failed.
+constexpr std::size_t kShownOutput = 2000;
+
+Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
+  auto endpoint = co_await driver->endpoint(name, {});
+  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  std::string body = nlohmann::json{{"command", std::move(setup)}, {"output", {{"merge_stderr", true}}}}.dump();
+  auto done = co_await agent.post("/v1/commands", std::move(body));
+  if (!done) co_return std::unexpected{std::move(done.error())};
+  AgentAnswer result{*done, "the result of a command"};
+  const auto exit_code = result.number("exit_code");
+  const std::string cause = result.text("cause");
+  std::string said = result.bytes("stdout");
+  if (auto fits = result.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  if (exit_code == 0U) co_return Result<>{};
+  if (said.size() > kShownOutput) {
+    // Not in the middle of a character.
+    std::size_t begin = said.size() - kShownOutput;
+    while (begin < said.size() && (static_cast<unsigned char>(said[begin]) & 0xC0U) == 0x80U) ++begin;
+    said = "..." + said.substr(begin);
+  }
+  co_return std::unexpected{bring_up_failure(FailureReason::exited, "the setup failed (" + cause + "):\n" + said)};
+}
+
+Task<Result<>> remove_again(Driver* driver, std::string name, std::string id) {
+  auto removed = co_await driver->remove_if(std::move(name), std::move(id), {});
+  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  co_return Result<>{};
+}
+
+/// What of the wish is not so, as far as a description tells; what was not wished for may be as it likes.
+std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& found) {
+  std::vector<std::string> all;
+  if (!wanted.image.empty() && !found.image.empty() && wanted.image != found.image) {
+    all.push_back("its image is " + found.image + ", not " + wanted.image);
+  }
+  for (const auto& [name, value] : wanted.labels) {
+    const auto there = found.labels.find(name);
+    if (there == found.labels.end()) all.push_back("it has no label " + name);
+    if (there != found.labels.end() && there->second != value) {
+      all.push_back(
+          std::string{"its label "}.append(name).append(" is ").append(there->second).append(", not ").append(value));
+    }
+  }
+  if (wanted.lease.ttl && !found.expires_at) {
+    all.push_back("its lease has no end: `skiff extend " + found.name + "` gives it one");
+  }
+  return all;
+}
+
+}  // namespace
+
+Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progress) {
+  const std::string name = wanted.spec.name;
+  const auto wait = wanted.spec.wait;
+  const SandboxSpec wish = wanted.get_or_create ? wanted.spec : SandboxSpec{.name = name};
+  auto made = co_await driver->create(std::move(wanted.spec), progress);
+  if (!made && made.error().code == Errc::sandbox_conflict && wanted.get_or_create) {
+    made = co_await driver->start(name, wait, progress);
+    if (!made) co_return std::unexpected{std::move(made.error())};
+    BroughtUp up{.sandbox = std::move(*made), .is_new = false};
+    up.differences = differences(wish, up.sandbox);
+    co_return up;
+  }
+  if (!made) co_return std::unexpected{std::move(made.error())};
+  if (wanted.setup.empty()) co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
+  progress(Phase::starting, "setup");
+  const std::string id = made->id;
+  const auto undo = [&] { return remove_again(driver, name, id); };
+  // Nothing arrives late: the sandbox was there before.
+  auto ready =
+      co_await undo_unless(run_setup(driver, name, std::move(wanted.setup)), undo, std::chrono::milliseconds{0});
+  if (!ready) co_return std::unexpected{std::move(ready.error())};
+  progress(Phase::ready, "");
+  co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
+}
+
+}  // namespace skiff::container

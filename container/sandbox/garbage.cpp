@@ -1,0 +1,165 @@
+#include "container/sandbox/garbage.hpp"
+
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/in_parallel.hpp"
+#include "container/agent/client.hpp"
+#include "container/cluster/claims/pools.hpp"
+#include "container/cluster/labels.hpp"
+#include "container/kube/time.hpp"
+
+namespace skiff::container {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Agents that are asked at a time.
+constexpr std::size_t kAskedAtOnce = 16;
+/// Beside the clocks, for an agent that is busy with its end.
+constexpr std::chrono::minutes kGrace{5};
+
+/// How long a running sandbox has been idle: zero while it is in use. Nothing if its agent can't be asked, or talks
+/// nonsense.
+Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
+  auto endpoint = co_await driver->endpoint(std::move(name), {});
+  if (!endpoint) co_return std::nullopt;
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  auto activity = co_await agent.get("/v1/activity");
+  if (!activity) co_return std::nullopt;
+  const auto in_use = flag_at(*activity, "in_use");
+  const auto idle_ms = number_at(*activity, "idle_ms");
+  if (!in_use || !idle_ms) co_return std::nullopt;
+  co_return *in_use ? milliseconds{0} : milliseconds{static_cast<std::int64_t>(*idle_ms)};
+}
+
+/// Why it should go by what the driver says of it; empty if it should not.
+std::string reason_of(const Sandbox& sandbox) {
+  const bool outlived = has_outlived(sandbox, wall_now());
+  const std::string late = outlived ? "its lease was over at " + *sandbox.expires_at : "";
+  if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
+    std::string why = std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
+    if (!sandbox.was_broken) return why;
+    // `start` brings it back, with its volumes.
+    return outlived ? std::move(why) + "; " + late : std::string{};
+  }
+  return sandbox.state == SandboxState::creating && outlived ? late + ", and it never came up" : std::string{};
+}
+
+/// One that runs is known best by its agent: the lease can be renewed without the launcher. Empty if it should not go.
+Task<std::string> ask_why(Driver* driver, Sandbox sandbox, std::optional<milliseconds> max_idle) {
+  const bool outlived = has_outlived(sandbox, wall_now());
+  const auto idle = co_await idle_time(driver, sandbox.name);
+  if (!idle && outlived) co_return "its lease was over at " + *sandbox.expires_at + ", and its agent does not answer";
+  if (!idle || !max_idle || *idle < *max_idle) co_return std::string{};
+  co_return "idle for " + std::to_string(idle->count() / 1000) + " s";
+}
+
+enum class Fate : std::uint8_t { kept, removed, failed, gone };
+
+struct Decision {
+  Fate fate = Fate::kept;
+  std::string reason = {};
+};
+
+/// What was seen may be old: nothing is removed for a reason that is not true of it when it is removed.
+Task<Decision> remove_one(Driver* driver, Sandbox seen, std::string reason) {
+  std::optional<Decision> kept;
+  Removal how;
+  how.only_if = [&](const Sandbox& now) {
+    // Why one that runs is to go its agent has just said, or has not.
+    const bool is_still_so = seen.state == SandboxState::running ? now.state == seen.state : !reason_of(now).empty();
+    if (!is_still_so) kept = {Fate::kept, std::string{state_word(now.state)}};
+    return is_still_so;
+  };
+  auto removed = co_await driver->remove_if(seen.name, seen.id, std::move(how));
+  if (!removed) co_return Decision{Fate::failed, std::move(removed.error().message)};
+  if (*removed) co_return Decision{Fate::removed, std::move(reason)};
+  co_return kept ? std::move(*kept) : Decision{Fate::gone};
+}
+
+bool is_to_be_asked(const Sandbox& sandbox, const Collecting& what) {
+  return sandbox.state == SandboxState::running && (what.max_idle || has_outlived(sandbox, wall_now()));
+}
+
+Task<> collect_one(Driver* driver, Sandbox seen, Collecting what, Turnstile* asking, Decision* outcome) {
+  std::string reason = reason_of(seen);
+  if (is_to_be_asked(seen, what)) {
+    const Turnstile::Place place = co_await asking->enter();
+    reason = co_await ask_why(driver, seen, what.max_idle);
+  }
+  if (reason.empty()) {
+    *outcome = {Fate::kept, std::string{state_word(seen.state)}};
+  } else if (what.dry_run) {
+    *outcome = {Fate::removed, std::move(reason)};
+  } else {
+    *outcome = co_await remove_one(driver, std::move(seen), std::move(reason));
+  }
+}
+
+}  // namespace
+
+bool has_outlived(const Sandbox& sandbox, WallTime now) {
+  if (!sandbox.expires_at) return false;
+  const auto end = kube::parse_time(*sandbox.expires_at);
+  return end && now > *end + kGrace;
+}
+
+Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
+  SandboxFilter filter{.owner = what.owner, .limit = std::numeric_limits<std::size_t>::max()};
+  auto page = co_await driver->list(std::move(filter));
+  if (!page) co_return std::unexpected{std::move(page.error())};
+  const std::vector<Sandbox>& all = page->items;
+  std::vector<Decision> outcomes(all.size());
+  Turnstile asking{co_await boost::asio::this_coro::executor, kAskedAtOnce};
+  // All of them at once: one that hangs is waited for, and holds nothing up.
+  co_await in_parallel(all.size(), all.size(), [&](std::size_t index) {
+    return collect_one(driver, all[index], what, &asking, &outcomes[index]);
+  });
+  Collected collected;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto add = [&](std::vector<Verdict>& to) { to.push_back({all[i].name, std::move(outcomes[i].reason)}); };
+    switch (outcomes[i].fate) {
+      case Fate::kept:
+        add(collected.kept);
+        break;
+      case Fate::removed:
+        add(collected.removed);
+        break;
+      case Fate::failed:
+        add(collected.failed);
+        break;
+      case Fate::gone:
+        break;
+    }
+  }
+  co_return collected;
+}
+
+Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver) {
+  std::vector<std::pair<kube::Resource, std::string_view>> places{{kube::kConfigMaps, "record"},
+                                                                  {kube::kPods, "sandbox"}};
+  if (driver == ClusterDriver::claim) {
+    ClaimPools pools{cluster};
+    auto api = co_await pools.api();
+    if (!api) co_return std::unexpected{std::move(api.error())};
+    places = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
+  }
+  std::set<std::string> names;
+  for (const auto& [resource, component] : places) {
+    const auto note = [&names](const std::vector<kube::Object>& items, bool) {
+      for (const kube::Object& object : items) names.insert(object.namespace_name());
+    };
+    kube::ListOptions options{.label_selector = labels::selector(component, {})};
+    auto listed = co_await cluster->client().each_page(resource, {}, std::move(options), note);
+    // The extensions of agent-sandbox can be left out.
+    if (!listed && !listed.error().not_found()) co_return std::unexpected{std::move(listed.error().error)};
+  }
+  co_return std::vector<std::string>{names.begin(), names.end()};
+}
+
+}  // namespace skiff::container

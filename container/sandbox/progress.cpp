@@ -1,0 +1,36 @@
+#include "container/sandbox/progress.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace skiff::container {
+namespace {
+
+// In the order of the enums.
+constexpr std::array<std::string_view, 4> kPhases{"scheduling", "pulling", "starting", "ready"};
+constexpr std::array<std::string_view, 9> kReasons{"image_pull", "unschedulable", "quota",
+                                                   "admission",  "crash_loop",    "out_of_memory",
+                                                   "exited",     "no_agent",      "not_ready"};
+
+}  // namespace
+
+std::string_view phase_word(Phase phase) noexcept {
+  return kPhases[static_cast<std::size_t>(phase)];
+}
+
+std::string_view reason_word(FailureReason reason) noexcept {
+  return kReasons[static_cast<std::size_t>(reason)];
+}
+
+Error bring_up_failure(FailureReason reason, std::string message) {
+  return {Errc::sandbox_failed, std::move(message), std::string{reason_word(reason)}};
+}
+
+std::optional<FailureReason> failure_reason(const Error& error) noexcept {
+  const auto* const word = std::ranges::find(kReasons, error.field);
+  if (error.code != Errc::sandbox_failed || word == kReasons.end()) return std::nullopt;
+  return static_cast<FailureReason>(word - kReasons.begin());
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,69 @@
+#include "container/sandbox/sandbox.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/id.hpp"
+
+namespace skiff::container {
+namespace {
+
+constexpr std::size_t kLongestName = 50;
+constexpr std::size_t kRandomLetters = 8;
+
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace
+
+Result<> check_name(std::string_view name) {
+  const bool fits = !name.empty() && name.size() <= kLongestName && name.front() != '-' && name.back() != '-' &&
+                    std::ranges::all_of(name, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
+  if (fits) return {};
+  return fail(
+      Errc::invalid_field,
+      "\"" + std::string{name.substr(0, 80)} +
+          "\" is not a name for a sandbox: expected lower-case letters, digits and, between them, -; at most 50",
+      "name");
+}
+
+std::string make_name(std::string_view prefix) {
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words
+  std::array<std::byte, kRandomLetters> random{};
+  random_bytes(random);
+  std::string name{prefix};
+  for (const std::byte one : random) name += kLetters[std::to_integer<std::size_t>(one) % kLetters.size()];
+  return name;
+}
+
+std::string_view state_word(SandboxState state) noexcept {
+  const auto& words = protocol::EnumNames<SandboxState>::values;
+  return words[static_cast<std::size_t>(state)].name;
+}
+
+Error no_such_sandbox(std::string_view name) {
+  return {Errc::sandbox_not_found, "there is no sandbox \"" + std::string{name} + "\"", "name"};
+}
+
+Error not_running(const Sandbox& sandbox) {
+  std::string message = "sandbox \"" + sandbox.name + "\" ";
+  switch (sandbox.state) {
+    case SandboxState::creating:
+      return {Errc::sandbox_not_running, message + "is still being made", "name"};
+    case SandboxState::stopped:
+      message += "is stopped";
+      break;
+    case SandboxState::ended:
+      message += "has ended: " + sandbox.reason;
+      break;
+    default:
+      message += "does not run any more: " + sandbox.reason;
+  }
+  return {Errc::sandbox_not_running, message + "; `skiff start " + sandbox.name + "` runs it again", "name"};
+}
+
+}  // namespace skiff::container

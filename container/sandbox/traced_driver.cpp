@@ -1,0 +1,159 @@
+#include "container/sandbox/traced_driver.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "container/sandbox/pools.hpp"
+
+namespace skiff::container {
+namespace {
+
+template <class T>
+Task<Result<T>> spanning(Span span, Task<Result<T>> work) {
+  auto result = co_await std::move(work);
+  span.note(result);
+  co_return result;
+}
+
+/// With events while it goes on. The caller may keep the progress function, and with it the span, for longer.
+template <class T>
+Task<Result<T>> spanning(std::shared_ptr<Span> span, Task<Result<T>> work) {
+  auto made = co_await std::move(work);
+  span->note(made);
+  span->end();
+  co_return made;
+}
+
+Progress noting(std::shared_ptr<Span> span, Progress progress) {
+  return [span = std::move(span), progress = std::move(progress)](Phase phase, std::string_view detail) {
+    Attributes attributes;
+    if (!detail.empty()) attributes.emplace_back("skiff.detail", std::string{detail});
+    span->event(std::string{phase_word(phase)}, std::move(attributes));
+    progress(phase, detail);
+  };
+}
+
+class TracedPools final : public Pools {
+ public:
+  TracedPools(Pools* pools, TraceParent parent) : pools_{pools}, parent_{std::move(parent)} {}
+
+  Task<Result<PoolStatus>> create(PoolSpec wanted, Progress progress) override {
+    auto span = std::make_shared<Span>(begin("create pool", wanted.name));
+    auto work = pools_->create(std::move(wanted), noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+  Task<Result<PoolStatus>> scale(std::string name, unsigned size, std::chrono::milliseconds wait,
+                                 Progress progress) override {
+    auto span = std::make_shared<Span>(begin("scale pool", name));
+    auto work = pools_->scale(std::move(name), size, wait, noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+  Task<Result<bool>> remove(std::string name) override {
+    Span span = begin("remove pool", name);
+    return spanning(std::move(span), pools_->remove(std::move(name)));
+  }
+  Task<Result<kube::Object>> template_of(PoolSpec wanted) override {
+    Span span = begin("plan pool", wanted.name);
+    return spanning(std::move(span), pools_->template_of(std::move(wanted)));
+  }
+
+  Task<Result<PoolStatus>> status(std::string name) override { return pools_->status(std::move(name)); }
+  Task<Result<std::vector<PoolStatus>>> list() override { return pools_->list(); }
+
+ private:
+  [[nodiscard]] Span begin(std::string what, const std::string& pool) const {
+    Span span = parent_.begin(std::move(what));
+    span.set("skiff.pool.name", pool);
+    return span;
+  }
+
+  Pools* pools_;
+  TraceParent parent_;
+};
+
+class TracedDriver final : public Driver {
+ public:
+  TracedDriver(std::unique_ptr<Driver> driver, TraceParent parent)
+      : driver_{std::move(driver)}, parent_{std::move(parent)} {
+    if (Pools* pools = driver_->pools(); pools != nullptr) pools_.emplace(pools, parent_);
+  }
+
+  [[nodiscard]] std::string_view name() const noexcept override { return driver_->name(); }
+  [[nodiscard]] std::string place() const override { return driver_->place(); }
+  [[nodiscard]] std::string_view notice() const noexcept override { return driver_->notice(); }
+
+  Task<Result<Sandbox>> create(SandboxSpec spec, Progress progress) override {
+    auto span = std::make_shared<Span>(begin("create sandbox", spec.name));
+    if (!spec.image.empty()) span->set("container.image.name", spec.image);
+    auto work = driver_->create(std::move(spec), noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+
+  Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait, Progress progress) override {
+    auto span = std::make_shared<Span>(begin("start sandbox", name));
+    auto work = driver_->start(std::move(name), wait, noting(span, std::move(progress)));
+    return spanning(std::move(span), std::move(work));
+  }
+
+  Task<Result<>> stop(std::string name, Removal how) override {
+    Span span = begin("stop sandbox", name);
+    return spanning(std::move(span), driver_->stop(std::move(name), std::move(how)));
+  }
+  Task<Result<bool>> remove(std::string name, Removal how) override {
+    Span span = begin("remove sandbox", name);
+    return spanning(std::move(span), driver_->remove(std::move(name), std::move(how)));
+  }
+  Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override {
+    Span span = begin("remove sandbox", name);
+    return spanning(std::move(span), driver_->remove_if(std::move(name), std::move(id), std::move(how)));
+  }
+  Task<Result<Sandbox>> extend(std::string name, Lease lease) override {
+    Span span = begin("extend sandbox", name);
+    return spanning(std::move(span), driver_->extend(std::move(name), lease));
+  }
+
+  Task<Result<PodOptions>> set_network(std::string name, std::string network, std::vector<std::string> allow) override {
+    Span span = begin("change sandbox network", name);
+    return spanning(std::move(span), driver_->set_network(std::move(name), std::move(network), std::move(allow)));
+  }
+  Task<Result<std::vector<kube::Object>>> manifest(SandboxSpec spec, bool to_be_applied) override {
+    Span span = begin("plan sandbox", spec.name);
+    return spanning(std::move(span), driver_->manifest(std::move(spec), to_be_applied));
+  }
+
+  Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override {
+    auto found = co_await driver_->endpoint(std::move(name), std::move(grant));
+    if (found) found->trace = parent_;
+    co_return found;
+  }
+
+  // What only looks is not worth a span.
+  Task<Result<Sandbox>> get(std::string name) override { return driver_->get(std::move(name)); }
+  Task<Result<SandboxPage>> list(SandboxFilter filter) override { return driver_->list(std::move(filter)); }
+  Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
+    return driver_->dial(std::move(name), port);
+  }
+  [[nodiscard]] Pools* pools() noexcept override { return pools_ ? &*pools_ : nullptr; }
+  Task<std::vector<Check>> examine() override { return driver_->examine(); }
+  Task<> close() override { return driver_->close(); }
+
+ private:
+  [[nodiscard]] Span begin(std::string what, const std::string& sandbox) const {
+    Span span = parent_.begin(std::move(what));
+    span.set("skiff.driver", std::string{driver_->name()});
+    span.set("skiff.sandbox.name", sandbox);
+    return span;
+  }
+
+  std::unique_ptr<Driver> driver_;
+  TraceParent parent_;
+  std::optional<TracedPools> pools_;
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> trace_driver(std::unique_ptr<Driver> driver, TraceParent parent) {
+  return std::make_unique<TracedDriver>(std::move(driver), std::move(parent));
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "container/trace/trace_settings.hpp"
+
+/// Spans of one run of skiff (OpenTelemetry, "Tracing API"). Where nothing is traced all of this does nothing, so
+/// callers need not ask. Reactor thread only.
+namespace skiff::container {
+
+/// Values of OpenTelemetry's enum SpanKind.
+enum class SpanKind : std::uint8_t { internal = 1, client = 3 };
+
+using AttributeValue = std::variant<std::string, std::int64_t>;
+using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+
+struct SpanEvent {
+  WallTime time;
+  std::string name;
+  Attributes attributes;
+};
+
+/// A span, as it is sent. Ids are lower-case hex.
+struct SpanRecord {
+  std::string trace_id;
+  std::string span_id;
+  std::string parent_id;  ///< empty: the trace begins with it
+  std::string name;
+  SpanKind kind = SpanKind::internal;
+  WallTime began;
+  std::chrono::microseconds took{0};
+  Attributes attributes;
+  std::vector<SpanEvent> events;
+  bool failed = false;
+  std::string message;  ///< of a failure
+};
+
+class Tracer;
+class Span;
+
+/// The place in a trace where a span may begin; empty where nothing is traced.
+class TraceParent {
+ public:
+  TraceParent() = default;
+  TraceParent(std::shared_ptr<Tracer> tracer, std::string span_id)
+      : tracer_{std::move(tracer)}, span_id_{std::move(span_id)} {}
+
+  explicit operator bool() const noexcept { return tracer_ != nullptr; }
+  [[nodiscard]] Span begin(std::string name, SpanKind kind = SpanKind::internal) const;
+  /// The header's value for what is done here (W3C Trace Context, section 3.2); empty where nothing is traced.
+  [[nodiscard]] std::string traceparent() const;
+
+ private:
+  std::shared_ptr<Tracer> tracer_;
+  std::string span_id_;
+};
+
+/// A piece of work. It ends with the object, if not before.
+class Span {
+ public:
+  Span() = default;
+  Span(Span&&) noexcept = default;
+  Span& operator=(Span&& other) noexcept;
+  ~Span() { end(); }
+
+  void set(std::string key, AttributeValue value);
+  /// Something that happens now; at most 128 of them are kept.
+  void event(std::string name, Attributes attributes = {});
+  void fail(const Error& error);
+  /// Fails with the error of what was tried, if it has one.
+  template <class T>
+  void note(const Result<T>& outcome) {
+    if (!outcome) fail(outcome.error());
+  }
+  void end() noexcept;
+
+  /// For what is done within it.
+  [[nodiscard]] TraceParent here() const;
+
+ private:
+  friend class TraceParent;
+  struct State;
+  struct Forget {
+    void operator()(State* state) const noexcept;
+  };
+  std::unique_ptr<State, Forget> state_;
+};
+
+/// Keeps the spans that have ended, at most 2,048, until they are sent.
+class Tracer {
+ public:
+  explicit Tracer(const TraceSettings& settings);
+
+  /// Where the first span begins: below the trace that we were called with, or in a new one.
+  [[nodiscard]] static TraceParent root(std::shared_ptr<Tracer> tracer);
+
+  [[nodiscard]] const std::string& trace_id() const noexcept { return trace_id_; }
+  /// Whether this trace is recorded at all.
+  [[nodiscard]] bool sampled() const noexcept { return sampled_; }
+
+  void add(SpanRecord span);
+  /// In the order of their ends.
+  [[nodiscard]] const std::vector<SpanRecord>& ended() const noexcept { return ended_; }
+  /// Spans there was no room for.
+  [[nodiscard]] std::size_t dropped() const noexcept { return dropped_; }
+
+ private:
+  std::string trace_id_;
+  std::string parent_id_;
+  bool sampled_ = true;
+  std::vector<SpanRecord> ended_;
+  std::size_t dropped_ = 0;
+};
+
+/// Whether a trace is one of `ratio` of all, by its last 8 bytes, as other implementations decide it (OpenTelemetry,
+/// "TraceIdRatioBased"), so that all parts of a system choose the same ones.
+[[nodiscard]] bool is_chosen(std::string_view trace_id, double ratio) noexcept;
+
+}  // namespace skiff::container

@@ -1,0 +1,177 @@
+#include "fs/archive/archive.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include "fs/archive/tar.hpp"
+#include "fs/path/descend.hpp"
+#include "fs/path/path.hpp"
+#include "fs/search/walk.hpp"
+
+namespace skiff::fs {
+namespace {
+
+constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
+constexpr std::size_t kMostHardLinks = 65'536;  // names remembered; further ones become files of their own
+
+class Archive {
+ public:
+  Archive(const UniqueFd& folder, const ArchiveOptions& options, const std::stop_token& stop, const ByteSink& sink)
+      : folder_{folder},
+        stop_{stop},
+        compressor_{options.compression, sink},
+        tar_{[this](std::string_view bytes) { return compressor_.write(bytes); }} {}
+
+  Result<ArchiveSummary> run(const std::vector<std::string>& paths) {
+    std::vector<std::string> clean;
+    for (const std::string& path : paths) {
+      auto one = clean_path(path);
+      if (!one) return std::unexpected{one.error()};
+      clean.push_back(std::move(*one));
+    }
+    if (clean.empty()) clean.emplace_back();
+    for (const std::string& path : clean) {
+      if (auto found = check(path); !found) return std::unexpected{found.error()};
+    }
+    for (const std::string& path : clean) {
+      if (auto added = add_path(path); !added) return std::unexpected{added.error()};
+    }
+    if (auto done = tar_.finish(); !done) return std::unexpected{done.error()};
+    if (auto done = compressor_.finish(); !done) return std::unexpected{done.error()};
+    return summary_;
+  }
+
+ private:
+  Result<> check(const std::string& path) const {
+    const auto [above, name] = folder_and_name(path);
+    const auto parent = descend(folder_.get(), above);
+    if (!parent) return std::unexpected{parent.error()};
+    struct stat info{};
+    if (!name.empty() && ::fstatat(parent->get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      return std::unexpected{system_error(errno, "look at " + quoted(path))};
+    }
+    return {};
+  }
+
+  Result<> add_path(const std::string& path) {
+    const auto [above, name] = folder_and_name(path);
+    auto inside = descend(folder_.get(), path);
+    if (!name.empty()) {
+      const auto parent = descend(folder_.get(), above);
+      if (!parent) return std::unexpected{parent.error()};
+      const auto kind = inside ? WalkEntry::Kind::folder : WalkEntry::Kind::other;
+      if (auto added = add(parent->get(), std::string{name}, path, kind); !added) return added;
+    }
+    if (!inside) return {};
+    Result<> result;
+    const auto walked =
+        walk(*inside, {.prefix = path, .everything = true, .sorted = true}, stop_, [&](const WalkEntry& entry) {
+          result = add(entry.folder, entry.name, entry.path, entry.kind);
+          return result ? WalkStep::go_on : WalkStep::stop;
+        });
+    summary_.unreadable += walked.unreadable;
+    if (result && walked.stopped) return stopped();
+    return result;
+  }
+
+  static std::unexpected<Error> stopped() { return fail(Errc::cancelled, "the archive is wanted no more"); }
+
+  Result<> add(int folder, const std::string& name, std::string_view path, WalkEntry::Kind expected) {
+    struct stat info{};
+    if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      return {};  // gone since it was listed
+    }
+    TarEntry entry{.path = std::string{path},
+                   .mode = info.st_mode & 07777U,
+                   .seconds = info.st_mtim.tv_sec,
+                   .nanoseconds = static_cast<std::uint32_t>(info.st_mtim.tv_nsec),
+                   .uid = info.st_uid,
+                   .gid = info.st_gid};
+    if (S_ISREG(info.st_mode)) return add_file(folder, name, std::move(entry), info);
+    if (S_ISDIR(info.st_mode)) {
+      if (expected != WalkEntry::Kind::folder) return {};  // became one meanwhile: nobody goes into it
+      entry.kind = TarEntry::Kind::folder;
+    } else if (S_ISLNK(info.st_mode)) {
+      entry.kind = TarEntry::Kind::link;
+      if (!read_target(folder, name, entry.target)) return {};
+    } else {
+      ++summary_.skipped;
+      return {};
+    }
+    ++summary_.entries;
+    return tar_.begin(entry);
+  }
+
+  static bool read_target(int folder, const std::string& name, std::string& target) {
+    target.resize(TarReader::kLongestPath + 1);
+    const ssize_t size = ::readlinkat(folder, name.c_str(), target.data(), target.size());
+    target.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+    return size > 0;
+  }
+
+  Result<> add_file(int folder, const std::string& name, TarEntry entry, const struct stat& listed) {
+    if (listed.st_nlink > 1) {
+      const auto seen = first_names_.find({listed.st_dev, listed.st_ino});
+      if (seen != first_names_.end()) {
+        entry.kind = TarEntry::Kind::hard_link;
+        entry.target = seen->second;
+        ++summary_.entries;
+        return tar_.begin(entry);
+      }
+    }
+    const UniqueFd file{::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    struct stat info{};
+    if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+      ++summary_.unreadable;
+      return {};
+    }
+    if (listed.st_nlink > 1 && first_names_.size() < kMostHardLinks) {
+      first_names_.emplace(std::pair{listed.st_dev, listed.st_ino}, entry.path);
+    }
+    entry.size = static_cast<std::uint64_t>(info.st_size);
+    ++summary_.entries;
+    summary_.bytes += entry.size;
+    if (auto begun = tar_.begin(entry); !begun) return begun;
+    return copy(file, entry);
+  }
+
+  Result<> copy(const UniqueFd& file, const TarEntry& entry) {
+    for (std::uint64_t left = entry.size; left > 0;) {
+      if (stop_.stop_requested()) return stopped();
+      const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, block_.size()));
+      ssize_t got = ::read(file.get(), block_.data(), wanted);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return std::unexpected{system_error(errno, "read " + quoted(entry.path))};
+      if (got == 0) {  // shorter than it was: the header has been written
+        std::fill_n(block_.begin(), wanted, '\0');
+        got = static_cast<ssize_t>(wanted);
+      }
+      if (auto written = tar_.write({block_.data(), static_cast<std::size_t>(got)}); !written) return written;
+      left -= static_cast<std::uint64_t>(got);
+    }
+    return {};
+  }
+
+  const UniqueFd& folder_;
+  const std::stop_token& stop_;
+  Compressor compressor_;
+  TarWriter tar_;
+  ArchiveSummary summary_;
+  std::map<std::pair<dev_t, ino_t>, std::string> first_names_;
+  std::vector<char> block_ = std::vector<char>(kFileBlock);
+};
+
+}  // namespace
+
+Result<ArchiveSummary> write_archive(const UniqueFd& folder, const ArchiveOptions& options, const std::stop_token& stop,
+                                     const ByteSink& sink) {
+  return Archive{folder, options, stop, sink}.run(options.paths);
+}
+
+}  // namespace skiff::fs

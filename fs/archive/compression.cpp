@@ -1,0 +1,258 @@
+#include "fs/archive/compression.hpp"
+
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skiff::fs {
+namespace {
+
+constexpr std::size_t kCompressedBlock = std::size_t{128} << 10U;
+constexpr int kGzipLevel = 6;
+constexpr int kGzipWindow = 15 + 16;  // the largest, with a gzip header
+constexpr int kZstdLevel = 3;
+constexpr int kLargestZstdWindow = 23;  // 8 MiB: what RFC 8878 asks a decoder to support
+
+struct EndDeflate {
+  void operator()(z_stream* stream) const {
+    ::deflateEnd(stream);
+    delete stream;
+  }
+};
+struct EndInflate {
+  void operator()(z_stream* stream) const {
+    ::inflateEnd(stream);
+    delete stream;
+  }
+};
+struct FreeZstd {
+  void operator()(ZSTD_CCtx* context) const { ::ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx* context) const { ::ZSTD_freeDCtx(context); }
+};
+
+std::unexpected<Error> gone() {
+  return fail(Errc::cancelled, "nobody takes the archive any more");
+}
+std::unexpected<Error> no_memory() {
+  return fail(Errc::resource_exhausted, "there is no memory to compress or decompress an archive");
+}
+
+Bytef* bytes_of(const char* text) {
+  return reinterpret_cast<Bytef*>(const_cast<char*>(text));
+}
+
+}  // namespace
+
+struct Compressor::State {
+  Compression kind;
+  ByteSink sink;
+  std::vector<char> out = std::vector<char>(kCompressedBlock);
+  std::unique_ptr<z_stream, EndDeflate> gzip = {};
+  std::unique_ptr<ZSTD_CCtx, FreeZstd> zstd = {};
+
+  Result<> deflate(std::string_view bytes, int flush) {
+    if (!gzip) return no_memory();
+    gzip->next_in = bytes_of(bytes.data());
+    gzip->avail_in = static_cast<uInt>(bytes.size());
+    for (;;) {
+      gzip->next_out = bytes_of(out.data());
+      gzip->avail_out = static_cast<uInt>(out.size());
+      const int status = ::deflate(gzip.get(), flush);
+      if (status == Z_STREAM_ERROR) return fail(Errc::internal, "zlib can't compress");
+      if (const std::size_t size = out.size() - gzip->avail_out; size > 0 && !sink({out.data(), size})) return gone();
+      if (gzip->avail_out > 0 && (flush == Z_NO_FLUSH || status == Z_STREAM_END)) return {};
+    }
+  }
+
+  Result<> compress(std::string_view bytes, ZSTD_EndDirective end) {
+    if (!zstd) return no_memory();
+    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+    for (;;) {
+      ZSTD_outBuffer filled{out.data(), out.size(), 0};
+      const std::size_t left = ::ZSTD_compressStream2(zstd.get(), &filled, &in, end);
+      if (::ZSTD_isError(left) != 0) {
+        return fail(Errc::internal, std::string{"zstd can't compress: "} + ::ZSTD_getErrorName(left));
+      }
+      if (filled.pos > 0 && !sink({out.data(), filled.pos})) return gone();
+      if (end == ZSTD_e_end ? left == 0 : in.pos == in.size) return {};
+    }
+  }
+
+  Result<> write(std::string_view bytes, bool last) {
+    switch (kind) {
+      case Compression::none:
+        if (!bytes.empty() && !sink(bytes)) return gone();
+        return {};
+      case Compression::gzip:
+        return deflate(bytes, last ? Z_FINISH : Z_NO_FLUSH);
+      case Compression::zstd:
+        return compress(bytes, last ? ZSTD_e_end : ZSTD_e_continue);
+    }
+    return {};
+  }
+};
+
+Compressor::Compressor(Compression kind, ByteSink sink) : state_{new State{.kind = kind, .sink = std::move(sink)}} {
+  if (kind == Compression::gzip) {
+    state_->gzip.reset(new z_stream{});
+    constexpr int memory = 8;
+    if (::deflateInit2(state_->gzip.get(), kGzipLevel, Z_DEFLATED, kGzipWindow, memory, Z_DEFAULT_STRATEGY) != Z_OK) {
+      state_->gzip.reset();
+    }
+  } else if (kind == Compression::zstd) {
+    state_->zstd.reset(::ZSTD_createCCtx());
+    if (state_->zstd) {
+      (void)::ZSTD_CCtx_setParameter(state_->zstd.get(), ZSTD_c_compressionLevel, kZstdLevel);
+      (void)::ZSTD_CCtx_setParameter(state_->zstd.get(), ZSTD_c_checksumFlag, 1);
+    }
+  }
+}
+Compressor::~Compressor() = default;
+Compressor::Compressor(Compressor&&) noexcept = default;
+Compressor& Compressor::operator=(Compressor&&) noexcept = default;
+
+Result<> Compressor::write(std::string_view bytes) {
+  // zlib counts in 32 bits, and the sink wants no endless blocks.
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kCompressedBlock);
+    bytes.remove_prefix(part.size());
+    if (auto written = state_->write(part, false); !written) return written;
+  }
+  return {};
+}
+
+Result<> Compressor::finish() {
+  return state_->write({}, true);
+}
+
+struct Decompressor::State {
+  ByteSource source;
+  Compression kind = Compression::none;
+  bool known = false;   ///< the kind
+  bool within = false;  ///< a stream: the end of the input would cut it
+  bool ended = false;   ///< the input
+  std::vector<char> in = std::vector<char>(kCompressedBlock);
+  std::size_t from = 0, to = 0;  // what of `in` is not used yet
+  std::unique_ptr<z_stream, EndInflate> gzip = {};
+  std::unique_ptr<ZSTD_DCtx, FreeZstd> zstd = {};
+
+  Result<> fill() {
+    if (from > 0) std::memmove(in.data(), in.data() + from, to - from);
+    to -= std::exchange(from, 0);
+    const auto got = source(std::span{in}.subspan(to));
+    if (!got) return std::unexpected{got.error()};
+    ended = *got == 0;
+    to += *got;
+    return {};
+  }
+
+  Result<> find_kind() {
+    while (to < 4 && !ended) {
+      if (auto filled = fill(); !filled) return filled;
+    }
+    known = true;
+    const std::string_view start{in.data(), to};
+    if (start.starts_with("\x1F\x8B")) {
+      kind = Compression::gzip;
+      gzip.reset(new z_stream{});
+      if (::inflateInit2(gzip.get(), kGzipWindow) != Z_OK) return no_memory();
+    } else if (start.starts_with("\x28\xB5\x2F\xFD") ||
+               (start.size() >= 4 && (start[0] & 0x70) == 0x50 && start.substr(1, 3) == "\x2A\x4D\x18")) {
+      kind = Compression::zstd;
+      zstd.reset(::ZSTD_createDCtx());
+      if (!zstd) return no_memory();
+      (void)::ZSTD_DCtx_setParameter(zstd.get(), ZSTD_d_windowLogMax, kLargestZstdWindow);
+    }
+    return {};
+  }
+
+  /// One step: uses some input and fills a part of `into`.
+  Result<std::size_t> inflate(std::span<char> into) {
+    if (!within) {
+      // Zeros behind the last stream are padding of tapes, and anything else is not ours: as gzip(1) takes it.
+      if (!std::string_view{in.data() + from, to - from}.starts_with('\x1F')) {
+        from = to;
+        ended = true;
+        return 0;
+      }
+      ::inflateReset(gzip.get());
+      within = true;
+    }
+    gzip->next_in = bytes_of(in.data() + from);
+    gzip->avail_in = static_cast<uInt>(to - from);
+    gzip->next_out = bytes_of(into.data());
+    gzip->avail_out = static_cast<uInt>(std::min<std::size_t>(into.size(), kCompressedBlock * 8));
+    const uInt room = gzip->avail_out;
+    const int status = ::inflate(gzip.get(), Z_NO_FLUSH);
+    from = to - gzip->avail_in;
+    if (status == Z_STREAM_END) {
+      within = false;
+    } else if (status == Z_MEM_ERROR) {
+      return no_memory();
+    } else if (status != Z_OK && status != Z_BUF_ERROR) {
+      return fail(Errc::malformed_archive, "the gzip data is damaged");
+    }
+    return room - gzip->avail_out;
+  }
+
+  Result<std::size_t> decompress(std::span<char> into) {
+    ZSTD_inBuffer bytes{in.data() + from, to - from, 0};
+    ZSTD_outBuffer filled{into.data(), into.size(), 0};
+    const std::size_t status = ::ZSTD_decompressStream(zstd.get(), &filled, &bytes);
+    if (::ZSTD_isError(status) != 0) {
+      if (::ZSTD_getErrorCode(status) == ZSTD_error_frameParameter_windowTooLarge) {
+        return fail(Errc::payload_too_large, "the zstd data needs a window above 8 MiB to decompress");
+      }
+      return fail(Errc::malformed_archive, std::string{"the zstd data is damaged: "} + ::ZSTD_getErrorName(status));
+    }
+    from += bytes.pos;
+    within = status != 0;
+    return filled.pos;
+  }
+
+  Result<std::size_t> read(std::span<char> into) {
+    if (!known) {
+      if (auto found = find_kind(); !found) return std::unexpected{found.error()};
+    }
+    for (;;) {
+      if (kind == Compression::none && from < to) {
+        const std::size_t size = std::min(into.size(), to - from);
+        std::memcpy(into.data(), in.data() + from, size);
+        from += size;
+        return size;
+      }
+      if (kind != Compression::none && (from < to || within)) {
+        const std::size_t before = from;
+        const auto got = kind == Compression::gzip ? inflate(into) : decompress(into);
+        if (!got || *got > 0) return got;
+        if (from != before && from < to) continue;
+      }
+      if (ended) {
+        if (within) return fail(Errc::malformed_archive, "the compressed data is cut");
+        return 0;
+      }
+      if (auto filled = fill(); !filled) return std::unexpected{filled.error()};
+    }
+  }
+};
+
+Decompressor::Decompressor(ByteSource source) : state_{new State{.source = std::move(source)}} {}
+Decompressor::~Decompressor() = default;
+Decompressor::Decompressor(Decompressor&&) noexcept = default;
+Decompressor& Decompressor::operator=(Decompressor&&) noexcept = default;
+
+Result<std::size_t> Decompressor::read(std::span<char> into) {
+  return into.empty() ? Result<std::size_t>{0} : state_->read(into);
+}
+
+Compression Decompressor::kind() const noexcept {
+  return state_->kind;
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,276 @@
+#include "fs/archive/extract.hpp"
+
+#include <fcntl.h>
+#include <stdlib.h>  // NOLINT: arc4random is not in <cstdlib>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fs/archive/extract_check.hpp"
+#include "fs/archive/tar.hpp"
+#include "fs/path/descend.hpp"
+#include "fs/path/path.hpp"
+
+namespace skiff::fs {
+namespace {
+
+constexpr std::size_t kExtractBlock = std::size_t{256} << 10U;
+
+std::unexpected<Error> stopped() {
+  return fail(Errc::cancelled, "the archive is wanted no more");
+}
+
+Result<> write_block(int file, std::string_view bytes, const std::string& what) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return std::unexpected{system_error(errno, what)};
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+/// A file without a name in the file system of `folder`.
+Result<UniqueFd> open_spool(int folder) {
+  UniqueFd file{::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+  // Overlay and network file systems may lack it; kernels say so with any of these.
+  if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
+    const std::string name = ".skiff-archive-" + std::to_string(::arc4random()) + std::to_string(::arc4random());
+    file.reset(::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
+    if (file) ::unlinkat(folder, name.c_str(), 0);
+  }
+  if (!file) return std::unexpected{system_error(errno, "make a temporary file for an archive")};
+  return file;
+}
+
+class Extraction {
+ public:
+  Extraction(const UniqueFd& folder, const ExtractOptions& options, const std::stop_token& stop)
+      : folder_{folder}, options_{options}, stop_{stop} {}
+
+  Result<ExtractSummary> run(const ByteSource& source) {
+    if (auto done = spool(source); !done) return std::unexpected{done.error()};
+    const auto summary = check();
+    if (!summary) return summary;
+    if (auto done = unpack(); !done) return std::unexpected{done.error()};
+    if (auto done = settle_folders(); !done) return std::unexpected{done.error()};
+    return summary;
+  }
+
+ private:
+  struct Folder {
+    std::string path;
+    TarEntry entry;
+  };
+
+  Result<> spool(const ByteSource& source) {
+    auto opened = open_spool(folder_.get());
+    if (!opened) return std::unexpected{opened.error()};
+    spool_ = std::move(*opened);
+    std::uint64_t size = 0;
+    for (;;) {
+      if (stop_.stop_requested()) return stopped();
+      const auto got = source(block_);
+      if (!got) return std::unexpected{got.error()};
+      if (*got == 0) return {};
+      size += *got;
+      // Plain tar has up to a block of header and padding for each member.
+      if (size > options_.most_bytes && size - options_.most_bytes > options_.most_entries * 1024 + 10'240) {
+        return fail(Errc::payload_too_large,
+                    "the archive has more than " + std::to_string(options_.most_bytes) + " bytes");
+      }
+      if (auto written = write_block(spool_.get(), {block_.data(), *got}, "write to a temporary file"); !written) {
+        return written;
+      }
+    }
+  }
+
+  /// The bytes of the spool from its start, unpacked, and not more of them than the options allow.
+  ByteSource from_the_start() {
+    struct Reading {
+      off_t at = 0;
+      std::uint64_t unpacked = 0;
+      std::optional<Decompressor> bytes;
+    };
+    auto reading = std::make_shared<Reading>();
+    reading->bytes.emplace([this, at = &reading->at](std::span<char> into) -> Result<std::size_t> {
+      const ssize_t got = ::pread(spool_.get(), into.data(), into.size(), *at);
+      if (got < 0) return std::unexpected{system_error(errno, "read a temporary file")};
+      *at += got;
+      return static_cast<std::size_t>(got);
+    });
+    // Headers and what stands behind the end mark are bytes too, whatever they say of themselves.
+    const std::uint64_t most = options_.most_bytes + options_.most_entries * 4096 + (std::uint64_t{16} << 20U);
+    return [reading, most, this](std::span<char> into) -> Result<std::size_t> {
+      if (stop_.stop_requested()) return stopped();
+      const auto got = reading->bytes->read(into);
+      if (!got) return got;
+      reading->unpacked += *got;
+      if (reading->unpacked > most) return fail(Errc::payload_too_large, "the archive unpacks to too many bytes");
+      return got;
+    };
+  }
+
+  Result<ExtractSummary> check() {
+    ExtractCheck checked{folder_, options_};
+    const ByteSource bytes = from_the_start();
+    TarReader reader{bytes};
+    for (;;) {
+      const auto entry = reader.next();
+      if (!entry) return std::unexpected{entry.error()};
+      if (!*entry) break;
+      if (const auto path = checked.check(**entry); !path) return std::unexpected{path.error()};
+    }
+    // To the end, so that the checksum of what was compressed is looked at.
+    for (;;) {
+      const auto got = bytes(block_);
+      if (!got) return std::unexpected{got.error()};
+      if (*got == 0) break;
+    }
+    struct statvfs info{};
+    if (::fstatvfs(folder_.get(), &info) == 0 && info.f_blocks > 0 &&
+        checked.summary().bytes / info.f_frsize > info.f_bavail) {
+      return fail(Errc::no_space,
+                  "the archive unpacks to " + std::to_string(checked.summary().bytes) + " bytes, more than are free");
+    }
+    return checked.summary();
+  }
+
+  Result<> unpack() {
+    TarReader reader{from_the_start()};
+    for (;;) {
+      auto entry = reader.next();
+      if (!entry) return std::unexpected{entry.error()};
+      if (!*entry) return {};
+      const auto path = clean_path((*entry)->path);
+      if (!path) return std::unexpected{path.error()};
+      if (path->empty()) continue;
+      const auto [above, last] = folder_and_name(*path);
+      if (auto opened = open_parent(above); !opened) return opened;
+      if (auto made = make(reader, **entry, *path, std::string{last}); !made) return made;
+    }
+  }
+
+  /// Opens the folder at `path`, and makes what is missing of it. No link is passed, whatever has happened on disk
+  /// since it was checked.
+  Result<> open_parent(std::string_view path) {
+    if (parent_ && path == parent_path_) return {};
+    auto at = descend(folder_.get(), "");
+    for (std::string_view rest = path; at && !rest.empty();) {
+      const std::size_t end = std::min(rest.find('/'), rest.size());
+      const std::string name{rest.substr(0, end)};
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (::mkdirat(at->get(), name.c_str(), 0777) == 0) {
+      } else if (errno != EEXIST) {
+        return std::unexpected{system_error(errno, "make the folder " + quoted(path))};
+      }
+      at = descend(at->get(), name);
+    }
+    if (!at) return std::unexpected{at.error()};
+    parent_ = std::move(*at);
+    parent_path_ = path;
+    return {};
+  }
+
+  [[nodiscard]] mode_t mode_of(const TarEntry& entry) const {
+    return entry.mode & (options_.keep_set_id ? 07777U : 01777U);
+  }
+
+  static std::array<timespec, 2> times_of(const TarEntry& entry) {
+    return {timespec{0, UTIME_NOW}, timespec{entry.seconds, static_cast<long>(entry.nanoseconds)}};
+  }
+
+  Result<> make(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
+    const int folder = parent_.get();
+    const auto failed = [&](const char* what) {
+      return std::unexpected{system_error(errno, std::string{what} + quoted(path))};
+    };
+    if (entry.kind == TarEntry::Kind::folder) {
+      // Writable until all that belongs into it is there.
+      if (::mkdirat(folder, name.c_str(), 0700) == 0) {
+      } else if (errno != EEXIST) {
+        return failed("make the folder ");
+      }
+      folders_.push_back({path, entry});
+      return {};
+    }
+    if (::unlinkat(folder, name.c_str(), 0) != 0 && errno != ENOENT) return failed("replace ");
+    if (entry.kind == TarEntry::Kind::file) return make_file(reader, entry, path, name);
+    if (entry.kind == TarEntry::Kind::link) {
+      if (::symlinkat(entry.target.c_str(), folder, name.c_str()) != 0) return failed("make the link ");
+      const auto times = times_of(entry);
+      (void)::utimensat(folder, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+      return {};
+    }
+    const auto target = clean_path(entry.target);
+    if (!target) return std::unexpected{target.error()};
+    const auto [above, last] = folder_and_name(*target);
+    const auto from = descend(folder_.get(), above);
+    if (!from) return std::unexpected{from.error()};
+    // A link in place of the file would be linked itself, not what it leads to.
+    if (::linkat(from->get(), std::string{last}.c_str(), folder, name.c_str(), 0) != 0)
+      return failed("make the hard link ");
+    return {};
+  }
+
+  Result<> make_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
+    const UniqueFd file{
+        ::openat(parent_.get(), name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600)};
+    if (!file) return std::unexpected{system_error(errno, "make the file " + quoted(path))};
+    for (;;) {
+      const auto got = reader.read(block_);
+      if (!got) return std::unexpected{got.error()};
+      if (*got == 0) break;
+      if (auto written = write_block(file.get(), {block_.data(), *got}, "write " + quoted(path)); !written) {
+        return written;
+      }
+    }
+    const auto times = times_of(entry);
+    if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {
+      return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(path))};
+    }
+    return {};
+  }
+
+  /// Modes and times of folders come last, the innermost first: making what is in them changes the times, and may need
+  /// a mode that they are not to have.
+  Result<> settle_folders() {
+    for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
+      const auto opened = descend(folder_.get(), folder->path);
+      if (!opened) return std::unexpected{opened.error()};
+      const auto times = times_of(folder->entry);
+      if (::fchmod(opened->get(), mode_of(folder->entry)) != 0 || ::futimens(opened->get(), times.data()) != 0) {
+        return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(folder->path))};
+      }
+    }
+    return {};
+  }
+
+  const UniqueFd& folder_;
+  const ExtractOptions& options_;
+  const std::stop_token& stop_;
+  UniqueFd spool_;
+  std::vector<char> block_ = std::vector<char>(kExtractBlock);
+  UniqueFd parent_;
+  std::string parent_path_;
+  std::vector<Folder> folders_;
+};
+
+}  // namespace
+
+Result<ExtractSummary> extract_archive(const UniqueFd& folder, const ByteSource& source, const ExtractOptions& options,
+                                       const std::stop_token& stop) {
+  return Extraction{folder, options, stop}.run(source);
+}
+
+}  // namespace skiff::fs

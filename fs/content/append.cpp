@@ -1,0 +1,100 @@
+#include "fs/content/append.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/content/write.hpp"
+#include "fs/path/descriptor.hpp"
+#include "fs/path/name_lock.hpp"
+
+namespace skiff::fs {
+
+Appender::Appender(std::string path, Place place, UniqueFd fd, std::optional<std::uint64_t> offset, bool created)
+    : path_{std::move(path)}, place_{std::move(place)}, fd_{std::move(fd)}, offset_{offset}, created_{created} {}
+
+Result<Appender> Appender::begin(const Tree& tree, std::string_view path, AppendOptions options) {
+  auto place = tree.locate(path, Links::follow, options.parents);
+  if (!place) return std::unexpected{std::move(place.error())};
+  auto lock = NameLock::of(place->parent.get(), place->name);
+  if (!lock) return std::unexpected{std::move(lock.error())};
+  auto target = check_file_target(*place, options.conditions, path);
+  if (!target) return std::unexpected{std::move(target.error())};
+
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  const bool create = !target->has_value();
+  UniqueFd fd;
+  if (!create || options.offset.value_or(0) == 0) {
+    fd.reset(::openat(place->parent.get(), place->name.c_str(), kFlags | (create ? O_CREAT | O_EXCL : 0), 0666));
+    if (!fd) return std::unexpected{system_error(errno, "open " + quoted(path))};
+    auto status = status_of(fd.get());
+    if (!status) return std::unexpected{std::move(status.error())};
+    if (auto regular = check_regular(status->st_mode, path); !regular) {
+      return std::unexpected{std::move(regular.error())};
+    }
+    if (create && options.mode && ::fchmod(fd.get(), *options.mode & 07777U) != 0) {
+      return std::unexpected{system_error(errno, "set the mode of " + quoted(path))};
+    }
+  }
+  Appender appender{std::string{path}, std::move(*place), std::move(fd), options.offset, create};
+  // Only to learn the size: a mismatch is told by check() and write().
+  auto checked = appender.check_locked();
+  if (!checked && checked.error().code != Errc::append_offset_mismatch) {
+    return std::unexpected{std::move(checked.error())};
+  }
+  return appender;
+}
+
+Result<> Appender::check() {
+  auto lock = NameLock::of(place_.parent.get(), place_.name);
+  if (!lock) return std::unexpected{std::move(lock.error())};
+  return check_locked();
+}
+
+Result<> Appender::check_locked() {
+  struct stat named{};
+  const bool exists = ::fstatat(place_.parent.get(), place_.name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
+  size_ = exists ? static_cast<std::uint64_t>(named.st_size) : 0;
+  bool same = false;
+  if (fd_) {
+    auto status = status_of(fd_.get());
+    if (!status) return std::unexpected{std::move(status.error())};
+    same = exists && same_object(*status, named);
+  }
+  if (!same) {
+    return fail(Errc::append_offset_mismatch, quoted(path_) + (exists ? " was replaced" : " does not exist"), "offset");
+  }
+  if (offset_ && *offset_ != size_) {
+    return fail(Errc::append_offset_mismatch,
+                quoted(path_) + " ends at " + std::to_string(size_) + ", not at " + std::to_string(*offset_), "offset");
+  }
+  return {};
+}
+
+Result<> Appender::write(std::span<const char> bytes) {
+  auto lock = NameLock::of(place_.parent.get(), place_.name);
+  if (!lock) return std::unexpected{std::move(lock.error())};
+  if (auto checked = check_locked(); !checked) return checked;
+  if (const int error = write_all(fd_.get(), bytes); error != 0) {
+    // What did get there stays, as after a cut connection: the client asks for the size and goes on from it.
+    return std::unexpected{system_error(error, "append to " + quoted(path_))};
+  }
+  size_ += bytes.size();
+  if (offset_) offset_ = size_;
+  return {};
+}
+
+Result<Written> Appender::finish() {
+  auto lock = NameLock::of(place_.parent.get(), place_.name);
+  if (!lock) return std::unexpected{std::move(lock.error())};
+  if (auto checked = check_locked(); !checked) return std::unexpected{std::move(checked.error())};
+  // A file of someone else's can be written but not stamped: its tag is by content, as long as it is fresh.
+  auto stamped = stamp(fd_.get());
+  if (!stamped && stamped.error().code != Errc::permission_denied) return std::unexpected{std::move(stamped.error())};
+  return written(fd_.get(), created_);
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,116 @@
+#include "fs/content/staged_file.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <utility>
+
+#include "fs/path/descriptor.hpp"
+#include "fs/path/path.hpp"
+
+namespace skiff::fs {
+namespace {
+
+constexpr int kMostNameTries = 8;  // for a name of 64 random bits, which is never taken
+
+bool lacks_nameless_files(int error) {
+  return error == EOPNOTSUPP || error == EISDIR || error == ENOENT || error == EINVAL || error == ENOSYS;
+}
+
+}  // namespace
+
+std::string temporary_name() {
+  std::uint64_t number = 0;
+  // Can't fail for so few bytes once the kernel has started.
+  (void)::getrandom(&number, sizeof number, 0);
+  std::string name{".skiff-"};
+  for (int shift = 60; shift >= 0; shift -= 4)
+    name += "0123456789abcdef"[(number >> static_cast<unsigned>(shift)) & 15U];
+  return name;
+}
+
+int rename_new(int from_folder, const std::string& from, int to_folder, const std::string& to) {
+  if (::renameat2(from_folder, from.c_str(), to_folder, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (!means_unsupported(errno)) return errno;
+  struct stat status{};
+  if (::fstatat(from_folder, from.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  if (S_ISDIR(status.st_mode)) {
+    // Only an empty folder is replaced by a folder: one made here and now stands for "there was none".
+    if (::mkdirat(to_folder, to.c_str(), 0700) != 0) return errno;
+    if (::renameat(from_folder, from.c_str(), to_folder, to.c_str()) == 0) return 0;
+    const int error = errno;
+    ::unlinkat(to_folder, to.c_str(), AT_REMOVEDIR);
+    return error;
+  }
+  if (::linkat(from_folder, from.c_str(), to_folder, to.c_str(), 0) != 0) return errno;
+  return ::unlinkat(from_folder, from.c_str(), 0) == 0 ? 0 : errno;
+}
+
+StagedFile::StagedFile(int folder, UniqueFd fd, std::string name) noexcept
+    : folder_{folder}, fd_{std::move(fd)}, name_{std::move(name)} {}
+
+StagedFile::StagedFile(StagedFile&& other) noexcept
+    : folder_{other.folder_}, fd_{std::move(other.fd_)}, name_{std::exchange(other.name_, {})} {}
+
+StagedFile::~StagedFile() {
+  if (!name_.empty()) ::unlinkat(folder_, name_.c_str(), 0);
+}
+
+Result<StagedFile> StagedFile::make(int folder, mode_t mode, Naming naming) {
+  int error = EOPNOTSUPP;
+  if (naming == Naming::nameless) {
+    UniqueFd nameless{::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)};
+    if (nameless) return StagedFile{folder, std::move(nameless), {}};
+    error = errno;
+  }
+  for (int i = 0; i < kMostNameTries && lacks_nameless_files(error); ++i) {
+    std::string name = temporary_name();
+    UniqueFd named{::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode)};
+    if (named) return StagedFile{folder, std::move(named), std::move(name)};
+    if (errno != EEXIST) error = errno;
+    if (errno == ENOENT) break;
+  }
+  return std::unexpected{system_error(error, "make a temporary file")};
+}
+
+int StagedFile::link(const std::string& name) const {
+  // By descriptor alone only for who may read every folder, or since Linux 6.10 for who opened it.
+  if (::linkat(fd_.get(), "", folder_, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
+  if (errno == EEXIST) return errno;
+  const std::string path = proc_path(fd_.get());
+  return ::linkat(AT_FDCWD, path.c_str(), folder_, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+Result<std::string> StagedFile::name_it() {
+  for (int i = 0; name_.empty(); ++i) {
+    std::string name = temporary_name();
+    const int error = link(name);
+    if (error == 0) {
+      name_ = std::move(name);
+    } else if (error != EEXIST || i == kMostNameTries) {
+      return std::unexpected{system_error(error, "name a temporary file")};
+    }
+  }
+  return name_;
+}
+
+Result<> StagedFile::publish(const std::string& name, Existing existing) {
+  int error = 0;
+  if (existing == Existing::replace) {
+    if (auto named = name_it(); !named) return std::unexpected{std::move(named.error())};
+    error = ::renameat(folder_, name_.c_str(), folder_, name.c_str()) == 0 ? 0 : errno;
+  } else if (name_.empty()) {
+    error = link(name);
+  } else {
+    error = rename_new(folder_, name_, folder_, name);
+  }
+  if (error != 0) return std::unexpected{system_error(error, "write " + quoted(name))};
+  name_.clear();
+  return {};
+}
+
+}  // namespace skiff::fs

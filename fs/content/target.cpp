@@ -1,0 +1,100 @@
+#include "fs/content/target.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "fs/path/descriptor.hpp"
+
+namespace skiff::fs {
+namespace {
+
+constexpr auto kUnchanged = static_cast<uid_t>(-1);
+
+Result<> check_conditions(const Place& place, const Conditions& conditions, const std::optional<Entry>& entry,
+                          std::string_view path) {
+  if (conditions.must_be_new && entry) return fail(Errc::precondition_failed, quoted(path) + " exists");
+  if (!conditions.if_match) return {};
+  if (!entry) return fail(Errc::precondition_failed, quoted(path) + " does not exist");
+  const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+  if (!object) return std::unexpected{system_error(errno, "open " + quoted(path))};
+  auto now = entry_of(object.get());
+  if (!now) return std::unexpected{std::move(now.error())};
+  auto matches = conditions.if_match->match(object.get(), *now);
+  if (!matches) return std::unexpected{std::move(matches.error())};
+  if (!*matches) return fail(Errc::precondition_failed, quoted(path) + " was changed: it has another entity tag");
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Entry>> check_target(const Place& place, const Conditions& conditions, std::string_view path) {
+  std::optional<Entry> entry;
+  auto looked = entry_at(place.parent.get(), place.name);
+  if (looked) {
+    entry = std::move(*looked);
+  } else if (looked.error().code != Errc::path_not_found) {
+    return std::unexpected{std::move(looked.error())};
+  }
+  if (auto holds = check_conditions(place, conditions, entry, path); !holds) {
+    return std::unexpected{std::move(holds.error())};
+  }
+  return entry;
+}
+
+Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
+                                               std::string_view path) {
+  if (place.folder) return fail(Errc::is_a_directory, quoted(path) + " names a folder");
+  auto entry = check_target(place, conditions, path);
+  if (!entry || !*entry || (**entry).type == EntryType::file) return entry;
+  if ((**entry).type == EntryType::folder) return fail(Errc::is_a_directory, quoted(path) + " is a folder");
+  return fail(Errc::not_a_regular_file, quoted(path) + " is a " + std::string{name((**entry).type)});
+}
+
+Result<> set_attributes(int fd, const Attributes& attributes, const std::optional<Entry>& replaced) {
+  bool owner_kept = true;
+  std::optional<mode_t> has;  // known to be its mode already
+  if (attributes.uid || attributes.gid) {
+    if (::fchown(fd, attributes.uid.value_or(kUnchanged), attributes.gid.value_or(kUnchanged)) != 0) {
+      return std::unexpected{system_error(errno, "set the owner")};
+    }
+  }
+  if (replaced) {
+    auto status = status_of(fd);
+    if (!status) return std::unexpected{std::move(status.error())};
+    const uid_t uid = attributes.uid ? kUnchanged : replaced->uid;
+    const gid_t gid = attributes.gid ? kUnchanged : replaced->gid;
+    const bool differs = (uid != kUnchanged && uid != status->st_uid) || (gid != kUnchanged && gid != status->st_gid);
+    owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
+    if (!differs) has = status->st_mode & 07777U;
+  }
+  // After the owner, which takes the set-id bits away. Those were meant for the bytes that were there, so who wants
+  // them asks for them, as after a write(2).
+  std::optional<mode_t> mode = attributes.mode;
+  if (!mode && replaced) mode = replaced->mode & (owner_kept ? 01777U : 0777U);
+  if (mode && mode != has && ::fchmod(fd, *mode & 07777U) != 0)
+    return std::unexpected{system_error(errno, "set the mode")};
+  return stamp(fd, attributes.modified);
+}
+
+Result<> stamp(int fd, std::optional<FileTime> modified) {
+  const auto since = modified.value_or(file_time_now()).time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  const std::array times{timespec{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
+                         timespec{.tv_sec = seconds.count(), .tv_nsec = (since - seconds).count()}};
+  if (::futimens(fd, times.data()) != 0) return std::unexpected{system_error(errno, "set the time")};
+  return {};
+}
+
+Result<Written> written(int fd, bool created) {
+  auto entry = entry_of(fd);
+  if (!entry) return std::unexpected{std::move(entry.error())};
+  std::string tag = entity_tag(fd, *entry).value_or(std::string{});
+  return Written{.entry = std::move(*entry), .tag = std::move(tag), .created = created};
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,144 @@
+#include "fs/content/write.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "fs/path/descriptor.hpp"
+#include "fs/path/name_lock.hpp"
+
+namespace skiff::fs {
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+Result<Sha256::Digest> parse_sha256(std::string_view hex) {
+  Sha256::Digest digest{};
+  bool good = hex.size() == 2 * digest.size();
+  for (std::size_t i = 0; good && i < digest.size(); ++i) {
+    const int high = hex_digit(hex[2 * i]);
+    const int low = hex_digit(hex[2 * i + 1]);
+    good = high >= 0 && low >= 0;
+    digest[i] = static_cast<unsigned char>(high * 16 + low);
+  }
+  if (!good) return fail(Errc::invalid_field, "a SHA-256 is 64 hex digits", "sha256");
+  return digest;
+}
+
+Writer::Writer(std::string path, WriteOptions options, Place place, StagedFile staged)
+    : path_{std::move(path)}, options_{std::move(options)}, place_{std::move(place)}, staged_{std::move(staged)} {}
+
+Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptions options) {
+  auto place = tree.locate(path, Links::follow, options.parents);
+  if (!place) return std::unexpected{std::move(place.error())};
+  if (auto target = check_file_target(*place, options.conditions, path); !target) {
+    return std::unexpected{std::move(target.error())};
+  }
+  auto staged = StagedFile::make(place->parent.get(), 0666, options.naming);
+  if (!staged) {
+    staged.error().message = "write " + quoted(path) + ": " + staged.error().message;
+    return std::unexpected{std::move(staged.error())};
+  }
+  return Writer{std::string{path}, std::move(options), std::move(*place), std::move(*staged)};
+}
+
+Result<> Writer::write(std::span<const char> bytes) {
+  if (const int error = write_all(fd(), bytes); error != 0) {
+    return std::unexpected{system_error(error, "write " + quoted(path_))};
+  }
+  if (options_.sha256) sha_.add({bytes.data(), bytes.size()});
+  hashed_ += bytes.size();
+  return {};
+}
+
+Result<Written> Writer::commit() {
+  // Both take long for a big file, so they come before the lock.
+  if (auto sum = check_sum(); !sum) return std::unexpected{std::move(sum.error())};
+  if (auto synced = sync_bytes(); !synced) return std::unexpected{std::move(synced.error())};
+  auto lock = NameLock::of(place_.parent.get(), place_.name);
+  if (!lock) return std::unexpected{std::move(lock.error())};
+  return put_in_place();
+}
+
+Result<Written> Writer::commit_locked() {
+  if (auto sum = check_sum(); !sum) return std::unexpected{std::move(sum.error())};
+  if (auto synced = sync_bytes(); !synced) return std::unexpected{std::move(synced.error())};
+  return put_in_place();
+}
+
+Result<> Writer::check_sum() const {
+  if (!options_.sha256) return {};
+  auto status = status_of(fd());
+  if (!status) return std::unexpected{std::move(status.error())};
+  Result<std::optional<Sha256::Digest>> digest = sha_.digest();
+  // What was spliced in has not been seen.
+  const auto size = static_cast<std::uint64_t>(status->st_size);
+  if (size != hashed_) digest = hash_file(fd(), size);
+  if (!digest) return std::unexpected{std::move(digest.error())};
+  if (*digest == *options_.sha256) return {};
+  const std::string found =
+      *digest ? "the bytes have the SHA-256 " + to_hex(**digest) : std::string{"somebody else writes to the file"};
+  return fail(Errc::checksum_mismatch, "write " + quoted(path_) + ": " + found);
+}
+
+Result<> Writer::sync_bytes() const {
+  if (options_.durability == Durability::cached || ::fdatasync(fd()) == 0) return {};
+  return std::unexpected{system_error(errno, "sync " + quoted(path_))};
+}
+
+Result<Written> Writer::put_in_place() {
+  auto target = check_file_target(place_, options_.conditions, path_);
+  if (!target) return std::unexpected{std::move(target.error())};
+  bool created = !target->has_value();
+  if (auto set = set_attributes(fd(), options_.attributes, *target); !set) {
+    return std::unexpected{std::move(set.error())};
+  }
+  auto published = staged_.publish(place_.name, created ? Existing::refuse : Existing::replace);
+  if (!published && published.error().code == Errc::already_exists) {
+    // A command has made it in this moment.
+    if (options_.conditions.must_be_new) return fail(Errc::precondition_failed, quoted(path_) + " exists");
+    created = false;
+    published = staged_.publish(place_.name, Existing::replace);
+  }
+  if (!published) return std::unexpected{std::move(published.error())};
+  if (options_.durability == Durability::synced) {
+    if (auto synced = sync_folder(place_.parent.get()); !synced) return std::unexpected{std::move(synced.error())};
+  }
+  return written(fd(), created);
+}
+
+Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes, WriteOptions options) {
+  constexpr std::size_t kFew = 1 << 20;
+  options.naming = bytes.size() <= kFew ? Naming::temporary : Naming::nameless;
+  auto writer = Writer::begin(tree, path, std::move(options));
+  if (!writer) return std::unexpected{std::move(writer.error())};
+  if (auto done = writer->write(bytes); !done) return std::unexpected{std::move(done.error())};
+  return writer->commit();
+}
+
+int write_all(int fd, std::span<const char> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(size));
+  }
+  return 0;
+}
+
+Result<> sync_folder(int folder) {
+  const UniqueFd open = reopen(folder, O_RDONLY | O_DIRECTORY);
+  if (open && ::fsync(open.get()) == 0) return {};
+  return std::unexpected{system_error(errno, "sync a folder")};
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,36 @@
+#include "fs/path/directory_reader.hpp"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "fs/path/descriptor.hpp"
+
+namespace skiff::fs {
+
+Result<FolderReader> FolderReader::open(int folder) {
+  UniqueFd fd = reopen(folder, O_RDONLY | O_DIRECTORY);
+  if (!fd) return std::unexpected{system_error(errno, "open a folder")};
+  DIR* const dir = ::fdopendir(fd.get());
+  if (dir == nullptr) return std::unexpected{system_error(errno, "open a folder")};
+  (void)fd.release();
+  return FolderReader{dir};
+}
+
+Result<bool> FolderReader::next(Name& name) {
+  for (;;) {
+    errno = 0;
+    const dirent* const found = ::readdir(dir_.get());  // NOLINT(concurrency-mt-unsafe): each stream has one thread
+    // A folder that was removed meanwhile is at its end.
+    if (found == nullptr && (errno == 0 || errno == ENOENT)) return false;
+    if (found == nullptr) return std::unexpected{system_error(errno, "read a folder")};
+    name = {.name = found->d_name, .type = found->d_type};
+    if (name.name != "." && name.name != "..") return true;
+  }
+}
+
+void FolderReader::rewind() {
+  ::rewinddir(dir_.get());
+}
+
+}  // namespace skiff::fs

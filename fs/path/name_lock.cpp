@@ -1,0 +1,71 @@
+#include "fs/path/name_lock.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "base/blocking_pool.hpp"
+#include "fs/path/descriptor.hpp"
+
+namespace skiff::fs {
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::condition_variable freed;
+  std::set<NameKey> held;
+};
+
+Table& table() {
+  static Table names;
+  return names;
+}
+
+}  // namespace
+
+Result<NameKey> key_of(int folder, const std::string& name) {
+  auto status = status_of(folder);
+  if (!status) return std::unexpected{std::move(status.error())};
+  return NameKey{.device = status->st_dev, .folder = status->st_ino, .name = name};
+}
+
+NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
+  std::ranges::sort(keys_);
+  const auto repeated = std::ranges::unique(keys_);
+  keys_.erase(repeated.begin(), repeated.end());
+  Table& names = table();
+  std::unique_lock lock{names.mutex};
+  const auto free = [&] {
+    return std::ranges::none_of(keys_, [&](const NameKey& key) { return names.held.contains(key); });
+  };
+  if (!free()) {
+    // Whoever holds them may need this thread to come to an end.
+    const BlockingPool::Aside aside{BlockingPool::current()};
+    names.freed.wait(lock, free);
+  }
+  names.held.insert(keys_.begin(), keys_.end());
+}
+
+Result<NameLock> NameLock::of(int folder, const std::string& name) {
+  auto key = key_of(folder, name);
+  if (!key) return std::unexpected{std::move(key.error())};
+  std::vector<NameKey> keys;
+  keys.push_back(std::move(*key));
+  return NameLock{std::move(keys)};
+}
+
+NameLock::NameLock(NameLock&& other) noexcept : keys_{std::exchange(other.keys_, {})} {}
+
+NameLock::~NameLock() {
+  if (keys_.empty()) return;
+  Table& names = table();
+  {
+    const std::lock_guard lock{names.mutex};
+    for (const NameKey& key : keys_) names.held.erase(key);
+  }
+  names.freed.notify_all();
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,223 @@
+#include "fs/path/resolve.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <ranges>
+#include <utility>
+
+#include "fs/path/descriptor.hpp"
+#include "fs/path/path.hpp"
+
+namespace skiff::fs {
+namespace {
+
+constexpr int kMostLinks = 40;      // as the kernel's MAXSYMLINKS
+constexpr int kMostSteps = 16'384;  // opens for one path, those of ".." included: no honest path comes near
+constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+
+class Resolver {
+ public:
+  Resolver(std::span<const RootFolder> roots, ResolveOptions options, std::string_view path)
+      : roots_{roots}, options_{options}, path_{path} {}
+
+  Result<Resolved> run(std::size_t root, std::span<const std::string_view> names, bool folder) {
+    root_ = root;
+    folder_ = folder;
+    push(names);
+    while (!pending_.empty()) {
+      const std::string name = std::move(pending_.back());
+      pending_.pop_back();
+      if (++steps_ > kMostSteps)
+        return fail(Errc::too_many_links, "resolve " + quoted(path_) + ": it is too intricate");
+      if (name == "..") {
+        if (auto up = ascend(); !up) return std::unexpected{std::move(up.error())};
+        continue;
+      }
+      auto found = step(name);
+      if (!found) return std::unexpected{std::move(found.error())};
+      if (*found) return std::move(**found);
+    }
+    return here_itself();
+  }
+
+ private:
+  struct Level {
+    std::string name;
+    Access access;
+  };
+
+  [[nodiscard]] int here() const { return here_ ? here_.get() : roots_[root_].fd.get(); }
+  [[nodiscard]] Access access() const { return levels_.empty() ? roots_[root_].access : levels_.back().access; }
+  /// A root may lie inside another one: below it, its own access counts.
+  [[nodiscard]] Access access_to(const struct stat& status) const {
+    for (const RootFolder& root : roots_) {
+      if (same_object(root.status, status)) return root.access;
+    }
+    return access();
+  }
+
+  [[nodiscard]] std::unexpected<Error> failed(int error) const {
+    return std::unexpected{system_error(error, "open " + quoted(path_))};
+  }
+  [[nodiscard]] std::unexpected<Error> not_a_folder() const {
+    const Errc code =
+        options_.missing == Missing::allow || pending_.empty() ? Errc::not_a_directory : Errc::path_not_found;
+    return fail(code, "open " + quoted(path_) + ": " + errno_text(ENOTDIR));
+  }
+  [[nodiscard]] std::unexpected<Error> escapes(std::string_view why) const {
+    return fail(Errc::path_escapes_root, quoted(path_) + " leaves the session's roots: " + std::string{why});
+  }
+
+  void push(std::span<const std::string_view> names) {
+    for (const std::string_view name : names | std::views::reverse) pending_.emplace_back(name);
+  }
+
+  /// One name below `here()`; the result when it was the last.
+  Result<std::optional<Resolved>> step(const std::string& name) {
+    const bool last = pending_.empty();
+    UniqueFd object{::openat(here(), name.c_str(), kLook)};
+    if (!object) return missing(name, errno, last);
+    struct stat status{};
+    if (::fstat(object.get(), &status) != 0) return failed(errno);
+    if (S_ISLNK(status.st_mode) && (!last || folder_ || options_.last == Links::follow)) {
+      if (auto followed = follow(object.get()); !followed) return std::unexpected{std::move(followed.error())};
+      return std::nullopt;
+    }
+    if (!S_ISDIR(status.st_mode) && (!last || folder_)) return not_a_folder();
+    if (!last) {
+      levels_.push_back({name, access_to(status)});
+      here_ = std::move(object);
+      return std::nullopt;
+    }
+    return finish(name, std::move(object), status);
+  }
+
+  Result<std::optional<Resolved>> missing(const std::string& name, int error, bool last) {
+    if (error != ENOENT || (last ? options_.missing == Missing::refuse : options_.parents == Parents::require)) {
+      return error == ENOTDIR ? not_a_folder() : failed(error);
+    }
+    if (last) return finish(name, {}, {});
+    if (access() != Access::read_write) return refuse_write(path_);
+    if (::mkdirat(here(), name.c_str(), 0777) == 0) {
+      made_.add(here(), name);
+    } else if (errno != EEXIST) {
+      return std::unexpected{system_error(errno, "make the folders of " + quoted(path_))};
+    }
+    pending_.push_back(name);
+    return std::nullopt;
+  }
+
+  Result<std::optional<Resolved>> finish(const std::string& name, UniqueFd object, const struct stat& status) {
+    Resolved found;
+    found.parent = here_ ? std::move(here_) : UniqueFd{::openat(here(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    if (!found.parent) return failed(errno);
+    found.name = name;
+    found.parent_access = access();
+    found.access = object && S_ISDIR(status.st_mode) ? access_to(status) : access();
+    found.object = std::move(object);
+    found.status = status;
+    found.folder = folder_;
+    found.made = std::move(made_);
+    return found;
+  }
+
+  Result<Resolved> here_itself() {
+    Resolved found;
+    found.object.reset(::openat(here(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!found.object || ::fstat(found.object.get(), &found.status) != 0) return failed(errno);
+    found.access = access();
+    found.folder = true;
+    return found;
+  }
+
+  /// One folder up, by walking down again from the root: the kernel's own ".." may lead anywhere by now.
+  Result<> ascend() {
+    if (levels_.empty()) {
+      if (roots_[root_].system) return {};
+      return escapes("\"..\" above a root");
+    }
+    levels_.pop_back();
+    here_.reset();
+    for (const Level& level : levels_) {
+      if (++steps_ > kMostSteps)
+        return fail(Errc::too_many_links, "resolve " + quoted(path_) + ": it is too intricate");
+      here_.reset(::openat(here(), level.name.c_str(), kLook | O_DIRECTORY));
+      if (!here_) return failed(errno);
+    }
+    return {};
+  }
+
+  Result<> follow(int link) {
+    if (++links_ > kMostLinks) return fail(Errc::too_many_links, "open " + quoted(path_) + ": too many links");
+    std::array<char, kMostPathBytes + 1> buffer;
+    const ssize_t size = ::readlinkat(link, "", buffer.data(), buffer.size());
+    if (size < 0) return failed(errno);
+    const std::string target{buffer.data(), static_cast<std::size_t>(size)};
+    struct statfs system{};
+    // procfs's plain links are relative ("self", "self/mounts"); what its magic ones show is absolute or
+    // "kind:[number]".
+    if (::fstatfs(link, &system) != 0) return failed(errno);
+    if (system.f_type == PROC_SUPER_MAGIC && (target.starts_with('/') || target.contains(':'))) {
+      return escapes("a magic link of /proc");
+    }
+    auto split = split_path(target);
+    if (!split) return std::unexpected{std::move(split.error())};
+    if (pending_.empty() && split->folder) folder_ = true;
+    std::span<const std::string_view> names{split->names};
+    if (split->absolute) {
+      auto start = find_start(roots_, names, path_);
+      if (!start) return std::unexpected{std::move(start.error())};
+      root_ = start->root;
+      names = names.subspan(start->names);
+      levels_.clear();
+      here_.reset();
+    }
+    push(names);
+    return {};
+  }
+
+  MadeFolders made_;
+  std::span<const RootFolder> roots_;
+  ResolveOptions options_;
+  std::string_view path_;
+  std::size_t root_ = 0;
+  UniqueFd here_;                     // where the walk is; none: at the root
+  std::vector<Level> levels_;         // from the root to here
+  std::vector<std::string> pending_;  // what is still to be walked, the next one last
+  bool folder_ = false;
+  int links_ = 0;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+Result<Start> find_start(std::span<const RootFolder> roots, std::span<const std::string_view> names,
+                         std::string_view path) {
+  std::optional<Start> best;
+  for (std::size_t i = 0; i < roots.size(); ++i) {
+    for (const auto* prefix : {&roots[i].names, &roots[i].real}) {
+      if (prefix->size() > names.size() || !std::ranges::equal(*prefix, names.first(prefix->size()))) continue;
+      if (!best || prefix->size() > best->names) best = Start{.root = i, .names = prefix->size()};
+    }
+  }
+  if (best) return *best;
+  return fail(Errc::path_escapes_root, quoted(path) + " is below none of the session's roots");
+}
+
+Result<Resolved> resolve(std::span<const RootFolder> roots, std::size_t root, std::span<const std::string_view> names,
+                         bool folder, ResolveOptions options, std::string_view path) {
+  return Resolver{roots, options, path}.run(root, names, folder);
+}
+
+std::unexpected<Error> refuse_write(std::string_view path) {
+  return fail(Errc::permission_denied, quoted(path) + " is below a root that can only be read");
+}
+
+}  // namespace skiff::fs

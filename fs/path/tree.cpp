@@ -1,0 +1,289 @@
+#include "fs/path/tree.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "base/kernel_features.hpp"
+#include "fs/path/descend.hpp"
+#include "fs/path/descriptor.hpp"
+
+namespace skiff::fs {
+namespace {
+
+/// openat2(2) gives EAGAIN when a rename anywhere on the system fell into its check of a "..".
+constexpr int kMostOpenTries = 64;
+
+/// The descriptor, or the errno.
+std::expected<UniqueFd, int> open_beneath(const RootFolder& root, const char* path, int flags) {
+  open_how how{};
+  how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
+  how.resolve = RESOLVE_NO_MAGICLINKS | (root.system ? 0U : unsigned{RESOLVE_BENEATH});
+  for (int i = 0; i < kMostOpenTries; ++i) {
+    UniqueFd fd{static_cast<int>(::syscall(SYS_openat2, root.fd.get(), path, &how, sizeof how))};
+    if (fd) return fd;
+    if (errno != EAGAIN && errno != EINTR) break;
+  }
+  return std::unexpected{errno};
+}
+
+/// What the walk decides: it begins absolute links anew at their root, and knows which of a call's reasons it was.
+bool walk_decides(int error) {
+  return error == EXDEV || error == ELOOP || error == EAGAIN || error == ENOTDIR;
+}
+
+std::vector<std::string> owned(const std::vector<std::string_view>& names) {
+  return {names.begin(), names.end()};
+}
+
+UniqueFd duplicate(const UniqueFd& fd) {
+  return UniqueFd{fd ? ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0) : -1};
+}
+
+/// None for a root that has been moved meanwhile.
+UniqueFd open_holder(const RootFolder& root) {
+  if (root.real.empty()) return {};
+  UniqueFd holder{::openat(root.fd.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  struct stat named{};
+  const bool holds = holder && ::fstatat(holder.get(), root.real.back().c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     same_object(named, root.status);
+  return holds ? std::move(holder) : UniqueFd{};
+}
+
+/// A root of which no more than descriptor, access and path is known; `path` is for messages.
+Result<RootFolder> look_at(RootFolder root, std::string_view path) {
+  struct stat system{};
+  if (!root.fd || ::fstat(root.fd.get(), &root.status) != 0 || ::stat("/", &system) != 0) {
+    return std::unexpected{system_error(errno, "open the root " + quoted(path))};
+  }
+  std::array<char, kMostPathBytes + 1> real;
+  const ssize_t size = ::readlink(proc_path(root.fd.get()).c_str(), real.data(), real.size());
+  if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + quoted(path))};
+  auto real_names = split_path({real.data(), static_cast<std::size_t>(size)});
+  if (!real_names) return std::unexpected{std::move(real_names.error())};
+  root.real = owned(real_names->names);
+  root.system = root.real.empty() && same_object(root.status, system);
+  root.holder = open_holder(root);
+  return root;
+}
+
+Result<RootFolder> open_root(const Root& root) {
+  auto names = split_path(root.path);
+  if (!names) return std::unexpected{std::move(names.error())};
+  if (!names->absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
+  RootFolder folder{.fd = UniqueFd{root.folder >= 0 ? ::fcntl(root.folder, F_DUPFD_CLOEXEC, 0)
+                                                    : ::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
+                    .names = owned(names->names),
+                    .access = root.access};
+  return look_at(std::move(folder), root.path);
+}
+
+bool is_alive(const RootFolder& root) {
+  // What is known of it here: a file system that hangs is not asked.
+  struct statx now{};
+  return ::statx(root.fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &now) == 0 && now.stx_nlink > 0;
+}
+
+/// Whether names in it are put there by the agent's own user alone. What is not root runs its commands as itself.
+bool is_own(const UniqueFd& folder) {
+  constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
+  if (::geteuid() != 0) return true;
+  auto status = status_of(folder.get());
+  return status && status->st_uid == 0 && (status->st_mode & kOthersMayWrite) == 0;
+}
+
+Result<RootFolder> find_again(const RootFolder& root) {
+  const std::string path = '/' + join(std::vector<std::string_view>{root.real.begin(), root.real.end()});
+  const std::string gone = "the root " + quoted(path) + " was removed";
+  if (!root.holder) return fail(Errc::path_not_found, gone);
+  const std::string& name = root.real.back();
+  if (is_link(root.holder.get(), name)) return fail(Errc::path_escapes_root, gone + ": a link took its place");
+  if (!is_own(root.holder)) {
+    return fail(
+        Errc::path_not_found,
+        gone + ", and as others may write to the directory that held it, what is there now is not taken for it");
+  }
+  RootFolder again{
+      .fd = UniqueFd{::openat(root.holder.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)},
+      .names = root.names,
+      .access = root.access};
+  return look_at(std::move(again), path);
+}
+
+bool within(const RootFolder& inner, const RootFolder& outer) {
+  return inner.real.size() >= outer.real.size() && std::equal(outer.real.begin(), outer.real.end(), inner.real.begin());
+}
+
+}  // namespace
+
+struct Tree::Routed {
+  SplitPath split;
+  std::size_t root = 0;
+  std::span<const std::string_view> names;  // below the root
+  std::string_view path;
+};
+
+Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
+  Tree tree;
+  extra.insert(extra.begin(), std::move(main));
+  for (const Root& root : extra) {
+    auto folder = open_root(root);
+    if (!folder) return std::unexpected{std::move(folder.error())};
+    tree.roots_.push_back(std::move(*folder));
+  }
+  // The kernel does not tell when it passes from a root into one inside it: then only the walk knows what may be
+  // written.
+  const bool nested = std::ranges::any_of(tree.roots_, [&](const RootFolder& inner) {
+    return inner.access == Access::read_only && std::ranges::any_of(tree.roots_, [&](const RootFolder& outer) {
+             return outer.access == Access::read_write && within(inner, outer);
+           });
+  });
+  tree.kernel_resolves_ = kernel_features().openat2 && !nested;
+  return tree;
+}
+
+Result<Tree::Routed> Tree::route(std::string_view path) const {
+  auto split = split_path(path);
+  if (!split) return std::unexpected{std::move(split.error())};
+  Routed routed{.split = std::move(*split), .root = 0, .names = {}, .path = path};
+  routed.names = routed.split.names;
+  if (routed.split.absolute) {
+    auto start = find_start(roots_, routed.names, path);
+    if (!start) return std::unexpected{std::move(start.error())};
+    routed.root = start->root;
+    routed.names = routed.names.subspan(start->names);
+  }
+  return routed;
+}
+
+Result<Resolved> Tree::walk(const Routed& routed, ResolveOptions options) const {
+  return resolve(roots_, routed.root, routed.names, routed.split.folder, options, routed.path);
+}
+
+Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) const {
+  auto routed = route(path);
+  if (!routed) return std::unexpected{std::move(routed.error())};
+  if (kernel_resolves_) {
+    const RootFolder& root = roots_[routed->root];
+    const std::string below = join(routed->names, routed->split.folder);
+    auto fd = open_beneath(root, below.c_str(), last == Links::keep ? O_PATH | O_NOFOLLOW : O_PATH);
+    if (fd) {
+      if (use == Use::change && root.access != Access::read_write) return refuse_write(path);
+      return std::move(*fd);
+    }
+    if (!walk_decides(fd.error())) return std::unexpected{system_error(fd.error(), "open " + quoted(path))};
+  }
+  auto found = walk(*routed, {.last = last, .parents = Parents::require, .missing = Missing::refuse});
+  if (!found) return std::unexpected{std::move(found.error())};
+  if (use == Use::change && found->access != Access::read_write) return refuse_write(path);
+  return std::move(found->object);
+}
+
+Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  auto object = open_object(path, Links::follow, writes ? Use::change : Use::read);
+  if (!object) return object;
+  auto status = status_of(object->get());
+  if (!status) return std::unexpected{std::move(status.error())};
+  // Only now is it opened for real: opening a FIFO wakes who waits at its other end, opening a device may do anything.
+  if (auto regular = check_regular(status->st_mode, path); !regular) return std::unexpected{std::move(regular.error())};
+  if (UniqueFd file = open_again(path, flags, *status)) return file;
+  UniqueFd file = reopen(object->get(), flags);
+  if (!file) return std::unexpected{system_error(errno, "open " + quoted(path))};
+  return file;
+}
+
+UniqueFd Tree::open_again(std::string_view path, int flags, const struct stat& expected) const {
+  auto routed = route(path);
+  if (!routed || !kernel_resolves_) return {};
+  const std::string below = join(routed->names, routed->split.folder);
+  auto file = open_beneath(roots_[routed->root], below.c_str(), flags | O_NONBLOCK | O_NOCTTY);
+  if (!file) return {};
+  auto status = status_of(file->get());
+  return status && same_object(*status, expected) ? std::move(*file) : UniqueFd{};
+}
+
+Result<UniqueFd> Tree::open_folder(std::string_view path) const {
+  auto object = open_object(path, Links::follow);
+  if (!object) return object;
+  UniqueFd folder = reopen(object->get(), O_RDONLY | O_DIRECTORY);
+  if (folder) return folder;
+  if (errno == ENOTDIR) return fail(Errc::not_a_directory, quoted(path) + " is not a folder");
+  return std::unexpected{system_error(errno, "open " + quoted(path))};
+}
+
+Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) const {
+  auto routed = route(path);
+  if (!routed) return std::unexpected{std::move(routed.error())};
+  const std::span<const std::string_view> names = routed->names;
+  if (kernel_resolves_ && !routed->split.folder && !names.empty()) {
+    const RootFolder& root = roots_[routed->root];
+    const std::string below = join(names.first(names.size() - 1));
+    auto parent = open_beneath(root, below.c_str(), O_PATH | O_DIRECTORY);
+    if (parent) {
+      std::string name{names.back()};
+      if (last == Links::keep || !is_link(parent->get(), name)) {
+        if (root.access != Access::read_write) return refuse_write(path);
+        return Place{.parent = std::move(*parent), .name = std::move(name), .folder = false};
+      }
+    } else if (!walk_decides(parent.error()) && (parent.error() != ENOENT || parents == Parents::require)) {
+      return std::unexpected{system_error(parent.error(), "open the folder of " + quoted(path))};
+    }
+  }
+  auto found = walk(*routed, {.last = last, .parents = parents, .missing = Missing::allow});
+  if (!found) return std::unexpected{std::move(found.error())};
+  if (found->name.empty()) {
+    return fail(Errc::invalid_field, quoted(path) + " is a root or ends in \"..\": it has no name to change", "path");
+  }
+  if (found->access != Access::read_write || found->parent_access != Access::read_write) return refuse_write(path);
+  return Place{.parent = std::move(found->parent),
+               .name = std::move(found->name),
+               .folder = found->folder,
+               .made = std::move(found->made)};
+}
+
+std::string Tree::main_path() const {
+  std::string path;
+  for (const std::string& name : roots_.front().real) path += "/" + name;
+  return path.empty() ? "/" : path;
+}
+
+bool Tree::lives() const {
+  return std::ranges::all_of(roots_, is_alive);
+}
+
+Result<Tree> Tree::reopened() const {
+  Tree tree;
+  tree.kernel_resolves_ = kernel_resolves_;
+  for (const RootFolder& root : roots_) {
+    if (is_alive(root)) {
+      tree.roots_.push_back({.fd = duplicate(root.fd),
+                             .names = root.names,
+                             .real = root.real,
+                             .access = root.access,
+                             .status = root.status,
+                             .system = root.system,
+                             .holder = duplicate(root.holder)});
+      if (!tree.roots_.back().fd) return std::unexpected{system_error(errno, "open a root again")};
+      continue;
+    }
+    auto folder = find_again(root);
+    if (!folder) return std::unexpected{std::move(folder.error())};
+    tree.roots_.push_back(std::move(*folder));
+  }
+  return tree;
+}
+
+bool Tree::is_read_only_root(const struct stat& status) const {
+  return std::ranges::any_of(roots_, [&](const RootFolder& root) {
+    return root.access == Access::read_only && same_object(root.status, status);
+  });
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "fs/search/glob.hpp"
+#include "fs/search/line_search.hpp"
+#include "fs/search/walk.hpp"
+
+namespace skiff::fs {
+
+struct GrepMatch {
+  std::string path;
+  LineMatch line;
+};
+
+struct GrepOptions {
+  WalkOptions walk = {};
+  SearchLimits lines = {};
+  std::optional<Glob> only = {};                         ///< of the paths
+  std::uint64_t most = 10'000;                           ///< matches
+  std::uint64_t largest_file = std::uint64_t{1} << 30U;  ///< bytes; larger files are not searched
+};
+
+struct GrepSummary {
+  std::uint64_t files = 0;       ///< that hold a match
+  std::uint64_t matches = 0;     ///< that the sink took
+  std::uint64_t searched = 0;    ///< files
+  std::uint64_t unreadable = 0;  ///< files and folders
+  std::uint64_t too_large = 0;
+  bool truncated = false;  ///< there may be more: `most` was reached, or it was stopped
+};
+
+/// Takes some matches, those of a file in the order of its lines; false ends it. Called by one thread at a time.
+using GrepSink = std::function<bool(std::span<const GrepMatch>)>;
+
+/// Searches the regular files beneath `folder`, as ripgrep would; binary ones are left out. Blocks; meant for a pool
+/// thread. Memory: about 1 MiB a thread and what the sink has not taken.
+[[nodiscard]] GrepSummary grep(const UniqueFd& folder, const LineMatcher& matcher, const GrepOptions& options,
+                               const std::stop_token& stop, const GrepSink& sink);
+
+/// The same in one file, named `path` in the matches and opened by the caller.
+[[nodiscard]] GrepSummary grep_file(const UniqueFd& file, const std::string& path, const LineMatcher& matcher,
+                                    const GrepOptions& options, const std::stop_token& stop, const GrepSink& sink);
+
+}  // namespace skiff::fs

@@ -1,0 +1,410 @@
+#include "fs/search/walk.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/worker_thread.hpp"
+#include "fs/path/descend.hpp"
+#include "fs/search/ignore.hpp"
+
+namespace skiff::fs {
+namespace {
+
+using Kind = WalkEntry::Kind;
+
+constexpr std::size_t kFolderBlock = std::size_t{64} << 10U;
+constexpr int kMostOpen = 128;
+constexpr unsigned kMostWalkDepth = 4096;
+constexpr std::size_t kWorthSharing = 32;  // names: fewer are visited before another thread has woken up
+constexpr unsigned kMostThreads = 4;
+
+/// What getdents64(2) writes.
+struct DirectoryEntry {
+  std::uint64_t inode;
+  std::int64_t next;
+  unsigned short size;
+  unsigned char type;
+  char name[1];
+};
+
+struct Folder {
+  Folder(UniqueFd opened, std::string its_path, std::atomic<int>& open)
+      : fd{std::move(opened)}, path{std::move(its_path)}, open_folders{open} {
+    ++open_folders;
+  }
+  ~Folder() { close(); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  void close() {
+    if (fd) --open_folders;
+    fd.reset();
+  }
+
+  UniqueFd fd;  ///< empty when too many are open: then it is opened again for each folder in it
+  std::string path;
+  std::shared_ptr<const IgnoreScope> scope;
+  dev_t device = 0;
+  unsigned depth = 0;
+  std::atomic<int>& open_folders;
+};
+
+struct Child {
+  std::string name;
+  Kind kind;
+};
+
+/// Work that waits: names in `folder` that are to be visited, or one folder in it that was and is to be read.
+struct Item {
+  std::shared_ptr<Folder> folder;
+  std::vector<Child> children;
+  bool visited = false;
+};
+
+Kind kind_of(int folder, const DirectoryEntry& entry) {
+  switch (entry.type) {
+    case DT_REG:
+      return Kind::file;
+    case DT_DIR:
+      return Kind::folder;
+    case DT_LNK:
+      return Kind::link;
+    case DT_UNKNOWN:
+      break;
+    default:
+      return Kind::other;
+  }
+  struct stat info{};
+  if (::fstatat(folder, entry.name, &info, AT_SYMLINK_NOFOLLOW) != 0) return Kind::other;
+  if (S_ISREG(info.st_mode)) return Kind::file;
+  if (S_ISDIR(info.st_mode)) return Kind::folder;
+  return S_ISLNK(info.st_mode) ? Kind::link : Kind::other;
+}
+
+bool is_virtual(int folder) {
+  struct statfs info{};
+  if (::fstatfs(folder, &info) != 0) return false;
+  switch (static_cast<unsigned long>(info.f_type)) {
+    case PROC_SUPER_MAGIC:
+    case SYSFS_MAGIC:
+    case DEVPTS_SUPER_MAGIC:
+    case CGROUP_SUPER_MAGIC:
+    case CGROUP2_SUPER_MAGIC:
+    case DEBUGFS_MAGIC:
+    case TRACEFS_MAGIC:
+    case SECURITYFS_MAGIC:
+    case BPF_FS_MAGIC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Walk {
+ public:
+  Walk(const UniqueFd& top, const WalkOptions& options, const std::stop_token& stop,
+       const std::function<WalkStep(const WalkEntry&)>& visit)
+      : top_{top}, options_{options}, stop_{stop}, visit_{visit} {
+    if (options.everything) options_.hidden = options_.ignored = true;
+    options_.threads = options.sorted ? 1 : std::clamp(options.threads, 1U, kMostThreads);
+  }
+
+  WalkSummary run() {
+    auto top = open_top();
+    if (!top) return {.unreadable = 1};
+    take_part([&] {
+      Worker first;
+      pending_ = 1;  // keeps the others from ending while this one reads
+      read(std::move(top), first);
+      {
+        const std::lock_guard lock{mutex_};
+        --pending_;
+      }
+      serve(first);
+    });
+    {
+      const std::lock_guard lock{mutex_};
+      started_ = kMostThreads;  // no more of them
+      ready_.notify_all();
+    }
+    for (std::thread& thread : threads_) thread.join();
+    if (out_of_memory_) throw std::bad_alloc{};
+    return {.unreadable = unreadable_, .stopped = stopping()};
+  }
+
+ private:
+  struct Worker {
+    unsigned number = 0;
+    std::string path;
+    std::vector<char> block = std::vector<char>(kFolderBlock);
+  };
+
+  bool stopping() const { return stopped_.load(std::memory_order_relaxed) || stop_.stop_requested(); }
+
+  std::shared_ptr<Folder> open_top() {
+    auto opened = descend(top_.get(), "");
+    if (!opened) return nullptr;
+    auto folder = std::make_shared<Folder>(std::move(*opened), options_.prefix, open_);
+    struct stat info{};
+    if (::fstat(folder->fd.get(), &info) == 0) folder->device = info.st_dev;
+    if (options_.ignored) return folder;
+    if (options_.root >= 0) folder->scope = scope_above();
+    folder->scope = read_ignore_scope(folder->fd.get(), folder->path, std::move(folder->scope));
+    return folder;
+  }
+
+  /// The rules of the folders from the root down to the one above the walk's.
+  std::shared_ptr<const IgnoreScope> scope_above() const {
+    std::shared_ptr<const IgnoreScope> scope;
+    const std::string_view prefix = options_.prefix;
+    for (std::size_t end = 0; end < prefix.size(); ++end) {
+      if (end > 0 && prefix[end] != '/') continue;
+      const std::string_view path = prefix.substr(0, end);
+      if (const auto above = descend(options_.root, path))
+        scope = read_ignore_scope(above->get(), path, std::move(scope));
+    }
+    return scope;
+  }
+
+  UniqueFd open_child(const Folder& parent, const char* name) const {
+    constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    if (parent.fd) return UniqueFd{::openat(parent.fd.get(), name, flags)};
+    const auto again = descend(top_.get(), below_top(parent));
+    return again ? UniqueFd{::openat(again->get(), name, flags)} : UniqueFd{};
+  }
+
+  std::string_view below_top(const Folder& folder) const {
+    std::string_view path = folder.path;
+    path.remove_prefix(options_.prefix.size());
+    if (path.starts_with('/')) path.remove_prefix(1);
+    return path;
+  }
+
+  bool open_again(Folder& folder) const {
+    auto again = descend(top_.get(), below_top(folder));
+    if (!again) return false;
+    folder.fd = std::move(*again);
+    ++folder.open_folders;
+    return true;
+  }
+
+  void enter(const Folder& parent, const char* name, Worker& worker) {
+    if (parent.depth >= kMostWalkDepth) {
+      ++unreadable_;
+      return;
+    }
+    UniqueFd opened = open_child(parent, name);
+    if (!opened) {
+      if (errno != ENOENT) ++unreadable_;
+      return;
+    }
+    struct stat info{};
+    if (::fstat(opened.get(), &info) != 0) return;
+    if (info.st_dev != parent.device && is_virtual(opened.get())) return;
+    std::string path = parent.path;
+    if (!path.empty()) path += '/';
+    path += name;
+    auto folder = std::make_shared<Folder>(std::move(opened), std::move(path), open_);
+    folder->device = info.st_dev;
+    folder->depth = parent.depth + 1;
+    folder->scope = options_.ignored ? nullptr : read_ignore_scope(folder->fd.get(), folder->path, parent.scope);
+    read(std::move(folder), worker);
+  }
+
+  /// Visits one name and returns whether it is a folder to be read.
+  bool visit(const Folder& folder, const char* name, Kind kind, Worker& worker) {
+    if (name[0] == '.' && !options_.everything && (!options_.hidden || std::strcmp(name, ".git") == 0)) return false;
+    std::string& path = worker.path;
+    path.assign(folder.path);
+    if (!path.empty()) path += '/';
+    path += name;
+    const bool is_folder = kind == Kind::folder;
+    if (is_ignored(folder.scope.get(), path, is_folder)) return false;
+    const WalkStep step =
+        visit_({.kind = kind, .path = path, .name = name, .folder = folder.fd.get(), .thread = worker.number});
+    if (step == WalkStep::stop) stop();
+    return is_folder && step == WalkStep::go_on;
+  }
+
+  /// Reads a folder: visits what is in it and leaves the folders in it, and what other threads may do, in the queue.
+  void read(std::shared_ptr<Folder> folder, Worker& worker) {
+    std::vector<Item> left;
+    std::vector<Child> names;
+    bool shared = false;
+    for (;;) {
+      if (stopping()) return;
+      const long got = ::syscall(SYS_getdents64, folder->fd.get(), worker.block.data(), worker.block.size());
+      if (got < 0 && errno == ENOENT) break;  // removed meanwhile
+      if (got < 0) {
+        ++unreadable_;
+        break;
+      }
+      if (got == 0) break;
+      const bool sharing = waiting_ > 0 || started_ < options_.threads;
+      for (long at = 0; at < got;) {
+        const auto* entry = reinterpret_cast<const DirectoryEntry*>(worker.block.data() + at);
+        at += entry->size;
+        const char* name = entry->name;
+        if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'))) continue;
+        const Kind kind = kind_of(folder->fd.get(), *entry);
+        if (options_.sorted || sharing) {
+          names.push_back({name, kind});
+        } else {
+          if (stopping()) return;
+          if (visit(*folder, name, kind, worker)) left.push_back({folder, {{name, kind}}, true});
+        }
+      }
+      if (sharing && !options_.sorted) shared = share(folder, names, left, worker) || shared;
+    }
+    if (options_.sorted) {
+      std::ranges::sort(names, std::ranges::greater{}, &Child::name);
+      for (Child& child : names) left.push_back({folder, {std::move(child)}});
+    }
+    if (!shared && open_ > kMostOpen) folder->close();
+    push(std::move(left));
+  }
+
+  /// Gives half of `names` away and visits the rest.
+  bool share(const std::shared_ptr<Folder>& folder, std::vector<Child>& names, std::vector<Item>& left,
+             Worker& worker) {
+    const bool gives = names.size() >= kWorthSharing;
+    if (gives) {
+      const auto half = names.begin() + static_cast<std::ptrdiff_t>(names.size() / 2);
+      std::vector<Item> given;
+      given.push_back({folder, {std::make_move_iterator(half), std::make_move_iterator(names.end())}});
+      names.erase(half, names.end());
+      push(std::move(given));
+    }
+    for (Child& child : names) {
+      if (stopping()) break;
+      if (visit(*folder, child.name.c_str(), child.kind, worker)) left.push_back({folder, {std::move(child)}, true});
+    }
+    names.clear();
+    return gives;  // the descriptor is in use
+  }
+
+  void process(Item item, Worker& worker) {
+    if (item.visited) {
+      enter(*item.folder, item.children.front().name.c_str(), worker);
+      return;
+    }
+    // Only a sorted walk, which is on one thread, leaves names behind in a folder that it has closed.
+    const bool was_closed = !item.folder->fd;
+    if (was_closed && !open_again(*item.folder)) {
+      ++unreadable_;
+      return;
+    }
+    std::vector<Item> left;
+    for (Child& child : item.children) {
+      if (stopping()) return;
+      if (!visit(*item.folder, child.name.c_str(), child.kind, worker)) continue;
+      if (options_.sorted) {
+        enter(*item.folder, child.name.c_str(), worker);
+      } else {
+        left.push_back({item.folder, {std::move(child)}, true});
+      }
+    }
+    if (was_closed) item.folder->close();
+    push(std::move(left));
+  }
+
+  void push(std::vector<Item> items) {
+    if (items.empty()) return;
+    const std::lock_guard lock{mutex_};
+    pending_ += items.size();
+    std::ranges::move(items, std::back_inserter(queue_));
+    if (started_ < options_.threads && (queue_.size() > 1 || !queue_.back().visited)) {
+      const unsigned number = started_++;
+      auto work = [this, number] {
+        take_part([&] {
+          Worker worker;
+          worker.number = number;
+          serve(worker);
+        });
+      };
+      try {
+        threads_.push_back(start_worker(std::move(work)));
+      } catch (const std::system_error&) {
+        // There are no more to be had (EAGAIN, pthread_create(3)): those that there are do it all.
+      }
+    }
+    ready_.notify_all();
+  }
+
+  void stop() {
+    const std::lock_guard lock{mutex_};
+    stopped_ = true;
+    ready_.notify_all();
+  }
+
+  /// A thread's share of the work. Where it finds no memory the walk ends for all, and `run()` says why.
+  template <class Work>
+  void take_part(Work work) {
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      out_of_memory_ = true;
+      stop();
+    }
+  }
+
+  /// Works until nothing is left anywhere.
+  void serve(Worker& worker) {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+      ++waiting_;
+      ready_.wait(lock, [this] { return stopping() || !queue_.empty() || pending_ == 0; });
+      --waiting_;
+      if (queue_.empty() || stopping()) return;
+      Item item = std::move(queue_.back());
+      queue_.pop_back();
+      lock.unlock();
+      process(std::move(item), worker);
+      lock.lock();
+      if (--pending_ == 0 || stopping()) ready_.notify_all();
+    }
+  }
+
+  const UniqueFd& top_;
+  WalkOptions options_;
+  const std::stop_token& stop_;
+  const std::function<WalkStep(const WalkEntry&)>& visit_;
+  std::atomic<bool> stopped_ = false;
+  std::atomic<int> open_ = 0;
+  std::atomic<std::uint64_t> unreadable_ = 0;
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::vector<Item> queue_;  // the newest first: depth first, so that few folders are open
+  std::size_t pending_ = 0;  // items that wait or are being processed
+  std::atomic<unsigned> waiting_ = 0;
+  std::atomic<unsigned> started_ = 1;
+  std::vector<std::thread> threads_;
+  std::atomic<bool> out_of_memory_ = false;
+};
+
+}  // namespace
+
+WalkSummary walk(const UniqueFd& folder, const WalkOptions& options, const std::stop_token& stop,
+                 const std::function<WalkStep(const WalkEntry&)>& visit) {
+  return Walk{folder, options, stop, visit}.run();
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,354 @@
+#include "fs/tree/batch.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <ranges>
+#include <utility>
+
+#include "fs/content/diff.hpp"
+#include "fs/content/replacement.hpp"
+#include "fs/path/descriptor.hpp"
+#include "fs/path/directory_reader.hpp"
+#include "fs/path/name_lock.hpp"
+#include "fs/path/stop.hpp"
+#include "fs/tree/remove.hpp"
+
+namespace skiff::fs {
+namespace {
+
+using OperationKind = Operation::Kind;
+
+/// An operation of a batch, from its checks to its end.
+struct Prepared {
+  const Operation* operation = nullptr;
+  Place place = {};
+  Place to = {};                          // of a move
+  std::optional<Entry> found = {};        // at `place`
+  std::optional<Entry> replaced = {};     // at `to`
+  std::optional<StagedFile> staged = {};  // after `place`, whose descriptor it uses
+  Outcome outcome = {};
+};
+
+int rename_over(const Place& place, const std::string& from, const std::string& to) {
+  return ::renameat(place.parent.get(), from.c_str(), place.parent.get(), to.c_str()) == 0 ? 0 : errno;
+}
+
+std::unexpected<Error> failed(int error, const std::string& path) {
+  if (error == EXDEV) {
+    return fail(Errc::not_supported, "a batch can't move " + quoted(path) + " to another file system");
+  }
+  if (error == EINVAL) return fail(Errc::invalid_field, "a folder can't be put into itself", "to");
+  return std::unexpected{system_error(error, "change " + quoted(path))};
+}
+
+Result<bool> is_empty(const Place& place, const std::string& name) {
+  const UniqueFd folder{::openat(place.parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (!folder) return failed(errno, name);
+  auto reader = FolderReader::open(folder.get());
+  if (!reader) return std::unexpected{std::move(reader.error())};
+  FolderReader::Name first;
+  auto got = reader->next(first);
+  if (!got) return got;
+  return !*got;
+}
+
+class Batch {
+ public:
+  Batch(const Tree& tree, const std::stop_token& stop) : tree_{tree}, stop_{stop} {}
+  ~Batch() {
+    // The last first: what a later one staged is in the folders that an earlier one made.
+    while (!prepared_.empty()) prepared_.pop_back();
+  }
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  Result<std::vector<Outcome>> run(std::span<const Operation> operations) {
+    prepared_.resize(operations.size());
+    std::vector<NameKey> keys;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      prepared_[i].operation = &operations[i];
+      if (auto located = locate(prepared_[i], keys); !located) return at(i, std::move(located.error()));
+    }
+    const NameLock lock{std::move(keys)};
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (stop_.stop_requested()) return stopped_error();
+      if (auto staged = stage(prepared_[i]); !staged) return at(i, std::move(staged.error()));
+    }
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (auto applied = apply(prepared_[i]); !applied) {
+        for (auto& undo : undo_ | std::views::reverse) undo();
+        return at(i, std::move(applied.error()));
+      }
+    }
+    // From here on nothing fails that matters: what was replaced goes, and the answers are put together.
+    for (auto& finish : finish_) finish();
+    std::vector<Outcome> outcomes;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      describe(prepared_[i]);
+      outcomes.push_back(std::move(prepared_[i].outcome));
+    }
+    return outcomes;
+  }
+
+ private:
+  static std::unexpected<Error> at(std::size_t index, Error error) {
+    error.message = "operation " + std::to_string(index) + ": " + error.message;
+    const bool below = error.field.starts_with('/') || error.field.empty();
+    error.field = "/operations/" + std::to_string(index) + (below ? "" : "/") + error.field;
+    return std::unexpected{std::move(error)};
+  }
+
+  Result<> locate(Prepared& one, std::vector<NameKey>& keys) const {
+    const Operation& operation = *one.operation;
+    const bool writes = operation.kind == OperationKind::write;
+    const bool follows = writes || operation.kind == OperationKind::edit;
+    auto place =
+        tree_.locate(operation.path, follows ? Links::follow : Links::keep, writes ? Parents::make : Parents::require);
+    if (!place) return std::unexpected{std::move(place.error())};
+    one.place = std::move(*place);
+    if (auto added = add_key(one.place, operation.path, keys); !added) return added;
+    if (operation.kind != OperationKind::move) return {};
+    auto to = tree_.locate(operation.to, Links::keep, Parents::make);
+    if (!to) return std::unexpected{std::move(to.error())};
+    one.to = std::move(*to);
+    return add_key(one.to, operation.to, keys);
+  }
+
+  static Result<> add_key(const Place& place, const std::string& path, std::vector<NameKey>& keys) {
+    auto key = key_of(place.parent.get(), place.name);
+    if (!key) return std::unexpected{std::move(key.error())};
+    if (std::ranges::find(keys, *key) != keys.end()) {
+      return fail(Errc::invalid_field, "the batch names " + quoted(path) + " twice", "path");
+    }
+    keys.push_back(std::move(*key));
+    return {};
+  }
+
+  Result<> stage(Prepared& one) const {
+    const Operation& operation = *one.operation;
+    switch (operation.kind) {
+      case OperationKind::write:
+        return stage_file(one, [&](std::string& text) -> Result<> {
+          text = operation.content;
+          return {};
+        });
+      case OperationKind::edit:
+        return stage_file(one, [&](std::string& text) { return make_edits(one, text); });
+      case OperationKind::remove:
+      case OperationKind::move:
+        return check(one);
+    }
+    return {};
+  }
+
+  template <class Make>
+  Result<> stage_file(Prepared& one, Make make) const {
+    const Operation& operation = *one.operation;
+    auto found = check_file_target(one.place, operation.conditions, operation.path);
+    if (!found) return std::unexpected{std::move(found.error())};
+    one.found = std::move(*found);
+    std::string text;
+    if (auto made = make(text); !made) return made;
+    auto staged = StagedFile::make(one.place.parent.get(), 0666);
+    if (!staged) return std::unexpected{std::move(staged.error())};
+    one.staged.emplace(std::move(*staged));
+    if (const int error = write_all(one.staged->fd(), text); error != 0) return failed(error, operation.path);
+    return set_attributes(one.staged->fd(), {.mode = operation.mode}, one.found);
+  }
+
+  static Result<> make_edits(Prepared& one, std::string& text) {
+    const Operation& operation = *one.operation;
+    auto old_text = read_text(one.place, operation.path);
+    if (!old_text) return std::unexpected{std::move(old_text.error())};
+    auto replaced = replace(*old_text, operation.edits);
+    if (!replaced) return std::unexpected{std::move(replaced.error())};
+    Diff diff = unified_diff(operation.path, *old_text, replaced->text, replaced->changed);
+    one.outcome.diff = std::move(diff.text);
+    one.outcome.diff_cut = diff.cut;
+    text = std::move(replaced->text);
+    return {};
+  }
+
+  static Result<> check(Prepared& one) {
+    const Operation& operation = *one.operation;
+    auto found = check_target(one.place, operation.conditions, operation.path);
+    if (!found) return std::unexpected{std::move(found.error())};
+    if (!*found) return fail(Errc::path_not_found, "there is no " + quoted(operation.path));
+    one.found = std::move(*found);
+    const bool folder = one.found->type == EntryType::folder;
+    if (operation.kind == OperationKind::remove) {
+      if (!folder || operation.contents == Contents::remove) return {};
+      return check_empty(one, one.place.name);
+    }
+    auto replaced = check_target(one.to, {}, operation.to);
+    if (!replaced) return std::unexpected{std::move(replaced.error())};
+    one.replaced = std::move(*replaced);
+    if (one.to.folder && !folder) return fail(Errc::not_a_directory, quoted(operation.to) + " names a folder");
+    if (!one.replaced) return {};
+    if (operation.existing == Existing::refuse) return fail(Errc::already_exists, quoted(operation.to) + " exists");
+    if (one.replaced->type == EntryType::folder)
+      return fail(Errc::is_a_directory, quoted(operation.to) + " is a folder");
+    if (folder) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a folder");
+    return {};
+  }
+
+  static Result<> check_empty(const Prepared& one, const std::string& name) {
+    auto empty = is_empty(one.place, name);
+    if (!empty) return std::unexpected{std::move(empty.error())};
+    if (*empty) return {};
+    return fail(Errc::directory_not_empty, quoted(one.operation->path) + " is not empty");
+  }
+
+  Result<> apply(Prepared& one) {
+    switch (one.operation->kind) {
+      case OperationKind::write:
+      case OperationKind::edit:
+        return one.found ? put_over(one) : put_new(one);
+      case OperationKind::remove:
+        return take_away(one);
+      case OperationKind::move:
+        return move_on(one);
+    }
+    return {};
+  }
+
+  Result<> put_new(Prepared& one) {
+    if (auto published = one.staged->publish(one.place.name, Existing::refuse); !published) return published;
+    undo_.emplace_back([&one] { ::unlinkat(one.place.parent.get(), one.place.name.c_str(), 0); });
+    return {};
+  }
+
+  Result<> put_over(Prepared& one) {
+    auto temporary = one.staged->name_it();
+    if (!temporary) return std::unexpected{std::move(temporary.error())};
+    const auto exchange = [&one, name = *temporary] {
+      const int folder = one.place.parent.get();
+      return ::renameat2(folder, name.c_str(), folder, one.place.name.c_str(), RENAME_EXCHANGE) == 0 ? 0 : errno;
+    };
+    // What has the temporary name goes with the staged file: the old content now, or the new one when it is undone.
+    int error = exchange();
+    if (error == 0) {
+      undo_.emplace_back([exchange] { (void)exchange(); });
+      finish_.emplace_back([&one] { one.outcome.written = describe_fd(one.staged->fd(), false); });
+      return {};
+    }
+    if (!means_unsupported(error)) return failed(error, one.operation->path);
+    if (auto set = set_aside(one.place); !set) return set;
+    error = rename_over(one.place, *temporary, one.place.name);
+    if (error != 0) return failed(error, one.operation->path);
+    one.staged->renamed();
+    return {};
+  }
+
+  Result<> take_away(Prepared& one) {
+    const std::string aside = temporary_name();
+    if (auto set = set_aside(one.place, aside, one.found->type, one.operation->contents); !set) return set;
+    if (one.found->type == EntryType::folder && one.operation->contents == Contents::refuse) {
+      return check_empty(one, aside);
+    }
+    return {};
+  }
+
+  Result<> move_on(Prepared& one) {
+    if (one.replaced) {
+      if (auto set = set_aside(one.to); !set) return set;
+    }
+    const auto rename = [](const Place& from, const Place& to) {
+      return rename_new(from.parent.get(), from.name, to.parent.get(), to.name);
+    };
+    if (const int error = rename(one.place, one.to); error != 0) return failed(error, one.operation->path);
+    undo_.emplace_back([&one, rename] { (void)rename(one.to, one.place); });
+    return {};
+  }
+
+  /// Under another name until the batch is done; then it is removed, or it is put back.
+  Result<> set_aside(const Place& place, const std::string& aside = temporary_name(), EntryType type = EntryType::file,
+                     Contents contents = Contents::refuse) {
+    const int folder = place.parent.get();
+    if (const int error = rename_new(folder, place.name, folder, aside); error != 0) return failed(error, place.name);
+    undo_.emplace_back([&place, aside] { (void)rename_over(place, aside, place.name); });
+    finish_.emplace_back([this, &place, aside, type, contents] {
+      if (type == EntryType::folder && contents == Contents::remove) {
+        [[maybe_unused]] const auto removed = remove_tree(tree_, place.parent.get(), aside);
+      } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::folder ? AT_REMOVEDIR : 0) != 0) {
+        // Someone has put something into the folder in the last moment: better it comes back than that is lost.
+        (void)rename_new(place.parent.get(), aside, place.parent.get(), place.name);
+      }
+    });
+    return {};
+  }
+
+  static std::optional<Written> describe_fd(int fd, bool created) {
+    auto result = written(fd, created);
+    if (!result) return std::nullopt;
+    return std::move(*result);
+  }
+
+  static void describe(Prepared& one) {
+    if (one.operation->kind == OperationKind::remove || one.outcome.written) return;
+    if (one.staged) {
+      one.outcome.written = describe_fd(one.staged->fd(), !one.found);
+      return;
+    }
+    const UniqueFd object{::openat(one.to.parent.get(), one.to.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+    if (object) one.outcome.written = describe_fd(object.get(), !one.replaced);
+  }
+
+  const Tree& tree_;
+  const std::stop_token& stop_;
+  std::vector<Prepared> prepared_;
+  std::vector<std::function<void()>> undo_;
+  std::vector<std::function<void()>> finish_;
+};
+
+Result<Outcome> run_one(const Tree& tree, const Operation& operation, const std::stop_token& stop) {
+  if (stop.stop_requested()) return stopped_error();
+  const auto outcome = [](Result<Written> result) -> Result<Outcome> {
+    if (!result) return std::unexpected{std::move(result.error())};
+    return Outcome{.written = std::move(*result)};
+  };
+  switch (operation.kind) {
+    case OperationKind::write:
+      return outcome(write_file(tree, operation.path, operation.content,
+                                {.conditions = operation.conditions, .attributes = {.mode = operation.mode}}));
+    case OperationKind::edit: {
+      auto edited = edit(tree, operation.path, operation.edits, {.conditions = operation.conditions});
+      if (!edited) return std::unexpected{std::move(edited.error())};
+      return Outcome{
+          .written = std::move(edited->written), .diff = std::move(edited->diff), .diff_cut = edited->diff_cut};
+    }
+    case OperationKind::remove:
+      if (auto removed = remove(tree, operation.path, operation.contents, operation.conditions, stop); !removed) {
+        return std::unexpected{std::move(removed.error())};
+      }
+      return Outcome{};
+    case OperationKind::move:
+      return outcome(move(tree, operation.path, operation.to,
+                          {.existing = operation.existing, .conditions = operation.conditions, .stop = stop}));
+  }
+  return Outcome{};
+}
+
+}  // namespace
+
+Result<std::vector<Outcome>> run_all(const Tree& tree, std::span<const Operation> operations,
+                                     const std::stop_token& stop) {
+  if (operations.size() > kMostOperations) {
+    return fail(Errc::invalid_field, "a batch has at most 500 operations", "/operations");
+  }
+  return Batch{tree, stop}.run(operations);
+}
+
+std::vector<Result<Outcome>> run_each(const Tree& tree, std::span<const Operation> operations,
+                                      const std::stop_token& stop) {
+  std::vector<Result<Outcome>> outcomes;
+  for (const Operation& operation : operations) outcomes.push_back(run_one(tree, operation, stop));
+  return outcomes;
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,191 @@
+#include "fs/tree/list.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "fs/path/descriptor.hpp"
+#include "fs/path/directory_reader.hpp"
+#include "fs/path/stop.hpp"
+
+namespace skiff::fs {
+namespace {
+
+constexpr std::size_t kMostListDepth = 256;     // one descriptor each
+constexpr std::size_t kMostVisited = 500'000;   // names looked at for one page
+constexpr std::size_t kLookForStop = 4096;      // names, between two looks whether the list is still wanted
+constexpr std::size_t kLeastBatch = 256;        // names sorted at once
+constexpr std::uint64_t kMostHashed = 1 << 20;  // of one fresh file
+constexpr std::uint64_t kMostHashedInAll = 16 << 20;
+
+struct Candidate {
+  std::string name;
+  bool maybe_folder = false;
+  bool wanted = false;
+  bool operator<(const Candidate& other) const { return name < other.name; }
+};
+
+/// A folder on the way to where the list is. Its names come in sorted batches of bounded size.
+struct Level {
+  FolderReader reader;
+  std::string prefix;  // of its entries' paths
+  std::vector<Candidate> batch = {};
+  std::size_t next = 0;
+  std::string after = {};  // names up to this one are done
+  bool has_after = false;
+  std::string resume = {};  // the cursor's way on, below the name `resume_at`
+  std::string resume_at = {};
+  bool more = true;  // there may be names after the batch
+};
+
+class Listing {
+ public:
+  explicit Listing(const ListOptions& options) : options_{options}, limit_{std::max<std::size_t>(options.limit, 1)} {}
+
+  Result<Page> run(UniqueFd folder) {
+    if (auto entered = enter(folder.get(), "", options_.cursor); !entered) {
+      return std::unexpected{std::move(entered.error())};
+    }
+    folder.reset();
+    while (!levels_.empty()) {
+      if (options_.stop.stop_requested()) return stopped_error();
+      Level& level = levels_.back();
+      if (level.next == level.batch.size()) {
+        if (!level.more) {
+          levels_.pop_back();
+          continue;
+        }
+        if (auto filled = fill(level); !filled) return std::unexpected{std::move(filled.error())};
+        continue;
+      }
+      const Candidate candidate = std::move(level.batch[level.next++]);
+      auto done = visit(level, candidate);
+      if (!done) return std::unexpected{std::move(done.error())};
+      if (*done) break;
+    }
+    if (levels_.empty()) page_.next_cursor.clear();
+    return std::move(page_);
+  }
+
+ private:
+  Result<> enter(int folder, std::string prefix, std::string_view cursor) {
+    auto reader = FolderReader::open(folder);
+    if (!reader) return std::unexpected{std::move(reader.error())};
+    Level level{.reader = std::move(*reader), .prefix = std::move(prefix)};
+    if (!cursor.empty()) {
+      const std::size_t slash = cursor.find('/');
+      level.resume_at = cursor.substr(0, slash);
+      level.after = level.resume_at;
+      level.has_after = true;
+      if (slash != std::string_view::npos) level.resume = cursor.substr(slash + 1);
+    }
+    levels_.push_back(std::move(level));
+    return {};
+  }
+
+  /// The next names in order: as many as can be needed at once, found in one pass over the folder.
+  Result<> fill(Level& level) {
+    const std::size_t most = std::max(limit_ - page_.entries.size() + 1, kLeastBatch);
+    level.batch.clear();
+    level.next = 0;
+    level.more = false;
+    level.reader.rewind();
+    FolderReader::Name found;
+    for (;;) {
+      auto got = level.reader.next(found);
+      if (!got) return std::unexpected{std::move(got.error())};
+      if (!*got) break;
+      if (++visited_ % kLookForStop == 0 && options_.stop.stop_requested()) return stopped_error();
+      // The folder that the cursor lies in is not given again, but looked into.
+      const bool resumed = level.has_after && !level.resume_at.empty() && found.name == level.resume_at;
+      if (level.has_after && found.name <= level.after && !resumed) continue;
+      const bool maybe_folder = options_.depth == Depth::all && (found.type == DT_DIR || found.type == DT_UNKNOWN);
+      const bool wanted = !resumed && (!options_.wanted || options_.wanted(level.prefix + std::string{found.name}));
+      if (!wanted && !maybe_folder) continue;
+      level.batch.push_back({.name = std::string{found.name}, .maybe_folder = maybe_folder, .wanted = wanted});
+      if (level.batch.size() >= 2 * most) cut(level, most);
+    }
+    if (level.batch.size() > most) cut(level, most);
+    std::sort(level.batch.begin(), level.batch.end());
+    page_.entries.reserve(page_.entries.size() + std::min(level.batch.size(), limit_ - page_.entries.size()));
+    // The first of all names that can come, unless it is gone.
+    if (level.batch.empty() || level.batch.front().name != level.resume_at) level.resume_at.clear();
+    if (!level.batch.empty()) {
+      level.after = level.batch.back().name;
+      level.has_after = true;
+    }
+    return {};
+  }
+
+  static void cut(Level& level, std::size_t most) {
+    std::nth_element(level.batch.begin(), level.batch.begin() + static_cast<std::ptrdiff_t>(most), level.batch.end());
+    level.batch.resize(most);
+    level.more = true;
+  }
+
+  /// True when the page is complete.
+  Result<bool> visit(Level& level, const Candidate& candidate) {
+    const bool resumed = !level.resume_at.empty() && candidate.name == level.resume_at;
+    const std::string below = resumed ? std::exchange(level.resume, {}) : std::string{};
+    if (resumed) level.resume_at.clear();
+    std::string path = level.prefix + candidate.name;
+    const bool full = page_.entries.size() == limit_;
+    // Where everything so far stays behind: a page may also end at something that is not wanted.
+    if (candidate.wanted && full) return true;
+    if (candidate.maybe_folder && !resumed && visited_ > kMostVisited && !page_.next_cursor.empty()) return true;
+
+    auto entry = entry_at(level.reader.fd(), candidate.name);
+    if (!entry && entry.error().code == Errc::path_not_found) return false;  // gone meanwhile
+    if (!entry) return std::unexpected{std::move(entry.error())};
+    const bool folder = candidate.maybe_folder && entry->type == EntryType::folder;
+    if (candidate.wanted) add(level.reader.fd(), candidate.name, path, std::move(*entry));
+    if (!resumed) page_.next_cursor = path;
+    if (!folder) return false;
+    if (levels_.size() == kMostListDepth) {
+      page_.too_deep = true;
+      return false;
+    }
+    const UniqueFd inside{
+        ::openat(level.reader.fd(), candidate.name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (!inside && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
+      return std::unexpected{system_error(errno, "open " + quoted(path))};
+    }
+    // Gone, swapped for a link or not to be read: its own entry is all that can be said.
+    if (!inside) return false;
+    auto entered = enter(inside.get(), path + "/", below);
+    if (!entered && entered.error().code != Errc::permission_denied) return std::unexpected{std::move(entered.error())};
+    return false;
+  }
+
+  void add(int folder, const std::string& name, const std::string& path, Entry entry) {
+    std::string tag;
+    if (options_.tags && time_tag_is_final(entry)) {
+      tag = time_tag(entry);
+    } else if (options_.tags && entry.size <= std::min(kMostHashed, kMostHashedInAll - hashed_)) {
+      hashed_ += entry.size;
+      const UniqueFd object{::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+      if (object) tag = entity_tag(object.get(), entry).value_or(std::string{});
+    }
+    page_.entries.push_back({.path = path, .entry = std::move(entry), .tag = std::move(tag)});
+  }
+
+  const ListOptions& options_;
+  const std::size_t limit_;
+  std::vector<Level> levels_;
+  Page page_;
+  std::size_t visited_ = 0;
+  std::uint64_t hashed_ = 0;
+};
+
+}  // namespace
+
+Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options) {
+  auto folder = tree.open_folder(path);
+  if (!folder) return std::unexpected{std::move(folder.error())};
+  return Listing{options}.run(std::move(*folder));
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "fs/content/entry.hpp"
+#include "fs/path/tree.hpp"
+
+namespace skiff::fs {
+
+enum class Depth : unsigned char { one, all };
+
+struct ListOptions {
+  Depth depth = Depth::one;
+  std::size_t limit = 1000;  ///< entries of a page, at least 1
+  std::string cursor = {};   ///< of the page before
+  /// Whether an entry, by its path below the listed folder, belongs to the list. A folder that does not is looked into
+  /// all the same.
+  std::function<bool(std::string_view path)> wanted = {};
+  bool tags = true;
+  std::stop_token stop = {};
+};
+
+struct Listed {
+  std::string path;  ///< below the listed folder
+  Entry entry;
+  std::string tag;  ///< empty for a fresh file that is too large to be hashed for a list
+};
+
+struct Page {
+  std::vector<Listed> entries;
+  std::string next_cursor;  ///< empty: this was the last page
+  bool too_deep = false;    ///< there are folders below 256 levels, which were not looked into
+};
+
+/// The entries of a folder; a link at the end of `path` is followed, none below it. Sorted by bytes, name by name, a
+/// folder before what it holds. A page goes on after the last name of the one before, whatever was made or removed
+/// meanwhile. Memory grows with the limit, not with the folder. A page may end early, with a cursor, when very much of
+/// what is there is not wanted. Errors: those of Tree; not_a_directory; cancelled when `stop` is requested.
+[[nodiscard]] Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options = {});
+
+}  // namespace skiff::fs

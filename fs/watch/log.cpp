@@ -1,0 +1,92 @@
+#include "fs/watch/log.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace skiff::fs {
+namespace {
+
+constexpr std::size_t kMostWaiting = 4096;
+
+}  // namespace
+
+WatchLog::WatchLog(std::size_t most, std::uint64_t first)
+    : most_{std::max<std::size_t>(most, 1)}, next_{std::max<std::uint64_t>(first, 1)} {}
+
+void WatchLog::add(WatchEvent event) {
+  if (event.type == WatchEvent::Type::modified) {
+    if (!modified_.insert(event.path).second) return;
+  } else {
+    modified_.erase(event.path);
+    if (!event.from.empty()) modified_.erase(event.from);
+  }
+  waiting_.push_back({std::move(event), std::nullopt, {}});
+  flush();
+}
+
+void WatchLog::end_batch() {
+  modified_.clear();
+}
+
+void WatchLog::hold(std::uint32_t cookie, WatchEvent deleted, Clock::time_point until) {
+  modified_.erase(deleted.path);
+  waiting_.push_back({std::move(deleted), cookie, until});
+}
+
+bool WatchLog::pair(std::uint32_t cookie, const std::string& path) {
+  const auto slot = std::ranges::find(waiting_, std::optional{cookie}, &Slot::cookie);
+  if (slot == waiting_.end()) return false;
+  modified_.erase(path);
+  slot->event.type = WatchEvent::Type::renamed;
+  slot->event.from = std::exchange(slot->event.path, path);
+  slot->cookie.reset();
+  flush();
+  return true;
+}
+
+std::vector<std::uint32_t> WatchLog::expire(Clock::time_point now) {
+  std::vector<std::uint32_t> expired;
+  const bool full = waiting_.size() > kMostWaiting;
+  for (Slot& slot : waiting_) {
+    if (!slot.cookie || (slot.until > now && !full)) continue;
+    expired.push_back(*slot.cookie);
+    slot.cookie.reset();
+  }
+  flush();
+  return expired;
+}
+
+std::optional<WatchLog::Clock::time_point> WatchLog::deadline() const {
+  // The first that waits was held first, so its time is over first.
+  if (waiting_.empty()) return std::nullopt;
+  return waiting_.front().until;
+}
+
+void WatchLog::flush() {
+  while (!waiting_.empty() && !waiting_.front().cookie) {
+    kept_.push_back(std::move(waiting_.front().event));
+    kept_.back().cursor = next_++;
+    waiting_.pop_front();
+    if (kept_.size() > most_) kept_.pop_front();
+  }
+}
+
+std::vector<WatchEvent> WatchLog::after(std::uint64_t cursor, std::size_t most) const {
+  std::vector<WatchEvent> events;
+  if (most == 0) return events;
+  const std::uint64_t oldest = next_ - kept_.size();
+  if (cursor > newest()) {
+    events.push_back({.type = WatchEvent::Type::overflow, .cursor = newest()});
+    return events;
+  }
+  if (cursor + 1 < oldest) {
+    events.push_back({.type = WatchEvent::Type::overflow, .cursor = oldest - 1});
+    cursor = oldest - 1;
+  }
+  for (std::size_t i = static_cast<std::size_t>(cursor + 1 - oldest); i < kept_.size() && events.size() < most; ++i) {
+    events.push_back(kept_[i]);
+  }
+  return events;
+}
+
+}  // namespace skiff::fs

@@ -1,0 +1,172 @@
+#include "fs/watch/shared_watches.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+
+#include "fs/path/descriptor.hpp"
+
+namespace skiff::runtime {
+namespace asio = boost::asio;
+
+FolderWatch::FolderWatch(fs::Watch watch, Executor executor, BlockingPool* pool)
+    : pool_{pool},
+      watch_{std::move(watch)},
+      newest_{watch_.newest()},
+      ready_{executor, ::fcntl(watch_.fd(), F_DUPFD_CLOEXEC, 0)},
+      held_{executor, [this] { ready_.cancel(); }},
+      changed_{executor} {}
+
+FolderWatch::~FolderWatch() {
+  boost::system::error_code ignored;
+  ready_.close(ignored);  // first, so that the pool's is the last descriptor of it
+  pool_->post([over = std::move(watch_)] {});
+}
+
+Task<Result<std::vector<fs::WatchEvent>>> FolderWatch::events(std::shared_ptr<FolderWatch> self, std::uint64_t cursor,
+                                                              std::size_t most, SteadyTime until) {
+  Deadline limit{co_await asio::this_coro::executor, [&watch = *self] { watch.wake(); }};
+  for (bool waited = false;; waited = true) {
+    while (self->draining_) co_await self->changed_.wait();
+    auto found = self->watch_.after(cursor, most);
+    if (!found.empty()) co_return found;
+    if (self->over_ && self->failure_) co_return std::unexpected{*self->failure_};
+    const auto now = std::chrono::steady_clock::now();
+    if (waited || self->over_ || now >= until) co_return found;
+    limit.expires_after(std::chrono::ceil<std::chrono::milliseconds>(until - now));
+    co_await self->changed_.wait();
+  }
+}
+
+Task<> FolderWatch::pump(std::shared_ptr<FolderWatch> self) {
+  while (!self->over_) {
+    self->draining_ = true;
+    auto turn = [&watch = self->watch_] { return watch.drain(); };
+    auto more = co_await self->pool_->run(std::move(turn));
+    self->draining_ = false;
+    self->newest_ = self->watch_.newest();
+    if (!more && !self->watch_.ended()) self->failure_ = std::move(more.error());
+    if (!more || self->watch_.ended()) self->end();
+    self->changed_.notify_all();
+    // The readers first, also when there is always more.
+    co_await asio::post(use_task);
+    if (!self->over_ && !*more) co_await self->quiet();
+  }
+}
+
+/// Until the kernel has news or a held rename is due.
+Task<> FolderWatch::quiet() {
+  if (const auto due = watch_.deadline()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
+    held_.expires_after(std::max(left, std::chrono::milliseconds{1}));
+  }
+  co_await ready_.async_wait(Descriptor::wait_read, asio::as_tuple(use_task));
+  held_.clear();
+}
+
+void FolderWatch::end() {
+  over_ = true;
+  ready_.cancel();
+  changed_.notify_all();
+}
+
+FolderWatches::FolderWatches(Executor executor, BlockingPool& pool, Limits limits)
+    : executor_{executor}, pool_{pool}, limits_{limits}, pumps_{executor}, sweep_due_{executor, [this] { sweep(); }} {}
+
+Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<UniqueFd>()> open, std::string prefix,
+                                                        bool recursive) {
+  Key key{.prefix = std::move(prefix), .recursive = recursive};
+  UniqueFd folder;
+  auto look = [&]() -> Result<> {
+    auto opened = open();
+    if (!opened) return std::unexpected{std::move(opened.error())};
+    const auto info = fs::status_of(opened->get());
+    if (!info) return std::unexpected{info.error()};
+    key.device = info->st_dev;
+    key.inode = info->st_ino;
+    folder = std::move(*opened);
+    return {};
+  };
+  if (auto looked = co_await pool_.run(std::move(look)); !looked) co_return std::unexpected{std::move(looked.error())};
+  const auto shared = [&] {
+    const auto found = entries_.find(key);
+    return found != entries_.end() && !found->second.watch->over();
+  };
+  if (!closed_ && shared()) co_return read(key);
+
+  // Cursors go on growing from one watch to the next, so that one of an earlier watch is known to be of the past.
+  const auto now = std::chrono::floor<std::chrono::microseconds>(wall_now()).time_since_epoch().count();
+  const fs::WatchOptions options{
+      .prefix = key.prefix, .recursive = recursive, .first_cursor = static_cast<std::uint64_t>(now)};
+  auto begin = [&] { return fs::Watch::open(std::move(folder), options, {}); };
+  auto watch = co_await pool_.run(std::move(begin));
+  if (!watch) co_return std::unexpected{std::move(watch.error())};
+  if (closed_) co_return fail(Errc::draining, "the agent is stopping");
+  if (!shared()) {
+    auto begun = std::make_shared<FolderWatch>(std::move(*watch), executor_, &pool_);
+    entries_.insert_or_assign(key, Entry{.watch = begun});
+    pumps_.spawn("folder watch", serve(this, begun));
+  }
+  co_return read(key);
+}
+
+Task<> FolderWatches::serve(FolderWatches* self, std::shared_ptr<FolderWatch> watch) {
+  co_await FolderWatch::pump(watch);
+  watch.reset();
+  self->sweep();
+}
+
+FolderWatches::Reader FolderWatches::read(const Key& key) {
+  Entry& entry = entries_.at(key);
+  ++entry.readers;
+  return {*this, key, entry.watch};
+}
+
+void FolderWatches::leave(const Key& key, const FolderWatch& watch) {
+  const auto found = entries_.find(key);
+  // One that was over may have been replaced meanwhile.
+  if (found == entries_.end() || found->second.watch.get() != &watch || --found->second.readers > 0) return;
+  found->second.left = std::chrono::steady_clock::now();
+  sweep();
+}
+
+/// Forgets the watches that are over, that have waited long enough for a reader, and the oldest of too many.
+void FolderWatches::sweep() {
+  std::vector<SteadyTime> waiting;
+  for (const auto& [key, entry] : entries_) {
+    if (entry.readers == 0) waiting.push_back(entry.left);
+  }
+  SteadyTime oldest = std::chrono::steady_clock::now() - limits_.linger;
+  if (waiting.size() > limits_.most_lingering) {
+    const auto last = waiting.begin() + static_cast<std::ptrdiff_t>(waiting.size() - limits_.most_lingering - 1);
+    std::ranges::nth_element(waiting, last);
+    oldest = std::max(oldest, *last);
+  }
+  std::optional<SteadyTime> next;
+  std::erase_if(entries_, [&](const auto& item) {
+    const Entry& entry = item.second;
+    if (entry.readers > 0) return false;
+    if (entry.left <= oldest || entry.watch->over()) {
+      entry.watch->end();
+      return true;
+    }
+    next = std::min(next.value_or(entry.left), entry.left);
+    return false;
+  });
+  if (!next) return;
+  const auto left = *next + limits_.linger - std::chrono::steady_clock::now();
+  sweep_due_.expires_after(std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds{1}));
+}
+
+Task<> FolderWatches::close() {
+  closed_ = true;
+  for (auto& [key, entry] : entries_) entry.watch->end();
+  co_await pumps_.join();
+}
+
+}  // namespace skiff::runtime

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+#include "base/blocking_pool.hpp"
+#include "base/deadline.hpp"
+#include "base/task_group.hpp"
+#include "fs/watch/watch.hpp"
+
+namespace skiff::runtime {
+
+/// A folder that is watched for any number of readers, each at its own cursor. Reactor thread only.
+class FolderWatch {
+ public:
+  /// `pool` outlives it: it ends the watch, as inotify(7) takes its time for that (0.4 s were seen).
+  FolderWatch(fs::Watch watch, Executor executor, BlockingPool* pool);
+  ~FolderWatch();
+  FolderWatch(const FolderWatch&) = delete;
+  FolderWatch& operator=(const FolderWatch&) = delete;
+
+  /// Up to `most` events after `cursor` (see fs::WatchLog::after). Waits until there may be one, `until` has come, the
+  /// watch is over or `wake()` was called: the list may be empty. Errors: those of inotify(7), after the last event.
+  [[nodiscard]] static Task<Result<std::vector<fs::WatchEvent>>> events(std::shared_ptr<FolderWatch> self,
+                                                                        std::uint64_t cursor, std::size_t most,
+                                                                        SteadyTime until);
+  /// Ends the waits of all readers: one of them has something else to look at.
+  void wake() { changed_.notify_all(); }
+
+  /// The cursor of the newest event.
+  [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
+  /// The folder is gone, the watch failed or the agent stops: after the last events nothing will come.
+  [[nodiscard]] bool over() const noexcept { return over_; }
+
+ private:
+  friend class FolderWatches;
+  using Descriptor = boost::asio::posix::basic_stream_descriptor<Executor>;
+
+  static Task<> pump(std::shared_ptr<FolderWatch> self);
+  Task<> quiet();
+  void end();
+
+  BlockingPool* pool_;
+  fs::Watch watch_;  // the pool thread's while `draining_`
+  bool draining_ = false;
+  bool over_ = false;
+  std::optional<Error> failure_;
+  std::uint64_t newest_;
+  Descriptor ready_;
+  Deadline held_;  // the first half of a rename that has waited long enough
+  Event changed_;
+};
+
+/// The folders that are being watched. One that nobody reads any more is kept for a while, so that a client that comes
+/// back with its last cursor has missed nothing. Reactor thread only.
+class FolderWatches {
+ public:
+  struct Limits {
+    std::chrono::milliseconds linger{60'000};  ///< how long a watch is kept without a reader
+    std::size_t most_lingering = 16;  ///< of those; the kernel gives a user 128 instances of inotify(7) by default
+  };
+  FolderWatches(Executor executor, BlockingPool& pool, Limits limits);
+
+  /// What makes one folder's watch another than that of the next.
+  struct Key {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::string prefix = {};
+    bool recursive = false;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  /// Holds a watch for one reader.
+  class Reader {
+   public:
+    Reader(FolderWatches& all, Key key, std::shared_ptr<FolderWatch> watch)
+        : all_{all}, key_{std::move(key)}, watch_{std::move(watch)} {}
+    Reader(Reader&& other) noexcept = default;
+    Reader& operator=(Reader&&) = delete;
+    ~Reader() {
+      if (watch_) all_.leave(key_, *watch_);
+    }
+    [[nodiscard]] const std::shared_ptr<FolderWatch>& watch() const noexcept { return watch_; }
+
+   private:
+    FolderWatches& all_;
+    Key key_;
+    std::shared_ptr<FolderWatch> watch_;
+  };
+
+  /// Joins the watch of the folder that `open` gives, or begins one; `open` runs on the pool. `prefix` is what the
+  /// paths of its events begin with. Errors: those of `open` and of fs::Watch::open; draining.
+  [[nodiscard]] Task<Result<Reader>> join(std::function<Result<UniqueFd>()> open, std::string prefix, bool recursive);
+
+  /// Ends every watch and waits until nothing works for them. `join` fails from then on.
+  [[nodiscard]] Task<> close();
+
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::shared_ptr<FolderWatch> watch;
+    std::size_t readers = 0;
+    SteadyTime left{};  ///< when the last reader went
+  };
+  static Task<> serve(FolderWatches* self, std::shared_ptr<FolderWatch> watch);
+  Reader read(const Key& key);
+  void leave(const Key& key, const FolderWatch& watch);
+  void sweep();
+
+  Executor executor_;
+  BlockingPool& pool_;
+  const Limits limits_;
+  TaskGroup pumps_;
+  std::map<Key, Entry> entries_;
+  Deadline sweep_due_;
+  bool closed_ = false;
+};
+
+}  // namespace skiff::runtime

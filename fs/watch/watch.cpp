@@ -1,0 +1,226 @@
+#include "fs/watch/watch.hpp"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <unordered_map>
+#include <utility>
+
+#include "fs/watch/watched_directories.hpp"
+
+namespace skiff::fs {
+namespace {
+
+using Type = WatchEvent::Type;
+
+constexpr std::size_t kEventBlock = std::size_t{64} << 10U;
+constexpr int kMostBlocks = 64;  // a drain: then others have their turn
+
+}  // namespace
+
+struct Watch::State {
+  State(UniqueFd folder, const WatchOptions& options, UniqueFd opened)
+      : top{std::move(folder)},
+        inotify{std::move(opened)},
+        folders{inotify, top, options.prefix, options.most_folders, options.recursive},
+        log{options.most_events, options.first_cursor},
+        recursive{options.recursive},
+        hold{options.hold} {}
+
+  struct Moved {
+    int parent;
+    std::string name;
+  };
+
+  Result<bool> drain(Clock::time_point now) {
+    for (int blocks = 0; blocks < kMostBlocks; ++blocks) {
+      const ssize_t got = ::read(inotify.get(), block.data(), block.size());
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno != EAGAIN) return std::unexpected{system_error(errno, "read the events of a watch")};
+      if (got <= 0) return finish(now);
+      for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
+        inotify_event event{};
+        std::memcpy(&event, block.data() + at, sizeof event);
+        const char* name = event.len > 0 ? block.data() + at + sizeof event : "";
+        take(event, name, now);
+        at += sizeof event + event.len;
+      }
+      expire(now);
+    }
+    log.end_batch();
+    return true;
+  }
+
+  /// The queue is empty.
+  Result<bool> finish(Clock::time_point now) {
+    folders.forget_told();
+    expire(now);
+    log.end_batch();
+    if (!std::exchange(overflowed, false) || !recursive || gone) return false;
+    // Folders may have come and gone unseen: begin anew. The kernel gives new numbers, so that what is still said of
+    // the old ones is not taken for news.
+    moved.clear();
+    folders.remove_all();
+    if (auto started = folders.start({}); !started) {
+      if (started.error().code == Errc::path_not_found) gone = true;
+      return std::unexpected{started.error()};
+    }
+    return true;
+  }
+
+  void expire(Clock::time_point now) {
+    for (const std::uint32_t cookie : log.expire(now)) {
+      // What was moved out of sight is watched no more.
+      if (const auto from = moved.find(cookie); from != moved.end()) {
+        folders.drop(from->second.parent, from->second.name);
+        moved.erase(from);
+      }
+    }
+  }
+
+  void take(const inotify_event& event, const std::string& name, Clock::time_point now) {
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      overflowed = true;
+      expire(Clock::time_point::max());
+      log.add({.type = Type::overflow, .path = folders.path_of(WatchFolders::kNone)});
+      return;
+    }
+    if (event.wd == above && (event.mask & IN_DELETE) != 0) look_whether_gone();
+    if (!folders.knows(event.wd)) return;
+    const bool is_folder = (event.mask & IN_ISDIR) != 0;
+    if ((event.mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
+      // Of the others the folder above them tells.
+      if (folders.is_top(event.wd)) end();
+      if ((event.mask & IN_IGNORED) != 0) folders.remove(event.wd, true);
+      return;
+    }
+    if (name.empty()) return;
+    const std::string path = folders.path_of(event.wd, name);
+    if ((event.mask & IN_CREATE) != 0) {
+      if (folders.take_told(event.wd, name)) return;
+      appear(event.wd, name, path, is_folder);
+    } else if ((event.mask & IN_DELETE) != 0) {
+      (void)folders.take_told(event.wd, name);
+      if (is_folder) folders.drop(event.wd, name);
+      log.add({.type = Type::deleted, .path = path, .is_folder = is_folder});
+    } else if ((event.mask & IN_MOVED_FROM) != 0) {
+      (void)folders.take_told(event.wd, name);
+      log.hold(event.cookie, {.type = Type::deleted, .path = path, .is_folder = is_folder}, now + hold);
+      moved.insert_or_assign(event.cookie, Moved{event.wd, name});
+    } else if ((event.mask & IN_MOVED_TO) != 0) {
+      arrive(event, name, path, is_folder);
+    } else {
+      log.add({.type = Type::modified, .path = path, .is_folder = is_folder});
+    }
+  }
+
+  /// The descriptor of the folder keeps it alive, so that its own watch does not tell when it is removed: the one on
+  /// the folder above it does. Without the right to read that one, nothing tells.
+  void watch_above() {
+    const UniqueFd parent{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    struct stat mine{}, its{};
+    if (!parent || ::fstat(top.get(), &mine) != 0 || ::fstat(parent.get(), &its) != 0) return;
+    if (mine.st_ino == its.st_ino && mine.st_dev == its.st_dev) return;  // nothing is above "/"
+    const std::string path = "/proc/self/fd/" + std::to_string(parent.get());
+    above = ::inotify_add_watch(inotify.get(), path.c_str(), IN_DELETE | IN_ONLYDIR);
+  }
+
+  void look_whether_gone() {
+    struct stat info{};
+    if (::fstat(top.get(), &info) == 0 && info.st_nlink == 0) end();
+  }
+
+  void end() {
+    if (std::exchange(gone, true)) return;
+    log.add({.type = Type::deleted, .path = folders.path_of(WatchFolders::kNone), .is_folder = true});
+  }
+
+  void appear(int parent, const std::string& name, const std::string& path, bool is_folder) {
+    log.add({.type = Type::created, .path = path, .is_folder = is_folder});
+    if (is_folder) adopt(parent, name, true);
+  }
+
+  void adopt(int parent, const std::string& name, bool tell) {
+    folders.adopt(
+        parent, name,
+        [this, tell](const std::string& found, bool folder) {
+          if (tell) log.add({.type = Type::created, .path = found, .is_folder = folder});
+        },
+        [this](const std::string& missed, const Error&) { log.add({.type = Type::overflow, .path = missed}); });
+  }
+
+  void arrive(const inotify_event& event, const std::string& name, const std::string& path, bool is_folder) {
+    const bool told = folders.take_told(event.wd, name);
+    const auto from = moved.find(event.cookie);
+    if (from == moved.end() || !log.pair(event.cookie, path)) {
+      if (!told) appear(event.wd, name, path, is_folder);
+      return;
+    }
+    const Moved old = std::move(from->second);
+    moved.erase(from);
+    if (!is_folder) return;
+    if (!told) folders.drop(event.wd, name);  // an empty folder that it took the place of
+    if (!folders.move(old.parent, old.name, event.wd, name)) adopt(event.wd, name, false);
+  }
+
+  UniqueFd top;
+  UniqueFd inotify;
+  WatchFolders folders;
+  WatchLog log;
+  const bool recursive;
+  const std::chrono::milliseconds hold;
+  std::unordered_map<std::uint32_t, Moved> moved;  // first halves of renames, by their cookie
+  int above = WatchFolders::kNone;                 // the watch on the folder that holds this one
+  bool overflowed = false;
+  bool gone = false;
+  std::vector<char> block = std::vector<char>(kEventBlock);
+};
+
+Watch::Watch(std::unique_ptr<State> state) noexcept : state_{std::move(state)} {}
+Watch::~Watch() = default;
+Watch::Watch(Watch&&) noexcept = default;
+Watch& Watch::operator=(Watch&&) noexcept = default;
+
+Result<Watch> Watch::open(UniqueFd folder, const WatchOptions& options, const std::stop_token& stop) {
+  UniqueFd inotify{::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
+  if (!inotify && errno == EMFILE) {
+    return fail(Errc::resource_exhausted,
+                "the kernel allows no more inotify instances: fs.inotify.max_user_instances or the limit of open files "
+                "is reached");
+  }
+  if (!inotify) return std::unexpected{system_error(errno, "begin to watch")};
+  auto state = std::make_unique<State>(std::move(folder), options, std::move(inotify));
+  if (auto started = state->folders.start(stop); !started) return std::unexpected{started.error()};
+  state->watch_above();
+  return Watch{std::move(state)};
+}
+
+int Watch::fd() const noexcept {
+  return state_->inotify.get();
+}
+
+Result<bool> Watch::drain(Clock::time_point now) {
+  return state_->drain(now);
+}
+
+std::optional<Watch::Clock::time_point> Watch::deadline() const {
+  return state_->log.deadline();
+}
+
+std::vector<WatchEvent> Watch::after(std::uint64_t cursor, std::size_t most) const {
+  return state_->log.after(cursor, most);
+}
+
+std::uint64_t Watch::newest() const noexcept {
+  return state_->log.newest();
+}
+
+bool Watch::ended() const noexcept {
+  return state_->gone;
+}
+
+}  // namespace skiff::fs

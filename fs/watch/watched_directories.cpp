@@ -1,0 +1,203 @@
+#include "fs/watch/watched_directories.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "fs/path/descend.hpp"
+
+namespace skiff::fs {
+namespace {
+
+constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MODIFY | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO |
+                                IN_DELETE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+bool is_folder(int parent, const dirent& entry) {
+  if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+  struct stat info{};
+  return ::fstatat(parent, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
+}
+
+}  // namespace
+
+WatchFolders::WatchFolders(const UniqueFd& inotify, const UniqueFd& top, std::string prefix, std::size_t most,
+                           bool recursive)
+    : inotify_{inotify}, top_{top}, prefix_{std::move(prefix)}, most_{most}, recursive_{recursive} {}
+
+Result<> WatchFolders::start(const std::stop_token& stop) {
+  const auto watch = add(top_.get(), kNone, "");
+  if (!watch) return std::unexpected{watch.error()};
+  top_watch_ = *watch;
+  if (!recursive_) return {};
+  std::optional<Error> failure;
+  scan({top_watch_}, nullptr, [&failure](const std::string&, Error why) { failure = std::move(why); }, stop);
+  if (stop.stop_requested()) return fail(Errc::cancelled, "the watch is wanted no more");
+  if (failure) return std::unexpected{std::move(*failure)};
+  return {};
+}
+
+Result<int> WatchFolders::add(int folder, int parent, const std::string& name) {
+  if (folders_.size() >= most_) {
+    return fail(Errc::resource_exhausted, "there are more than " + std::to_string(most_) + " folders to watch");
+  }
+  // By its descriptor, so that it is this folder whatever its name leads to by now.
+  const std::string path = "/proc/self/fd/" + std::to_string(folder);
+  const int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), kMask);
+  if (watch < 0 && errno == ENOSPC) {
+    return fail(Errc::resource_exhausted,
+                "the kernel allows no more inotify watches: fs.inotify.max_user_watches is reached");
+  }
+  if (watch < 0) return std::unexpected{system_error(errno, "watch a folder")};
+  // It may be known by the name that it had before.
+  if (folders_.contains(watch)) detach(watch);
+  Folder& added = folders_[watch];
+  added.parent = parent;
+  added.name = name;
+  if (parent != kNone) {
+    auto& children = folders_[parent].children;
+    const auto old = children.find(name);
+    if (old != children.end() && old->second != watch) remove(old->second, false);
+    folders_[parent].children[name] = watch;
+  }
+  return watch;
+}
+
+void WatchFolders::detach(int watch) {
+  const Folder& folder = folders_.at(watch);
+  const auto parent = folders_.find(folder.parent);
+  if (parent == folders_.end()) return;
+  const auto mine = parent->second.children.find(folder.name);
+  if (mine != parent->second.children.end() && mine->second == watch) parent->second.children.erase(mine);
+}
+
+void WatchFolders::adopt(int parent, const std::string& name, const Found& found, const Missed& missed) {
+  if (!recursive_) return;
+  const auto above = descend(top_.get(), std::string_view{path_of(parent)}.substr(prefix_.size()));
+  if (!above) return;
+  const auto folder = descend(above->get(), name);
+  if (!folder) return;  // gone again, and there is an event that says so
+  const auto watch = add(folder->get(), parent, name);
+  if (!watch) {
+    if (watch.error().code == Errc::resource_exhausted) missed(path_of(parent, name), watch.error());
+    return;
+  }
+  scan({*watch}, &found, missed, {});
+}
+
+void WatchFolders::scan(std::vector<int> watches, const Found* found, const Missed& missed,
+                        const std::stop_token& stop) {
+  while (!watches.empty() && !stop.stop_requested()) {
+    const int watch = watches.back();
+    watches.pop_back();
+    auto folder = descend(top_.get(), std::string_view{path_of(watch)}.substr(prefix_.size()));
+    if (!folder) continue;
+    const int fd = folder->get();
+    const std::unique_ptr<DIR, CloseFolder> listing{::fdopendir(fd)};
+    if (!listing) continue;
+    (void)folder->release();  // the listing closes it
+    while (const dirent* entry = ::readdir(listing.get())) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      const bool folder_inside = is_folder(fd, *entry);
+      if (found != nullptr) {
+        Folder& mine = folders_[watch];
+        if (mine.told.empty()) telling_.push_back(watch);
+        if (mine.told.insert(name).second) (*found)(path_of(watch, name), folder_inside);
+      }
+      if (!folder_inside || !recursive_) continue;
+      const auto inside = descend(fd, name);
+      if (!inside) continue;
+      const auto added = add(inside->get(), watch, name);
+      if (added) {
+        watches.push_back(*added);
+      } else if (added.error().code == Errc::resource_exhausted) {
+        missed(path_of(watch, name), added.error());
+        return;
+      }
+    }
+  }
+}
+
+void WatchFolders::drop(int parent, const std::string& name) {
+  const auto above = folders_.find(parent);
+  if (above == folders_.end()) return;
+  const auto child = above->second.children.find(name);
+  if (child != above->second.children.end()) remove(child->second, false);
+}
+
+void WatchFolders::remove(int watch, bool ended) {
+  if (!folders_.contains(watch)) return;
+  detach(watch);
+  std::vector<int> going{watch};
+  while (!going.empty()) {
+    const int one = going.back();
+    going.pop_back();
+    const auto folder = folders_.find(one);
+    if (folder == folders_.end()) continue;
+    for (const auto& [name, child] : folder->second.children) going.push_back(child);
+    folders_.erase(folder);
+    if (!ended || one != watch) ::inotify_rm_watch(inotify_.get(), one);
+  }
+}
+
+void WatchFolders::remove_all() {
+  for (const auto& [watch, folder] : folders_) ::inotify_rm_watch(inotify_.get(), watch);
+  folders_.clear();
+  telling_.clear();
+}
+
+bool WatchFolders::move(int parent, const std::string& name, int new_parent, const std::string& new_name) {
+  const auto from = folders_.find(parent);
+  const auto to = folders_.find(new_parent);
+  if (from == folders_.end() || to == folders_.end()) return false;
+  const auto child = from->second.children.find(name);
+  if (child == from->second.children.end()) {
+    const auto already = to->second.children.find(new_name);  // a scan was faster
+    return already != to->second.children.end();
+  }
+  const int watch = child->second;
+  from->second.children.erase(child);
+  to->second.children[new_name] = watch;
+  Folder& moved = folders_.at(watch);
+  moved.parent = new_parent;
+  moved.name = new_name;
+  return true;
+}
+
+std::string WatchFolders::path_of(int watch, std::string_view name) const {
+  std::vector<std::string_view> names;
+  if (!name.empty()) names.push_back(name);
+  for (auto folder = folders_.find(watch); folder != folders_.end() && folder->second.parent != kNone;
+       folder = folders_.find(folder->second.parent)) {
+    names.push_back(folder->second.name);
+  }
+  std::string path = prefix_;
+  for (auto part = names.rbegin(); part != names.rend(); ++part) {
+    if (!path.empty()) path += '/';
+    path += *part;
+  }
+  return path;
+}
+
+bool WatchFolders::take_told(int watch, const std::string& name) {
+  const auto folder = folders_.find(watch);
+  return folder != folders_.end() && folder->second.told.erase(name) > 0;
+}
+
+void WatchFolders::forget_told() {
+  for (const int watch : std::exchange(telling_, {})) {
+    if (const auto folder = folders_.find(watch); folder != folders_.end()) folder->second.told.clear();
+  }
+}
+
+}  // namespace skiff::fs

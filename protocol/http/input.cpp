@@ -1,0 +1,164 @@
+#include "protocol/http/input.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace skiff::protocol {
+namespace {
+
+constexpr std::size_t kFirstBuffer = 4 * 1024;
+constexpr std::size_t kBodyBuffer = 64 * 1024;
+/// One read of a whole body, at most.
+constexpr std::size_t kBodyRead = 256 * 1024;
+
+}  // namespace
+
+std::span<char> ReceiveBuffer::room(std::size_t most) {
+  const std::size_t held = end_ - begin_;
+  if (held >= most) return {};
+  if (begin_ > 0) {
+    std::memmove(memory_.get(), memory_.get() + begin_, held);
+    begin_ = 0;
+    end_ = held;
+  }
+  if (end_ == capacity_) {
+    const std::size_t wanted = std::min(std::max(kFirstBuffer, capacity_ * 2), std::max(most, capacity_ + 1));
+    auto larger = std::make_unique_for_overwrite<char[]>(wanted);
+    if (held > 0) std::memcpy(larger.get(), memory_.get(), held);
+    memory_ = std::move(larger);
+    capacity_ = wanted;
+  }
+  return {memory_.get() + end_, std::min(capacity_, most) - end_};
+}
+
+void ReceiveBuffer::use(std::size_t count) noexcept {
+  begin_ += count;
+  if (begin_ == end_) begin_ = end_ = 0;
+}
+
+void ReceiveBuffer::release() noexcept {
+  memory_.reset();
+  capacity_ = begin_ = end_ = 0;
+}
+
+Task<Result<bool>> HttpInput::fill(std::size_t most, std::chrono::milliseconds limit) {
+  const std::uint64_t before = received_;
+  for (;;) {
+    // Another call (one that watches for the peer's end) may have read while this one waited.
+    if (received_ != before) co_return true;
+    if (ended_) co_return false;
+    const std::span<char> room = buffer_.room(most);
+    if (room.empty()) co_return false;
+    if (auto got = stream_.try_read(room)) {
+      if (!*got) co_return std::unexpected{std::move(got->error())};
+      note(**got);
+      buffer_.received(**got);
+      co_return **got > 0;
+    }
+    auto ready = co_await stream_.readable(limit);
+    if (!ready) co_return std::unexpected{std::move(ready.error())};
+  }
+}
+
+void HttpInput::note(std::size_t got) noexcept {
+  received_ += got;
+  if (got == 0) ended_ = true;
+}
+
+void HttpInput::begin_body(BodyFraming framing) {
+  framing_ = framing;
+  left_ = framing.kind == BodyFraming::Kind::length ? framing.length : 0;
+  if (framing.kind == BodyFraming::Kind::chunked) {
+    chunks_ = std::make_unique<ChunkedDecoder>();
+  } else {
+    chunks_.reset();
+  }
+  body_done_ =
+      framing.kind == BodyFraming::Kind::none || (framing.kind == BodyFraming::Kind::length && framing.length == 0);
+}
+
+Task<Result<std::size_t>> HttpInput::read_payload(std::span<char> into, std::uint64_t most,
+                                                  std::chrono::milliseconds idle_limit) {
+  into = into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), most)));
+  for (;;) {
+    if (!buffer_.empty()) {
+      const std::size_t count = std::min(into.size(), buffer_.data().size());
+      std::memcpy(into.data(), buffer_.data().data(), count);
+      buffer_.use(count);
+      co_return count;
+    }
+    if (ended_) co_return std::size_t{0};
+    // The buffer is empty: straight to where the caller wants it.
+    if (auto got = stream_.try_read(into)) {
+      if (*got) note(**got);
+      co_return std::move(*got);
+    }
+    auto ready = co_await stream_.readable(idle_limit);
+    if (!ready) co_return std::unexpected{std::move(ready.error())};
+  }
+}
+
+Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono::milliseconds idle_limit) {
+  constexpr std::string_view kCutShort = "the connection ended before the body did";
+  if (body_done_) co_return std::size_t{0};
+  if (framing_.kind != BodyFraming::Kind::chunked) {
+    const bool counted = framing_.kind == BodyFraming::Kind::length;
+    auto got = co_await read_payload(into, counted ? left_ : UINT64_MAX, idle_limit);
+    if (!got) co_return got;
+    if (counted && *got == 0) co_return fail(Errc::invalid_request, std::string{kCutShort});
+    left_ -= counted ? *got : 0;
+    body_done_ = counted ? left_ == 0 : *got == 0;
+    co_return got;
+  }
+
+  for (;;) {
+    auto used = chunks_->consume(buffer_.data());
+    if (!used) co_return used;
+    buffer_.use(*used);
+    if (chunks_->done()) {
+      body_done_ = true;
+      co_return std::size_t{0};
+    }
+    if (const std::uint64_t left = chunks_->payload_left(); left > 0) {
+      // A small rest of a chunk is read with the framing behind it, in one call.
+      if (buffer_.empty() && left < into.size()) {
+        auto filled = co_await fill(kBodyBuffer, idle_limit);
+        if (!filled) co_return std::unexpected{std::move(filled.error())};
+        if (!*filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
+      }
+      auto got = co_await read_payload(into, left, idle_limit);
+      if (!got) co_return got;
+      if (*got == 0) co_return fail(Errc::invalid_request, std::string{kCutShort});
+      chunks_->take_payload(*got);
+      co_return got;
+    }
+    auto filled = co_await fill(kBodyBuffer, idle_limit);
+    if (!filled) co_return std::unexpected{std::move(filled.error())};
+    if (!*filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
+  }
+}
+
+Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit) {
+  const auto too_large = [limit] {
+    return fail(Errc::payload_too_large, "the body is larger than " + std::to_string(limit) + " bytes");
+  };
+  if (body_left() > limit) co_return too_large();
+  std::string body;
+  std::size_t size = 0;
+  while (!body_done_) {
+    // A length that was only promised is not allocated at once. A byte of room above the limit shows an excess.
+    std::size_t step = std::max<std::size_t>(size, kFirstBuffer);
+    if (framing_.kind == BodyFraming::Kind::length)
+      step = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kBodyRead));
+    body.resize(size + std::min(step - 1, limit - size) + 1);
+    auto got = co_await read_body(std::span{body}.subspan(size), idle_limit);
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    size += *got;
+    if (size > limit) co_return too_large();
+  }
+  body.resize(size);
+  co_return body;
+}
+
+}  // namespace skiff::protocol

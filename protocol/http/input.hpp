@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "protocol/http/chunked.hpp"
+#include "protocol/http/message.hpp"
+#include "protocol/http/parser.hpp"
+#include "protocol/net/stream.hpp"
+
+namespace skiff::protocol {
+
+/// Bytes that were received and not yet used. Takes no memory while it is empty.
+class ReceiveBuffer {
+ public:
+  [[nodiscard]] std::string_view data() const noexcept { return {memory_.get() + begin_, end_ - begin_}; }
+  [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
+  /// Room for at least one byte more, at most `most` bytes in all; empty when that is reached.
+  [[nodiscard]] std::span<char> room(std::size_t most);
+  void received(std::size_t count) noexcept { end_ += count; }
+  /// Forgets the first bytes.
+  void use(std::size_t count) noexcept;
+  void release() noexcept;
+
+ private:
+  std::unique_ptr<char[]> memory_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+/// The receiving half of an HTTP connection, of a server or a client: finds heads and bodies in what the stream gives.
+/// The owner keeps it alive while a call is under way.
+class HttpInput {
+ public:
+  explicit HttpInput(Stream& stream) : stream_{stream} {}
+
+  [[nodiscard]] ReceiveBuffer& buffer() noexcept { return buffer_; }
+  /// The peer has ended its direction.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+
+  /// Waits until the buffer has got more: false at the end of the stream, or when it already holds `most` bytes. Two of
+  /// these calls may be under way at once.
+  [[nodiscard]] Task<Result<bool>> fill(std::size_t most, std::chrono::milliseconds limit);
+
+  /// How the body that follows is framed.
+  void begin_body(BodyFraming framing);
+  [[nodiscard]] bool body_done() const noexcept { return body_done_; }
+  /// Of a body with a length; 0 for others.
+  [[nodiscard]] std::uint64_t body_left() const noexcept {
+    return framing_.kind == BodyFraming::Kind::length ? left_ : 0;
+  }
+  [[nodiscard]] BodyFraming::Kind body_kind() const noexcept { return framing_.kind; }
+  /// The next bytes of the body, 0 at its end. `invalid_request` when it is broken or cut short.
+  [[nodiscard]] Task<Result<std::size_t>> read_body(std::span<char> into, std::chrono::milliseconds idle_limit);
+  /// The rest of the body; `payload_too_large` above `limit`.
+  [[nodiscard]] Task<Result<std::string>> read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit);
+  [[nodiscard]] Headers& trailers() noexcept { return chunks_->trailers(); }
+
+ private:
+  [[nodiscard]] Task<Result<std::size_t>> read_payload(std::span<char> into, std::uint64_t most,
+                                                       std::chrono::milliseconds idle_limit);
+
+  void note(std::size_t got) noexcept;
+
+  Stream& stream_;
+  ReceiveBuffer buffer_;
+  std::unique_ptr<ChunkedDecoder> chunks_;
+  BodyFraming framing_;
+  std::uint64_t left_ = 0;
+  std::uint64_t received_ = 0;
+  bool body_done_ = true;
+  bool ended_ = false;
+};
+
+}  // namespace skiff::protocol

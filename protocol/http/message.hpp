@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protocol/http/target.hpp"
+
+namespace skiff::protocol {
+
+/// Header fields in order, held as they go on the wire. Names compare without case. What could split a message (control
+/// characters in a value) becomes a space, so no value that a client chose can forge a header.
+class Headers {
+ public:
+  struct Field {
+    std::string_view name;
+    std::string_view value;
+  };
+  class Iterator;
+
+  Headers() = default;
+  Headers(std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
+
+  void add(std::string_view name, std::string_view value);
+  /// Replaces every field of that name.
+  void set(std::string_view name, std::string_view value);
+  void remove(std::string_view name);
+  void append(const Headers& others);
+  void clear() noexcept;
+
+  /// The first value, or nothing. Views stay valid until the next change.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view name) const noexcept;
+  /// The first value, or an empty text.
+  [[nodiscard]] std::string_view get(std::string_view name) const noexcept {
+    return find(name).value_or(std::string_view{});
+  }
+  [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name).has_value(); }
+  [[nodiscard]] std::size_t count(std::string_view name) const noexcept;
+  /// True if any field of that name holds `token` in its comma-separated list, without case.
+  [[nodiscard]] bool has_token(std::string_view name, std::string_view token) const noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  [[nodiscard]] Field operator[](std::size_t index) const noexcept;
+  [[nodiscard]] Iterator begin() const noexcept;
+  [[nodiscard]] Iterator end() const noexcept;
+
+  /// "Name: value\r\n" for each, without the empty line.
+  [[nodiscard]] std::string_view wire() const noexcept { return wire_; }
+
+ private:
+  struct Entry {
+    std::uint32_t start;
+    std::uint32_t name_size;
+    std::uint32_t value_size;
+  };
+  std::string wire_;
+  std::vector<Entry> entries_;
+};
+
+class Headers::Iterator {
+ public:
+  using value_type = Field;
+  using difference_type = std::ptrdiff_t;
+  Iterator() = default;
+  Iterator(const Headers* headers, std::size_t index) : headers_{headers}, index_{index} {}
+  Field operator*() const noexcept { return (*headers_)[index_]; }
+  Iterator& operator++() noexcept {
+    ++index_;
+    return *this;
+  }
+  Iterator operator++(int) noexcept { return {headers_, index_++}; }
+  bool operator==(const Iterator&) const = default;
+
+ private:
+  const Headers* headers_ = nullptr;
+  std::size_t index_ = 0;
+};
+
+/// ASCII letters compare equal whatever their case.
+[[nodiscard]] bool same_text(std::string_view a, std::string_view b) noexcept;
+
+/// How the end of a body is found.
+struct BodyFraming {
+  enum class Kind : unsigned char { none, length, chunked, until_close };
+  Kind kind = Kind::none;
+  std::uint64_t length = 0;  ///< of `length`
+};
+
+/// The head of a request, checked and split.
+struct HttpRequest {
+  std::string method;  ///< a token, as sent ("GET")
+  std::string target_text;
+  Target target;
+  unsigned version = 11;  ///< 10 or 11
+  Headers headers;
+  std::string host;  ///< the Host field; of an absolute-form target the same
+  BodyFraming body;
+  bool keep_alive = true;  ///< what the client asks for
+};
+
+/// The head of a response that a client received.
+struct HttpResponseHead {
+  unsigned status = 0;
+  std::string reason;
+  unsigned version = 11;
+  Headers headers;
+  BodyFraming body;
+  bool keep_alive = true;
+};
+
+/// A whole response. Content-Length, Date, Server and Connection are added by the one who sends it.
+struct HttpResponse {
+  unsigned status = 200;
+  Headers headers = {};
+  std::string body = {};
+};
+
+/// "Not Found"; "Unknown" for a status that no RFC names.
+[[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
+
+/// The time as a Date field wants it (RFC 9110, 5.6.7), made once a second. Valid until the next call on this thread.
+[[nodiscard]] std::string_view http_date_now();
+
+/// "HTTP/1.1 101 Switching Protocols\r\n", the fields, the empty line.
+[[nodiscard]] std::string serialize_head(unsigned status, const Headers& headers);
+/// "GET /x HTTP/1.1\r\n", the fields, the empty line.
+[[nodiscard]] std::string serialize_request_head(std::string_view method, std::string_view target,
+                                                 const Headers& headers);
+
+}  // namespace skiff::protocol

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/event.hpp"
+#include "base/task.hpp"
+#include "base/task_group.hpp"
+#include "base/unique_fd.hpp"
+#include "protocol/http/exchange.hpp"
+#include "protocol/http/message.hpp"
+#include "protocol/net/address.hpp"
+#include "protocol/net/listener.hpp"
+#include "protocol/net/tls.hpp"
+
+namespace skiff::protocol {
+
+/// What one connection may use.
+struct ConnectionLimits {
+  std::size_t header_bytes = 32 * 1024;           ///< all of the head; more is 431
+  std::size_t target_bytes = 8 * 1024;            ///< more is 414
+  std::chrono::milliseconds header_time{10'000};  ///< from accept or a request's first byte to the end of its head: 408
+  std::chrono::milliseconds body_idle_time{30'000};     ///< longest pause within a body: 408
+  std::chrono::milliseconds keep_alive_time{75'000};    ///< between requests; then closed without a word
+  std::chrono::milliseconds stranger_idle_time{5'000};  ///< the same, at most, until the connection is vouched for
+  std::chrono::milliseconds write_stall_time{30'000};   ///< without the peer taking a byte; then closed
+  std::size_t drain_bytes = 256 * 1024;         ///< of an unread body, to keep the connection; else it is closed
+  std::chrono::milliseconds drain_time{5'000};  ///< for all of an unread body; the same
+  std::size_t connections = 10'000;             ///< vouched for at the same time; see Places for the others
+};
+
+struct HttpServerOptions {
+  ConnectionLimits limits = {};
+  /// Answers a request. The exchange lives until the returned task ends.
+  std::function<Task<>(HttpExchange&)> handler;
+  /// Called when a connection finds no free descriptor. True: there may be one now.
+  std::function<bool()> out_of_descriptors = {};
+  /// Makes the response to what never reaches the handler (broken requests) or where it failed (500). Default: plain
+  /// text.
+  std::function<HttpResponse(unsigned status, const Error& error)> error_response = {};
+};
+
+/// Serves HTTP/1.1 and 1.0: keep-alive, pipelining, chunked bodies both ways, upgrades. Everybody may connect, and
+/// whoever is not vouched for (HttpExchange) makes room for others (Places). Reactor thread only.
+class HttpServer {
+ public:
+  HttpServer(Executor executor, HttpServerOptions options);
+  /// `stop()` must have ended.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// Accepts from `listener` until that is closed or `stop()`; any number of listeners. With `tls`, speaks TLS on it.
+  void listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsContext> tls = nullptr);
+  /// Serves one connected socket.
+  void serve(UniqueFd socket, Address peer, std::shared_ptr<TlsContext> tls = nullptr);
+
+  /// From now on responses end their connection, and idle connections are closed. Listening goes on.
+  void drain();
+  /// After `drain()`: ends when no connection is left, or after `limit`.
+  [[nodiscard]] Task<> drained(std::chrono::milliseconds limit);
+  /// Closes the listeners, cancels every handler and connection, and waits until they have ended.
+  [[nodiscard]] Task<> stop();
+
+  [[nodiscard]] std::size_t connections() const noexcept;
+  [[nodiscard]] std::size_t requests() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace skiff::protocol

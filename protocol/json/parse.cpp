@@ -1,0 +1,121 @@
+#include <nlohmann/json.hpp>
+
+#include "protocol/json/schema.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Builds a value from the parser's events, which is where nesting and repeated keys can still be seen.
+class Builder final : public nlohmann::json_sax<Json> {
+ public:
+  explicit Builder(std::size_t max_depth) : max_depth_{max_depth} {}
+
+  [[nodiscard]] Json& value() noexcept { return root_; }
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return refuse("binary data"); }
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+
+  bool key(string_t& name) override {
+    const auto [place, fresh] = open_.back()->get_ref<Json::object_t&>().try_emplace(std::move(name));
+    member_ = &place->second;
+    return fresh || refuse("a key is repeated in an object");
+  }
+
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    // Its position is that of the last byte it has read, counted from 1; its text begins with its own tag.
+    problem_ =
+        (error.id == 406 ? "a number is too large" : "not valid JSON") + (" at byte " + std::to_string(position));
+    return false;
+  }
+
+ private:
+  bool refuse(std::string_view what) {
+    problem_ = what;
+    return false;
+  }
+
+  /// Where the next value goes.
+  Json& place() {
+    if (open_.empty()) return root_;
+    if (open_.back()->is_object()) return *member_;
+    return open_.back()->get_ref<Json::array_t&>().emplace_back();
+  }
+
+  template <class T>
+  bool put(T&& value) {
+    place() = std::forward<T>(value);
+    return true;
+  }
+
+  bool open(Json container) {
+    if (open_.size() == max_depth_) return refuse("nested deeper than " + std::to_string(max_depth_) + " levels");
+    Json& here = place();
+    here = std::move(container);
+    open_.push_back(&here);
+    return true;
+  }
+
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  const std::size_t max_depth_;
+  Json root_;
+  std::vector<Json*> open_;  // an open container is never moved: only the innermost one grows
+  Json* member_ = nullptr;
+  std::string problem_;
+};
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, JsonLimits limits) {
+  if (text.size() > limits.max_bytes) {
+    return fail(Errc::payload_too_large, "the JSON text has more than " + std::to_string(limits.max_bytes) + " bytes");
+  }
+  // The parser takes a NUL for the end of its input, wherever it stands.
+  if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return fail(Errc::malformed_json, "not valid JSON at byte " + std::to_string(nul + 1));
+  }
+  // An input that counts, so that errors which the parser does not place have a position too.
+  struct Counting {
+    using iterator_category = std::input_iterator_tag;
+    using value_type = char;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const char*;
+    using reference = const char&;
+    const char* at;
+    const char** furthest;
+    reference operator*() const { return *at; }
+    Counting& operator++() {
+      *furthest = ++at;
+      return *this;
+    }
+    bool operator==(const Counting& other) const { return at == other.at; }
+    bool operator!=(const Counting& other) const { return at != other.at; }
+  };
+  const char* furthest = text.data();
+  Builder builder{limits.max_depth};
+  const Counting first{text.data(), &furthest};
+  const Counting last{text.data() + text.size(), &furthest};
+  if (!Json::sax_parse(first, last, &builder)) {
+    std::string problem = builder.problem();
+    if (problem.find(" at byte ") == std::string::npos) problem += " at byte " + std::to_string(furthest - text.data());
+    return fail(Errc::malformed_json, std::move(problem));
+  }
+  return std::move(builder.value());
+}
+
+}  // namespace skiff::protocol

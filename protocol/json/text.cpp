@@ -1,0 +1,204 @@
+#include "protocol/json/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "protocol/json/utf8.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+constexpr std::size_t kBlock = 16;
+constexpr std::size_t kChunk = 16 * 1024;
+constexpr std::size_t kLongestEscape = 6;
+
+struct Escape {
+  std::array<char, 8> text{};
+  std::uint8_t size = 0;
+};
+
+/// The escape of every byte that needs one; size 0 for the others. Eight bytes each, so that one is stored by one move.
+constexpr std::array<Escape, 256> kEscapes = [] {
+  std::array<Escape, 256> table{};
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (std::size_t c = 0; c < 0x20; ++c) table[c] = {{'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]}, 6};
+  const auto brief = [&](char c, char letter) { table[static_cast<unsigned char>(c)] = {{'\\', letter}, 2}; };
+  brief('"', '"');
+  brief('\\', '\\');
+  brief('\b', 'b');
+  brief('\f', 'f');
+  brief('\n', 'n');
+  brief('\r', 'r');
+  brief('\t', 't');
+  return table;
+}();
+
+#ifdef __SSE2__
+/// Copies 16 bytes and tells, one bit a byte, which of them need an escape.
+inline unsigned copy_block(const char* from, char* to) noexcept {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+  // Unsigned `byte <= 0x1f` is `min(byte, 0x1f) == byte`.
+  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  const __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, slash))));
+}
+#else
+/// True when one of the eight bytes needs an escape (Mycroft's zero-byte test, on the byte itself, `"` and `\`).
+inline bool needs_escape(std::uint64_t word) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
+  const auto below = [](std::uint64_t w, std::uint64_t limit) { return (w - ones * limit) & ~w & high; };
+  return (below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1)) != 0;
+}
+
+inline unsigned copy_block(const char* from, char* to) noexcept {
+  std::array<std::uint64_t, 2> words;
+  std::memcpy(words.data(), from, kBlock);
+  std::memcpy(to, words.data(), kBlock);
+  if (!needs_escape(words[0]) && !needs_escape(words[1])) return 0;
+  unsigned mask = 0;
+  for (unsigned i = 0; i < kBlock; ++i) {
+    if (kEscapes[static_cast<unsigned char>(from[i])].size != 0) mask |= 1U << i;
+  }
+  return mask;
+}
+#endif
+
+inline char* escape_byte(char c, char* to) noexcept {
+  const Escape& escape = kEscapes[static_cast<unsigned char>(c)];
+  if (escape.size == 0) {
+    *to = c;
+    return to + 1;
+  }
+  std::memcpy(to, escape.text.data(), escape.text.size());
+  return to + escape.size;
+}
+
+/// `to` has room for the longest result and one block.
+char* escape_chunk(const char* from, const char* end, char* to) noexcept {
+  while (static_cast<std::size_t>(end - from) >= kBlock) {
+    unsigned mask = copy_block(from, to);
+    if (mask == 0) {
+      from += kBlock;
+      to += kBlock;
+      continue;
+    }
+    if (std::popcount(mask) > 4) {  // dense: byte by byte is cheaper than run by run
+      for (const char* stop = from + kBlock; from != stop; ++from) to = escape_byte(*from, to);
+      continue;
+    }
+    // The block is copied up to its first escape already; each run behind an escape is one more block move, of which
+    // only the first bytes count (the input has them: runs lie within this block, and moves read no further than
+    // `end`).
+    std::array<char, 2 * kBlock> block;
+    std::memcpy(block.data(), from, kBlock);
+    unsigned at = 0;
+    while (mask != 0) {
+      const auto next = static_cast<unsigned>(std::countr_zero(mask));
+      std::memcpy(to, block.data() + at, kBlock);
+      to += next - at;
+      to = escape_byte(block[next], to);
+      at = next + 1;
+      mask &= mask - 1;
+    }
+    std::memcpy(to, block.data() + at, kBlock);
+    to += kBlock - at;
+    from += kBlock;
+  }
+  for (; from != end; ++from) to = escape_byte(*from, to);
+  return to;
+}
+
+/// A key or a short value with its quotes, and what stands around it, in one piece: the lists are made of these. False,
+/// and nothing is done, when it is longer than a block or a byte of it needs an escape.
+bool append_short(std::string& out, bool comma, std::string_view text, bool colon) {
+  if (text.size() > kBlock) return false;
+  unsigned escapes = 0;
+  for (const char c : text) escapes |= kEscapes[static_cast<unsigned char>(c)].size;
+  if (escapes != 0) return false;
+  out.resize_and_overwrite(out.size() + text.size() + 4, [&, before = out.size()](char* data, std::size_t) {
+    char* to = data + before;
+    if (comma) *to++ = ',';
+    *to++ = '"';
+    to = std::ranges::copy(text, to).out;
+    *to++ = '"';
+    if (colon) *to++ = ':';
+    return static_cast<std::size_t>(to - data);
+  });
+  return true;
+}
+
+template <class Integer>
+void append_integer(std::string& out, Integer value) {
+  std::array<char, 24> text;
+  const auto done = std::to_chars(text.data(), text.data() + text.size(), value);
+  out.append(text.data(), done.ptr);
+}
+
+}  // namespace
+
+void append_json_escaped(std::string& out, std::string_view utf8) {
+  // One growth for clean text; escapes make it grow by doubling, in chunks so that the room for the worst case stays
+  // small.
+  const std::size_t first = std::min(utf8.size(), kChunk);
+  if (utf8.size() > kChunk) out.reserve(out.size() + utf8.size() + first * kLongestEscape + 2 * kBlock);
+  while (!utf8.empty()) {
+    const std::string_view chunk = utf8.substr(0, kChunk);
+    utf8.remove_prefix(chunk.size());
+    const std::size_t before = out.size();
+    out.resize_and_overwrite(before + chunk.size() * kLongestEscape + 2 * kBlock, [&](char* data, std::size_t) {
+      return static_cast<std::size_t>(escape_chunk(chunk.data(), chunk.data() + chunk.size(), data + before) - data);
+    });
+  }
+}
+
+void append_json_string(std::string& out, std::string_view utf8) {
+  if (append_short(out, false, utf8, false)) return;
+  out += '"';
+  append_json_escaped(out, utf8);
+  out += '"';
+}
+
+void append_json_key(std::string& out, std::string_view key) {
+  const bool comma = !out.empty() && out.back() != '{';
+  if (append_short(out, comma, key, true)) return;
+  if (comma) out += ',';
+  append_json_string(out, key);
+  out += ':';
+}
+
+void append_json_integer(std::string& out, std::int64_t value) {
+  append_integer(out, value);
+}
+void append_json_integer(std::string& out, std::uint64_t value) {
+  append_integer(out, value);
+}
+
+void append_json_text(std::string& out, std::string_view key, std::string_view text) {
+  append_json_key(out, key);
+  if (is_valid_utf8(text)) {
+    append_json_string(out, text);
+  } else {
+    append_json_string(out, to_valid_utf8(text));
+  }
+}
+
+void append_json_number(std::string& out, std::string_view key, std::uint64_t value) {
+  append_json_key(out, key);
+  append_json_integer(out, value);
+}
+
+void append_json_flag(std::string& out, std::string_view key, bool value) {
+  append_json_key(out, key);
+  out += value ? "true" : "false";
+}
+
+}  // namespace skiff::protocol

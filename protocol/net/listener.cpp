@@ -1,0 +1,223 @@
+#include "protocol/net/listener.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
+
+#include "base/log.hpp"
+
+namespace skiff::protocol {
+namespace asio = boost::asio;
+
+namespace {
+
+/// After that many in a row, other coroutines get their turn.
+constexpr int kAcceptsAtOnce = 64;
+/// How long to leave the backlog alone when descriptors or memory have run out.
+constexpr std::chrono::milliseconds kBackOff{50};
+
+std::unexpected<Error> failed(int error, std::string_view what, const Address& address) {
+  return std::unexpected{system_error(error, std::string{what} + " " + address.text())};
+}
+
+/// True if somebody accepts connections there. A file on which nobody does is left over from a process that was killed.
+bool somebody_answers(const Address& address) {
+  const UniqueFd probe{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (!probe) return true;
+  return ::connect(probe.get(), address.data(), address.size()) == 0 || errno == EAGAIN || errno == EINPROGRESS;
+}
+
+Result<> bind_unix(int socket, const Address& address) {
+  // The file is born with mode 0600, so nobody can connect before a chmod.
+  const mode_t old_mask = ::umask(0177);
+  int result = ::bind(socket, address.data(), address.size());
+  if (result != 0 && errno == EADDRINUSE) {
+    struct stat existing{};
+    const bool is_socket = ::lstat(address.path().c_str(), &existing) == 0 && S_ISSOCK(existing.st_mode);
+    if (is_socket && !somebody_answers(address)) {
+      ::unlink(address.path().c_str());
+      result = ::bind(socket, address.data(), address.size());
+    } else {
+      errno = EADDRINUSE;
+    }
+  }
+  const int error = errno;
+  ::umask(old_mask);
+  if (result != 0) return failed(error, "listen on", address);
+  return {};
+}
+
+Result<> bind_tcp(int socket, const Address& address) {
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // "[::]" and "0.0.0.0" are two addresses: each may be listened on beside the other.
+  if (address.family() == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  if (::bind(socket, address.data(), address.size()) != 0) return failed(errno, "listen on", address);
+  return {};
+}
+
+/// Errors of one connection that went away before it was accepted (accept(2) names them): the next may be fine.
+bool concerns_one_connection(int error) noexcept {
+  switch (error) {
+    case EINTR:
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENOPROTOOPT:
+    case EHOSTDOWN:
+    case ENONET:
+    case EHOSTUNREACH:
+    case EOPNOTSUPP:
+    case ENETUNREACH:
+    case EPERM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+struct Listener::State {
+  using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
+  using Timer =
+      asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
+
+  State(Executor executor, UniqueFd socket, Address address_in)
+      : descriptor{executor, socket.release()}, timer{executor}, address{std::move(address_in)} {
+    if (address.is_unix()) {
+      struct stat file{};
+      if (::stat(address.path().c_str(), &file) == 0) inode = file.st_ino;
+    }
+    open_reserve();
+  }
+
+  /// Without a free descriptor accept4(2) says EMFILE, or ENFILE, whether there is a connection or not.
+  [[nodiscard]] bool somebody_waits() {
+    pollfd entry{.fd = descriptor.native_handle(), .events = POLLIN, .revents = 0};
+    // EINVAL where the limit of descriptors is 0: nothing else is known then.
+    return ::poll(&entry, 1, 0) != 0;
+  }
+
+  void open_reserve() { reserve.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+  /// Without a free descriptor the waiting client would hang and the socket stay readable: the spare descriptor is
+  /// given up to accept it and close it, which the client sees as a refusal.
+  void turn_one_away() {
+    if (!reserve) return;
+    reserve.reset();
+    UniqueFd refused{::accept4(descriptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+    refused.reset();
+    open_reserve();
+  }
+
+  void close() noexcept {
+    if (!descriptor.is_open()) return;
+    boost::system::error_code ignored;
+    descriptor.close(ignored);
+    timer.cancel();
+    if (!address.is_unix()) return;
+    // Not if another process has put its own file there meanwhile.
+    struct stat file{};
+    if (::stat(address.path().c_str(), &file) == 0 && file.st_ino == inode) ::unlink(address.path().c_str());
+  }
+
+  static Task<> accept_all(std::shared_ptr<State> self, std::function<void(UniqueFd, Address)> connected,
+                           std::function<bool()> make_room);
+
+  Descriptor descriptor;
+  Timer timer;
+  Address address;
+  UniqueFd reserve;
+  ino_t inode = 0;
+};
+
+Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<void(UniqueFd, Address)> connected,
+                                   std::function<bool()> make_room) {
+  bool complained = false;
+  while (self->descriptor.is_open()) {
+    boost::system::error_code error;
+    co_await self->descriptor.async_wait(Descriptor::wait_read, asio::redirect_error(use_task, error));
+    if (error && error != asio::error::operation_aborted) {
+      log::error("waiting for connections failed", {{"address", self->address.text()}, {"error", error.message()}});
+    }
+    for (int i = 0; i < kAcceptsAtOnce && self->descriptor.is_open(); ++i) {
+      sockaddr_storage peer{};
+      socklen_t length = sizeof peer;
+      UniqueFd socket{::accept4(self->descriptor.native_handle(), reinterpret_cast<sockaddr*>(&peer), &length,
+                                SOCK_CLOEXEC | SOCK_NONBLOCK)};
+      if (socket) {
+        complained = false;
+        if (!self->address.is_unix()) {
+          const int on = 1;
+          ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        }
+        try {
+          connected(std::move(socket), Address::from_socket(peer, length));
+        } catch (const std::bad_alloc&) {
+          // This one is closed, and the next may find memory again.
+          log::warning("there is no memory for a connection", {{"address", self->address.text()}});
+        }
+        continue;
+      }
+      const int reason = errno;
+      if (reason == EAGAIN) break;
+      if (concerns_one_connection(reason)) continue;
+      const bool is_full = reason == EMFILE || reason == ENFILE;
+      // Nobody to turn away: whoever comes from here on is accepted, or refused, the next time around.
+      if (is_full && !self->somebody_waits()) break;
+      if (reason == EMFILE && make_room && make_room()) continue;
+      if (!std::exchange(complained, true)) {
+        log::warning("can't accept connections", {{"address", self->address.text()}, {"error", errno_text(reason)}});
+      }
+      if (is_full) self->turn_one_away();
+      self->timer.expires_after(kBackOff);
+      co_await self->timer.async_wait(asio::redirect_error(use_task, error));
+      break;
+    }
+  }
+}
+
+Result<std::unique_ptr<Listener>> Listener::open(Executor executor, const Address& address) {
+  UniqueFd socket{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (!socket) return failed(errno, "listen on", address);
+  auto bound = address.is_unix() ? bind_unix(socket.get(), address) : bind_tcp(socket.get(), address);
+  if (!bound) return std::unexpected{std::move(bound.error())};
+  if (::listen(socket.get(), SOMAXCONN) != 0) return failed(errno, "listen on", address);
+  sockaddr_storage real{};
+  socklen_t length = sizeof real;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&real), &length) != 0) {
+    return failed(errno, "listen on", address);
+  }
+  auto state = std::make_shared<State>(executor, std::move(socket), Address::from_socket(real, length));
+  return std::unique_ptr<Listener>{new Listener{std::move(state)}};
+}
+
+Listener::Listener(std::shared_ptr<State> state) : state_{std::move(state)} {}
+Listener::~Listener() {
+  close();
+}
+const Address& Listener::address() const noexcept {
+  return state_->address;
+}
+Task<> Listener::accept_all(std::function<void(UniqueFd, Address)> connected, std::function<bool()> make_room) {
+  return State::accept_all(state_, std::move(connected), std::move(make_room));
+}
+void Listener::close() noexcept {
+  state_->close();
+}
+
+}  // namespace skiff::protocol

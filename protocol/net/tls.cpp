@@ -1,0 +1,288 @@
+#include "protocol/net/tls.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "protocol/net/address.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+template <auto free_function>
+struct Free {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    free_function(object);
+  }
+};
+using BioPtr = std::unique_ptr<BIO, Free<BIO_free>>;
+using CertificatePtr = std::unique_ptr<X509, Free<X509_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using ContextPtr = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
+using SslPtr = std::unique_ptr<SSL, Free<SSL_free>>;
+
+/// The oldest error that OpenSSL has noted on this thread, as text; forgets the rest.
+std::string take_error() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  if (code == 0) return "unknown reason";
+  std::array<char, 256> text{};
+  const char* reason = ERR_reason_error_string(code);
+  if (reason != nullptr) return reason;
+  ERR_error_string_n(code, text.data(), text.size());
+  return text.data();
+}
+
+std::unexpected<Error> bad_setting(std::string what) {
+  return fail(Errc::invalid_field, std::move(what) + ": " + take_error());
+}
+
+// --- a BIO over a socket: as OpenSSL's own, but a closed peer raises no SIGPIPE
+// ---------------------------------------
+
+int bio_socket(BIO* bio) {
+  return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+}
+
+int bio_write(BIO* bio, const char* from, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t sent = ::send(bio_socket(bio), from, static_cast<std::size_t>(size), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
+  return static_cast<int>(sent);
+}
+
+int bio_read(BIO* bio, char* into, int size) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t got = ::recv(bio_socket(bio), into, static_cast<std::size_t>(size), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+  if (got == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+  return static_cast<int>(got);
+}
+
+long bio_control(BIO* bio, int command, long, void*) {
+  if (command == BIO_CTRL_FLUSH) return 1;
+  if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+  return 0;
+}
+
+BIO_METHOD* socket_method() {
+  static BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "skiff socket");
+    BIO_meth_set_write(made, bio_write);
+    BIO_meth_set_read(made, bio_read);
+    BIO_meth_set_ctrl(made, bio_control);
+    return made;
+  }();
+  return method;
+}
+
+// --- one connection
+// ---------------------------------------------------------------------------------------------------
+
+class OpenSslSession final : public TlsSession {
+ public:
+  OpenSslSession(SslPtr ssl, std::shared_ptr<TlsContext> context)
+      : context_{std::move(context)}, ssl_{std::move(ssl)} {}
+
+  IoStep handshake() override {
+    ERR_clear_error();
+    const int result = SSL_do_handshake(ssl_.get());
+    return result == 1 ? IoStep{} : failed_step(result, "TLS handshake");
+  }
+
+  IoStep read(std::span<char> into) override {
+    ERR_clear_error();
+    std::size_t got = 0;
+    const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &got);
+    return result == 1 ? IoStep{.bytes = got} : failed_step(result, "TLS read");
+  }
+
+  IoStep write(std::string_view from) override {
+    ERR_clear_error();
+    std::size_t sent = 0;
+    const int result = SSL_write_ex(ssl_.get(), from.data(), from.size(), &sent);
+    return result == 1 ? IoStep{.bytes = sent} : failed_step(result, "TLS write");
+  }
+
+  bool pending() const override { return SSL_pending(ssl_.get()) > 0; }
+
+  void shutdown() noexcept override {
+    ERR_clear_error();
+    if (SSL_is_init_finished(ssl_.get()) != 0 && !broken_) SSL_shutdown(ssl_.get());
+    ERR_clear_error();
+  }
+
+ private:
+  IoStep failed_step(int result, std::string_view what) {
+    const int error_number = errno;
+    switch (SSL_get_error(ssl_.get(), result)) {
+      case SSL_ERROR_WANT_READ:
+        return {.kind = IoStep::Kind::want_read};
+      case SSL_ERROR_WANT_WRITE:
+        return {.kind = IoStep::Kind::want_write};
+      case SSL_ERROR_ZERO_RETURN:
+        return {.kind = IoStep::Kind::end};
+      case SSL_ERROR_SYSCALL:
+        broken_ = true;
+        return {.kind = IoStep::Kind::failed,
+                .error = system_error(error_number != 0 ? error_number : ECONNRESET, what)};
+      default: {
+        broken_ = true;
+        std::string reason = take_error();
+        Errc code = Errc::io_error;
+        const long verdict = SSL_get_verify_result(ssl_.get());
+        if (SSL_is_init_finished(ssl_.get()) == 0 && verdict != X509_V_OK) {
+          code = Errc::unauthenticated;
+          reason += std::string{" ("} + X509_verify_cert_error_string(verdict) + ")";
+        }
+        return {.kind = IoStep::Kind::failed, .error = Error{code, std::string{what} + ": " + reason}};
+      }
+    }
+  }
+
+  std::shared_ptr<TlsContext> context_;
+  SslPtr ssl_;
+  bool broken_ = false;
+};
+
+// --- contexts
+// ---------------------------------------------------------------------------------------------------------
+
+class OpenSslContext final : public TlsContext, public std::enable_shared_from_this<OpenSslContext> {
+ public:
+  OpenSslContext(ContextPtr context, bool is_client, bool verify)
+      : context_{std::move(context)}, is_client_{is_client}, verify_{verify} {}
+
+  Result<std::unique_ptr<TlsSession>> session(int socket, const std::string& server_name) override {
+    SslPtr ssl{SSL_new(context_.get())};
+    BIO* bio = ssl ? BIO_new(socket_method()) : nullptr;
+    if (bio == nullptr) return fail(Errc::resource_exhausted, "make a TLS session: " + take_error());
+    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl.get(), bio, bio);
+    if (is_client_) {
+      SSL_set_connect_state(ssl.get());
+      if (auto named = expect_name(ssl.get(), server_name); !named) return std::unexpected{std::move(named.error())};
+    } else {
+      SSL_set_accept_state(ssl.get());
+    }
+    return std::make_unique<OpenSslSession>(std::move(ssl), shared_from_this());
+  }
+
+ private:
+  /// The certificate must be for this name or address; the name also goes to the server (SNI, RFC 6066).
+  Result<> expect_name(SSL* ssl, const std::string& name) const {
+    if (name.empty()) {
+      if (verify_) return fail(Errc::invalid_field, "TLS needs the server's name to check its certificate");
+      return {};
+    }
+    const bool is_address = Address::ip(name, 0).has_value();
+    bool accepted = true;
+    if (!is_address) accepted = SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
+    if (verify_ && is_address) accepted = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
+    if (verify_ && !is_address) accepted = SSL_set1_host(ssl, name.c_str()) == 1;
+    if (!accepted) return fail(Errc::invalid_field, "\"" + name + "\" is no name for a TLS server");
+    return {};
+  }
+
+  ContextPtr context_;
+  bool is_client_;
+  bool verify_;
+};
+
+ContextPtr new_context(const SSL_METHOD* method) {
+  ContextPtr context{SSL_CTX_new(method)};
+  if (!context) return context;
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  // Of 1.2 only what keeps old traffic secret when a key is stolen later; 1.3 has nothing else.
+  if (SSL_CTX_set_cipher_list(context.get(), "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) return nullptr;
+  // Idle connections give their 34 KiB of record buffers back; a retried write may come from another place in memory.
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  return context;
+}
+
+BioPtr memory_bio(const std::string& text) {
+  return BioPtr{BIO_new_mem_buf(text.data(), static_cast<int>(std::min<std::size_t>(text.size(), INT_MAX)))};
+}
+
+Result<> trust_pem(SSL_CTX* context, const std::string& pem) {
+  const BioPtr bio = memory_bio(pem);
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  std::size_t count = 0;
+  while (CertificatePtr certificate{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+    if (X509_STORE_add_cert(store, certificate.get()) != 1) return bad_setting("the CA data");
+    ++count;
+  }
+  if (count == 0) return bad_setting("the CA data holds no certificate");
+  ERR_clear_error();
+  return {};
+}
+
+/// A leaf and the chain behind it, and its key, all PEM.
+Result<> use_client_certificate(SSL_CTX* context, const std::string& chain_pem, const std::string& key_pem) {
+  const BioPtr chain = memory_bio(chain_pem);
+  const CertificatePtr leaf{PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)};
+  if (!leaf || SSL_CTX_use_certificate(context, leaf.get()) != 1) return bad_setting("the client certificate");
+  while (CertificatePtr link{PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr)}) {
+    if (SSL_CTX_add1_chain_cert(context, link.get()) != 1) return bad_setting("the client certificate's chain");
+  }
+  ERR_clear_error();
+  const BioPtr key_bio = memory_bio(key_pem);
+  const KeyPtr key{PEM_read_bio_PrivateKey(key_bio.get(), nullptr, nullptr, nullptr)};
+  if (!key || SSL_CTX_use_PrivateKey(context, key.get()) != 1) return bad_setting("the client certificate's key");
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerSettings& settings) {
+  ERR_clear_error();
+  ContextPtr context = new_context(TLS_server_method());
+  if (!context) return bad_setting("TLS");
+  if (SSL_CTX_use_certificate_chain_file(context.get(), settings.certificate_file.c_str()) != 1) {
+    return bad_setting("certificate file \"" + settings.certificate_file + "\"");
+  }
+  if (SSL_CTX_use_PrivateKey_file(context.get(), settings.key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context.get()) != 1) {
+    return bad_setting("key file \"" + settings.key_file + "\"");
+  }
+  return std::make_shared<OpenSslContext>(std::move(context), false, false);
+}
+
+Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientSettings& settings) {
+  ERR_clear_error();
+  ContextPtr context = new_context(TLS_client_method());
+  if (!context) return bad_setting("TLS");
+  if (!settings.ca_file.empty() &&
+      SSL_CTX_load_verify_locations(context.get(), settings.ca_file.c_str(), nullptr) != 1) {
+    return bad_setting("CA file \"" + settings.ca_file + "\"");
+  }
+  if (!settings.ca_pem.empty()) {
+    if (auto trusted = trust_pem(context.get(), settings.ca_pem); !trusted) {
+      return std::unexpected{std::move(trusted.error())};
+    }
+  }
+  if (settings.ca_file.empty() && settings.ca_pem.empty() && settings.system_ca) {
+    SSL_CTX_set_default_verify_paths(context.get());
+  }
+  if (!settings.certificate_pem.empty()) {
+    auto used = use_client_certificate(context.get(), settings.certificate_pem, settings.key_pem);
+    if (!used) return std::unexpected{std::move(used.error())};
+  }
+  const bool verify = !settings.insecure_skip_verify;
+  SSL_CTX_set_verify(context.get(), verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+  return std::make_shared<OpenSslContext>(std::move(context), true, verify);
+}
+
+}  // namespace skiff::protocol

@@ -1,0 +1,135 @@
+#include "runtime/api/agent/init.hpp"
+
+#include "protocol/json/text.hpp"
+#include "runtime/api/agent/init_request.hpp"
+#include "runtime/api/commands/command_routes.hpp"
+#include "runtime/api/commands/log_stream.hpp"
+#include "runtime/api/commands/wait_answer.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::append_json_integer;
+using protocol::append_json_key;
+using protocol::append_json_string;
+
+Error at(Error error, std::string_view list, std::size_t index) {
+  error.code = Errc::invalid_field;
+  error.field = std::string{list} + "/" + std::to_string(index);
+  return error;
+}
+
+/// Credentials that are good.
+struct NewKeys {
+  std::vector<TokenEntry> tokens;
+  std::vector<PublicKey> keys;
+};
+
+Result<NewKeys> check_keys(const InitRequest& request) {
+  NewKeys checked;
+  for (std::size_t i = 0; i < request.token_sha256.size(); ++i) {
+    auto digest = digest_from_hex(request.token_sha256[i]);
+    if (!digest) return std::unexpected{at(std::move(digest.error()), "/token_sha256", i)};
+    checked.tokens.push_back({.digest = *digest});
+  }
+  for (std::size_t i = 0; i < request.public_keys.size(); ++i) {
+    auto keys = PublicKey::parse_pem(request.public_keys[i]);
+    if (!keys) return std::unexpected{at(std::move(keys.error()), "/public_keys", i)};
+    for (PublicKey& key : *keys) checked.keys.push_back(std::move(key));
+  }
+  return checked;
+}
+
+/// A credential for one session has no say in what concerns all.
+Result<> for_the_whole_sandbox(const Call& call) {
+  if (!call.identity.session) return {};
+  return fail(Errc::insufficient_scope, "the credential is for one session, and this is about the sandbox");
+}
+
+void append_time(std::string& out, std::string_view key, const std::optional<Milliseconds>& time) {
+  append_json_key(out, key);
+  if (time) {
+    append_json_integer(out, static_cast<std::int64_t>(time->count()));
+  } else {
+    out += "null";
+  }
+}
+
+std::string answer_of(const Agent& agent, std::string_view setup) {
+  std::string text{R"({"setup":)"};
+  text += setup;
+  append_lease(text, agent.activity);
+  text += '}';
+  return text;
+}
+
+}  // namespace
+
+void append_lease(std::string& out, const Activity& activity) {
+  append_json_key(out, "lease");
+  out += '{';
+  append_time(out, "ttl_ms", activity.lease_time());
+  append_json_key(out, "expires_at");
+  if (const auto ends = activity.lease_ends()) {
+    append_json_string(out, rfc3339(*ends));
+  } else {
+    out += "null";
+  }
+  append_time(out, "idle_ttl_ms", activity.idle_limit());
+  out += '}';
+}
+
+Task<Result<>> initialise(Call& call) {
+  Agent& agent = call.agent;
+  if (auto allowed = for_the_whole_sandbox(call); !allowed) co_return allowed;
+  auto request = call.decode<InitRequest>();
+  if (!request) co_return std::unexpected{std::move(request.error())};
+  if (agent.initialised) co_return fail(Errc::already_initialised, "/v1/init is for once, and was called before");
+  auto keys = check_keys(*request);
+  if (!keys) co_return std::unexpected{std::move(keys.error())};
+
+  // The setup needs the environment; if it can't even be started, nothing has happened.
+  agent.registry.set_environment(request->env, request->secret_env);
+  std::shared_ptr<sessions::Command> setup;
+  if (request->setup) {
+    auto session = agent.registry.find(sessions::Registry::kDefault);
+    if (!session) co_return std::unexpected{std::move(session.error())};
+    CommandRequest command;
+    command.command = std::move(request->setup->command);
+    command.timeout = request->setup->timeout;
+    auto started = co_await start(call, *session, &command);
+    if (!started) {
+      agent.registry.set_environment({}, {});
+      if (started.error().field == "/command") started.error().field = "/setup/command";
+      co_return std::unexpected{std::move(started.error())};
+    }
+    setup = started->command;
+  }
+  agent.initialised = true;
+  agent.labels = std::move(request->labels);
+  for (TokenEntry& entry : keys->tokens) agent.authenticator.add(std::move(entry));
+  agent.authenticator.add(std::move(keys->keys));
+  if (request->ttl) agent.activity.lease(request->ttl);
+  if (request->idle_ttl) agent.activity.idle_limit(request->idle_ttl);
+
+  if (!setup) co_return co_await call.json(200, answer_of(agent, "null"));
+  auto outcome = co_await wait_for_exit(call, setup, std::nullopt);
+  if (!outcome) co_return std::unexpected{std::move(outcome.error())};
+  const std::string result = co_await wait_result(setup, static_cast<std::size_t>(agent.settings.max_output_bytes));
+  co_return co_await answer_json(call, outcome->begun, 200, answer_of(agent, result));
+}
+
+Task<Result<>> renew_lease(Call& call) {
+  Activity& activity = call.agent.activity;
+  if (auto allowed = for_the_whole_sandbox(call); !allowed) co_return allowed;
+  auto request = call.decode<LeaseRequest>();
+  if (!request) co_return std::unexpected{std::move(request.error())};
+  activity.lease(request->ttl.value_or(activity.lease_time()));
+  if (request->idle_ttl) activity.idle_limit(*request->idle_ttl);
+  std::string text{'{'};
+  append_lease(text, activity);
+  text += '}';
+  co_return co_await call.json(200, std::move(text));
+}
+
+}  // namespace skiff::runtime::api

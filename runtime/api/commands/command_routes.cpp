@@ -1,0 +1,267 @@
+#include "runtime/api/commands/command_routes.hpp"
+
+#include <csignal>
+
+#include "runtime/api/audit.hpp"
+#include "runtime/api/commands/log_stream.hpp"
+#include "runtime/api/commands/wait_answer.hpp"
+#include "runtime/api/events.hpp"
+#include "runtime/api/paging.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+std::string location_of(const sessions::Command& command) {
+  return "/v1/sessions/" + command.session() + "/commands/" + command.id();
+}
+
+/// `until=end`: also after the exit, until every pipe is at its end.
+Result<bool> asked_until_end(const Call& call) {
+  const auto until = call.query("until");
+  if (!until || *until == "exit") return false;
+  if (*until == "end") return true;
+  return fail(Errc::invalid_field, "until must be exit or end", "until");
+}
+
+Task<Result<>> answer_wait(Call& call, std::shared_ptr<sessions::Command> command, CommandRequest request) {
+  const bool kill = request.on_disconnect == OnDisconnect::kill;
+  const auto max_bytes =
+      static_cast<std::size_t>(request.output.max_output_bytes.value_or(call.agent.settings.max_output_bytes));
+  std::optional<Milliseconds> limit = request.wait;
+  if (limit) limit = std::min(*limit, call.agent.settings.max_wait);
+  auto outcome = co_await wait_for_exit(call, command, limit);
+  if (!outcome) {
+    if (kill) command->end(sessions::Cause::killed_by_client);
+    co_return std::unexpected{outcome.error()};
+  }
+  std::string text = co_await wait_result(command, max_bytes);
+  co_return co_await answer_json(call, outcome->begun, 200, std::move(text));
+}
+
+}  // namespace
+
+Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* caller,
+                                               std::shared_ptr<sessions::Session> session,
+                                               const CommandRequest* request) {
+  if (request->if_instance && *request->if_instance != agent.instance) {
+    co_return fail(Errc::instance_changed, "the agent is now instance " + agent.instance, "/if_instance");
+  }
+  if (request->user && caller->identity.anonymous) {
+    co_return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
+  }
+  const auto& bounds = session->spec();
+  if (request->user && bounds.user && *request->user != *bounds.user && is_kept_in(caller->identity)) {
+    co_return fail(Errc::cannot_switch_user,
+                   "the credential is for a session whose commands run as user \"" + *bounds.user + "\"", "/user");
+  }
+  auto spec = request->spec(caller->traceparent);
+  if (!spec) co_return std::unexpected{spec.error()};
+  auto user = co_await session->find_user(spec->user);
+  if (agent.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
+  auto started = session->start(std::move(*spec), std::move(user));
+  if (started && !started->repeated) audit_command(agent, *caller, *started->command);
+  co_return started;
+}
+
+Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessions::Session> session,
+                                               const CommandRequest* request) {
+  const Caller caller{call.identity, call.request_id, call.traceparent};
+  auto started = co_await start(call.agent, &caller, std::move(session), request);
+  if (started) call.command_id = started->command->id();
+  co_return started;
+}
+
+Task<Result<>> start_command(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{session.error()};
+  auto request = call.decode<CommandRequest>();
+  if (!request) co_return std::unexpected{request.error()};
+  const auto until_end = asked_until_end(call);
+  if (!until_end) co_return std::unexpected{until_end.error()};
+  StreamForm form = StreamForm::ndjson;
+  if (request->mode == Mode::stream) {
+    auto wanted = stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson);
+    if (!wanted) co_return std::unexpected{wanted.error()};
+    form = *wanted;
+  }
+  auto started = co_await start(call, *session, &*request);
+  if (!started) co_return std::unexpected{started.error()};
+  const std::shared_ptr<sessions::Command> command = started->command;
+  call.http.extra_headers().set("X-Skiff-Command-Id", command->id());
+
+  switch (request->mode) {
+    case Mode::wait:
+      co_return co_await answer_wait(call, command, *request);
+    case Mode::stream: {
+      // The reader is there from the first byte on, so that `auto` never drops one.
+      LogStream options;
+      options.form = form;
+      options.lossless = true;
+      options.announce = true;
+      options.kill_on_disconnect = request->on_disconnect == OnDisconnect::kill;
+      options.only = form == StreamForm::octets ? std::optional{sessions::Stream::out} : std::nullopt;
+      options.until_end = *until_end;
+      co_return co_await stream_log(call, command, options);
+    }
+    case Mode::background: {
+      co_await command->started();
+      std::string text;
+      append_command(text, *command);
+      call.http.extra_headers().set("Location", location_of(*command));
+      co_return co_await call.json(202, std::move(text));
+    }
+  }
+  co_return fail(Errc::internal, "unknown mode");
+}
+
+Task<Result<>> list_commands(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{session.error()};
+  const auto wanted = call.query("state");
+  if (wanted && *wanted != "starting" && *wanted != "running" && *wanted != "ended") {
+    co_return fail(Errc::invalid_field, "state must be starting, running or ended", "state");
+  }
+  Page page;
+  if (auto asked = page.read(call); !asked) co_return asked;
+  const auto commands = (*session)->commands();
+  std::string text = page.list(
+      commands, [](const auto& command) -> const std::string& { return command->id(); },
+      [&](const auto& command) { return !wanted || name(command->state()) == *wanted; },
+      [](std::string& out, const auto& command) { append_command(out, *command); });
+  co_return co_await call.json(200, std::move(text));
+}
+
+Task<Result<>> show_command(Call& call) {
+  auto command = call.command();
+  if (!command) co_return std::unexpected{command.error()};
+  auto wait = call.query_number("wait_ms", kLongestTime);
+  if (!wait) co_return std::unexpected{wait.error()};
+  bool begun = false;
+  if (*wait && **wait > 0) {
+    const auto limit = std::min(Milliseconds{static_cast<std::int64_t>(**wait)}, call.agent.settings.max_wait);
+    auto outcome = co_await wait_for_exit(call, *command, limit);
+    if (!outcome) co_return std::unexpected{outcome.error()};
+    begun = outcome->begun;
+  }
+  const bool waits = co_await (*command)->waiting_for_input();
+  std::string text;
+  append_command(text, **command, waits);
+  co_return co_await answer_json(call, begun, 200, std::move(text));
+}
+
+Task<Result<>> read_output(Call& call) {
+  auto command = call.command();
+  if (!command) co_return std::unexpected{command.error()};
+  constexpr auto kAny = std::numeric_limits<std::uint64_t>::max();
+  LogStream options;
+  auto from = call.query_number("from", kAny);
+  if (!from) co_return std::unexpected{from.error()};
+  options.from = from->value_or(0);
+  auto limit = call.query_number("limit_bytes", kAny);
+  if (!limit) co_return std::unexpected{limit.error()};
+  options.limit_bytes = *limit;
+  auto follow = call.query_flag("follow");
+  if (!follow) co_return std::unexpected{follow.error()};
+  options.follow = *follow;
+  auto lossless = call.query_flag("lossless");
+  if (!lossless) co_return std::unexpected{lossless.error()};
+  options.lossless = *lossless;
+  if (options.lossless) {
+    // It holds the command up.
+    if (auto allowed = require(call.identity, Scope::exec); !allowed) co_return allowed;
+  }
+  const auto until_end = asked_until_end(call);
+  if (!until_end) co_return std::unexpected{until_end.error()};
+  options.until_end = *until_end;
+  auto form = stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson);
+  if (!form) co_return std::unexpected{form.error()};
+  options.form = *form;
+  if (options.form == StreamForm::octets) options.only = sessions::Stream::out;
+  if (const auto stream = call.query("stream")) {
+    if (*stream == "stdout") {
+      options.only = sessions::Stream::out;
+    } else if (*stream == "stderr") {
+      options.only = sessions::Stream::err;
+    } else if (*stream == "both") {
+      options.only = std::nullopt;
+    } else {
+      co_return fail(Errc::invalid_field, "stream must be stdout, stderr or both", "stream");
+    }
+  }
+  auto last = call.last_event_id();
+  if (!last) co_return std::unexpected{std::move(last.error())};
+  if (*last) options.from = **last;
+  // A stream that stops by itself would be reopened by EventSource at once.
+  if (options.form == StreamForm::sse && !call.query("follow")) options.follow = true;
+  co_return co_await stream_log(call, *command, options);
+}
+
+Task<Result<>> write_stdin(Call& call) {
+  auto command = call.command();
+  if (!command) co_return std::unexpected{command.error()};
+  auto offset = call.query_number("offset", std::numeric_limits<std::uint64_t>::max());
+  if (!offset) co_return std::unexpected{offset.error()};
+  auto eof = call.query_flag("eof");
+  if (!eof) co_return std::unexpected{eof.error()};
+  if (!(*command)->stdin_open() && (*command)->state() != sessions::State::starting) {
+    co_return fail(Errc::stdin_closed, "stdin of the command is closed");
+  }
+  std::optional<std::uint64_t> at = *offset;
+  std::string buffer(std::size_t{64} << 10U, '\0');
+  for (;;) {
+    auto got = co_await call.http.read_body_some(buffer);
+    if (!got) co_return std::unexpected{got.error()};
+    if (*got == 0) break;
+    // The body may come for longer than the token lives.
+    if (auto allowed = require(call.identity, Scope::exec); !allowed) co_return allowed;
+    Slice bytes{std::string{buffer.data(), *got}};
+    auto written = co_await (*command)->write_stdin(std::move(bytes), at);
+    if (!written) co_return std::unexpected{written.error()};
+    if (at) *at += *got;
+  }
+  if (*eof) {
+    if (auto closed = co_await (*command)->close_stdin(); !closed) co_return closed;
+  }
+  co_return co_await call.no_content();
+}
+
+Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalRequest request) {
+  auto signal = signal_number(request.signal, "/signal");
+  if (!signal) co_return std::unexpected{signal.error()};
+  Result<int> then = SIGKILL;
+  if (request.escalate_to) then = signal_number(*request.escalate_to, "/escalate_to");
+  if (!then) co_return std::unexpected{then.error()};
+  const auto usual = *signal == SIGKILL || *signal == SIGTERM  ? sessions::Target::tree
+                     : *signal == SIGINT || *signal == SIGQUIT ? sessions::Target::group
+                                                               : sessions::Target::leader;
+  auto sent = co_await command->signal(*signal, request.target.value_or(usual));
+  if (sent && request.escalate_after) command->escalate(*request.escalate_after, *then);
+  co_return sent;
+}
+
+Task<Result<>> signal_command(Call& call) {
+  auto command = call.command();
+  if (!command) co_return std::unexpected{command.error()};
+  auto request = call.decode<SignalRequest>();
+  if (!request) co_return std::unexpected{request.error()};
+  if (auto sent = co_await send_signal(*command, std::move(*request)); !sent) co_return sent;
+  co_return co_await call.no_content();
+}
+
+Task<Result<>> resize_command(Call& call) {
+  auto command = call.command();
+  if (!command) co_return std::unexpected{command.error()};
+  auto size = call.decode<sessions::TerminalSize>();
+  if (!size) co_return std::unexpected{size.error()};
+  if (auto resized = (*command)->resize(*size); !resized) co_return resized;
+  co_return co_await call.no_content();
+}
+
+Task<Result<>> delete_command(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{session.error()};
+  if (auto erased = co_await (*session)->erase(call.params.at(1)); !erased) co_return erased;
+  co_return co_await call.no_content();
+}
+
+}  // namespace skiff::runtime::api

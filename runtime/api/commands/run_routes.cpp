@@ -1,0 +1,78 @@
+#include "runtime/api/commands/run_routes.hpp"
+
+#include "runtime/api/commands/command_routes.hpp"
+#include "runtime/api/commands/log_stream.hpp"
+#include "runtime/api/requests.hpp"
+#include "runtime/api/sockets/socket_routes.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+/// What the query of /v1/run says, in the form of a command request.
+Result<> apply_query(const Call& call, CommandRequest& request) {
+  if (const auto cwd = call.query("cwd")) request.cwd = std::string{*cwd};
+  auto timeout = call.query_number("timeout_ms", kLongestTime);
+  if (!timeout) return std::unexpected{timeout.error()};
+  if (*timeout) {
+    if (**timeout == 0) return fail(Errc::invalid_field, "timeout_ms must be at least 1", "timeout_ms");
+    request.timeout = Milliseconds{static_cast<std::int64_t>(**timeout)};
+  }
+  return {};
+}
+
+bool has_json_body(const Call& call) {
+  const std::string_view type = call.http.request().headers.get("Content-Type");
+  return protocol::same_text(type.substr(0, type.find(';')), "application/json");
+}
+
+}  // namespace
+
+Task<Result<>> run_script(Call& call) {
+  auto session = call.session(call.query("session").value_or(sessions::Registry::kDefault));
+  if (!session) co_return std::unexpected{session.error()};
+  auto body = co_await call.http.read_body(has_json_body(call) ? call.agent.settings.max_json_bytes
+                                                               : call.agent.settings.max_script_bytes);
+  if (!body) co_return std::unexpected{body.error()};
+  call.body = std::move(*body);
+  CommandRequest request;
+  if (has_json_body(call)) {
+    auto decoded = call.decode<CommandRequest>();
+    if (!decoded) co_return std::unexpected{decoded.error()};
+    request = std::move(*decoded);
+  } else {
+    if (call.body.empty()) co_return fail(Errc::missing_field, "the body is the script to run, and it is empty");
+    request.command = std::move(call.body);
+  }
+  if (auto applied = apply_query(call, request); !applied) co_return applied;
+  auto form = stream_form(call.http.request().headers.get("Accept"), StreamForm::octets);
+  if (!form) co_return std::unexpected{form.error()};
+  auto started = co_await start(call, *session, &request);
+  if (!started) co_return std::unexpected{started.error()};
+  LogStream options;
+  options.form = *form;
+  options.lossless = true;
+  options.announce = true;
+  options.kill_on_disconnect = request.on_disconnect == OnDisconnect::kill;
+  co_return co_await stream_log(call, started->command, options);
+}
+
+Task<Result<>> open_shell(Call& call) {
+  auto session = call.session(call.query("session").value_or(sessions::Registry::kDefault));
+  if (!session) co_return std::unexpected{session.error()};
+  CommandRequest request;
+  if (auto applied = apply_query(call, request); !applied) co_return applied;
+  auto cols = call.query_number("cols", 10000);
+  if (!cols) co_return std::unexpected{cols.error()};
+  auto rows = call.query_number("rows", 10000);
+  if (!rows) co_return std::unexpected{rows.error()};
+  request.tty = sessions::TerminalSize{.cols = static_cast<std::uint16_t>(cols->value_or(80)),
+                                       .rows = static_cast<std::uint16_t>(rows->value_or(24))};
+  if (const auto command = call.query("command")) {
+    request.command = std::string{*command};
+  } else {
+    request.argv = std::vector<std::string>{(*session)->spec().shell.value_or(call.agent.settings.shell), "-i"};
+  }
+  co_return co_await serve_terminal(call, *session, std::move(request));
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,191 @@
+#include "runtime/api/files/archive.hpp"
+
+#include <chrono>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "base/beside.hpp"
+#include "base/channel.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "fs/archive/archive.hpp"
+#include "fs/archive/extract.hpp"
+#include "fs/tree/change.hpp"
+#include "protocol/json/text.hpp"
+#include "runtime/api/files/call.hpp"
+#include "runtime/api/files/pool_stream.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{256} << 10U;
+constexpr std::size_t kArchiveOnTheWay = std::size_t{1} << 20U;
+
+struct Format {
+  fs::Compression compression = fs::Compression::none;
+  std::string_view content_type = "application/x-tar";
+};
+
+Result<Format> format_of(const Call& call) {
+  const std::string_view text = call.query("format").value_or("tar");
+  if (text == "tar") return Format{};
+  if (text == "tar.gz") return Format{fs::Compression::gzip, "application/gzip"};
+  if (text == "tar.zst") return Format{fs::Compression::zstd, "application/zstd"};
+  return fail(Errc::invalid_field, "the formats are tar, tar.gz and tar.zst", "format");
+}
+
+struct Unpacking {
+  explicit Unpacking(Agent& agent) : door{agent.executor, kArchiveOnTheWay, &agent.search} {}
+  ToThread door;
+  std::stop_source stop;
+  std::optional<Result<fs::ExtractSummary>> outcome;
+};
+
+Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tree> tree, std::string path,
+              fs::ExtractOptions options) {
+  auto job = [&] {
+    const auto extract = [&]() -> Result<fs::ExtractSummary> {
+      if (auto admitted = admit_transfer(*pool, 0); !admitted) return std::unexpected{std::move(admitted.error())};
+      if (!path.empty()) {
+        auto made = fs::make_folder(*tree, path, fs::Parents::make);
+        if (!made) return std::unexpected{std::move(made.error())};
+      }
+      auto folder = tree->open_folder(path);
+      if (!folder) return std::unexpected{std::move(folder.error())};
+      const fs::ByteSource source = [work](std::span<char> into) -> Result<std::size_t> {
+        const auto got = work->door.read(into);
+        if (!got) return fail(Errc::cancelled, "the archive was cut short");
+        return *got;
+      };
+      return fs::extract_archive(*folder, source, options, work->stop.get_token());
+    };
+    try {
+      work->outcome = extract();
+    } catch (const std::bad_alloc&) {
+      work->outcome = fail(Errc::resource_exhausted, "there is not enough memory for this");
+    }
+    work->door.leave();
+    return true;
+  };
+  (void)co_await pool->run(std::move(job));
+}
+
+/// However the receiving ends, the thread must not wait for more.
+class Ending {
+ public:
+  explicit Ending(Unpacking& work) : work_{work} {}
+  ~Ending() {
+    if (!whole) work_.stop.request_stop();
+    work_.door.finish(whole);
+  }
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+  bool whole = false;
+
+ private:
+  Unpacking& work_;
+};
+
+/// Whether a body comes fast enough: judged as often as it was waited for so long as a pause in it may last.
+class BodyPace {
+ public:
+  explicit BodyPace(std::chrono::milliseconds longest_pause) : longest_pause_{longest_pause} {}
+
+  /// What one read took and gave. Errors: request_timeout.
+  Result<> add(SteadyTime::duration waited, std::size_t bytes) {
+    waited_ += waited;
+    bytes_ += bytes;
+    if (waited_ < longest_pause_) return {};
+    const auto least =
+        static_cast<std::uint64_t>(std::chrono::floor<std::chrono::milliseconds>(waited_).count()) * kLeastRate / 1000;
+    if (bytes_ < least) return fail(Errc::request_timeout, "the archive comes too slowly");
+    waited_ = {};
+    bytes_ = 0;
+    return {};
+  }
+
+ private:
+  std::chrono::milliseconds longest_pause_;
+  SteadyTime::duration waited_{};
+  std::uint64_t bytes_ = 0;
+};
+
+Task<Result<>> receive(Call* call, Unpacking* work) {
+  Ending ending{*work};
+  BodyPace pace{call->agent.settings.body_timeout};
+  for (;;) {
+    std::string block(kBlock, '\0');
+    const SteadyTime began = std::chrono::steady_clock::now();
+    auto got = co_await call->http.read_body_some(block);
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    if (*got == 0) break;
+    if (auto paced = pace.add(std::chrono::steady_clock::now() - began, *got); !paced) {
+      log::info("a transfer was cut off: its client sends too little", {{"peer", call->http.peer()}});
+      co_return paced;
+    }
+    block.resize(*got);
+    const bool wanted = co_await work->door.push(std::move(block));
+    if (!wanted) co_return Result<>{};  // it was refused: the outcome says why
+  }
+  ending.whole = true;
+  co_return Result<>{};
+}
+
+}  // namespace
+
+Task<Result<>> read_archive(Call& call) {
+  auto file = co_await FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  auto format = format_of(call);
+  if (!format) co_return std::unexpected{std::move(format.error())};
+  auto options = std::make_shared<fs::ArchiveOptions>();
+  options->compression = format->compression;
+  for (const auto& parameter : call.target().query) {
+    if (parameter.name == "path") options->paths.push_back(parameter.value);
+  }
+  Producer producer = [tree = file->tree, options](const fs::ByteSink& sink, const std::stop_token& stop) -> Result<> {
+    // A single folder is the archive's own root; of several paths each keeps its name.
+    std::string root;
+    if (options->paths.size() == 1) {
+      if (auto folder = tree->open_folder(options->paths.front())) root = std::exchange(options->paths, {}).front();
+    }
+    auto folder = tree->open_folder(root);
+    if (!folder) return std::unexpected{std::move(folder.error())};
+    auto summary = fs::write_archive(*folder, *options, stop, sink);
+    if (!summary) return std::unexpected{std::move(summary.error())};
+    return {};
+  };
+  co_return co_await stream_from_pool(
+      call, std::string{accepted_type(call, format->content_type, "application/octet-stream")}, std::move(producer));
+}
+
+Task<Result<>> write_archive(Call& call) {
+  auto file = co_await FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  auto most = call.query_number("most_bytes", std::numeric_limits<std::int64_t>::max());
+  if (!most) co_return std::unexpected{std::move(most.error())};
+  fs::ExtractOptions options;
+  if (*most) options.most_bytes = **most;
+  options.keep_set_id = require(call.identity, Scope::admin).has_value();
+  if (auto admitted = admit_transfer(call.agent.search, 1); !admitted) co_return admitted;
+  Unpacking work{call.agent};
+  const std::string path{call.query("path").value_or("")};
+  auto received =
+      co_await run_beside(unpack(&call.agent.search, &work, file->tree, path, options), receive(&call, &work));
+  // What the thread found wrong comes first: a client that stopped sending may have stopped because of it.
+  if (work.outcome && !*work.outcome && work.outcome->error().code != Errc::cancelled) {
+    co_return std::unexpected{std::move(work.outcome->error())};
+  }
+  if (!received) co_return std::unexpected{std::move(received.error())};
+  if (!work.outcome || !*work.outcome) co_return fail(Errc::cancelled, "the archive was cut short");
+  std::string text{'{'};
+  protocol::append_json_key(text, "entries");
+  protocol::append_json_integer(text, (*work.outcome)->entries);
+  protocol::append_json_key(text, "bytes");
+  protocol::append_json_integer(text, (*work.outcome)->bytes);
+  text += '}';
+  co_return co_await call.json(200, std::move(text));
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "base/beside.hpp"
+#include "fs/content/entry.hpp"
+#include "fs/content/target.hpp"
+#include "fs/path/stop.hpp"
+#include "fs/path/tree.hpp"
+#include "runtime/api/call.hpp"
+#include "runtime/api/route.hpp"
+
+namespace skiff::runtime::api {
+
+/// A client that has shut its sending half and waits for an answer looks like one that has left. So long it is given
+/// the benefit of the doubt; then what goes on for it is stopped.
+inline constexpr std::chrono::milliseconds kShutPatience{5000};
+
+/// What the file routes share: whose roots, which path, and that everything that touches a file is done on a disk
+/// thread.
+struct FileCall {
+  std::shared_ptr<const fs::Tree> tree;
+  std::string path;  ///< of the routes that have one in their own path
+
+  /// Errors: session_not_found, and those of opening the session's roots.
+  [[nodiscard]] static Task<Result<FileCall>> of(const Call& call);
+};
+
+/// Whether the call is long work by its route's `long_with`.
+[[nodiscard]] bool is_long(const Call& call);
+
+/// Requests `stop` some time after the client has shut its sending half, or left.
+[[nodiscard]] Task<> stop_without_client(protocol::HttpExchange* http, std::stop_source* stop);
+
+/// Runs `work(stop)` on a thread for long work and answers what it returns; `stop` is requested when nobody waits for
+/// that any more. Errors: also cancelled, when that was so before its turn came.
+template <class Work>
+Task<std::invoke_result_t<Work&, const std::stop_token&>> on_long(Call& call, Work work) {
+  std::stop_source stop;
+  auto job = [&]() -> std::invoke_result_t<Work&, const std::stop_token&> {
+    if (stop.stop_requested()) return fs::stopped_error();
+    return work(stop.get_token());
+  };
+  auto working = call.agent.long_work.run(std::move(job));
+  co_return co_await run_beside(stop_without_client(&call.http, &stop), std::move(working));
+}
+
+/// Runs `work()`, or `work(stop)`, on a disk thread and answers what it returns; on one for long work, as `on_long`, if
+/// it is called with `stop` and the call is long.
+template <class Work>
+  requires std::invocable<Work&>
+Task<std::invoke_result_t<Work&>> on_disk(Call& call, Work work) {
+  auto result = co_await call.agent.disk.run(std::move(work));
+  co_return result;
+}
+template <class Work>
+  requires std::invocable<Work&, const std::stop_token&>
+Task<std::invoke_result_t<Work&, const std::stop_token&>> on_disk(Call& call, Work work) {
+  if (is_long(call)) co_return co_await on_long(call, std::move(work));
+  auto never_stopped = [&work] { return work(std::stop_token{}); };
+  auto result = co_await call.agent.disk.run(std::move(never_stopped));
+  co_return result;
+}
+
+/// So many bytes are hashed for tags by what is to be over in a moment.
+inline constexpr std::uint64_t kQuicklyHashed = 1U << 20U;
+/// Whether an entry has no tag because it would have had to hash more than that.
+[[nodiscard]] bool wants_long_hash(const fs::Entry& entry, const std::optional<std::string>& tag);
+
+/// A path as those in a search below it begin: without empty parts and ".".
+[[nodiscard]] std::string relative_prefix(std::string_view path);
+
+/// If-Match and If-None-Match as a writer keeps them. Errors: invalid_field.
+[[nodiscard]] Result<fs::Conditions> conditions_of(const Call& call);
+
+/// An octal mode, "0755", that whoever asks may give a file. Errors: invalid_field; insufficient_scope for set-id bits
+/// of anybody but an admin.
+[[nodiscard]] Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::string_view field);
+
+/// `{"path", "name", "type", "size", "mode", "uid", "gid", "modified_at", "target"?, "etag"?}`
+void append_entry(std::string& out, std::string_view path, const fs::Entry& entry,
+                  const std::optional<std::string>& tag);
+
+/// `{"path", "error": {"code", "detail"}}`: what stands in a list for something that could not be had.
+void append_failure(std::string& out, std::string_view path, const Error& error);
+
+/// As `append_entry`, with the tag in an ETag field as well.
+[[nodiscard]] Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
+                                          std::optional<std::string> tag);
+
+/// The RFC 9110 form of a time, for Last-Modified.
+[[nodiscard]] std::string http_date(fs::FileTime time);
+
+}  // namespace skiff::runtime::api

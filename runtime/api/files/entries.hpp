@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "fs/tree/list.hpp"
+#include "runtime/api/call.hpp"
+
+namespace skiff::runtime::api {
+
+// Folders, names and modes.
+
+[[nodiscard]] Task<Result<>> list_files(Call& call);
+[[nodiscard]] Task<Result<>> stat_files(Call& call);
+[[nodiscard]] Task<Result<>> move_file(Call& call);
+[[nodiscard]] Task<Result<>> copy_file(Call& call);
+[[nodiscard]] Task<Result<>> make_folder(Call& call);
+[[nodiscard]] Task<Result<>> make_link(Call& call);
+[[nodiscard]] Task<Result<>> set_file_mode(Call& call);
+
+/// A page of a list as its route answers it: {"items":[...],"next_cursor"?}. `options.cursor` is what `list_cursor`
+/// gives. It blocks. Errors: those of fs::list.
+[[nodiscard]] Result<std::string> list_page(const fs::Tree& tree, std::string_view path,
+                                            const fs::ListOptions& options);
+/// Errors: invalid_field for what is not the `next_cursor` of an answer.
+[[nodiscard]] Result<std::string> list_cursor(std::string_view next_cursor);
+
+}  // namespace skiff::runtime::api

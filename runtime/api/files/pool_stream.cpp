@@ -1,0 +1,138 @@
+#include "runtime/api/files/pool_stream.hpp"
+
+#include <new>
+#include <ranges>
+#include <utility>
+
+#include "base/beside.hpp"
+#include "base/channel.hpp"
+#include "base/deadline.hpp"
+#include "base/log.hpp"
+#include "protocol/http/message.hpp"
+#include "runtime/api/files/call.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+constexpr std::size_t kProducedOnTheWay = std::size_t{1} << 20U;
+
+struct Work {
+  Work(Call& call, Producer what)
+      : http{call.http},
+        door{call.agent.executor, kProducedOnTheWay, &call.agent.search},
+        producer{std::move(what)},
+        too_slow{call.agent.executor, [this] { http.cancel(); }},
+        silent{call.agent.executor, [this] { leave(); }} {}
+
+  /// The thread neither goes on nor waits for room.
+  void leave() {
+    stop.request_stop();
+    door.leave();
+  }
+
+  protocol::HttpExchange& http;
+  ToReactor door;
+  Producer producer;
+  std::stop_source stop;
+  Result<> outcome;
+  Deadline too_slow;
+  Deadline silent;
+  bool shut = false;  ///< the client's sending half
+  bool writing = false;
+};
+
+Task<> produce(BlockingPool* pool, Work* work) {
+  auto job = [pool, work] {
+    try {
+      work->outcome = admit_transfer(*pool, 0);
+      if (work->outcome) {
+        work->outcome = work->producer([work](std::string_view bytes) { return work->door.push(std::string{bytes}); },
+                                       work->stop.get_token());
+      }
+    } catch (const std::bad_alloc&) {
+      work->outcome = fail(Errc::resource_exhausted, "there is not enough memory for this");
+    }
+    work->door.finish();
+    return true;
+  };
+  (void)co_await pool->run(std::move(job));
+}
+
+/// However the sending ends, the thread must not wait for room.
+class Leaving {
+ public:
+  explicit Leaving(Work& work) : work_{work} {}
+  ~Leaving() { work_.leave(); }
+  Leaving(const Leaving&) = delete;
+  Leaving& operator=(const Leaving&) = delete;
+
+ private:
+  Work& work_;
+};
+
+/// Who has shut its sending half may have left. What is sent to it will tell; while there is nothing to send, patience
+/// has an end.
+Task<> watch_peer(Work* work) {
+  work->shut = co_await work->http.peer_closed();
+  if (work->shut && !work->writing) work->silent.expires_after(kShutPatience);
+}
+
+Task<Result<>> write(Call* call, Work* work, std::string_view block) {
+  using std::chrono::milliseconds;
+  work->silent.clear();
+  work->writing = true;
+  work->too_slow.expires_after(call->agent.settings.write_timeout + milliseconds{block.size() * 1000 / kLeastRate});
+  auto sent = co_await call->http.write(block);
+  work->too_slow.clear();
+  work->writing = false;
+  if (work->too_slow.expired()) {
+    log::info("a transfer was cut off: its client takes too little", {{"peer", call->http.peer()}});
+    co_return fail(Errc::timeout, "the client takes too little");
+  }
+  if (work->shut) work->silent.expires_after(kShutPatience);
+  co_return sent;
+}
+
+Task<Result<>> send(Call* call, Work* work, std::string content_type) {
+  const Leaving leaving{*work};
+  auto block = co_await work->door.pop();
+  // The outcome is written before the end is told.
+  if (!block && !work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
+  protocol::HttpResponse head{200, {{"Content-Type", content_type}, {"Cache-Control", "no-store"}}};
+  auto begun = co_await call->http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
+  if (!begun) co_return begun;
+  while (block) {
+    if (auto sent = co_await write(call, work, *block); !sent) co_return sent;
+    block = co_await work->door.pop();
+  }
+  if (!work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
+  co_return co_await call->http.finish();
+}
+
+}  // namespace
+
+std::string_view accepted_type(const Call& call, std::string_view usual, std::string_view other) {
+  for (const auto part : std::views::split(call.http.request().headers.get("Accept"), ',')) {
+    std::string_view type{part.begin(), part.end()};
+    type = type.substr(0, type.find(';'));
+    while (type.starts_with(' ')) type.remove_prefix(1);
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    if (protocol::same_text(type, other)) return other;
+    if (protocol::same_text(type, usual) || type.ends_with("/*")) break;
+  }
+  return usual;
+}
+
+Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer) {
+  if (auto admitted = admit_transfer(call.agent.search, 1); !admitted) co_return admitted;
+  Work work{call, std::move(producer)};
+  Task<Result<>> sending = send(&call, &work, std::move(content_type));
+  co_return co_await run_beside(produce(&call.agent.search, &work), run_beside(watch_peer(&work), std::move(sending)));
+}
+
+Result<> admit_transfer(BlockingPool& pool, std::size_t further) {
+  if (!pool.crowded(further)) return {};
+  return fail(Errc::resource_exhausted, "too many searches and archives wait for their clients: try again later");
+}
+
+}  // namespace skiff::runtime::api

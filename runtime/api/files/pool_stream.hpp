@@ -1,0 +1,33 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include "fs/archive/compression.hpp"
+#include "runtime/api/call.hpp"
+
+namespace skiff::runtime::api {
+
+/// What a search thread does for a response: it gives its bytes to the sink, which returns false when the client is
+/// gone, and is asked to stop then. An error before the first byte becomes the response; a later one cuts the body.
+using Producer = std::function<Result<>(const fs::ByteSink& sink, const std::stop_token& stop)>;
+
+/// Runs `producer` on a thread of the searches' pool and sends what it makes, chunked, as `content_type`. A client that
+/// takes less than `kLeastRate` is cut off, so that nobody holds a place among the transfers for ever. Errors: also
+/// resource_exhausted when too many have begun.
+[[nodiscard]] Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer);
+
+/// `other` where the request's Accept header names it and not `usual`, nor anything, before it; else `usual`. For
+/// clients whose generator knows no `usual`: the bytes are the same.
+[[nodiscard]] std::string_view accepted_type(const Call& call, std::string_view usual, std::string_view other);
+
+/// What a client must take or send at least, bytes a second, in the time in which nothing else is waited for.
+inline constexpr std::uint64_t kLeastRate = 1024;
+
+/// Whether another transfer may begin: asked before it gets a job (`further` 1), and by the job (0), which may have had
+/// to wait for its turn. Errors: resource_exhausted.
+[[nodiscard]] Result<> admit_transfer(BlockingPool& pool, std::size_t further);
+
+}  // namespace skiff::runtime::api

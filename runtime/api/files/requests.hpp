@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "protocol/json/schema.hpp"
+
+/// The bodies of the file routes, as field lists.
+namespace skiff::runtime::api {
+
+using protocol::field;
+using protocol::Text;
+
+struct MoveRequest {
+  std::string from;
+  std::string to;
+  bool overwrite = false;
+  static constexpr auto fields = std::tuple{
+      field("from", &MoveRequest::from, "What is moved or copied", {.min_length = 1, .text = Text::no_nul}),
+      field("to", &MoveRequest::to, "Its new path", {.min_length = 1, .text = Text::no_nul}),
+      field("overwrite", &MoveRequest::overwrite, "Replace what is there", {.optional = true}),
+  };
+};
+
+struct MakeFolderRequest {
+  std::string path;
+  bool parents = false;
+  static constexpr auto fields = std::tuple{
+      field("path", &MakeFolderRequest::path, "The new folder", {.min_length = 1, .text = Text::no_nul}),
+      field("parents", &MakeFolderRequest::parents,
+            "Make missing parents too, and be content with a folder that exists", {.optional = true}),
+  };
+};
+
+struct MakeLinkRequest {
+  std::string path;
+  std::string target;
+  static constexpr auto fields = std::tuple{
+      field("path", &MakeLinkRequest::path, "The new symbolic link", {.min_length = 1, .text = Text::no_nul}),
+      field("target", &MakeLinkRequest::target, "What it holds; judged when it is followed",
+            {.min_length = 1, .text = Text::no_nul}),
+  };
+};
+
+struct SetModeRequest {
+  std::string path;
+  std::string mode;
+  static constexpr auto fields = std::tuple{
+      field("path", &SetModeRequest::path, "A file or folder; a link is followed",
+            {.min_length = 1, .text = Text::no_nul}),
+      field("mode", &SetModeRequest::mode, "Octal, as \"0755\"; set-id bits need the scope admin", {.min_length = 1}),
+  };
+};
+
+struct EditRequest {
+  std::string old_text;
+  std::string new_text;
+  std::uint64_t count = 1;
+  static constexpr std::string_view kSchemaName = "Edit";
+  static constexpr auto fields = std::tuple{
+      field("old", &EditRequest::old_text, "The text that is replaced", {.min_length = 1}),
+      field("new", &EditRequest::new_text, "What comes in its place"),
+      field("count", &EditRequest::count, "How often the old text must occur, default 1; 0: at least once",
+            {.optional = true}),
+  };
+};
+
+struct EditsRequest {
+  std::vector<EditRequest> edits;
+  static constexpr auto fields = std::tuple{
+      field("edits", &EditsRequest::edits, "Made one after the other; all of them or none", {.max_items = 1000}),
+  };
+};
+
+enum class BatchOperation : std::uint8_t { write, edit, remove, move };
+
+struct BatchItemRequest {
+  BatchOperation op = BatchOperation::write;
+  std::string path;
+  std::optional<std::string> content;
+  std::optional<std::string> content_base64;
+  std::vector<EditRequest> edits;
+  std::optional<std::string> to;
+  std::optional<std::string> mode;
+  std::optional<std::string> if_match;
+  static constexpr std::string_view kSchemaName = "BatchOperation";
+  static constexpr auto fields = std::tuple{
+      field("op", &BatchItemRequest::op, "What is done"),
+      field("path", &BatchItemRequest::path, "To what", {.min_length = 1, .text = Text::no_nul}),
+      field("content", &BatchItemRequest::content, "write: the text"),
+      field("content_base64", &BatchItemRequest::content_base64, "write: the bytes"),
+      field("edits", &BatchItemRequest::edits, "edit: the replacements", {.max_items = 1000, .optional = true}),
+      field("to", &BatchItemRequest::to, "move: the new path", {.min_length = 1, .text = Text::no_nul}),
+      field("mode", &BatchItemRequest::mode, "write: octal; set-id bits need the scope admin", {.min_length = 1}),
+      field("if_match", &BatchItemRequest::if_match, "As the header If-Match"),
+  };
+};
+
+struct BatchRequest {
+  std::vector<BatchItemRequest> operations;
+  bool atomic = true;
+  static constexpr auto fields = std::tuple{
+      field("operations", &BatchRequest::operations, "In their order", {.max_items = 1000}),
+      field("atomic", &BatchRequest::atomic, "All of them or none; false: each by itself", {.optional = true}),
+  };
+};
+
+}  // namespace skiff::runtime::api
+
+namespace skiff::protocol {
+
+template <>
+struct EnumNames<runtime::api::BatchOperation> {
+  using E = runtime::api::BatchOperation;
+  static constexpr std::string_view kSchemaName = "BatchOperationKind";
+  static constexpr std::array values{EnumName{E::write, "write"}, EnumName{E::edit, "edit"},
+                                     EnumName{E::remove, "delete"}, EnumName{E::move, "move"}};
+};
+
+}  // namespace skiff::protocol

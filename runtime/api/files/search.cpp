@@ -1,0 +1,258 @@
+#include "runtime/api/files/search.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "fs/content/read.hpp"
+#include "protocol/json/base64.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
+#include "runtime/api/files/call.hpp"
+#include "runtime/api/files/pool_stream.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::append_json_flag;
+using protocol::append_json_key;
+using protocol::append_json_number;
+using protocol::append_json_string;
+
+constexpr std::uint64_t kMostMatches = 1'000'000;
+constexpr std::uint64_t kMostContext = 100;
+constexpr unsigned kThreads = 2;
+
+/// `key`, or `key_base64` for what isn't UTF-8.
+void append_bytes(std::string& out, std::string_view key, std::string_view bytes) {
+  if (protocol::is_valid_utf8(bytes)) {
+    append_json_key(out, key);
+    append_json_string(out, bytes);
+    return;
+  }
+  append_json_key(out, std::string{key} + "_base64");
+  append_json_string(out, protocol::encode_base64(bytes));
+}
+
+std::string_view word(fs::WalkEntry::Kind kind) {
+  switch (kind) {
+    case fs::WalkEntry::Kind::file:
+      return "file";
+    case fs::WalkEntry::Kind::folder:
+      return "directory";
+    case fs::WalkEntry::Kind::link:
+      return "symlink";
+    case fs::WalkEntry::Kind::other:
+      break;
+  }
+  return "other";
+}
+
+/// Where a search begins.
+struct Ground {
+  UniqueFd folder;
+  UniqueFd root;  ///< when the folder is not the root
+  fs::WalkOptions walk;
+};
+
+Result<fs::WalkOptions> walk_options(const Call& call) {
+  fs::WalkOptions walk{.threads = kThreads};
+  auto hidden = call.query_flag("hidden");
+  if (!hidden) return std::unexpected{std::move(hidden.error())};
+  auto ignored = call.query_flag("ignored");
+  if (!ignored) return std::unexpected{std::move(ignored.error())};
+  walk.hidden = *hidden;
+  walk.ignored = *ignored;
+  return walk;
+}
+
+Result<Ground> open_ground(const fs::Tree& tree, const std::string& path, fs::WalkOptions walk) {
+  auto folder = tree.open_folder(path);
+  if (!folder) return std::unexpected{std::move(folder.error())};
+  Ground ground{.folder = std::move(*folder), .root = {}, .walk = std::move(walk)};
+  ground.walk.prefix = relative_prefix(path);
+  // The ignore files on the way from the root count too; those of an absolute path's root are not looked for.
+  if (!ground.walk.prefix.empty() && !path.starts_with('/') && path.find("..") == std::string::npos) {
+    auto root = tree.open_folder("");
+    if (!root) return std::unexpected{std::move(root.error())};
+    ground.root = std::move(*root);
+    ground.walk.root = ground.root.get();
+  }
+  return ground;
+}
+
+void append_match(std::string& out, const fs::GrepMatch& match) {
+  out += '{';
+  append_bytes(out, "path", match.path);
+  append_json_number(out, "line_number", match.line.line_number);
+  append_json_number(out, "column", match.line.column);
+  append_bytes(out, "text", match.line.text);
+  if (match.line.cut) {
+    append_json_number(out, "text_column", match.line.text_column);
+    append_json_flag(out, "cut", true);
+  }
+  const auto lines = [&out](std::string_view key, const std::vector<std::string>& some) {
+    if (some.empty()) return;
+    append_json_key(out, key);
+    out += '[';
+    for (const std::string& line : some) {
+      if (out.back() != '[') out += ',';
+      append_json_string(out, protocol::to_valid_utf8(line));
+    }
+    out += ']';
+  };
+  lines("before", match.line.before);
+  lines("after", match.line.after);
+  out += "}\n";
+}
+
+Result<GrepAsk> read_grep(const Call& call) {
+  auto literal = call.query_flag("literal");
+  if (!literal) return std::unexpected{std::move(literal.error())};
+  auto ignore_case = call.query_flag("ignore_case");
+  if (!ignore_case) return std::unexpected{std::move(ignore_case.error())};
+  auto matcher = fs::LineMatcher::compile(
+      {.text = std::string{*call.query("pattern")}, .literal = *literal, .ignore_case = *ignore_case});
+  if (!matcher) {
+    matcher.error().field = "pattern";
+    return std::unexpected{std::move(matcher.error())};
+  }
+  GrepAsk ask{.matcher = std::move(*matcher), .options = {}, .path = std::string{call.query("path").value_or("")}};
+  auto walk = walk_options(call);
+  if (!walk) return std::unexpected{std::move(walk.error())};
+  ask.options.walk = std::move(*walk);
+  if (const auto text = call.query("glob")) {
+    auto only = fs::Glob::compile(*text);
+    if (!only) {
+      only.error().field = "glob";
+      return std::unexpected{std::move(only.error())};
+    }
+    ask.options.only = std::move(*only);
+  }
+  struct Number {
+    const char* name;
+    std::uint64_t most;
+  };
+  const auto number = [&call](const Number& asked, auto& into) -> Result<> {
+    auto value = call.query_number(asked.name, asked.most);
+    if (!value) return std::unexpected{std::move(value.error())};
+    if (*value) into = static_cast<std::remove_reference_t<decltype(into)>>(**value);
+    return {};
+  };
+  if (auto read = number({"limit", kMostMatches}, ask.options.most); !read) return std::unexpected{read.error()};
+  if (auto read = number({"context", kMostContext}, ask.options.lines.before); !read) {
+    return std::unexpected{read.error()};
+  }
+  ask.options.lines.after = ask.options.lines.before;
+  if (auto read = number({"before", kMostContext}, ask.options.lines.before); !read) {
+    return std::unexpected{read.error()};
+  }
+  if (auto read = number({"after", kMostContext}, ask.options.lines.after); !read) {
+    return std::unexpected{read.error()};
+  }
+  return ask;
+}
+
+}  // namespace
+
+Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, const std::stop_token& stop) {
+  std::string text;
+  const fs::GrepSink give = [&](std::span<const fs::GrepMatch> matches) {
+    text.clear();
+    for (const fs::GrepMatch& match : matches) append_match(text, match);
+    return sink(text);
+  };
+  fs::GrepSummary summary;
+  auto seen = fs::look_at(tree, ask.path, fs::Links::follow);
+  if (!seen) return std::unexpected{std::move(seen.error())};
+  if (seen->entry.type == fs::EntryType::file) {
+    auto file = tree.open_file(ask.path, O_RDONLY);
+    if (!file) return std::unexpected{std::move(file.error())};
+    summary = fs::grep_file(*file, relative_prefix(ask.path), ask.matcher, ask.options, stop, give);
+  } else {
+    auto ground = open_ground(tree, ask.path, std::move(ask.options.walk));
+    if (!ground) return std::unexpected{std::move(ground.error())};
+    ask.options.walk = std::move(ground->walk);
+    summary = fs::grep(ground->folder, ask.matcher, ask.options, stop, give);
+  }
+  text = R"({"type":"summary")";
+  append_json_number(text, "files", summary.files);
+  append_json_number(text, "matches", summary.matches);
+  append_json_number(text, "searched", summary.searched);
+  append_json_number(text, "unreadable", summary.unreadable);
+  append_json_number(text, "too_large", summary.too_large);
+  append_json_flag(text, "truncated", summary.truncated);
+  text += "}\n";
+  sink(text);
+  return {};
+}
+
+Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, const std::stop_token& stop) {
+  auto ground = open_ground(tree, ask.path, std::move(ask.options.walk));
+  if (!ground) return std::unexpected{std::move(ground.error())};
+  ask.options.walk = std::move(ground->walk);
+  std::string text;
+  const auto summary =
+      fs::find_matches(ground->folder, ask.glob, ask.options, stop, [&](std::span<const fs::GlobMatch> matches) {
+        text.clear();
+        for (const fs::GlobMatch& match : matches) {
+          text += '{';
+          append_bytes(text, "path", match.path);
+          append_json_key(text, "type");
+          append_json_string(text, word(match.kind));
+          text += "}\n";
+        }
+        return sink(text);
+      });
+  text = R"({"type":"summary")";
+  append_json_number(text, "matches", summary.matches);
+  append_json_number(text, "unreadable", summary.unreadable);
+  append_json_flag(text, "truncated", summary.truncated);
+  text += "}\n";
+  sink(text);
+  return {};
+}
+
+namespace {
+
+Task<Result<>> stream_lines(Call& call, Producer producer) {
+  return stream_from_pool(call, std::string{accepted_type(call, "application/x-ndjson", "text/plain")},
+                          std::move(producer));
+}
+
+}  // namespace
+
+Task<Result<>> glob_files(Call& call) {
+  auto file = co_await FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  auto glob = fs::Glob::compile(*call.query("pattern"));
+  if (!glob) {
+    glob.error().field = "pattern";
+    co_return std::unexpected{std::move(glob.error())};
+  }
+  auto walk = walk_options(call);
+  if (!walk) co_return std::unexpected{std::move(walk.error())};
+  auto most = call.query_number("limit", kMostMatches);
+  if (!most) co_return std::unexpected{std::move(most.error())};
+  auto ask = std::make_shared<GlobAsk>(GlobAsk{.glob = std::move(*glob),
+                                               .options = {.walk = std::move(*walk)},
+                                               .path = std::string{call.query("path").value_or("")}});
+  if (*most) ask->options.most = **most;
+  Producer producer = [tree = file->tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
+    return run_glob(*tree, *ask, sink, stop);
+  };
+  co_return co_await stream_lines(call, std::move(producer));
+}
+
+Task<Result<>> grep_files(Call& call) {
+  auto file = co_await FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  auto read = read_grep(call);
+  if (!read) co_return std::unexpected{std::move(read.error())};
+  auto ask = std::make_shared<GrepAsk>(std::move(*read));
+  Producer producer = [tree = file->tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
+    return run_grep(*tree, *ask, sink, stop);
+  };
+  co_return co_await stream_lines(call, std::move(producer));
+}
+
+}  // namespace skiff::runtime::api

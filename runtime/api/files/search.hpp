@@ -1,0 +1,38 @@
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "fs/archive/compression.hpp"
+#include "fs/path/tree.hpp"
+#include "fs/search/glob.hpp"
+#include "fs/search/grep.hpp"
+#include "runtime/api/call.hpp"
+
+namespace skiff::runtime::api {
+
+// Searches, streamed as NDJSON while they run; a last record sums up.
+
+[[nodiscard]] Task<Result<>> glob_files(Call& call);
+[[nodiscard]] Task<Result<>> grep_files(Call& call);
+
+// The same without HTTP: each record is given to the sink as a line of JSON, the summary last. They block, and take
+// `options.walk` for themselves. Errors: those of fs::Tree.
+
+struct GlobAsk {
+  fs::Glob glob;
+  fs::GlobOptions options;
+  std::string path;  ///< of the directory where it begins
+};
+[[nodiscard]] Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink,
+                                const std::stop_token& stop);
+
+struct GrepAsk {
+  fs::LineMatcher matcher;
+  fs::GrepOptions options;
+  std::string path;  ///< of a file, or of the directory where it begins
+};
+[[nodiscard]] Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink,
+                                const std::stop_token& stop);
+
+}  // namespace skiff::runtime::api

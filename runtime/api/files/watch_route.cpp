@@ -1,0 +1,242 @@
+#include "runtime/api/files/watch_route.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "base/beside.hpp"
+#include "fs/watch/shared_watches.hpp"
+#include "protocol/json/sse.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/websocket/socket.hpp"
+#include "runtime/api/events.hpp"
+#include "runtime/api/files/call.hpp"
+#include "runtime/api/sockets/connect_socket.hpp"
+#include "runtime/api/sockets/messages.hpp"
+#include "runtime/api/sockets/socket_routes.hpp"
+#include "runtime/auth/expiry.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::append_json_integer;
+using protocol::append_json_key;
+using protocol::append_json_text;
+using protocol::WebSocket;
+
+/// Events that go out at once.
+constexpr std::size_t kBatch = 1024;
+
+/// One event in both forms.
+struct Message {
+  std::string_view type;
+  std::string data;
+  std::uint64_t cursor;
+};
+
+std::string_view word(fs::WatchEvent::Type type) {
+  switch (type) {
+    case fs::WatchEvent::Type::created:
+      return "created";
+    case fs::WatchEvent::Type::modified:
+      return "modified";
+    case fs::WatchEvent::Type::deleted:
+      return "deleted";
+    case fs::WatchEvent::Type::renamed:
+      return "renamed";
+    case fs::WatchEvent::Type::overflow:
+      break;
+  }
+  return "overflow";
+}
+
+Message message_of(const fs::WatchEvent& event) {
+  Message message{.type = word(event.type), .data = {}, .cursor = event.cursor};
+  append_watch_event(message.data, event);
+  return message;
+}
+
+/// The first event: what happens from here on is seen, so that a client that has it can begin.
+Message beginning(std::uint64_t cursor) {
+  Message message{.type = "watching", .data = "{", .cursor = cursor};
+  append_json_text(message.data, "type", message.type);
+  append_json_key(message.data, "cursor");
+  append_json_integer(message.data, cursor);
+  message.data += '}';
+  return message;
+}
+
+/// What one client is told, in either form.
+struct Reading {
+  std::shared_ptr<FolderWatch> watch;
+  std::shared_ptr<sessions::Session> session;
+  std::uint64_t cursor;
+  std::chrono::milliseconds keepalive;
+  bool peer_gone = false;
+  bool expired = false;  ///< the token of whoever watches
+  std::unique_ptr<Expiry> expiry = {};
+
+  /// The next events. Empty: a sign of life is due, or `over`.
+  static Task<Result<std::vector<fs::WatchEvent>>> next(std::shared_ptr<Reading> self) {
+    const auto quiet = std::chrono::steady_clock::now() + self->keepalive;
+    for (;;) {
+      auto events = co_await FolderWatch::events(self->watch, self->cursor, kBatch, quiet);
+      if (events && !events->empty()) self->cursor = events->back().cursor;
+      if (!events || !events->empty() || self->over() || std::chrono::steady_clock::now() >= quiet) co_return events;
+    }
+  }
+  [[nodiscard]] bool over() const { return peer_gone || expired || watch->over() || session->closed(); }
+};
+
+Task<> await_session(std::shared_ptr<Reading> reading) {
+  co_await reading->session->closing();
+  reading->watch->wake();
+}
+
+Task<> await_peer(protocol::HttpExchange* http, std::shared_ptr<Reading> reading) {
+  const bool gone = co_await http->peer_closed();
+  if (!gone) co_return;
+  reading->peer_gone = true;
+  reading->watch->wake();
+}
+
+Task<Result<>> send_stream(protocol::HttpExchange* http, std::shared_ptr<Reading> reading) {
+  protocol::HttpResponse head{200, {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
+  head.headers.set("X-Skiff-Cursor", std::to_string(reading->cursor));
+  if (auto begun = co_await http->start(std::move(head)); !begun) co_return begun;
+  std::string text;
+  const auto append = [&text](const Message& message) {
+    protocol::append_sse(text, std::to_string(message.cursor), message.type, message.data);
+  };
+  append(beginning(reading->cursor));
+  for (;;) {
+    if (auto sent = co_await http->write(text); !sent) co_return sent;
+    auto events = co_await Reading::next(reading);
+    if (!events) co_return std::unexpected{std::move(events.error())};
+    if (reading->expired || (events->empty() && reading->over())) break;
+    text.clear();
+    for (const fs::WatchEvent& event : *events) append(message_of(event));
+    if (events->empty()) text = protocol::kSseKeepalive;
+  }
+  if (reading->expired) {
+    text.clear();
+    EventWriter{Form::sse, std::nullopt}.error(text, {Errc::unauthenticated, std::string{kExpired}});
+    if (auto sent = co_await http->write(text); !sent) co_return sent;
+  }
+  co_return co_await http->finish();
+}
+
+/// Reads until the connection is over; a watch has nothing to be told but pings.
+Task<> receive(WebSocket* socket, std::shared_ptr<Reading> reading) {
+  for (;;) {
+    auto frame = co_await socket->read();
+    if (!frame) break;
+    std::uint32_t channel = 0;
+    auto message = frame->kind == WebSocket::Kind::text
+                       ? parse_client_message(frame->payload, channel)
+                       : Result<ClientMessage>{fail(Errc::invalid_request, "a watch takes no binary frames")};
+    const PingMessage* ping = message ? std::get_if<PingMessage>(&message->body) : nullptr;
+    if (ping == nullptr) {
+      co_await socket->close(1002, "a watch takes ping messages only");
+      break;
+    }
+    (void)co_await socket->send(WebSocket::Kind::text, pong(ping->data, std::nullopt));
+  }
+  reading->peer_gone = true;
+  reading->watch->wake();
+}
+
+Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Reading> reading) {
+  std::string first = beginning(reading->cursor).data;
+  auto sent = co_await socket->send(WebSocket::Kind::text, std::move(first));
+  bool failed = false;
+  while (sent) {
+    auto events = co_await Reading::next(reading);
+    failed = !events;
+    if (failed || reading->expired || (events->empty() && reading->over())) break;
+    for (const fs::WatchEvent& event : *events) {
+      std::string frame = message_of(event).data;
+      sent = co_await socket->send(WebSocket::Kind::text, std::move(frame));
+      if (!sent) break;
+    }
+  }
+  if (!sent || reading->peer_gone) co_return;
+  if (agent->draining) {
+    co_await socket->close(1001, "the agent is stopping");
+  } else if (reading->expired) {
+    co_await socket->close(kClosedExpired, std::string{kExpired});
+  } else if (reading->session->closed()) {
+    co_await socket->close(kClosedSessionDeleted, "the session was deleted");
+  } else if (failed) {
+    co_await socket->close(1011, "the folder can't be watched any more");
+  } else {
+    co_await socket->close(1000, "the folder is gone");
+  }
+}
+
+Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<FolderWatches::Reader> reader,
+                    std::shared_ptr<Reading> reading) {
+  const Agent::OpenSocket open{*agent};
+  WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent)};
+  co_await run_beside(await_session(reading),
+                      run_beside(receive(&socket, reading), send_frames(&socket, agent, reading)));
+  socket.abort();
+  (void)reader;  // until here
+}
+
+}  // namespace
+
+void append_watch_event(std::string& out, const fs::WatchEvent& event) {
+  out += '{';
+  append_json_text(out, "type", word(event.type));
+  append_json_text(out, "path", event.path);
+  if (event.type == fs::WatchEvent::Type::renamed) append_json_text(out, "from", event.from);
+  append_json_key(out, "is_directory");
+  out += event.is_folder ? "true" : "false";
+  append_json_key(out, "cursor");
+  append_json_integer(out, event.cursor);
+  out += '}';
+}
+
+Task<Result<>> watch_files(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{std::move(session.error())};
+  auto file = co_await FileCall::of(call);
+  if (!file) co_return std::unexpected{std::move(file.error())};
+  auto recursive = call.query_flag("recursive");
+  if (!recursive) co_return std::unexpected{std::move(recursive.error())};
+  auto cursor = call.query_number("cursor", std::numeric_limits<std::int64_t>::max());
+  if (!cursor) co_return std::unexpected{std::move(cursor.error())};
+  std::optional<Handshake> handshake;
+  if (call.http.request().headers.contains("Upgrade")) {
+    auto shaken = shake_hands(call, {kJsonProtocol});
+    if (!shaken) co_return std::unexpected{std::move(shaken.error())};
+    handshake = std::move(*shaken);
+  }
+  auto last = call.last_event_id();
+  if (!last) co_return std::unexpected{std::move(last.error())};
+  if (*last) *cursor = *last;
+  const std::string path{call.query("path").value_or("")};
+  auto open = [tree = file->tree, path] { return tree->open_folder(path); };
+  auto joined = co_await call.agent.watches.join(std::move(open), relative_prefix(path), *recursive);
+  if (!joined) co_return std::unexpected{std::move(joined.error())};
+  auto reader = std::make_shared<FolderWatches::Reader>(std::move(*joined));
+  auto reading = std::make_shared<Reading>(Reading{.watch = reader->watch(),
+                                                   .session = *session,
+                                                   .cursor = cursor->value_or(reader->watch()->newest()),
+                                                   .keepalive = call.agent.settings.keepalive});
+  reading->expiry = std::make_unique<Expiry>(call.agent.executor, call.identity.expires, [watched = reading.get()] {
+    watched->expired = true;
+    watched->watch->wake();
+  });
+  if (!handshake) {
+    co_return co_await run_beside(await_session(reading),
+                                  run_beside(await_peer(&call.http, reading), send_stream(&call.http, reading)));
+  }
+  handshake->headers.add("X-Skiff-Cursor", std::to_string(reading->cursor));
+  co_return co_await call.http.upgrade(std::move(handshake->headers),
+                                       [agent = &call.agent, reader, reading](protocol::Upgraded connection) {
+                                         return serve_socket(std::move(connection), agent, reader, reading);
+                                       });
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "fs/watch/log.hpp"
+#include "runtime/api/call.hpp"
+
+namespace skiff::runtime::api {
+
+/// GET .../files:watch: changes below a folder as server-sent events, until the client goes or the folder does.
+[[nodiscard]] Task<Result<>> watch_files(Call& call);
+
+/// An event as its route sends it.
+void append_watch_event(std::string& out, const fs::WatchEvent& event);
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,80 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include "runtime/api/openapi/event_schemas.hpp"
+#include "runtime/api/route.hpp"
+
+/// The OpenAPI document: each row of the route table as an operation.
+namespace skiff::runtime::api {
+namespace {
+
+/// The errors that come from what kind of route it is: a broken request, a Host that isn't ours, too large a head, too
+/// many connections; then those of credentials, ids and bodies. 405 is of methods that aren't in the document.
+std::vector<unsigned> usual_problems(const Route& route) {
+  std::vector<unsigned> statuses{400, 421, 431, 503};
+  if (route.scope) statuses.insert(statuses.end(), {401, 403});
+  if (route.path.find('{') != std::string_view::npos) statuses.push_back(404);
+  if (route.body == Body::json) statuses.insert(statuses.end(), {413, 415});
+  return statuses;
+}
+
+protocol::ApiParameter id_parameter(std::string name, std::string help) {
+  return {.name = std::move(name),
+          .in = protocol::ApiParameter::In::path,
+          .help = std::move(help),
+          .schema = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})"};
+}
+
+protocol::ApiOperation operation_of(const Route& route) {
+  protocol::ApiOperation operation;
+  operation.method = route.method;
+  operation.path = route.path;
+  operation.operation_id = route.operation_id;
+  operation.summary = route.summary;
+  operation.tag = route.tag;
+  if (route.scope) operation.scope = name(*route.scope);
+  operation.websocket = route.websocket;
+  operation.problems = usual_problems(route);
+  if (route.path.find("{sid}") != std::string_view::npos)
+    operation.parameters.push_back(id_parameter("sid", "The session"));
+  if (route.path.find("{cid}") != std::string_view::npos)
+    operation.parameters.push_back(id_parameter("cid", "The command"));
+  if (route.path.find("{path}") != std::string_view::npos) {
+    operation.parameters.push_back({.name = "path",
+                                    .in = protocol::ApiParameter::In::path,
+                                    .help = "Relative to the session's root, or absolute (then it begins with %2F)",
+                                    .schema = R"({"type":"string"})"});
+  }
+  for (const QueryParameter& parameter : route.query) {
+    operation.parameters.push_back({.name = std::string{parameter.name},
+                                    .in = protocol::ApiParameter::In::query,
+                                    .help = std::string{parameter.help},
+                                    .schema = std::string{parameter.schema},
+                                    .required = parameter.required,
+                                    .repeated = parameter.repeated});
+  }
+  if (route.describe != nullptr) route.describe(operation);
+  return operation;
+}
+
+}  // namespace
+
+const std::string& openapi_document() {
+  static const std::string document = [] {
+    std::vector<protocol::ApiOperation> operations;
+    for (const Route& route : routes()) operations.push_back(operation_of(route));
+    const protocol::ApiInfo info{.title = "skiffd",
+                                 .version = "1",
+                                 .description =
+                                     "Sessions and commands in a sandbox. Fields are only ever added. A field of a "
+                                     "request that may be left out may be null, too. /v1/commands and "
+                                     "/v1/files are short for those of the session `default`. What goes over "
+                                     "WebSockets is in /asyncapi.json.",
+                                 .server = "http://" + std::string{kDefaultHost}};
+    return protocol::openapi_json(info, operations, std::array{watch_event_schema()});
+  }();
+  return document;
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,188 @@
+#include "runtime/api/openapi/event_schemas.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "runtime/api/sockets/messages.hpp"
+#include "sessions/counts.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::SchemaRef;
+
+const Member kChannel{"channel", kCount, false, "On /v1/connect: the number that the client gave the command"};
+
+/// `type` first, which tells events apart.
+SchemaRef event(std::string name, std::string_view type, std::string_view help, std::vector<Member> members) {
+  members.insert(members.begin(), {"type", one_of({type})});
+  return {.name = std::move(name), .json = object(members, help)};
+}
+
+std::string causes() {
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < sessions::Counts::kCauses; ++i) words.push_back(name(static_cast<sessions::Cause>(i)));
+  return named("CommandCause", one_of(words));
+}
+
+SchemaRef keepalive() {
+  return event("KeepaliveEvent", "keepalive",
+               "Nothing happened for as long as --keepalive says. NDJSON only: in SSE it is a comment line, and "
+               "WebSockets are pinged.",
+               {});
+}
+
+/// What a log gives, in every form.
+Schemas log_events() {
+  return {
+      event("StartedEvent", "started", "The command was started: the first event on a stream that starts one.",
+            {kChannel,
+             {"id", kId, true, "Of the command"},
+             {"session", kId},
+             {"pid", kCount, false, "Absent when it could not be started"},
+             {"instance", kId, true, "Of the agent; a new one each boot"},
+             {"started_at", kTime}}),
+      event("OutputEvent", "output",
+            "What the command wrote: exactly one of data and data_base64. With skiff.v1.binary it is a binary frame.",
+            {kChannel,
+             {"offset", kCount, true, "Of the first byte; both streams are counted together, from 0"},
+             {"next", kCount, true, "Behind the last byte: where to go on with from="},
+             {"stream", named("OutputStream", one_of({"stdout", "stderr"}))},
+             {"time", kTime, true, "When it was read"},
+             {"late", kFlag, false, "true: after the exit, from a process in the background"},
+             {"data", kText, false, "Text; a character is never cut"},
+             {"data_base64", kText, false, "Bytes that are no UTF-8"}}),
+      event("GapEvent", "gap", "Output that was dropped or is no longer kept.",
+            {kChannel,
+             {"from", kCount, true, "The first offset that is missing"},
+             {"to", kCount, true, "The offset behind the last"}}),
+      event("ExitEvent", "exit",
+            "The command's leader has ended and its output is in; the last event, unless until=end was asked for.",
+            with_exit({kChannel}, true)),
+      event("EndEvent", "end", "All pipes of the command are at their end: nothing can follow.",
+            {kChannel,
+             {"bytes", bytes_per_stream(), true, "What it wrote in all"},
+             {"sha256", named("Checksums", object({{"stdout", kText}, {"stderr", kText}})), false,
+              "With output.checksum: of each stream, in lower hex"}}),
+      event("ErrorEvent", "error", "Something that was asked for could not be done; the stream goes on if it can.",
+            {kChannel,
+             {"code", kText, true, "As in a problem document"},
+             {"detail", kText, true, "What was attempted on what"},
+             {"field", kText, false, "A JSON pointer to the input that is to blame"}}),
+  };
+}
+
+const Member kRecordPath{"path", kText, false, "From the session's root, as it was asked for"};
+const Member kRecordBytes{"path_base64", kText, false, "Instead of path, where that is no UTF-8"};
+
+}  // namespace
+
+std::vector<Member> with_exit(std::vector<Member> members, bool always) {
+  const std::string usage = object({{"wall_us", kCount},
+                                    {"user_us", kCount},
+                                    {"system_us", kCount},
+                                    {"max_rss_bytes", kCount, true, "Of the largest process"},
+                                    {"peak_bytes", kCount, false, "With a cgroup: of all together"},
+                                    {"voluntary_switches", kCount},
+                                    {"involuntary_switches", kCount},
+                                    {"read_bytes", kCount, true, "From disks"},
+                                    {"write_bytes", kCount}});
+  const std::string error =
+      object({{"stage", kText, true, "What failed"}, {"errno", kText, true, "As ENOENT"}, {"message", kText}});
+  const std::vector<Member> exit{
+      {"exit_code", or_null(R"({"type":"integer"})"), always, "null: a signal ended it"},
+      {"signal", or_null(kText), always, "As SIGTERM; null: it exited"},
+      {"cause", causes(), always, "Why it ended"},
+      {"core_dumped", kFlag, false},
+      {"output_complete", kFlag, always, "All pipes are at their end; else more may come, marked late"},
+      {"background", list_of(R"({"type":"integer"})"), false, "Processes that live on and hold a pipe"},
+      {"state_saved", named("StateSaved", one_of({"saved", "discarded", "conflict"})), false,
+       "Of a stateful session: what became of it"},
+      {"kill_level", kText, false, "When its tree was ended: how far that was verified"},
+      {"error", named("SpawnError", error), false, "With cause spawn_failed"},
+      {"ended_at", kTime, always},
+      {"duration_ms", kCount, always},
+      {"usage", named("Usage", usage), always}};
+  members.insert(members.end(), exit.begin(), exit.end());
+  return members;
+}
+
+Schemas stream_events() {
+  Schemas all = log_events();
+  all.push_back(keepalive());
+  return all;
+}
+
+Schemas server_messages() {
+  Schemas all = log_events();
+  all.push_back(event("PongEvent", "pong", "The answer to a ping.", {kChannel, {"data", kText, true, "The ping's"}}));
+  all.push_back(event("DetachedEvent", "detached", "On /v1/connect: the channel is closed, its command goes on.",
+                      {{"channel", kCount}}));
+  return all;
+}
+
+Schemas glob_records() {
+  return {{.name = "GlobMatch",
+           .json = object({kRecordPath, kRecordBytes, {"type", one_of({"file", "directory", "symlink", "other"})}},
+                          "A path that matches.")},
+          event("GlobSummary", "summary", "The last line.",
+                {{"matches", kCount},
+                 {"unreadable", kCount, true, "Folders that could not be looked into"},
+                 {"truncated", kFlag, true, "There are more matches than the limit"}})};
+}
+
+Schemas grep_records() {
+  return {{.name = "GrepMatch",
+           .json = object({kRecordPath,
+                           kRecordBytes,
+                           {"line_number", kCount, true, "From 1"},
+                           {"column", kCount, true, "Of the match's first byte in the line, from 1"},
+                           {"text", kText, false, "The line without its end"},
+                           {"text_base64", kText, false, "Instead of text, where that is no UTF-8"},
+                           {"text_column", kCount, false, "Of a line that was cut: the column where text begins"},
+                           {"cut", kFlag, false, "true: the line is too long, text is the part around the match"},
+                           {"before", kTexts, false, "Lines before it, as many as were asked for"},
+                           {"after", kTexts, false, "Lines behind it"}},
+                          "A line that matches.")},
+          event("GrepSummary", "summary", "The last line.",
+                {{"files", kCount, true, "With a match"},
+                 {"matches", kCount},
+                 {"searched", kCount, true, "Files that were searched"},
+                 {"unreadable", kCount, true, "Files and folders that could not be opened"},
+                 {"too_large", kCount, true, "Files that were left out for their size"},
+                 {"truncated", kFlag, true, "There are more matches than the limit"}})};
+}
+
+Schemas watch_events() {
+  return {event("WatchingEvent", "watching", "The first: what happens from here on is told.", {{"cursor", kCount}}),
+          {.name = "ChangeEvent",
+           .json = object({{"type", one_of({"created", "modified", "deleted", "renamed", "overflow"}), true,
+                            "overflow: changes were lost, look again"},
+                           {"path", kText, true, "From the session's root, as it was asked for"},
+                           {"from", kText, false, "renamed: the path before"},
+                           {"is_directory", kFlag},
+                           {"cursor", kCount, true, "Also the id of the server-sent event: Last-Event-ID resumes"}},
+                          "A change below the folder.")}};
+}
+
+SchemaRef event_schema() {
+  return {
+      .name = "Event",
+      .json = merged_components(stream_events(), "EventType", "A line of NDJSON, or the data of a server-sent event.")};
+}
+
+SchemaRef glob_record_schema() {
+  return {.name = "GlobRecord", .json = merged_components(glob_records(), "GlobRecordType", "A line of files:glob.")};
+}
+
+SchemaRef grep_record_schema() {
+  return {.name = "GrepRecord", .json = merged_components(grep_records(), "GrepRecordType", "A line of files:grep.")};
+}
+
+SchemaRef watch_event_schema() {
+  return {.name = "WatchEvent",
+          .json = merged_components(watch_events(), "WatchEventType", "The data of an event of files:watch.")};
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,146 @@
+#include "runtime/api/openapi/file_operations.hpp"
+
+#include "runtime/api/files/requests.hpp"
+#include "runtime/api/openapi/answer_schemas.hpp"
+#include "runtime/api/openapi/event_schemas.hpp"
+#include "runtime/api/openapi/operation_parts.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::ApiOperation;
+using protocol::SchemaRef;
+
+const std::vector<protocol::ApiHeader> kTagged{{"ETag", "The file's strong entity tag"}};
+
+/// What any route with a path can find there.
+void may_meet_anything(ApiOperation& operation) {
+  may_fail(operation, {403, 404, 409, 507});
+}
+
+void answers_entry(ApiOperation& operation, std::initializer_list<unsigned> statuses) {
+  for (const unsigned status : statuses) {
+    operation.responses.push_back(
+        json(status, status == 201 ? "It was made" : "What is there now", file_entry_schema(), kTagged));
+  }
+  may_meet_anything(operation);
+  may_fail(operation, {412});
+}
+
+void answers_stream(ApiOperation& operation, const char* type, SchemaRef schema, std::string what) {
+  operation.responses.push_back(
+      {.status = 200, .description = std::move(what), .bodies = {{type, std::move(schema)}}, .headers = {}});
+  may_meet_anything(operation);
+}
+
+/// The lines of a search; as text for clients that know no NDJSON.
+void answers_lines(ApiOperation& operation, SchemaRef record) {
+  answers_stream(operation, "text/plain", {.name = {}, .json = R"({"type":"string"})"},
+                 "A match a line, and at the end a summary");
+  operation.responses.back().bodies.push_back({"application/x-ndjson", std::move(record)});
+}
+
+}  // namespace
+
+void describe_read_file(ApiOperation& operation) {
+  const auto body = [](unsigned status, std::string what) {
+    return protocol::ApiResponse{
+        .status = status, .description = std::move(what), .bodies = {{kBytes, bytes()}}, .headers = kTagged};
+  };
+  operation.responses.push_back(body(200, "The file"));
+  operation.responses.push_back(body(206, "The part that was asked for"));
+  operation.responses.push_back({.status = 304, .description = "It is what you have", .bodies = {}, .headers = {}});
+  may_meet_anything(operation);
+  may_fail(operation, {416});
+}
+
+void describe_write_file(ApiOperation& operation) {
+  operation.request.push_back({kBytes, bytes()});
+  operation.request_required = false;
+  answers_entry(operation, {200, 201});
+  may_fail(operation, {408, 413, 422});
+}
+
+void describe_change_file(ApiOperation& operation) {
+  takes<EditsRequest>(operation, "EditsRequest");
+  operation.request.push_back({kBytes, bytes()});
+  operation.request_required = false;
+  answers_entry(operation, {200, 201});
+  may_fail(operation, {408, 413, 415});
+}
+
+void describe_delete_file(ApiOperation& operation) {
+  describe_no_content(operation);
+  may_meet_anything(operation);
+  may_fail(operation, {412});
+}
+
+void describe_list_files(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "One page, sorted by bytes", file_list_schema()));
+  may_meet_anything(operation);
+}
+
+void describe_stat_files(ApiOperation& operation) {
+  operation.responses.push_back(
+      json(200, "One item a path, in their order; of one that could not be had {path, error}", file_results_schema()));
+}
+
+void describe_move_file(ApiOperation& operation) {
+  takes<MoveRequest>(operation, "MoveRequest");
+  answers_entry(operation, {200, 201});
+}
+
+void describe_make_folder(ApiOperation& operation) {
+  takes<MakeFolderRequest>(operation, "MakeFolderRequest");
+  answers_entry(operation, {200, 201});
+}
+
+void describe_make_link(ApiOperation& operation) {
+  takes<MakeLinkRequest>(operation, "MakeLinkRequest");
+  answers_entry(operation, {201});
+}
+
+void describe_set_file_mode(ApiOperation& operation) {
+  takes<SetModeRequest>(operation, "SetModeRequest");
+  answers_entry(operation, {200});
+}
+
+void describe_batch(ApiOperation& operation) {
+  takes<BatchRequest>(operation, "BatchRequest");
+  operation.responses.push_back(
+      json(200, "One item an operation, in their order; with atomic=false an item may be {path, error}",
+           file_results_schema()));
+  may_meet_anything(operation);
+  may_fail(operation, {412});
+}
+
+void describe_glob(ApiOperation& operation) {
+  answers_lines(operation, glob_record_schema());
+}
+
+void describe_grep(ApiOperation& operation) {
+  answers_lines(operation, grep_record_schema());
+}
+
+void describe_read_archive(ApiOperation& operation) {
+  answers_stream(operation, kBytes, bytes(), "A tar archive");
+  operation.responses.back().bodies.push_back({"application/x-tar", bytes()});
+  operation.responses.back().bodies.push_back({"application/gzip", bytes()});
+  operation.responses.back().bodies.push_back({"application/zstd", bytes()});
+}
+
+void describe_write_archive(ApiOperation& operation) {
+  operation.request.push_back({kBytes, bytes()});
+  operation.responses.push_back(json(
+      200, "What was unpacked", {.name = "ArchiveResult", .json = object({{"entries", kCount}, {"bytes", kCount}})}));
+  may_meet_anything(operation);
+  may_fail(operation, {408, 413});
+}
+
+void describe_watch(ApiOperation& operation) {
+  operation.websocket = true;  // or an event stream, as it is asked for
+  answers_stream(operation, "text/event-stream", {.name = {}, .json = R"({"type":"string"})"},
+                 "Each event's data is a WatchEvent");
+}
+
+}  // namespace skiff::runtime::api

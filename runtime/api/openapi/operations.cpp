@@ -1,0 +1,200 @@
+#include "runtime/api/openapi/operations.hpp"
+
+#include "runtime/api/agent/init_request.hpp"
+#include "runtime/api/openapi/answer_schemas.hpp"
+#include "runtime/api/openapi/event_schemas.hpp"
+#include "runtime/api/openapi/operation_parts.hpp"
+#include "runtime/api/requests.hpp"
+#include "runtime/api/sessions/wait_request.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::ApiBody;
+using protocol::ApiOperation;
+using protocol::ApiResponse;
+
+/// The form first that every generator of clients has a type for: many know but the first of an answer.
+std::vector<ApiBody> stream_bodies() {
+  return {{kBytes, bytes()},
+          {"application/x-ndjson", event_schema()},
+          {"text/event-stream", {.name = {}, .json = R"({"type":"string"})"}}};
+}
+
+}  // namespace
+
+void describe_introduction(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What it is", introduction_schema()));
+}
+
+void describe_status(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "It is", status_schema()));
+}
+
+void describe_openapi(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "OpenAPI 3.0", {.name = {}, .json = R"({"type":"object"})"}));
+}
+
+void describe_asyncapi(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "AsyncAPI 3.0", {.name = {}, .json = R"({"type":"object"})"}));
+}
+
+void describe_version(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What runs", version_schema()));
+}
+
+void describe_capabilities(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What is possible here", capabilities_schema()));
+}
+
+void describe_metrics(ApiOperation& operation) {
+  operation.responses.push_back({.status = 200,
+                                 .description = "Prometheus text format 0.0.4",
+                                 .bodies = {{"text/plain", {.name = {}, .json = R"({"type":"string"})"}}},
+                                 .headers = {}});
+}
+
+void describe_stats(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "What is not known here is null", stats_schema()));
+}
+
+void describe_ports(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "By port", ports_schema()));
+}
+
+void describe_activity(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "As it is now", activity_schema()));
+}
+
+void describe_init(ApiOperation& operation) {
+  takes<InitRequest>(operation, "InitRequest");
+  operation.request_required = false;
+  operation.responses.push_back(json(200, "setup is the result of the setup command, or null", init_schema()));
+  may_fail(operation, {409, 422, 429});
+}
+
+void describe_lease(ApiOperation& operation) {
+  takes<LeaseRequest>(operation, "LeaseRequest");
+  operation.request_required = false;
+  operation.responses.push_back(json(200, "The lease as it is now", lease_schema()));
+}
+
+void describe_run(ApiOperation& operation) {
+  operation.description =
+      "The script may come as any content type but JSON, which is taken as a CommandRequest whose output is sent in "
+      "the same way.";
+  operation.request.push_back({kBytes, bytes()});
+  operation.responses.push_back(
+      {.status = 200,
+       .description = "The output as it comes; trailers X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes",
+       .bodies = stream_bodies(),
+       .headers = {{"X-Skiff-Command-Id", "Id of the command"}}});
+  may_fail(operation, {404, 406, 409, 410, 413, 422, 429});
+}
+
+void describe_shell(ApiOperation& operation) {
+  may_fail(operation, {404, 409, 422, 429});
+}
+
+void describe_create_session(ApiOperation& operation) {
+  takes<SessionRequest>(operation, "SessionRequest");
+  operation.request_required = false;
+  operation.responses.push_back(json(201, "Created", session_schema(), {{"Location", "The session"}}));
+  may_fail(operation, {404, 409, 422, 429, 501});
+}
+
+void describe_put_session(ApiOperation& operation) {
+  describe_create_session(operation);
+  operation.responses.push_back(json(200, "It was there, created with the same request", session_schema()));
+}
+
+void describe_session(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "The session", session_schema()));
+}
+
+void describe_session_list(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "One page", session_list_schema()));
+}
+
+void describe_patch_session(ApiOperation& operation) {
+  takes<SessionPatchRequest>(operation, "SessionPatch");
+  takes<SessionPatchRequest>(operation, "SessionPatch", "application/merge-patch+json");
+  operation.request_required = false;
+  operation.responses.push_back(json(200, "The session as it is now", session_schema()));
+  may_fail(operation, {409, 422});
+}
+
+void describe_delete_session(ApiOperation& operation) {
+  describe_no_content(operation);
+  may_fail(operation, {409});
+}
+
+void describe_process_list(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "All of them", process_list_schema()));
+}
+
+void describe_wait(ApiOperation& operation) {
+  takes<WaitRequest>(operation, "WaitRequest");
+  operation.responses.push_back(json(200, "Whether it was met", wait_schema()));
+  may_fail(operation, {410});
+}
+
+void describe_start_command(ApiOperation& operation) {
+  takes<CommandRequest>(operation, "CommandRequest");
+  ApiResponse ok = json(200, "Mode wait: the result. Mode stream: the events", started_schema());
+  for (auto& body : stream_bodies()) ok.bodies.push_back(std::move(body));
+  operation.responses.push_back(std::move(ok));
+  operation.responses.push_back(
+      json(202, "Mode background: it was started", started_schema(), {{"Location", "The command"}}));
+  may_fail(operation, {406, 409, 410, 422, 429});
+}
+
+void describe_command(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "The command", command_schema()));
+  may_fail(operation, {410});
+}
+
+void describe_command_list(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "One page", command_list_schema()));
+}
+
+void describe_delete_command(ApiOperation& operation) {
+  describe_no_content(operation);
+  may_fail(operation, {410});
+}
+
+void describe_stream(ApiOperation& operation) {
+  operation.responses.push_back(
+      {.status = 200, .description = "The log, from the offset on", .bodies = stream_bodies(), .headers = {}});
+  may_fail(operation, {406, 410});
+}
+
+void describe_write_stdin(ApiOperation& operation) {
+  operation.request.push_back({kBytes, bytes()});
+  operation.request_required = false;
+  describe_no_content(operation);
+  may_fail(operation, {409, 410});
+}
+
+void describe_signal(ApiOperation& operation) {
+  takes<SignalRequest>(operation, "SignalRequest");
+  describe_no_content(operation);
+  may_fail(operation, {409, 410});
+}
+
+void describe_resize(ApiOperation& operation) {
+  takes<sessions::TerminalSize>(operation, "TerminalSize");
+  operation.request_required = false;
+  describe_no_content(operation);
+  may_fail(operation, {409, 410});
+}
+
+void describe_run_socket(ApiOperation& operation) {
+  may_fail(operation, {409, 410, 422, 429});
+}
+
+void describe_attach(ApiOperation& operation) {
+  may_fail(operation, {410});
+}
+
+}  // namespace skiff::runtime::api

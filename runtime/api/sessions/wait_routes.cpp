@@ -1,0 +1,169 @@
+#include "runtime/api/sessions/wait_routes.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/beside.hpp"
+#include "base/deadline.hpp"
+#include "protocol/json/text.hpp"
+#include "protocol/json/utf8.hpp"
+#include "runtime/api/commands/log_stream.hpp"
+#include "runtime/api/sessions/session_routes.hpp"
+#include "sessions/condition.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+constexpr Milliseconds kUsualWait{30'000};
+
+/// What happens beside the wait itself.
+struct Progress : Awaited {
+  using Awaited::Awaited;
+  bool overdue = false;
+  bool quiet = false;
+  bool peer_gone = false;
+};
+
+Task<> watch_peer(protocol::HttpExchange* http, Progress* progress) {
+  const bool gone = co_await http->peer_closed();
+  if (!gone) co_return;
+  progress->peer_gone = true;
+  progress->changed.notify_all();
+}
+
+Task<> hold(Task<> condition, Awaited* awaited) {
+  co_await std::move(condition);
+  awaited->met = true;
+  awaited->changed.notify_all();
+}
+
+Task<> hold(Task<Result<>> condition, Awaited* awaited) {
+  auto held = co_await std::move(condition);
+  awaited->met = held.has_value();
+  awaited->ended = !held;
+  if (!held) awaited->failure = std::move(held.error());
+  awaited->changed.notify_all();
+}
+
+Task<> search(sessions::OutputPattern pattern, std::shared_ptr<sessions::OutputLog> log, Awaited* awaited) {
+  const auto found = co_await pattern.search(log);
+  awaited->met = found.found;
+  awaited->ended = !found.found;
+  if (found.found) {
+    protocol::append_json_key(awaited->detail, "match");
+    protocol::append_json_string(awaited->detail, protocol::to_valid_utf8(found.text));
+    protocol::append_json_key(awaited->detail, "next");
+    protocol::append_json_integer(awaited->detail, found.next);
+  }
+  awaited->changed.notify_all();
+}
+
+/// Sends the answer once it is known, and a sign of life while it is not.
+Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
+  const auto interrupt = [progress](bool Progress::* flag) {
+    return [progress, flag] {
+      progress->*flag = true;
+      progress->changed.notify_all();
+    };
+  };
+  Deadline overdue{call->agent.executor, interrupt(&Progress::overdue)};
+  Deadline quiet{call->agent.executor, interrupt(&Progress::quiet)};
+  overdue.expires_after(limit);
+  quiet.expires_after(call->agent.settings.keepalive);
+  bool begun = false;
+  while (!progress->settled() && !progress->overdue && !call->agent.draining) {
+    if (progress->peer_gone) co_return fail(Errc::cancelled, "the client is gone");
+    if (progress->quiet) {
+      progress->quiet = false;
+      quiet.expires_after(call->agent.settings.keepalive);
+      Result<> sent;
+      if (!begun) {
+        begun = true;
+        protocol::HttpResponse head{200, {{"Content-Type", "application/json"}}};
+        sent = co_await call->http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
+      }
+      if (sent) sent = co_await call->http.write(" ");
+      if (!sent) co_return sent;
+      continue;
+    }
+    co_await progress->changed.wait();
+  }
+  if (progress->failure && !begun) co_return std::unexpected{std::move(*progress->failure)};
+  std::string text = awaited_text(*progress, progress->overdue ? "timeout" : "shutdown");
+  co_return co_await answer_json(*call, begun, 200, std::move(text));
+}
+
+Task<> until_drain(Agent* agent, Progress* progress) {
+  while (!agent->draining) co_await agent->drain_begun.wait();
+  progress->changed.notify_all();
+}
+
+Task<> companions(Call* call, Progress* progress, Task<> condition) {
+  TaskGroup group{call->agent.executor};
+  group.spawn("peer", watch_peer(&call->http, progress));
+  group.spawn("drain", until_drain(&call->agent, progress));
+  std::exception_ptr failure;
+  try {
+    co_await std::move(condition);
+    co_await group.join();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  group.cancel();
+  co_await group.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+Result<> WaitCondition::validate() const {
+  const int given = (command ? 1 : 0) + (port ? 1 : 0) + (path ? 1 : 0) + (output ? 1 : 0);
+  if (given != 1) return fail(Errc::invalid_field, "give exactly one of command, port, path and output");
+  return {};
+}
+
+std::string awaited_text(const Awaited& awaited, std::string_view reason) {
+  std::string text{R"({"met":)"};
+  text += awaited.met ? "true" : "false";
+  if (!awaited.met) {
+    protocol::append_json_key(text, "reason");
+    protocol::append_json_string(text, awaited.ended ? "ended" : reason);
+  }
+  if (!awaited.detail.empty()) {
+    if (!awaited.detail.starts_with(',')) text += ',';
+    text += awaited.detail;
+  }
+  text += '}';
+  return text;
+}
+
+Task<Result<Task<>>> await_condition(Agent* agent, std::shared_ptr<sessions::Session> session, WaitCondition wanted,
+                                     Awaited* awaited) {
+  if (wanted.command || wanted.output) {
+    auto command = session->find(wanted.command ? *wanted.command : wanted.output->command);
+    if (!command) co_return std::unexpected{command.error()};
+    if (wanted.command) co_return hold((*command)->log()->exited(), awaited);
+    auto pattern = co_await sessions::OutputPattern::compile(&agent->pattern_thread, wanted.output->pattern);
+    if (!pattern) co_return std::unexpected{pattern.error()};
+    co_return search(std::move(*pattern), (*command)->log(), awaited);
+  }
+  if (wanted.port) co_return hold(sessions::until_listening(&agent->listening_tcp, *wanted.port), awaited);
+  auto tree = co_await session->tree();
+  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  std::string path = session->from_cwd(*wanted.path);
+  co_return hold(sessions::until_exists(&agent->disk, std::move(*tree), std::move(path)), awaited);
+}
+
+Task<Result<>> wait_for_condition(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{session.error()};
+  auto request = call.decode<WaitRequest>();
+  if (!request) co_return std::unexpected{request.error()};
+  const auto limit = std::min(request->timeout.value_or(kUsualWait), call.agent.settings.max_wait);
+  Progress progress{call.agent.executor};
+  auto condition = co_await await_condition(&call.agent, *session, std::move(request->condition), &progress);
+  if (!condition) co_return std::unexpected{std::move(condition.error())};
+  co_return co_await run_beside(companions(&call, &progress, std::move(*condition)), answer(&call, &progress, limit));
+}
+
+}  // namespace skiff::runtime::api

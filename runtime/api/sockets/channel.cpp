@@ -1,0 +1,190 @@
+#include "runtime/api/sockets/channel.hpp"
+
+#include <array>
+#include <utility>
+
+#include "protocol/json/text.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using sessions::LogItem;
+
+constexpr std::chrono::milliseconds kSocketHoldBack{100};
+constexpr std::chrono::milliseconds kStall{1000};
+/// Ends of the input that may wait, whatever else waits: bytes that were taken are not cut off from theirs.
+constexpr std::size_t kMostEnds = 64;
+
+}  // namespace
+
+SocketChannel::SocketChannel(protocol::WebSocket& socket, std::shared_ptr<sessions::Command> command, Options options,
+                             Executor executor, TaskGroup& tasks)
+    : executor_{executor},
+      tasks_{tasks},
+      socket_{socket},
+      command_{std::move(command)},
+      options_{std::move(options)},
+      writer_{Form::json_frame, options_.tell_channel ? std::optional{options_.channel} : std::nullopt},
+      input_changed_{executor} {}
+
+Task<Result<>> SocketChannel::send_events(std::string events) {
+  std::string_view rest{events};
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::array parts{rest.substr(0, end)};
+    rest.remove_prefix(end + 1);
+    if (auto sent = co_await socket_.send(protocol::WebSocket::Kind::text, parts); !sent) co_return sent;
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> SocketChannel::send_error(Error error) {
+  std::string text;
+  writer_.error(text, error);
+  co_return co_await send_events(std::move(text));
+}
+
+Task<Result<>> SocketChannel::send_item(LogItem item) {
+  using Kind = protocol::WebSocket::Kind;
+  if (item.kind == LogItem::Kind::output && options_.form != SocketForm::json) {
+    if (options_.form == SocketForm::terminal) {
+      const std::array parts{item.bytes.view()};
+      co_return co_await socket_.send(Kind::binary, parts);
+    }
+    const BinaryHeader header{.kind = BinaryHeader::kOutput,
+                              .stream = static_cast<std::uint8_t>(item.stream),
+                              .flags = item.late ? BinaryHeader::kLate : std::uint8_t{0},
+                              .channel = options_.channel,
+                              .offset = item.offset,
+                              .time_us = static_cast<std::uint64_t>(item.time.time_since_epoch().count())};
+    const auto bytes = header.encode();
+    const std::array parts{std::string_view{bytes.data(), bytes.size()}, item.bytes.view()};
+    co_return co_await socket_.send(Kind::binary, parts);
+  }
+  if (options_.form == SocketForm::terminal) co_return Result<>{};  // a screen shows output, not events
+  std::string text;
+  writer_.item(text, item, *command_->log());
+  co_return co_await send_events(std::move(text));
+}
+
+Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
+  const Options& options = self->options_;
+  if (!options.announce.empty() && options.form != SocketForm::terminal) {
+    co_await self->command_->started();
+    std::string text;
+    self->writer_.started(text, *self->command_, options.announce);
+    if (auto sent = co_await self->send_events(std::move(text)); !sent) co_return sent;
+  }
+  sessions::Cursor cursor{self->command_->log(), {.from = options.from, .only = {}, .lossless = options.lossless}};
+  std::size_t left = 0;  // of this turn
+  for (;;) {
+    if (left == 0) {
+      co_await options.turns->next();
+      left = options.turns->bytes();
+    }
+    auto item = cursor.next(left);
+    if (item) {
+      left -= item->bytes.size();
+      const bool last = item->kind == LogItem::Kind::end || (item->kind == LogItem::Kind::exit && !options.until_end);
+      if (auto sent = co_await self->send_item(std::move(*item)); !sent) co_return sent;
+      if (last) co_return Result<>{};
+      continue;
+    }
+    left = 0;
+    if (self->writer_.holding()) {
+      if (self->overdue_) {
+        self->overdue_ = false;
+        std::string text;
+        self->writer_.release(text);
+        if (auto sent = co_await self->send_events(std::move(text)); !sent) co_return sent;
+        continue;
+      }
+      if (!self->held_) {
+        self->held_.emplace(self->executor_, [channel = self.get()] {
+          channel->overdue_ = true;
+          channel->command_->log()->wake();
+        });
+      }
+      self->held_->expires_after(kSocketHoldBack);
+    }
+    co_await cursor.ready();
+  }
+}
+
+Task<Result<>> SocketChannel::offer_input(std::string bytes, std::optional<std::uint64_t> offset) {
+  return offer({std::move(bytes), offset, false});
+}
+
+Task<Result<>> SocketChannel::offer_end_of_input() {
+  return offer({{}, {}, true});
+}
+
+Task<Result<>> SocketChannel::offer(Input input) {
+  const auto self = shared_from_this();
+  const auto full = [&] {
+    if (input.end) return ends_ >= kMostEnds;
+    return !input_.empty() && input_bytes_ + input.cost() > options_.stdin_bytes;
+  };
+  while (full() && !stalled_) {
+    if (!input_stall_) {
+      input_stall_.emplace(executor_, [this] {
+        stalled_ = true;
+        input_changed_.notify_all();
+      });
+    }
+    input_stall_->expires_after(kStall);
+    const std::uint64_t before = command_->stdin_offset();
+    co_await input_changed_.wait();
+    // The feed tells when it has written a whole message; a slow reader may be in the middle of one.
+    if (stalled_ && command_->stdin_offset() != before) stalled_ = false;
+  }
+  if (input_stall_) input_stall_->clear();
+  if (!command_->stdin_open() && command_->state() != sessions::State::starting) {
+    co_return fail(Errc::stdin_closed, "stdin of the command is closed");
+  }
+  if (full()) {
+    co_return fail(Errc::resource_exhausted,
+                   "the command does not read its stdin, where enough waits already: this was not taken");
+  }
+  if (input.end) {
+    ++ends_;
+  } else {
+    input_bytes_ += input.cost();
+  }
+  input_.push_back(std::move(input));
+  input_changed_.notify_all();
+  if (!std::exchange(feeding_, true)) tasks_.spawn("feed", feed(self));
+  co_return Result<>{};
+}
+
+Task<> SocketChannel::feed(std::shared_ptr<SocketChannel> self) {
+  for (;;) {
+    while (self->input_.empty()) co_await self->input_changed_.wait();
+    Input input = std::move(self->input_.front());
+    self->input_.pop_front();
+    Result<> done;
+    if (input.end) {
+      done = co_await self->command_->close_stdin();
+      --self->ends_;
+    } else {
+      const std::size_t cost = input.cost();
+      Slice bytes{std::move(input.bytes)};
+      auto written = co_await self->command_->write_stdin(std::move(bytes), input.offset);
+      self->input_bytes_ -= cost;
+      if (!written) done = std::unexpected{written.error()};
+    }
+    self->stalled_ = false;
+    self->input_changed_.notify_all();
+    if (!done && self->options_.form != SocketForm::terminal) {
+      if (auto told = co_await self->send_error(done.error()); !told) co_return;
+    }
+    if (!done && done.error().code == Errc::stdin_closed) {
+      self->input_.clear();
+      self->input_bytes_ = 0;
+      self->ends_ = 0;
+      self->input_changed_.notify_all();
+    }
+  }
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,305 @@
+#include "runtime/api/sockets/socket_routes.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include "base/id.hpp"
+#include "protocol/websocket/handshake.hpp"
+#include "runtime/api/commands/command_routes.hpp"
+#include "runtime/api/sockets/channel.hpp"
+#include "runtime/api/sockets/connect_socket.hpp"
+#include "runtime/api/sockets/messages.hpp"
+#include "runtime/auth/expiry.hpp"
+
+namespace skiff::runtime::api {
+namespace {
+
+using protocol::WebSocket;
+
+/// With skiff.v1.json for a client that offers nothing.
+SocketForm form_of(const Handshake& handshake) {
+  return handshake.subprotocol == kBinaryProtocol ? SocketForm::binary : SocketForm::json;
+}
+
+/// One command on a connection of its own: /attach, /run and /shell.
+struct Attachment {
+  Agent& agent;
+  Identity identity;
+  std::shared_ptr<sessions::Session> session;
+  std::shared_ptr<sessions::Command> command;
+  SocketChannel::Options options;
+  bool kill_on_disconnect = false;
+};
+
+/// Ends a command that was started for a connection which never came to be: nobody would know of it.
+class Unclaimed {
+ public:
+  explicit Unclaimed(std::shared_ptr<sessions::Command> command) : command_{std::move(command)} {}
+  ~Unclaimed() {
+    if (command_) command_->end(sessions::Cause::killed_by_client);
+  }
+  Unclaimed(const Unclaimed&) = delete;
+  Unclaimed& operator=(const Unclaimed&) = delete;
+  void claim() noexcept { command_.reset(); }
+
+ private:
+  std::shared_ptr<sessions::Command> command_;
+};
+
+/// A frame as a message for the one command.
+Result<ClientMessage> only_channel(SocketForm form, WebSocket::Message frame) {
+  const bool is_text = frame.kind == WebSocket::Kind::text;
+  std::uint32_t number = 0;
+  auto message = parse_frame(form, std::move(frame), number);
+  if (!message || number == 0) return message;
+  return fail(is_text ? Errc::invalid_field : Errc::invalid_request, "this connection has the one channel 0",
+              "/channel");
+}
+
+Task<Result<>> take(WebSocket* socket, std::shared_ptr<SocketChannel> channel, ClientMessage message) {
+  const auto command = channel->command();
+  if (auto* input = std::get_if<StdinMessage>(&message.body)) {
+    co_return co_await channel->offer_input(std::move(input->bytes), input->offset);
+  }
+  if (std::holds_alternative<StdinCloseMessage>(message.body)) co_return co_await channel->offer_end_of_input();
+  if (auto* signal = std::get_if<SignalMessage>(&message.body)) {
+    co_return co_await send_signal(command, std::move(signal->request));
+  }
+  if (const auto* resize = std::get_if<ResizeMessage>(&message.body)) co_return command->resize(resize->size);
+  if (const auto* ping = std::get_if<PingMessage>(&message.body)) {
+    co_return co_await socket->send(WebSocket::Kind::text, pong(ping->data, std::nullopt));
+  }
+  if (std::holds_alternative<DetachMessage>(message.body)) {
+    co_await socket->close(1000, "detached");
+    co_return Result<>{};
+  }
+  co_return fail(Errc::invalid_field, "start and attach are for /v1/connect", "/type");
+}
+
+/// Reads until the connection is over.
+Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identity identity) {
+  const SocketForm form = channel->options().form;
+  for (;;) {
+    auto frame = co_await socket->read();
+    if (!frame) co_return;
+    // A terminal's input has no answer but the screen.
+    const bool is_typed = form == SocketForm::terminal && frame->kind == WebSocket::Kind::binary;
+    auto message = only_channel(form, std::move(*frame));
+    Result<> taken;
+    if (message) taken = require(identity, scope_of(*message));
+    if (message && taken) taken = co_await take(socket, channel, std::move(*message));
+    if (!message) taken = std::unexpected{std::move(message.error())};
+    if (taken) continue;
+    if (const auto code = close_code_for(taken.error())) {
+      co_await socket->close(*code, taken.error().message);
+      co_return;
+    }
+    if (!is_typed) (void)co_await channel->send_error(taken.error());
+  }
+}
+
+/// For the close frame: all that a terminal's client gets to know of the exit.
+std::string how_it_ended(const sessions::Command& command) {
+  const auto& status = command.exit_status();
+  if (!status) return {};
+  if (status->exit_code) return "exit_code " + std::to_string(*status->exit_code);
+  return "signal " + signal_name(status->signal.value_or(0));
+}
+
+Task<> converse(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Attachment attachment, bool* finished) {
+  auto sent = co_await SocketChannel::send_log(channel);
+  *finished = sent.has_value();
+  if (!sent) {
+    // Who was too slow is told so, and what it sends until it has heard would reset the connection before.
+    if (const auto& closed = socket->closed()) {
+      co_await socket->close(closed->code, {});
+    } else {
+      socket->abort();
+    }
+    co_return;
+  }
+  if (attachment.agent.draining) {
+    co_await socket->close(1001, "the agent is stopping");
+  } else if (attachment.session->closed()) {
+    co_await socket->close(kClosedSessionDeleted, "the session was deleted");
+  } else {
+    co_await socket->close(1000, how_it_ended(*channel->command()));
+  }
+}
+
+/// Either the conversation or the connection is over.
+struct TaskEnd {
+  explicit TaskEnd(Executor executor) : changed{executor} {}
+  Event changed;
+  bool over = false;
+};
+
+Task<> until_over(Task<> task, TaskEnd* ending) {
+  co_await std::move(task);
+  ending->over = true;
+  ending->changed.notify_all();
+}
+
+Task<> serve_attachment(protocol::Upgraded connection, Attachment attachment) {
+  const Agent::OpenSocket open{attachment.agent};
+  WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(attachment.agent)};
+  TaskGroup group{attachment.agent.executor};
+  auto channel =
+      std::make_shared<SocketChannel>(socket, attachment.command, attachment.options, attachment.agent.executor, group);
+  bool finished = false;
+  TaskEnd ending{attachment.agent.executor};
+  group.spawn("receive", until_over(receive(&socket, channel, attachment.identity), &ending));
+  group.spawn("converse", until_over(converse(&socket, channel, attachment, &finished), &ending));
+  bool expired = false;
+  const Expiry expiry{attachment.agent.executor, attachment.identity.expires, [&] {
+                        expired = true;
+                        ending.changed.notify_all();
+                      }};
+  std::exception_ptr failure;
+  try {
+    while (!ending.over && !expired) co_await ending.changed.wait();
+    if (expired) co_await socket.close(kClosedExpired, std::string{kExpired});
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+  if (attachment.kill_on_disconnect && !finished) attachment.command->end(sessions::Cause::killed_by_client);
+  socket.abort();
+  group.cancel();
+  co_await group.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+Task<Result<>> upgrade(Call& call, Handshake handshake, Attachment attachment, std::unique_ptr<Unclaimed> unclaimed) {
+  attachment.options.stdin_bytes = call.agent.settings.stdin_bytes;
+  attachment.options.turns = &call.agent.supervisor.reader_turns;
+  handshake.headers.add("X-Skiff-Command-Id", attachment.command->id());
+  call.command_id = attachment.command->id();
+  co_return co_await call.http.upgrade(std::move(handshake.headers),
+                                       [attachment, unclaimed = std::move(unclaimed)](protocol::Upgraded connection) {
+                                         if (unclaimed) unclaimed->claim();
+                                         return serve_attachment(std::move(connection), attachment);
+                                       });
+}
+
+/// For what this request has started, not for what it found.
+std::unique_ptr<Unclaimed> unclaimed(const sessions::Session::Started& started) {
+  return started.repeated ? nullptr : std::make_unique<Unclaimed>(started.command);
+}
+
+Result<SocketChannel::Options> attach_options(const Call& call) {
+  SocketChannel::Options options;
+  auto from = call.query_number("from", std::numeric_limits<std::uint64_t>::max());
+  if (!from) return std::unexpected{from.error()};
+  options.from = from->value_or(0);
+  auto lossless = call.query_flag("lossless");
+  if (!lossless) return std::unexpected{lossless.error()};
+  options.lossless = *lossless;
+  if (options.lossless) {
+    // It holds the command up.
+    if (auto allowed = require(call.identity, Scope::exec); !allowed) return std::unexpected{allowed.error()};
+  }
+  if (const auto until = call.query("until")) {
+    if (*until != "exit" && *until != "end") return fail(Errc::invalid_field, "until must be exit or end", "until");
+    options.until_end = *until == "end";
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<Handshake> shake_hands(const Call& call, std::initializer_list<std::string_view> known) {
+  const auto& request = call.http.request();
+  const auto lookup = [&](std::string_view wanted) {
+    std::string joined;
+    for (const auto field : request.headers) {
+      if (!protocol::same_text(field.name, wanted)) continue;
+      if (!joined.empty()) joined += ", ";
+      joined += field.value;
+    }
+    return joined;
+  };
+  auto accept = protocol::accept_websocket(request.method, lookup);
+  if (!accept) return std::unexpected{std::move(accept.error())};
+  auto offered = protocol::offered_subprotocols(lookup("sec-websocket-protocol"));
+  if (!offered) return std::unexpected{std::move(offered.error())};
+  const auto chosen = protocol::choose_subprotocol(*offered, known);
+  Handshake result;
+  for (const std::string_view name : known) {
+    if (name == chosen) result.subprotocol = name;
+  }
+  result.headers = {{"Upgrade", "websocket"}, {"Connection", "Upgrade"}};
+  result.headers.add("Sec-WebSocket-Accept", *accept);
+  if (!chosen.empty()) result.headers.add("Sec-WebSocket-Protocol", chosen);
+  return result;
+}
+
+Task<Result<>> attach(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{session.error()};
+  auto command = call.command();
+  if (!command) co_return std::unexpected{command.error()};
+  auto options = attach_options(call);
+  if (!options) co_return std::unexpected{options.error()};
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
+  if (!handshake) co_return std::unexpected{handshake.error()};
+  options->form = form_of(*handshake);
+  Attachment attachment{call.agent, call.identity, *session, *command, *options};
+  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), nullptr);
+}
+
+Task<Result<>> run_attached(Call& call) {
+  auto session = call.session();
+  if (!session) co_return std::unexpected{session.error()};
+  auto options = attach_options(call);
+  if (!options) co_return std::unexpected{options.error()};
+  CommandRequest request;
+  request.command = std::string{call.query("command").value_or("")};
+  if (const auto cwd = call.query("cwd")) request.cwd = std::string{*cwd};
+  if (const auto id = call.query("id")) request.id = std::string{*id};
+  if (request.id && !is_valid_id(*request.id)) co_return fail(Errc::invalid_id, "not an id", "id");
+  auto timeout = call.query_number("timeout_ms", kLongestTime);
+  if (!timeout) co_return std::unexpected{timeout.error()};
+  if (*timeout) request.timeout = Milliseconds{static_cast<std::int64_t>(std::max<std::uint64_t>(1, **timeout))};
+  auto open = call.query_flag("stdin_open");
+  if (!open) co_return std::unexpected{open.error()};
+  request.stdin_open = *open;
+  auto tty = call.query_flag("tty");
+  if (!tty) co_return std::unexpected{tty.error()};
+  if (*tty) request.tty = sessions::TerminalSize{};
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
+  if (!handshake) co_return std::unexpected{handshake.error()};
+  auto started = co_await start(call, *session, &request);
+  if (!started) co_return std::unexpected{started.error()};
+  auto owner = unclaimed(*started);
+  options->form = form_of(*handshake);
+  options->lossless = true;
+  options->announce = call.agent.instance;
+  Attachment attachment{call.agent, call.identity, *session, started->command, *options};
+  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), std::move(owner));
+}
+
+Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> session, CommandRequest request) {
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
+  if (!handshake) co_return std::unexpected{handshake.error()};
+  auto started = co_await start(call, session, &request);
+  if (!started) co_return std::unexpected{started.error()};
+  auto owner = unclaimed(*started);
+  SocketChannel::Options options{.form = SocketForm::terminal, .lossless = true, .announce = {}};
+  Attachment attachment{call.agent, call.identity, session, started->command, options};
+  // A shell that nobody is connected to would wait for ever.
+  attachment.kill_on_disconnect = true;
+  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), std::move(owner));
+}
+
+Task<Result<>> connect(Call& call) {
+  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
+  if (!handshake) co_return std::unexpected{handshake.error()};
+  co_return co_await call.http.upgrade(
+      std::move(handshake->headers),
+      [&agent = call.agent, form = form_of(*handshake),
+       caller = Caller{call.identity, call.request_id, call.traceparent}](protocol::Upgraded connection) {
+        return serve_connect(std::move(connection), &agent, form, caller);
+      });
+}
+
+}  // namespace skiff::runtime::api

@@ -1,0 +1,114 @@
+#include "sessions/host/memory_guard.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/post.hpp>
+
+#include "sessions/process/process_tree.hpp"
+
+namespace skiff::sessions {
+namespace asio = boost::asio;
+
+namespace {
+
+/// About twice what two cores can take from the kernel by touching fresh pages.
+constexpr double kFastestGrowth = 4.0 * 1024 * 1024 * 1024;  // bytes a second
+
+}  // namespace
+
+MemoryGauge::MemoryGauge(const std::filesystem::path& root)
+    : folder_{find_cgroup(root, {"memory", "memory.usage_in_bytes", "memory.current"})} {}
+
+std::optional<std::uint64_t> MemoryGauge::oom_kills() const {
+  if (!folder_) return std::nullopt;
+  return read_cgroup_entry(folder_->group / (folder_->version2 ? "memory.events" : "memory.oom_control"), "oom_kill");
+}
+
+std::optional<MemoryUse> MemoryGauge::read() const {
+  if (!folder_) return std::nullopt;
+  const bool version2 = folder_->version2;
+  std::optional<MemoryUse> worst;
+  folder_->each_level([&](const std::filesystem::path& folder) {
+    const auto usage = read_cgroup_number(folder / (version2 ? "memory.current" : "memory.usage_in_bytes"));
+    if (!usage) return;
+    const std::uint64_t cache =
+        read_cgroup_entry(folder / "memory.stat", version2 ? "inactive_file" : "total_inactive_file").value_or(0);
+    const MemoryUse use{
+        .used = *usage - std::min(cache, *usage),
+        .limit = read_cgroup_number(folder / (version2 ? "memory.max" : "memory.limit_in_bytes")).value_or(0)};
+    if (!worst || use.share() > worst->share()) worst = use;
+  });
+  return worst;
+}
+
+struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
+  State(Executor executor, MemoryGauge source, Options how, std::function<void(MemoryUse)> call)
+      : gauge{std::move(source)}, options{how}, reached{std::move(call)}, timer{executor} {}
+
+  MemoryGauge gauge;
+  Options options;
+  std::function<void(MemoryUse)> reached;
+  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor> timer;
+  unsigned run = 0;  ///< odd while started; a look that was planned by an earlier run does nothing
+
+  void look_after(std::chrono::milliseconds time) {
+    timer.expires_after(time);
+    timer.async_wait([self = shared_from_this(), planned = run](const boost::system::error_code& error) {
+      if (!error && self->run == planned) self->look();
+    });
+  }
+
+  void look() {
+    const unsigned started = run;
+    const auto use = gauge.read();
+    if (!use || use->limit == 0) {
+      ++run;
+      return;
+    }
+    if (use->share() * 100 >= options.percent) reached(*use);
+    if (run == started) look_after(period(*use, options));
+  }
+};
+
+MemoryGuard::MemoryGuard(Executor executor, MemoryGauge gauge, Options options, std::function<void(MemoryUse)> reached)
+    : state_{std::make_shared<State>(executor, std::move(gauge), options, std::move(reached))} {}
+
+MemoryGuard::~MemoryGuard() {
+  stop();
+}
+
+void MemoryGuard::start() {
+  if (state_->run % 2 == 1) return;
+  ++state_->run;
+  state_->look_after(std::chrono::milliseconds{0});
+}
+
+void MemoryGuard::stop() {
+  if (state_->run % 2 == 0) return;
+  ++state_->run;
+  state_->timer.cancel();
+}
+
+std::chrono::milliseconds MemoryGuard::period(MemoryUse use, const Options& options) noexcept {
+  const double bound = static_cast<double>(use.limit) * options.percent / 100;
+  const double left = std::max(bound - static_cast<double>(use.used), 0.0);
+  const std::chrono::duration<double> time{left / kFastestGrowth};
+  return std::clamp(
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::min(time, std::chrono::duration<double>{3600})),
+      options.fastest, options.slowest);
+}
+
+std::vector<std::uint64_t> memory_of_each(const std::vector<Tree>& trees) {
+  std::vector<std::uint64_t> sums;
+  sums.reserve(trees.size());
+  for (const auto& processes : processes_of_each(trees)) {
+    std::uint64_t& sum = sums.emplace_back(0);
+    for (const ProcessInfo& one : processes) sum += one.rss_bytes;
+  }
+  return sums;
+}
+
+}  // namespace skiff::sessions

@@ -1,0 +1,27 @@
+#include "sessions/output/fair_scheduler.hpp"
+
+#include <boost/asio/post.hpp>
+
+namespace skiff::sessions {
+
+Task<> Turns::next() {
+  if (taken_) {
+    co_await next_.wait();
+  } else {
+    pass_on();
+  }
+}
+
+/// Once everything that is ready now has been served, the next one is woken.
+void Turns::pass_on() {
+  taken_ = true;
+  boost::asio::post(executor_, [this, alive = std::weak_ptr{alive_}] {
+    if (alive.expired()) return;
+    taken_ = next_.waiting() > 0;
+    if (!taken_) return;
+    next_.notify_one();
+    pass_on();
+  });
+}
+
+}  // namespace skiff::sessions

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include <boost/intrusive/list.hpp>
+
+#include "base/event.hpp"
+#include "base/sha.hpp"
+#include "sessions/output/log.hpp"
+#include "sessions/output/store.hpp"
+
+/// The inside of the classes of log.hpp: only their own files include this.
+namespace skiff::sessions {
+
+inline constexpr std::uint64_t kNothingPinned = std::numeric_limits<std::uint64_t>::max();
+
+struct OutputLog::State : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+  State(Executor executor_of_log, OutputBudget::State& budget_of_log, Options options_of_log);
+
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// From here on nothing may be dropped: the least offset of a lossless reader.
+  [[nodiscard]] std::uint64_t pinned() const noexcept;
+  [[nodiscard]] bool may_wait() const noexcept { return !stopped && options.overflow != Overflow::drop; }
+  [[nodiscard]] bool must_wait() const noexcept;
+  /// Drops, or writes to disk, what the log's own limit does not allow to stay in memory.
+  void retain();
+  void wake_producer();
+
+  void join(Cursor::State& reader);
+  void leave(Cursor::State& reader);
+  /// A lossless reader went on from `before`.
+  void advanced(std::uint64_t before);
+  /// Takes the right away from lossless readers that took nothing for the patience; when to look again.
+  [[nodiscard]] std::chrono::milliseconds lapse();
+
+  Executor executor;
+  OutputBudget::State& budget;
+  const Options options;
+  std::shared_ptr<OutputStore> store;  // from the first byte on
+  std::uint64_t next = 0;
+  std::uint64_t of_err = 0;
+  std::uint64_t exit_at = 0;
+  std::optional<ExitStatus> exit_status;
+  std::vector<Cursor::State*> lossless;  // those that have the right
+  std::uint64_t left_at = 0;             // where the last lossless reader was when it went
+  mutable std::uint64_t least = 0;
+  mutable bool least_known = false;
+  bool ended = false;
+  bool stopped = false;
+  bool overflowed = false;
+  bool disk_is_behind = false;
+  unsigned producers_waiting = 0;
+  std::uint64_t wakes = 0;
+  SteadyTime waits_since{};
+  SteadyTime last_output;
+  struct Checksums {
+    Sha256 out;
+    Sha256 err;
+  };
+  std::unique_ptr<Checksums> checksums;
+  Event changed;
+  Event exited;
+  Event room;
+};
+
+struct OutputBudget::State {
+  State(Executor executor_of_budget, BlockingPool& disk, Limits limits_of_budget);
+
+  /// Called by stores as their memory grows and shrinks; `leaving` is what goes as soon as it is on disk.
+  void hold(std::size_t bytes) noexcept { held += bytes; }
+  void release(std::size_t bytes);
+  [[nodiscard]] bool over() const noexcept { return held > limits.memory_bytes + leaving; }
+  /// Makes logs give up memory until the limit holds or nobody can: first the tails of logs that have ended, the oldest
+  /// end first; then the largest tails of the others; at last the heads of those that have ended.
+  void enforce();
+  /// The same after `grown` took some bytes, which is all that has changed: when there was nothing to give before, that
+  /// log is asked alone.
+  void enforce_for(const OutputLog::State& grown);
+  /// There is less memory than was allowed: from now on less is, so that all else finds some.
+  void out_of_memory();
+  /// After memory or the disk's queue shrank: lets producers go on.
+  void relieved();
+
+  Limits limits;
+  std::shared_ptr<SegmentPool> segments = std::make_shared<SegmentPool>();
+  std::shared_ptr<Spool> spool;
+  OutputCounts counts;
+  std::size_t held = 0;
+  std::size_t leaving = 0;
+  bool nothing_to_give = false;  ///< until a log ends, or waits for nobody any more
+  using Logs = boost::intrusive::list<OutputLog::State, boost::intrusive::constant_time_size<false>>;
+  Logs live;
+  Logs over_with;  // ended, in the order of their ends
+};
+
+struct Cursor::State {
+  [[nodiscard]] std::optional<LogItem> step(std::size_t max_bytes);
+  /// As `OutputStore::find` at `offset`, with what was brought back from disk.
+  [[nodiscard]] const OutputChunk* find(std::uint64_t& resume);
+
+  std::shared_ptr<OutputLog> log;
+  std::uint64_t offset = 0;
+  std::optional<Stream> only;
+  bool lossless = false;  // has the right
+  bool exit_given = false;
+  bool finished = false;
+  SteadyTime took_at{};
+  std::shared_ptr<const OutputChunk> loaded;
+};
+
+}  // namespace skiff::sessions

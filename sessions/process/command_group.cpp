@@ -1,0 +1,144 @@
+#include "sessions/process/command_group.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+
+#include "sessions/process/cgroup_directory.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+struct Controller {
+  std::string_view name;
+  std::string_view limit;  ///< the field of a request that needs it
+};
+constexpr std::array kControllers{Controller{"memory", "memory_bytes"}, Controller{"pids", "pids"},
+                                  Controller{"cpu", "cpu_millis"}};
+/// Of cpu.max: a share of this many microseconds.
+constexpr std::uint64_t kCpuPeriod = 100'000;
+
+/// 0 or errno. A control file exists already; O_CREAT is for plain folders, which tests use.
+int write_file(const std::filesystem::path& file, std::string_view text) {
+  const UniqueFd opened{::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
+  if (!opened) return errno;
+  return ::write(opened.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : errno;
+}
+
+std::vector<std::string> words_in(const std::filesystem::path& file) {
+  std::ifstream in{file};
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::vector<std::pair<std::string_view, bool>> wanted_by(const ResourceLimits& limits) {
+  return {{"memory_bytes", limits.memory_bytes.has_value()},
+          {"pids", limits.pids.has_value()},
+          {"cpu_millis", limits.cpu_millis.has_value()}};
+}
+
+}  // namespace
+
+CommandGroup::~CommandGroup() {
+  processes_.reset();
+  // EBUSY while a process is still on its way out: then the kernel keeps an empty folder, which costs next to nothing.
+  ::rmdir(folder_.c_str());
+}
+
+bool CommandGroup::kill() const {
+  const auto file = folder_ / "cgroup.kill";
+  std::error_code ignored;
+  return std::filesystem::exists(file, ignored) && write_file(file, "1") == 0;
+}
+
+std::optional<std::uint64_t> CommandGroup::peak_bytes() const {
+  return read_cgroup_number(folder_ / "memory.peak");
+}
+
+bool CommandGroup::out_of_memory() const {
+  return read_cgroup_entry(folder_ / "memory.events", "oom_kill").value_or(0) > 0;
+}
+
+CgroupHome::CgroupHome(std::string_view wanted, const std::filesystem::path& root) {
+  if (wanted == "none") return;
+  if (wanted != "auto") {
+    offer(wanted);
+    return;
+  }
+  const auto own = find_cgroup(root, {"", "", "cgroup.controllers"});
+  if (!own || !own->version2 || ::access(own->group.c_str(), W_OK) != 0) return;
+  const auto controllers = words_in(own->group / "cgroup.controllers");
+  const bool useful = std::ranges::any_of(kControllers, [&](const Controller& one) {
+    return std::ranges::find(controllers, one.name) != controllers.end();
+  });
+  if (!useful || words_in(own->group / "cgroup.procs") != std::vector{std::to_string(::getpid())}) return;
+  // A group with processes of its own can't have groups below it that bound anything (cgroups(7)).
+  const auto leaf = own->group / "skiffd";
+  if (::mkdir(leaf.c_str(), 0755) != 0 && errno != EEXIST) return;
+  if (write_file(leaf / "cgroup.procs", "0") == 0) offer(own->group);
+}
+
+void CgroupHome::offer(const std::filesystem::path& folder) {
+  const auto there = words_in(folder / "cgroup.controllers");
+  for (const Controller& one : kControllers) {
+    if (std::ranges::find(there, one.name) == there.end()) continue;
+    if (write_file(folder / "cgroup.subtree_control", '+' + std::string{one.name}) != 0) continue;
+    offered_.push_back(one.limit);
+  }
+  folder_ = folder;
+}
+
+Result<> CgroupHome::check(const ResourceLimits& limits) const {
+  for (const auto& [limit, wanted] : wanted_by(limits)) {
+    if (!wanted || std::ranges::find(offered_, limit) != offered_.end()) continue;
+    return fail(Errc::limit_unavailable,
+                std::string{limit} + " needs a cgroup v2 that the agent may write to, with that controller (--cgroup)",
+                "/limits/" + std::string{limit});
+  }
+  return {};
+}
+
+std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag tag,
+                                                                            const ResourceLimits& limits) const {
+  const auto wanted = wanted_by(limits);
+  if (std::ranges::none_of(wanted, [](const auto& one) { return one.second; })) return nullptr;
+  if (auto possible = check(limits); !possible) {
+    return std::unexpected{SpawnFailure{"cgroup", ENOTSUP, std::move(possible.error().message)}};
+  }
+  // By the tag, which no other command has: ids are chosen by clients, the same one in many sessions.
+  const auto folder = folder_ / ("skiff-" + std::to_string(tag));
+  const auto failure = [](int error, const std::filesystem::path& what) {
+    return std::unexpected{
+        SpawnFailure{"cgroup", error, system_error(error, "bound the command by \"" + what.string() + '"').message}};
+  };
+  if (::mkdir(folder.c_str(), 0755) != 0) return failure(errno, folder);
+  const auto failed = [&](int error, const std::filesystem::path& what) {
+    ::rmdir(folder.c_str());
+    return failure(error, what);
+  };
+  std::vector<std::pair<std::string_view, std::string>> files;
+  if (limits.memory_bytes) {
+    files.emplace_back("memory.max", std::to_string(*limits.memory_bytes));
+    // All of it goes, not one process that the others wait for for ever.
+    files.emplace_back("memory.oom.group", "1");
+  }
+  if (limits.pids) files.emplace_back("pids.max", std::to_string(*limits.pids));
+  if (limits.cpu_millis) {
+    const std::uint64_t share = std::max<std::uint64_t>(*limits.cpu_millis * kCpuPeriod / 1000, 1000);
+    files.emplace_back("cpu.max", std::to_string(share) + ' ' + std::to_string(kCpuPeriod));
+  }
+  for (const auto& [file, text] : files) {
+    if (const int error = write_file(folder / file, text)) return failed(error, folder / file);
+  }
+  UniqueFd processes{::open((folder / "cgroup.procs").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
+  if (const int error = errno; !processes) return failed(error, folder / "cgroup.procs");
+  return std::make_unique<CommandGroup>(folder, std::move(processes));
+}
+
+}  // namespace skiff::sessions

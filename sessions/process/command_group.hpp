@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/unique_fd.hpp"
+#include "sessions/command_spec.hpp"
+#include "sessions/process/exit_status.hpp"
+#include "sessions/process/tag.hpp"
+
+namespace skiff::sessions {
+
+/// The cgroup of one command: a leaf that bounds what all of its processes use together. Whatever it does, it can't
+/// leave it (cgroups(7)). The folder goes with this object, or when its last process is gone.
+class CommandGroup {
+ public:
+  CommandGroup(std::filesystem::path folder, UniqueFd processes)
+      : folder_{std::move(folder)}, processes_{std::move(processes)} {}
+  ~CommandGroup();
+  CommandGroup(const CommandGroup&) = delete;
+  CommandGroup& operator=(const CommandGroup&) = delete;
+
+  /// Its cgroup.procs: a process that writes "0" there is in it.
+  [[nodiscard]] int processes() const noexcept { return processes_.get(); }
+  /// SIGKILL to everything in it at once (cgroup.kill, Linux 5.14); true when the kernel has done so.
+  [[nodiscard]] bool kill() const;
+  [[nodiscard]] std::optional<std::uint64_t> peak_bytes() const;
+  /// True when the kernel has killed one of its processes for lack of memory.
+  [[nodiscard]] bool out_of_memory() const;
+
+ private:
+  std::filesystem::path folder_;
+  UniqueFd processes_;
+};
+
+/// A folder of cgroup version 2 that the agent may write to, where commands with limits get their leaves. Reactor
+/// thread only.
+class CgroupHome {
+ public:
+  /// `wanted` is a folder that was delegated to the agent; "auto": the agent's own cgroup, if it may be written to and
+  /// holds nothing but the agent, which then moves into a leaf; "none": no home. `root` goes before /proc and
+  /// /sys/fs/cgroup: for tests.
+  explicit CgroupHome(std::string_view wanted, const std::filesystem::path& root = "/");
+
+  /// The limits that can be enforced here, by their names in a request: any of memory_bytes, pids, cpu_millis.
+  [[nodiscard]] const std::vector<std::string_view>& offered() const noexcept { return offered_; }
+  /// Errors: limit_unavailable, naming the first of `limits` that is not offered.
+  [[nodiscard]] Result<> check(const ResourceLimits& limits) const;
+  /// Null when `limits` need no cgroup. The leaf is named by the command's tag.
+  [[nodiscard]] std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> make(Tag tag,
+                                                                                const ResourceLimits& limits) const;
+
+ private:
+  void offer(const std::filesystem::path& folder);
+
+  std::filesystem::path folder_;
+  std::vector<std::string_view> offered_;
+};
+
+}  // namespace skiff::sessions

@@ -1,0 +1,147 @@
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include "base/clock.hpp"
+#include "base/kernel_features.hpp"
+#include "base/unique_fd.hpp"
+#include "sessions/process/process_looks.hpp"
+#include "sessions/process/process_tree.hpp"
+
+namespace skiff::sessions {
+namespace asio = boost::asio;
+
+namespace {
+
+using std::chrono::milliseconds;
+using Timer =
+    asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
+using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
+
+/// Processes watched at a time: their ends are awaited together, and a descriptor each is taken for it.
+constexpr std::size_t kWatched = 32;
+constexpr milliseconds kFirstTreeLook{10};
+constexpr milliseconds kLastLook{100};
+
+/// Ends when the process has ended, or at `deadline`.
+Task<> ended(UniqueFd process, SteadyTime deadline) {
+  const Executor executor = co_await asio::this_coro::executor;
+  auto descriptor = std::make_shared<Descriptor>(executor, process.release());
+  Timer timer{executor, deadline};
+  timer.async_wait([weak = std::weak_ptr{descriptor}](const boost::system::error_code& error) {
+    const auto alive = weak.lock();
+    if (!error && alive) alive->cancel();
+  });
+  co_await descriptor->async_wait(Descriptor::wait_read, asio::as_tuple(use_task));
+}
+
+Task<> pause(milliseconds time) {
+  Timer timer{co_await asio::this_coro::executor, time};
+  co_await timer.async_wait(use_task);
+}
+
+/// Whether the leader is still to be reaped, or its group has a process. A chain of forks can be missed by every look
+/// at /proc, but the kernel's answer about a group is never too late: while one is in it, its number is nobody else's.
+/// In the reactor's thread, where no number is given back meanwhile; so is the next one.
+bool leaves_a_trace(const Tree& tree) {
+  if (!tree.leader || tree.leader->pid == 0) return false;
+  if (!tree.leader->reaped()) return true;
+  const bool number_is_taken = ::kill(tree.leader->pid, 0) == 0 || errno == EPERM;
+  return !number_is_taken && (::kill(-tree.leader->pid, 0) == 0 || errno == EPERM);
+}
+
+/// The leader's group at one blow, which no fork gets ahead of (kill(2)). Only as long as the number is the leader's.
+void kill_group(const Tree& tree) {
+  if (tree.leader && tree.leader->pid > 0 && !tree.leader->reaped()) ::kill(-tree.leader->pid, SIGKILL);
+}
+
+/// Waits until the processes that the tree has now have ended, or until `deadline`; some may have come meanwhile. True
+/// when there was none.
+class Watch {
+ public:
+  Watch(ProcessLooks* looks, Tree tree, SteadyTime deadline)
+      : looks_{looks}, tree_{std::move(tree)}, deadline_{deadline} {}
+
+  Task<bool> nothing_left() {
+    auto look = [this] { return pids_of(tree_); };
+    const std::vector<pid_t> left = co_await looks_->run(std::move(look));
+    if (left.empty()) {
+      if (!leaves_a_trace(tree_)) co_return true;
+      // A zombie is reaped in the reactor's next turns.
+      Task<> wait = pause(kFirstTreeLook);
+      co_await std::move(wait);
+      co_return false;
+    }
+    if (kernel_features().pidfd) {
+      std::vector<UniqueFd> watched;
+      for (const pid_t pid : left) {
+        if (watched.size() == kWatched) break;
+        UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
+        if (process) watched.push_back(std::move(process));
+      }
+      if (!watched.empty()) {
+        // All have to end, so one after the other waits no longer than all at once.
+        for (UniqueFd& process : watched) {
+          Task<> wait = ended(std::move(process), deadline_);
+          co_await std::move(wait);
+        }
+        co_return false;
+      }
+    }
+    // Without pidfds the kernel tells nobody about the end of a process that is not a child: looking again, ever less
+    // often, is all there is.
+    const auto rest = std::chrono::ceil<milliseconds>(deadline_ - std::chrono::steady_clock::now());
+    Task<> wait = pause(std::clamp(rest, milliseconds{1}, next_look_));
+    co_await std::move(wait);
+    next_look_ = std::min(next_look_ * 2, kLastLook);
+    co_return false;
+  }
+
+  [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() >= deadline_; }
+
+ private:
+  ProcessLooks* looks_;
+  Tree tree_;
+  SteadyTime deadline_;
+  milliseconds next_look_ = kFirstTreeLook;
+};
+
+}  // namespace
+
+Task<bool> end_tree(ProcessLooks* looks, Tree tree, milliseconds grace, milliseconds patience) {
+  if (grace > milliseconds{0}) {
+    // Order matters: a stopped process that is continued finds the SIGTERM waiting.
+    auto ask = [&tree] { return signal_tree(tree, SIGTERM) > 0 ? signal_tree(tree, SIGCONT) : 0; };
+    const std::size_t asked = co_await looks->run(std::move(ask));
+    Watch watch{looks, tree, std::chrono::steady_clock::now() + grace};
+    while (asked > 0 && !watch.over()) {
+      const bool none = co_await watch.nothing_left();
+      if (none) break;
+    }
+  }
+  Watch watch{looks, tree, std::chrono::steady_clock::now() + patience};
+  for (int empty = 0; empty < 2;) {
+    // A pass can miss a process that is forked into a pid already passed: so two of them. A process with SIGKILL
+    // pending can't fork any more, so each pass leaves fewer.
+    kill_group(tree);
+    auto kill_all = [&tree] { return signal_tree(tree, SIGKILL); };
+    (void)co_await looks->run(std::move(kill_all));
+    const bool none = co_await watch.nothing_left();
+    empty = none ? empty + 1 : 0;
+    if (none || !watch.over()) continue;
+    auto look = [&tree] { return pids_of(tree); };
+    const std::vector<pid_t> left = co_await looks->run(std::move(look));
+    co_return left.empty() && !leaves_a_trace(tree);
+  }
+  co_return true;
+}
+
+}  // namespace skiff::sessions

@@ -1,0 +1,104 @@
+#include "container/cluster/pod_wait.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace skiff::container {
+namespace {
+
+using nlohmann::json;
+
+const json kScheduled = {{"type", "PodScheduled"}, {"status", "True"}};
+
+kube::Object pod(json status) {
+  kube::Object object = kube::Object::make(kube::kPods, "a", "b");
+  object.json["status"] = std::move(status);
+  return object;
+}
+
+kube::Object pod_with(json container_state, const char* list = "containerStatuses") {
+  json one{{"name", "sandbox"}, {"state", std::move(container_state)}};
+  json status{{"phase", "Pending"}, {"conditions", json::array({kScheduled})}};
+  status[list] = json::array({std::move(one)});
+  return pod(std::move(status));
+}
+
+kube::Object waiting(const char* reason) {
+  return pod_with({{"waiting", {{"reason", reason}, {"message", "because"}}}});
+}
+
+TEST(PodWait, APodGoesFromScheduledToReady) {
+  EXPECT_EQ(judge_pod(pod({{"phase", "Pending"}})).phase, Phase::scheduling);
+  const auto pulling = judge_pod(waiting("ContainerCreating"));
+  EXPECT_EQ(pulling.phase, Phase::pulling);
+  EXPECT_EQ(pulling.detail, "ContainerCreating");
+  EXPECT_FALSE(pulling.failure);
+  EXPECT_EQ(judge_pod(pod_with({{"running", json::object()}})).phase, Phase::starting);
+  const json ready{{"type", "Ready"}, {"status", "True"}};
+  EXPECT_EQ(judge_pod(pod({{"phase", "Running"}, {"conditions", json::array({ready})}})).phase, Phase::ready);
+}
+
+TEST(PodWait, AnImageThatCannotBeHadIsFinalOnceItWasTriedAgain) {
+  EXPECT_EQ(judge_pod(waiting("ImagePullBackOff")).failure, FailureReason::image_pull);
+  EXPECT_TRUE(judge_pod(waiting("ImagePullBackOff")).is_final);
+  EXPECT_EQ(judge_pod(waiting("ErrImagePull")).failure, FailureReason::image_pull);
+  EXPECT_FALSE(judge_pod(waiting("ErrImagePull")).is_final);
+  EXPECT_EQ(judge_pod(waiting("InvalidImageName")).failure, FailureReason::image_pull);
+  EXPECT_EQ(judge_pod(waiting("CreateContainerConfigError")).failure, FailureReason::admission);
+}
+
+TEST(PodWait, AFullClusterMayStillMakeRoom) {
+  const json full{{"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}, {"message", "0/1 nodes"}};
+  const auto verdict = judge_pod(pod({{"phase", "Pending"}, {"conditions", json::array({full})}}));
+  EXPECT_EQ(verdict.failure, FailureReason::unschedulable);
+  EXPECT_FALSE(verdict.is_final);
+  EXPECT_EQ(verdict.detail, "no node takes it: 0/1 nodes");
+}
+
+TEST(PodWait, WhatEndedSaysHow) {
+  const auto killed = judge_pod(pod_with({{"terminated", {{"reason", "OOMKilled"}, {"exitCode", 137}}}}));
+  EXPECT_EQ(killed.failure, FailureReason::out_of_memory);
+  const auto ended = judge_pod(pod_with({{"terminated", {{"reason", "Error"}, {"exitCode", 3}, {"message", "no"}}}}));
+  EXPECT_EQ(ended.failure, FailureReason::exited);
+  EXPECT_EQ(ended.detail, "its main process ended with status 3: no");
+  const auto looping = judge_pod(waiting("CrashLoopBackOff"));
+  EXPECT_EQ(looping.failure, FailureReason::crash_loop);
+}
+
+TEST(PodWait, WhatIsStartedAgainFailsWhenItEndsTheSecondTime) {
+  const auto ended = [](const char* policy, int status, int restarts) {
+    kube::Object object = pod_with({{"terminated", {{"reason", "Error"}, {"exitCode", status}}}});
+    object.json["spec"]["restartPolicy"] = policy;
+    object.json["status"]["containerStatuses"][0]["restartCount"] = restarts;
+    return judge_pod(object);
+  };
+  EXPECT_FALSE(ended("Always", 3, 0).failure);
+  EXPECT_EQ(ended("Always", 3, 0).phase, Phase::starting);
+  EXPECT_EQ(ended("Always", 3, 1).failure, FailureReason::crash_loop);
+  EXPECT_EQ(ended("Always", 3, 1).detail, "its main process ended with status 3, again and again");
+  EXPECT_FALSE(ended("OnFailure", 3, 0).failure);
+  EXPECT_EQ(ended("OnFailure", 0, 0).failure, FailureReason::exited);
+  EXPECT_EQ(ended("Never", 3, 0).failure, FailureReason::exited);
+}
+
+TEST(PodWait, AnInitContainerThatIsDoneIsNoFailure) {
+  const json done{{"terminated", {{"reason", "Completed"}, {"exitCode", 0}}}};
+  EXPECT_FALSE(judge_pod(pod_with(done, "initContainerStatuses")).failure);
+  const json failed{{"terminated", {{"reason", "Error"}, {"exitCode", 1}}}};
+  const auto verdict = judge_pod(pod_with(failed, "initContainerStatuses"));
+  EXPECT_EQ(verdict.failure, FailureReason::exited);
+  EXPECT_EQ(verdict.detail, "bringing skiffd into it ended with status 1");
+}
+
+TEST(PodWait, AnEvictedOrDeletedPodIsOver) {
+  const auto evicted = judge_pod(pod({{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "disk"}}));
+  EXPECT_EQ(evicted.failure, FailureReason::exited);
+  EXPECT_EQ(evicted.detail, "Evicted: disk");
+  kube::Object deleted = pod({{"phase", "Running"}});
+  deleted.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  EXPECT_EQ(judge_pod(deleted).failure, FailureReason::exited);
+  EXPECT_EQ(judge_pod(pod({{"phase", "Succeeded"}})).failure, FailureReason::exited);
+}
+
+}  // namespace
+}  // namespace skiff::container

@@ -1,0 +1,482 @@
+#include "container/cluster/pods/driver.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/container/cluster/fake_cluster.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::container {
+namespace {
+
+using fakes::FakeAnswer;
+using fakes::FakeCluster;
+using fakes::FakeRequest;
+using fakes::put_sandbox;
+using fakes::sandbox_pod;
+using fakes::sandbox_record;
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+/// A cluster with a signing key, and the driver of one launcher.
+struct DrivenCluster {
+  explicit DrivenCluster(Executor executor) : fake{executor}, driver{fake.cluster.get(), fakes::through_the_proxy()} {}
+  Task<> begin() { (void)(co_await fake.cluster->signing_key(true)).value(); }
+  Task<> end() {
+    co_await driver.close();
+    co_await fake.stop();
+  }
+  [[nodiscard]] std::string record_says(const std::string& key) const {
+    const auto record = fake.server.find(kube::kConfigMaps, "default", "skiff-box");
+    return record ? record->text({"data", key}) : "there is no record";
+  }
+  /// Where in the order of all requests the first of this kind came.
+  [[nodiscard]] std::ptrdiff_t place_of(std::string_view method, std::string_view path_end) const {
+    const auto& all = fake.server.requests();
+    return std::ranges::find_if(all, [&](const FakeRequest& one) { return one.is(method, path_end); }) - all.begin();
+  }
+
+  FakeCluster fake;
+  PodDriver driver;
+};
+
+FakeAnswer silent_agent(const FakeRequest& /*request*/) {
+  return fakes::agent_refusal(503, R"({"code":"draining","detail":"not now"})");
+}
+
+// --- stop -----------------------------------------------------------------------------------------------------------
+
+CO_TEST(PodDriver, SaysThatASandboxIsStoppedBeforeItsPodGoes) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  put_sandbox(on.fake.server, "box", "s1");
+  auto stopped = co_await on.driver.stop("box", {});
+  EXPECT_TRUE(stopped) << stopped.error().message;
+  EXPECT_EQ(on.record_says("stopped"), "true");
+  EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  EXPECT_LT(on.place_of("PATCH", "/configmaps/skiff-box"), on.place_of("DELETE", "/pods/skiff-box"));
+  auto sandbox = co_await on.driver.get("box");
+  CO_ASSERT_TRUE(sandbox.has_value());
+  EXPECT_EQ(sandbox->state, SandboxState::stopped);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesThePodWhereTheRecordCanNotBeChanged) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  put_sandbox(on.fake.server, "box", "s1");
+  on.fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.method != "PATCH") return std::nullopt;
+    return fakes::FakeApiServer::refusal(403, "Forbidden", "configmaps \"skiff-box\" is forbidden");
+  };
+  auto stopped = co_await on.driver.stop("box", {});
+  EXPECT_FALSE(stopped);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, StopsNothingThatIsForOneRun) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  on.fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
+  auto stopped = co_await on.driver.stop("box", {});
+  CO_ASSERT_TRUE(!stopped);
+  EXPECT_EQ(stopped.error().code, Errc::invalid_field);
+  auto started = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(started.has_value()) << "it runs: " << started.error().message;
+  EXPECT_EQ(on.fake.server.count("DELETE", "/pods/skiff-box"), 0u);
+  co_await on.end();
+}
+
+// --- start ----------------------------------------------------------------------------------------------------------
+
+CO_TEST(PodDriver, StartsAgainUnderItsOwnNameWithItsLeaseBegunAnew) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  record.pod = "skiff-pool-member-7";  // it came from a pool
+  record.spec.lease.ttl = 60s;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  EXPECT_EQ(up->id, "s1");
+  EXPECT_EQ(on.record_says("stopped"), "false");
+  EXPECT_EQ(on.record_says("was_up"), "true");
+  EXPECT_EQ(on.record_says("pod"), "skiff-box");
+  EXPECT_NE(on.record_says("expires_at"), "");
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, WaitsAsLongAsItsStartWasGivenAndNotAsItsRecordSays) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  record.spec.wait = 1ms;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.runs_pods = false;
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.is_watch() && on.fake.server.find(kube::kPods, "default", "skiff-box")) {
+      on.fake.server.change(kube::kPods, "default", "skiff-box", fakes::FakeApiServer::make_ready);
+    }
+    return std::nullopt;
+  };
+  auto up = co_await on.driver.start("box", test::kReactorLimit, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, IsStoppedAgainWhenItsAgentDoesNotAnswer) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.agent = silent_agent;
+  auto up = co_await on.driver.start("box", 1s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(!up);
+  EXPECT_EQ(up.error().code, Errc::sandbox_failed);
+  EXPECT_EQ(on.record_says("stopped"), "true");
+  EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesTheSuccessorOfWhatItFailedToStart) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.agent = [&](const FakeRequest& request) {
+    // Somebody removes it now, and makes another one of that name.
+    if (on.record_says("stopped") == "false") {
+      on.fake.server.erase(kube::kConfigMaps, "default", "skiff-box");
+      put_sandbox(on.fake.server, "box", "s2");
+    }
+    return silent_agent(request);
+  };
+  auto up = co_await on.driver.start("box", 1s, fakes::ignore_progress);
+  EXPECT_FALSE(up);
+  const auto pod = on.fake.server.find(kube::kPods, "default", "skiff-box");
+  CO_ASSERT_TRUE(pod.has_value()) << "the successor was stopped";
+  EXPECT_EQ(pod->label(labels::kSandbox), "s2");
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesWhatRunsAsItIs) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  put_sandbox(on.fake.server, "box", "s1");
+  auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  EXPECT_EQ(on.fake.server.count("PATCH", "/configmaps/skiff-box"), 0u);
+  EXPECT_EQ(on.fake.server.count("POST", "/pods"), 0u);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, ReplacesAPodThatHasFailed) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  const KnownPod known = put_sandbox(on.fake.server, "box", "s1");
+  on.fake.server.change(kube::kPods, "default", "skiff-box",
+                        [](json& pod) { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; });
+  auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  const auto pod = on.fake.server.find(kube::kPods, "default", "skiff-box");
+  CO_ASSERT_TRUE(pod.has_value());
+  EXPECT_NE(pod->uid(), known.pod->uid());
+  EXPECT_EQ(up->state, SandboxState::running);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, WaitsForTheEndOfAPodThatAStopHasLeft) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  const KnownPod known = put_sandbox(on.fake.server, record);
+  on.fake.server.pods_linger = true;
+  on.fake.server.change(kube::kPods, "default", "skiff-box",
+                        [](json& pod) { pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"; });
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    const auto pod = on.fake.server.find(kube::kPods, "default", "skiff-box");
+    if (request.is_watch() && pod && pod->is_being_deleted()) {
+      on.fake.server.erase(kube::kPods, "default", "skiff-box");
+    }
+    return std::nullopt;
+  };
+  auto up = co_await on.driver.start("box", test::kReactorLimit, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(up->state, SandboxState::running);
+  EXPECT_NE(on.fake.server.find(kube::kPods, "default", "skiff-box")->uid(), known.pod->uid());
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, UndoesNoStartOfSomebodyElse) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    // Another `start` of the same sandbox is a little faster.
+    if (request.is("POST", "/pods")) on.fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
+    return std::nullopt;
+  };
+  on.fake.server.agent = silent_agent;
+  auto up = co_await on.driver.start("box", 1s, fakes::ignore_progress);
+  EXPECT_FALSE(up);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box")) << "theirs was stopped";
+  EXPECT_EQ(on.record_says("stopped"), "false");
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesItsPodToTheOneWhoStartedItAfterwards) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  on.fake.server.agent = [&](const FakeRequest& request) {
+    on.fake.server.change(kube::kConfigMaps, "default", "skiff-box",
+                          [](json& object) { object["data"]["start"] = "theirs"; });
+    return silent_agent(request);
+  };
+  auto up = co_await on.driver.start("box", 1s, fakes::ignore_progress);
+  EXPECT_FALSE(up);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  EXPECT_EQ(on.record_says("stopped"), "false");
+  co_await on.end();
+}
+
+// --- extend ---------------------------------------------------------------------------------------------------------
+
+CO_TEST(PodDriver, TellsTheAgentOfALeaseAndThenTheRecord) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.spec.lease = {.ttl = 60s, .idle_ttl = 30s};
+  put_sandbox(on.fake.server, record);
+  json told;
+  on.fake.server.agent = [&](const FakeRequest& request) -> FakeAnswer {
+    if (request.path == "/v1/lease") told = request.body;
+    return {.body = "{}"};
+  };
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  CO_ASSERT_TRUE(extended.has_value()) << extended.error().message;
+  EXPECT_EQ(told, json::parse(protocol::to_json(Lease{.ttl = 600s, .idle_ttl = std::nullopt})));
+  const auto changed = read_record(*on.fake.server.find(kube::kConfigMaps, "default", "skiff-box"));
+  CO_ASSERT_TRUE(changed.has_value());
+  EXPECT_EQ(changed->spec.lease.ttl, 600s);
+  EXPECT_EQ(changed->spec.lease.idle_ttl, 30s) << "what is absent stays as it was";
+  EXPECT_TRUE(changed->expires_at.has_value());
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesTheRecordWhenTheAgentRefusesALease) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.spec.lease.ttl = 60s;
+  put_sandbox(on.fake.server, record);
+  on.fake.server.agent = [](const FakeRequest& request) -> FakeAnswer {
+    if (request.path != "/v1/lease") return {.body = "{}"};
+    return fakes::agent_refusal(422, R"({"code":"invalid_field","detail":"too long"})");
+  };
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  CO_ASSERT_TRUE(!extended);
+  EXPECT_EQ(extended.error().message, "too long");
+  EXPECT_EQ(on.fake.server.count("PATCH", "/configmaps/skiff-box"), 0u);
+  EXPECT_EQ(on.fake.server.count("PUT", "/configmaps/skiff-box"), 0u);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, RenewsTheRecordByTheTimeThatTheAgentHas) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.spec.lease.ttl = 60s;
+  record.expires_at = "2020-01-01T00:00:00.000Z";
+  put_sandbox(on.fake.server, record);
+  const std::string in_an_hour = rfc3339(wall_now() + 1h);
+  on.fake.server.agent = [](const FakeRequest&) -> FakeAnswer {
+    return {.body = R"({"lease":{"ttl_ms":3600000,"expires_at":null,"idle_ttl_ms":null}})"};
+  };
+  auto extended = co_await on.driver.extend("box", {});
+  CO_ASSERT_TRUE(extended.has_value()) << extended.error().message;
+  CO_ASSERT_TRUE(extended->expires_at.has_value());
+  EXPECT_GE(*extended->expires_at, in_an_hour);
+  EXPECT_GE(on.record_says("expires_at"), in_an_hour);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, LeavesTheRecordsTimeWhereTheAgentSaysNone) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.expires_at = "2027-01-01T00:00:00.000Z";
+  put_sandbox(on.fake.server, record);
+  for (const char* body : {"{}", "[]", R"({"lease":{"ttl_ms":null}})", R"({"lease":7})",
+                           R"({"lease":{"ttl_ms":99999999999999}})", R"({"lease":{"ttl_ms":"1h"}})"}) {
+    on.fake.server.agent = [=](const FakeRequest&) -> FakeAnswer { return {.body = body}; };
+    (void)co_await on.driver.extend("box", {});
+    EXPECT_EQ(on.record_says("expires_at"), "2027-01-01T00:00:00.000Z") << body;
+  }
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, ExtendsNothingThatIsStopped) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  CO_ASSERT_TRUE(!extended);
+  EXPECT_EQ(extended.error().code, Errc::sandbox_not_running);
+  EXPECT_EQ(on.record_says("stopped"), "true");
+  co_await on.end();
+}
+
+// --- remove ---------------------------------------------------------------------------------------------------------
+
+CO_TEST(PodDriver, RemovesOnlyWhatHasTheId) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  put_sandbox(on.fake.server, "box", "s1");
+  auto removed = co_await on.driver.remove_if("box", "s9", {});
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_FALSE(*removed);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  removed = co_await on.driver.remove_if("box", "s1", {});
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_TRUE(*removed);
+  EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  EXPECT_FALSE(on.fake.server.find(kube::kConfigMaps, "default", "skiff-box"));
+  removed = co_await on.driver.remove("box", {});
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_FALSE(*removed) << "there was none";
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, RemovesOneWithFiveRequests) {
+  DrivenCluster on{executor};
+  on.fake.server.pods_linger = true;
+  PodRecord record = sandbox_record("box", "s1");
+  record.spec.pod.service = ServiceKind::clusterip;
+  const KnownPod known = put_sandbox(on.fake.server, record);
+  on.fake.server.change(kube::kConfigMaps, "default", "skiff-box",
+                        [&](json& object) { object["data"]["pod_uid"] = known.pod->uid(); });
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.is_watch()) on.fake.server.erase(kube::kPods, "default", "skiff-box");
+    return std::nullopt;
+  };
+  auto removed = co_await on.driver.remove("box", {});
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  std::string all;
+  for (const FakeRequest& one : on.fake.server.requests()) all += one.method + " " + one.path + "\n";
+  EXPECT_LE(on.fake.server.requests().size(), 5u) << all;
+  EXPECT_TRUE(on.fake.server.all(kube::kPods).empty());
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, KnowsThePodThatItMadeByItsUid) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  PodRecord record = sandbox_record("box", "s1");
+  record.stopped = true;
+  on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
+  auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_EQ(on.record_says("pod_uid"), on.fake.server.find(kube::kPods, "default", "skiff-box")->uid());
+  co_await on.end();
+}
+
+/// Record and Pod as a skiff with another --name-prefix makes them.
+void put_with_prefix(FakeCluster& fake, const std::string& prefix, const std::string& id) {
+  PodRecord record = sandbox_record("box", id);
+  record.pod = prefix + "box";
+  fake.server.put(kube::kConfigMaps, make_record(record, "default", record.pod));
+  kube::Object pod = sandbox_pod("box", id);
+  pod.json["metadata"]["name"] = record.pod;
+  fake.server.put(kube::kPods, std::move(pod));
+}
+
+CO_TEST(PodDriver, RemovesWhatItListsAlsoWithAnotherPrefix) {
+  DrivenCluster on{executor};
+  put_with_prefix(on.fake, "other-", "s1");
+  auto page = co_await on.driver.list({});
+  CO_ASSERT_TRUE(page && page->items.size() == 1u);
+  auto removed = co_await on.driver.remove_if(page->items[0].name, page->items[0].id, {});
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  EXPECT_TRUE(on.fake.server.all(kube::kConfigMaps).empty());
+  EXPECT_TRUE(on.fake.server.all(kube::kPods).empty());
+  kube::Object run = sandbox_pod("box", "s2");
+  run.json["metadata"]["name"] = "other-box";
+  on.fake.server.put(kube::kPods, run);
+  removed = co_await on.driver.remove("box", {});
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
+  EXPECT_TRUE(*removed);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, AsksWhichOfSeveralPrefixesIsMeant) {
+  DrivenCluster on{executor};
+  put_with_prefix(on.fake, "a-", "s1");
+  put_with_prefix(on.fake, "b-", "s2");
+  auto removed = co_await on.driver.remove("box", {});
+  CO_ASSERT_TRUE(!removed);
+  EXPECT_EQ(removed.error().code, Errc::sandbox_conflict);
+  EXPECT_TRUE(removed.error().message.contains(" a-box b-box;")) << removed.error().message;
+  removed = co_await on.driver.remove_if("box", "s2", {});
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "a-box"));
+  EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "b-box"));
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted) {
+  DrivenCluster on{executor};
+  put_sandbox(on.fake.server, "box", "s1");
+  std::optional<SandboxState> asked;
+  Removal how;
+  how.only_if = [&](const Sandbox& now) {
+    asked = now.state;
+    return now.state == SandboxState::failed;
+  };
+  auto removed = co_await on.driver.remove_if("box", "s1", how);
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_FALSE(*removed);
+  EXPECT_EQ(asked, SandboxState::running);
+  EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
+  on.fake.server.erase(kube::kPods, "default", "skiff-box");
+  removed = co_await on.driver.remove_if("box", "s1", how);
+  CO_ASSERT_TRUE(removed.has_value());
+  EXPECT_TRUE(*removed);
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, ReachesNoAgentOfASandboxThatDoesNotRun) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  put_sandbox(on.fake.server, "box", "s1");
+  on.fake.server.change(kube::kPods, "default", "skiff-box", [](json& pod) { pod["status"] = {{"phase", "Failed"}}; });
+  auto endpoint = co_await on.driver.endpoint("box", {});
+  CO_ASSERT_TRUE(!endpoint);
+  EXPECT_EQ(endpoint.error().code, Errc::sandbox_not_running);
+  auto connection = co_await on.driver.dial("box", 80);
+  CO_ASSERT_TRUE(!connection);
+  EXPECT_EQ(connection.error().code, Errc::sandbox_not_running);
+  co_await on.end();
+}
+
+}  // namespace
+}  // namespace skiff::container

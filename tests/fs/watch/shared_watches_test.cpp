@@ -1,0 +1,197 @@
+#include "fs/watch/shared_watches.hpp"
+
+#include <fcntl.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <boost/asio/post.hpp>
+
+#include "tests/support/reactor_test.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+namespace skiff::runtime {
+namespace {
+
+using Events = std::vector<fs::WatchEvent>;
+
+/// A folder, its watches, and a reader's way to them.
+struct Fixture {
+  explicit Fixture(Executor on, FolderWatches::Limits limits = {}) : executor{on}, watches{on, pool, limits} {}
+
+  static Task<Result<FolderWatches::Reader>> join(Fixture* self, std::string name = "") {
+    auto open = [path = self->folder.path() / name]() -> Result<UniqueFd> {
+      UniqueFd opened{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+      if (!opened) return std::unexpected{system_error(errno, "open " + path.string())};
+      return opened;
+    };
+    co_return co_await self->watches.join(std::move(open), name, false);
+  }
+  void write(const std::string& name) const { std::ofstream{folder.path() / name} << "x"; }
+
+  Executor executor;
+  const test::TemporaryFolder folder;
+  BlockingPool pool{"test", 1};
+  FolderWatches watches;
+};
+
+Task<Events> read_events(std::shared_ptr<FolderWatch> watch, std::uint64_t cursor) {
+  Events events;
+  while (events.empty() && !watch->over()) {
+    auto found = co_await FolderWatch::events(watch, cursor, 100, SteadyTime::clock::now() + test::kReactorLimit);
+    if (!found) {
+      ADD_FAILURE() << found.error().message;
+      break;
+    }
+    events = std::move(*found);
+  }
+  co_return events;
+}
+
+CO_TEST(FolderWatches, TwoReadersOfAFolderShareOneWatchAndEachSeesEverything) {
+  Fixture fixture{executor};
+  auto one = co_await Fixture::join(&fixture);
+  auto two = co_await Fixture::join(&fixture);
+  CO_ASSERT_TRUE(one && two);
+  EXPECT_EQ(one->watch(), two->watch());
+  EXPECT_EQ(fixture.watches.size(), 1U);
+  const auto begin = one->watch()->newest();
+  fixture.write("a");
+  const auto seen = co_await read_events(one->watch(), begin);
+  const auto also = co_await read_events(two->watch(), begin);
+  CO_ASSERT_TRUE(!seen.empty() && !also.empty());
+  EXPECT_EQ(seen.front().path, "a");
+  EXPECT_EQ(also.front().path, "a");
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, AFileThatIsMovedAwayIsToldWithoutAnotherEvent) {
+  Fixture fixture{executor};
+  const test::TemporaryFolder elsewhere;
+  fixture.write("a");
+  auto reader = co_await Fixture::join(&fixture);
+  CO_ASSERT_TRUE(reader);
+  const auto begin = reader->watch()->newest();
+  std::filesystem::rename(fixture.folder.path() / "a", elsewhere.path() / "a");
+  const auto seen = co_await read_events(reader->watch(), begin);
+  CO_ASSERT_TRUE(!seen.empty());
+  EXPECT_EQ(seen.front().path, "a");
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, AReaderThatComesBackHasMissedNothing) {
+  Fixture fixture{executor};
+  std::uint64_t cursor = 0;
+  {
+    auto reader = co_await Fixture::join(&fixture);
+    CO_ASSERT_TRUE(reader);
+    cursor = reader->watch()->newest();
+  }
+  fixture.write("meanwhile");
+  auto reader = co_await Fixture::join(&fixture);
+  CO_ASSERT_TRUE(reader);
+  const auto events = co_await read_events(reader->watch(), cursor);
+  CO_ASSERT_TRUE(!events.empty());
+  EXPECT_EQ(events.front().type, fs::WatchEvent::Type::created);
+  EXPECT_EQ(events.front().path, "meanwhile");
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, AWatchThatNobodyComesBackToIsForgotten) {
+  Fixture fixture{executor, {.linger = std::chrono::milliseconds{1}, .most_lingering = 16}};
+  {
+    auto reader = co_await Fixture::join(&fixture);
+    CO_ASSERT_TRUE(reader);
+  }
+  while (fixture.watches.size() > 0) co_await boost::asio::post(use_task);
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, TheOldestOfTooManyIsForgotten) {
+  Fixture fixture{executor, {.linger = std::chrono::hours{1}, .most_lingering = 2}};
+  for (const char* name : {"a", "b", "c"}) {
+    std::filesystem::create_directory(fixture.folder.path() / name);
+    auto reader = co_await Fixture::join(&fixture, name);
+    CO_ASSERT_TRUE(reader);
+  }
+  EXPECT_EQ(fixture.watches.size(), 2U);
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, AFolderThatWasReplacedIsWatchedAnew) {
+  Fixture fixture{executor};
+  const auto path = fixture.folder.path() / "w";
+  std::filesystem::create_directory(path);
+  auto before = co_await Fixture::join(&fixture, "w");
+  CO_ASSERT_TRUE(before);
+  std::filesystem::rename(path, fixture.folder.path() / "old");
+  std::filesystem::create_directory(path);
+  auto after = co_await Fixture::join(&fixture, "w");
+  CO_ASSERT_TRUE(after);
+  EXPECT_NE(before->watch(), after->watch());
+  const auto begin = after->watch()->newest();
+  fixture.write("w/new");
+  const auto events = co_await read_events(after->watch(), begin);
+  CO_ASSERT_TRUE(!events.empty());
+  EXPECT_EQ(events.front().path, "w/new");
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, AFolderThatIsRemovedEndsItsWatch) {
+  Fixture fixture{executor};
+  std::filesystem::create_directory(fixture.folder.path() / "w");
+  auto reader = co_await Fixture::join(&fixture, "w");
+  CO_ASSERT_TRUE(reader);
+  const auto begin = reader->watch()->newest();
+  std::filesystem::remove(fixture.folder.path() / "w");
+  const auto events = co_await read_events(reader->watch(), begin);
+  CO_ASSERT_TRUE(!events.empty());
+  EXPECT_EQ(events.back().type, fs::WatchEvent::Type::deleted);
+  const auto rest = co_await read_events(reader->watch(), events.back().cursor);
+  EXPECT_TRUE(rest.empty());
+  EXPECT_TRUE(reader->watch()->over());
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, AWatchThatIsOverWaitsForNobody) {
+  Fixture fixture{executor, {.linger = std::chrono::hours{1}, .most_lingering = 16}};
+  std::filesystem::create_directory(fixture.folder.path() / "w");
+  {
+    auto reader = co_await Fixture::join(&fixture, "w");
+    CO_ASSERT_TRUE(reader);
+  }
+  EXPECT_EQ(fixture.watches.size(), 1U);
+  std::filesystem::remove(fixture.folder.path() / "w");
+  while (fixture.watches.size() > 0) co_await boost::asio::post(use_task);
+  co_await fixture.watches.close();
+}
+
+CO_TEST(FolderWatches, ClosingEndsTheWaitsAndRefusesNewReaders) {
+  Fixture fixture{executor};
+  auto reader = co_await Fixture::join(&fixture);
+  CO_ASSERT_TRUE(reader);
+  bool ended = false;
+  TaskGroup group{executor};
+  group.spawn("reader", [](std::shared_ptr<FolderWatch> watch, bool* done) -> Task<> {
+    const auto events = co_await read_events(watch, watch->newest());
+    *done = events.empty();
+  }(reader->watch(), &ended));
+  co_await fixture.watches.close();
+  co_await group.join();
+  EXPECT_TRUE(ended);
+  auto late = co_await Fixture::join(&fixture);
+  CO_ASSERT_TRUE(!late);
+  EXPECT_EQ(late.error().code, Errc::draining);
+}
+
+CO_TEST(FolderWatches, WhatCannotBeOpenedIsAnError) {
+  Fixture fixture{executor};
+  auto reader = co_await Fixture::join(&fixture, "missing");
+  CO_ASSERT_TRUE(!reader);
+  EXPECT_EQ(reader.error().code, Errc::path_not_found);
+  EXPECT_EQ(fixture.watches.size(), 0U);
+  co_await fixture.watches.close();
+}
+
+}  // namespace
+}  // namespace skiff::runtime

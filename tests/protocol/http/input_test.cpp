@@ -1,0 +1,146 @@
+#include "protocol/http/input.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/socket.h>
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/task_group.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+void put(ReceiveBuffer& buffer, std::string_view text, std::size_t most) {
+  while (!text.empty()) {
+    const std::span<char> room = buffer.room(most);
+    ASSERT_FALSE(room.empty());
+    const std::size_t count = std::min(room.size(), text.size());
+    text.copy(room.data(), count);
+    buffer.received(count);
+    text.remove_prefix(count);
+  }
+}
+
+TEST(ReceiveBuffer, KeepsBytesInOrderWhileItGrowsAndIsUsed) {
+  ReceiveBuffer buffer;
+  std::string expected;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string text = std::to_string(i) + ",";
+    put(buffer, text, 64 * 1024);
+    expected += text;
+    if (i % 3 == 0) {
+      buffer.use(2);
+      expected.erase(0, 2);
+    }
+  }
+  EXPECT_EQ(buffer.data(), expected);
+  buffer.use(expected.size());
+  EXPECT_TRUE(buffer.empty());
+}
+
+TEST(ReceiveBuffer, HoldsNoMoreThanItsLimit) {
+  ReceiveBuffer buffer;
+  put(buffer, std::string(5000, 'a'), 5000);
+  EXPECT_TRUE(buffer.room(5000).empty());
+  EXPECT_EQ(buffer.data().size(), 5000u);
+  buffer.use(1);
+  EXPECT_EQ(buffer.room(5000).size(), 1u);
+  buffer.release();
+  EXPECT_TRUE(buffer.empty());
+}
+
+struct Pipe {
+  explicit Pipe(Executor executor) {
+    std::array<int, 2> sockets{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sockets.data()), 0);
+    stream = Stream{executor, UniqueFd{sockets[0]}, "here"};
+    far = Stream{executor, UniqueFd{sockets[1]}, "there"};
+  }
+  void send(std::string_view text) {
+    const std::array<std::string_view, 1> parts{text};
+    EXPECT_EQ(far.try_write(parts).value(), text.size());
+  }
+  Stream stream;
+  Stream far;
+  HttpInput input{stream};
+};
+
+Task<> read_all(HttpInput* input, std::string* into) {
+  std::array<char, 5> piece{};
+  for (;;) {
+    auto got = co_await input->read_body(piece, kForever);
+    EXPECT_TRUE(got.has_value());
+    if (!got || *got == 0) co_return;
+    into->append(piece.data(), *got);
+  }
+}
+
+/// Watches for the end, as a handler does that must learn when its client is gone.
+Task<> watch(HttpInput* input) {
+  while (!input->ended()) {
+    auto filled = co_await input->fill(1024, kForever);
+    if (!filled) co_return;
+  }
+}
+
+CO_TEST(HttpInput, KeepsTheOrderWhenTheEndIsWatchedWhileABodyIsRead) {
+  for (const BodyFraming framing :
+       {BodyFraming{BodyFraming::Kind::length, 30}, BodyFraming{BodyFraming::Kind::chunked, 0},
+        BodyFraming{BodyFraming::Kind::until_close, 0}}) {
+    for (const bool watch_first : {false, true}) {
+      Pipe pipe{executor};
+      pipe.input.begin_body(framing);
+      std::string body;
+      TaskGroup group{executor};
+      if (watch_first) group.spawn("watch", watch(&pipe.input));
+      group.spawn("read", read_all(&pipe.input, &body));
+      if (!watch_first) group.spawn("watch", watch(&pipe.input));
+      std::string expected;
+      for (int i = 0; i < 10; ++i) {
+        const std::string text = std::to_string(100 + i);
+        expected += text;
+        pipe.send(framing.kind == BodyFraming::Kind::chunked ? "3\r\n" + text + "\r\n" : text);
+        // Both waits end, whichever comes first on the reactor.
+        auto writable = co_await pipe.far.writable();
+        EXPECT_TRUE(writable.has_value());
+      }
+      if (framing.kind == BodyFraming::Kind::chunked) pipe.send("0\r\n\r\n");
+      pipe.far.shutdown_write();
+      co_await group.join();
+      EXPECT_EQ(body, expected);
+    }
+  }
+}
+
+CO_TEST(HttpInput, TellsACutBodyFromAWholeOne) {
+  for (const auto& [framing, bytes] : {std::pair{BodyFraming{BodyFraming::Kind::length, 4}, "abc"},
+                                       {BodyFraming{BodyFraming::Kind::chunked, 0}, "3\r\nabc\r\n"},
+                                       {BodyFraming{BodyFraming::Kind::chunked, 0}, "5\r\nabc"}}) {
+    Pipe pipe{executor};
+    pipe.input.begin_body(framing);
+    pipe.send(bytes);
+    pipe.far.shutdown_write();
+    auto body = co_await pipe.input.read_whole_body(100, 1s);
+    CO_ASSERT_TRUE(!body.has_value());
+    EXPECT_EQ(body.error().code, Errc::invalid_request);
+  }
+}
+
+CO_TEST(HttpInput, LeavesWhatFollowsABodyInTheBuffer) {
+  Pipe pipe{executor};
+  pipe.input.begin_body({BodyFraming::Kind::chunked, 0});
+  pipe.send("3\r\nabc\r\n0\r\nT: v\r\n\r\nNEXT");
+  auto body = co_await pipe.input.read_whole_body(SIZE_MAX, 1s);
+  EXPECT_EQ(body.value(), "abc");
+  EXPECT_EQ(pipe.input.trailers().get("t"), "v");
+  EXPECT_EQ(pipe.input.buffer().data(), "NEXT");
+}
+
+}  // namespace
+}  // namespace skiff::protocol

@@ -1,0 +1,185 @@
+#include "protocol/net/listener.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/event.hpp"
+#include "base/task_group.hpp"
+#include "protocol/http/client.hpp"
+#include "tests/protocol/net/test_certificate.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Accepted {
+  explicit Accepted(Executor executor) : more{executor} {}
+  std::function<void(UniqueFd, Address)> taker() {
+    return [this](UniqueFd socket, Address peer) {
+      sockets.push_back(std::move(socket));
+      peers.push_back(std::move(peer));
+      more.notify_all();
+    };
+  }
+  Task<> wait_for(std::size_t count) {
+    while (sockets.size() < count) co_await more.wait();
+  }
+
+  Event more;
+  std::vector<UniqueFd> sockets;
+  std::vector<Address> peers;
+};
+
+CO_TEST(Listener, TakesAFreePortAndAcceptsAllThatIsPending) {
+  auto listener = Listener::open(executor, Address::parse("127.0.0.1:0").value()).value();
+  EXPECT_NE(listener->address().port(), 0);
+  std::vector<Stream> clients;
+  for (int i = 0; i < 100; ++i) {
+    auto client = co_await connect(listener->address(), 5s, executor);
+    CO_ASSERT_TRUE(client.has_value()) << client.error().message;
+    clients.push_back(std::move(*client));
+  }
+  Accepted accepted{executor};
+  TaskGroup group{executor};
+  group.spawn("accept", listener->accept_all(accepted.taker()));
+  co_await accepted.wait_for(100);
+  EXPECT_NE(::fcntl(accepted.sockets[0].get(), F_GETFD) & FD_CLOEXEC, 0);
+  EXPECT_NE(::fcntl(accepted.sockets[0].get(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_EQ(accepted.peers[0].host(), "127.0.0.1");
+  listener->close();
+  co_await group.join();
+}
+
+CO_TEST(Listener, ListensOnIp6) {
+  auto listener = Listener::open(executor, Address::parse("[::1]:0").value());
+  if (!listener) CO_SKIP() << "no IPv6 here: " << listener.error().message;
+  auto client = co_await connect((*listener)->address(), 5s, executor);
+  EXPECT_TRUE(client.has_value());
+}
+
+CO_TEST(Listener, SaysWhichAddressIsTaken) {
+  auto listener = Listener::open(executor, Address::parse("127.0.0.1:0").value()).value();
+  auto second = Listener::open(executor, listener->address());
+  CO_ASSERT_TRUE(!second.has_value());
+  EXPECT_NE(second.error().message.find(listener->address().text()), std::string::npos) << second.error().message;
+}
+
+CO_TEST(Listener, OwnsItsSocketFile) {
+  const test::TemporaryFolder folder;
+  const Address address = Address::parse("unix:" + (folder / "s")).value();
+  {
+    auto listener = Listener::open(executor, address).value();
+    EXPECT_EQ(listener->address().path(), folder / "s");
+    struct stat file{};
+    EXPECT_EQ(::stat((folder / "s").c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 0777u, 0600u);
+    // Somebody answers there, so it is not taken away.
+    EXPECT_FALSE(Listener::open(executor, address).has_value());
+    Accepted accepted{executor};
+    TaskGroup group{executor};
+    group.spawn("accept", listener->accept_all(accepted.taker()));
+    auto client = co_await connect(address, 5s, executor);
+    EXPECT_TRUE(client.has_value());
+    co_await accepted.wait_for(1);
+    EXPECT_TRUE(accepted.peers[0].is_unix());
+    group.cancel();
+    co_await group.join();
+  }
+  EXPECT_NE(::access((folder / "s").c_str(), F_OK), 0);
+}
+
+CO_TEST(Listener, LeavesTheFileThatAnotherProcessHasPutInThePlaceOfItsOwn) {
+  const test::TemporaryFolder folder;
+  {
+    auto listener = Listener::open(executor, Address::parse("unix:" + (folder / "s")).value()).value();
+    EXPECT_EQ(::rename(folder.write("other", "precious").c_str(), (folder / "s").c_str()), 0);
+  }
+  EXPECT_EQ(::access((folder / "s").c_str(), F_OK), 0);
+  co_return;
+}
+
+CO_TEST(Listener, ReplacesASocketFileOnWhichNobodyAnswers) {
+  const test::TemporaryFolder folder;
+  const Address address = Address::parse("unix:" + (folder / "s")).value();
+  {
+    const UniqueFd killed{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    EXPECT_EQ(::bind(killed.get(), address.data(), address.size()), 0);
+  }
+  EXPECT_EQ(::access((folder / "s").c_str(), F_OK), 0);
+  EXPECT_TRUE(Listener::open(executor, address).has_value());
+  // A file of another kind is nobody's to delete.
+  folder.write("f", "precious");
+  EXPECT_FALSE(Listener::open(executor, Address::parse("unix:" + (folder / "f")).value()).has_value());
+  EXPECT_EQ(::access((folder / "f").c_str(), F_OK), 0);
+  co_return;
+}
+
+// Not under UndefinedBehaviorSanitizer: it opens a pipe to look at an object's type, and takes EMFILE for a broken
+// object.
+#if !__has_feature(undefined_behavior_sanitizer)
+
+/// Takes every descriptor that the process may still open, under a limit lowered for it.
+class NoDescriptorsLeft {
+ public:
+  NoDescriptorsLeft() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit low = before_;
+    low.rlim_cur = 200;
+    ::setrlimit(RLIMIT_NOFILE, &low);
+    for (;;) {
+      UniqueFd one{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+      if (!one) break;
+      taken_.push_back(std::move(one));
+    }
+  }
+  ~NoDescriptorsLeft() {
+    taken_.clear();
+    ::setrlimit(RLIMIT_NOFILE, &before_);
+  }
+  NoDescriptorsLeft(const NoDescriptorsLeft&) = delete;
+  NoDescriptorsLeft& operator=(const NoDescriptorsLeft&) = delete;
+
+ private:
+  rlimit before_{};
+  std::vector<UniqueFd> taken_;
+};
+
+CO_TEST(Listener, TurnsClientsAwayWithoutDescriptorsAndGoesOnLater) {
+  auto listener = Listener::open(executor, Address::parse("127.0.0.1:0").value()).value();
+  Accepted accepted{executor};
+  TaskGroup group{executor};
+  group.spawn("accept", listener->accept_all(accepted.taker()));
+  {
+    UniqueFd socket{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    ::connect(socket.get(), listener->address().data(), listener->address().size());
+    Stream client{executor, std::move(socket), "client"};
+    const NoDescriptorsLeft none;
+    std::array<char, 1> byte{};
+    // The client is not left hanging: it sees the end of the connection, or a reset.
+    auto got = co_await client.read_some(byte);
+    EXPECT_TRUE(!got || *got == 0);
+    EXPECT_TRUE(accepted.sockets.empty());
+  }
+  auto client = co_await connect(listener->address(), 5s, executor);
+  CO_ASSERT_TRUE(client.has_value());
+  co_await accepted.wait_for(1);
+  group.cancel();
+  co_await group.join();
+}
+
+#endif
+
+}  // namespace
+}  // namespace skiff::protocol

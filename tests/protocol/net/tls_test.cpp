@@ -1,0 +1,264 @@
+#include "protocol/net/tls.hpp"
+
+#include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/task_group.hpp"
+#include "base/unique_fd.hpp"
+#include "tests/protocol/http/raw_client.hpp"
+#include "tests/protocol/net/test_certificate.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+using test::TestServer;
+
+Task<> echo_body(HttpExchange& exchange) {
+  EXPECT_TRUE(exchange.is_tls());
+  auto body = co_await exchange.read_body(64 * 1024 * 1024);
+  HttpResponse response;
+  if (body) response.body = std::move(*body);
+  auto sent = co_await exchange.respond(std::move(response));
+  EXPECT_TRUE(sent.has_value());
+}
+
+struct TlsPair {
+  test::TemporaryFolder folder;
+  test::Certificate certificate = test::make_certificate();
+  std::shared_ptr<TlsContext> server =
+      TlsContext::server({.certificate_file = folder.write("cert.pem", certificate.certificate_pem),
+                          .key_file = folder.write("key.pem", certificate.key_pem)})
+          .value();
+
+  [[nodiscard]] HttpClientOptions client(const Address& address, std::string ca, std::string name = {}) const {
+    return {.host = "127.0.0.1",
+            .port = address.port(),
+            .tls = TlsContext::client({.ca_pem = std::move(ca)}).value(),
+            .tls_server_name = std::move(name)};
+  }
+};
+
+CO_TEST(Tls, CarriesBodiesBothWays) {
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {}, pair.server};
+  HttpClient client{executor, pair.client(server.address, pair.certificate.certificate_pem)};
+  std::string body;
+  while (body.size() < 5'000'000) body += std::to_string(body.size());
+  for (int i = 0; i < 2; ++i) {
+    HttpClient::Request request{.method = "POST", .target = "/", .headers = {}, .body = body};
+    auto reply = co_await client.request(std::move(request));
+    CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
+    EXPECT_EQ(reply->head.status, 200u);
+    EXPECT_TRUE(reply->body == body);
+  }
+  client.close();
+  co_await server.server.stop();
+}
+
+CO_TEST(Tls, ChecksTheServersNameToo) {
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {}, pair.server};
+  HttpClient named{executor, pair.client(server.address, pair.certificate.certificate_pem, "box.test")};
+  auto reply = co_await named.request({});
+  EXPECT_TRUE(reply.has_value()) << reply.error().message;
+  HttpClient other{executor, pair.client(server.address, pair.certificate.certificate_pem, "other.test")};
+  reply = co_await other.request({});
+  CO_ASSERT_TRUE(!reply.has_value());
+  EXPECT_NE(reply.error().message.find("mismatch"), std::string::npos) << reply.error().message;
+  named.close();
+  co_await server.server.stop();
+}
+
+CO_TEST(Tls, RefusesACertificateOfAnotherAuthority) {
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {}, pair.server};
+  HttpClient client{executor, pair.client(server.address, test::make_certificate().certificate_pem)};
+  auto reply = co_await client.request({});
+  CO_ASSERT_TRUE(!reply.has_value());
+  EXPECT_NE(reply.error().message.find("certificate"), std::string::npos) << reply.error().message;
+  EXPECT_EQ(reply.error().code, Errc::unauthenticated);
+  EXPECT_EQ(server.server.requests(), 0u);
+  co_await server.server.stop();
+}
+
+CO_TEST(Tls, EndsAHandshakeThatDoesNotCome) {
+  const TlsPair pair;
+  TestServer server{executor, echo_body, {.header_time = 50ms}, pair.server};
+  test::RawClient silent = co_await test::dial(executor, server.address);
+  EXPECT_EQ(co_await silent.read_all(), "");
+  test::RawClient plain = co_await test::dial(executor, server.address);
+  EXPECT_TRUE(co_await plain.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  co_await plain.read_all();
+  EXPECT_EQ(server.server.requests(), 0u);
+  co_await server.server.stop();
+}
+
+/// Whether OpenSSL as it comes, with this one cipher of TLS 1.2, gets a connection with `ours`.
+bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test::Certificate& certificate) {
+  std::array<int, 2> sockets{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) != 0) return false;
+  const UniqueFd near{sockets[0]};
+  const UniqueFd far{sockets[1]};
+  const test::TemporaryFolder folder;
+  SSL_CTX* context = SSL_CTX_new(ours_connects ? TLS_server_method() : TLS_client_method());
+  SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  EXPECT_EQ(SSL_CTX_set_cipher_list(context, cipher), 1);
+  if (ours_connects) {
+    SSL_CTX_use_certificate_file(context, folder.write("cert", certificate.certificate_pem).c_str(), SSL_FILETYPE_PEM);
+    SSL_CTX_use_PrivateKey_file(context, folder.write("key", certificate.key_pem).c_str(), SSL_FILETYPE_PEM);
+  }
+  SSL* theirs = SSL_new(context);
+  SSL_set_fd(theirs, far.get());
+  auto session = ours.session(near.get(), ours_connects ? "box.test" : "").value();
+  bool mine = false;
+  bool yours = false;
+  bool failed = false;
+  while (!failed && (!mine || !yours)) {
+    const auto step = session->handshake().kind;
+    mine = step == IoStep::Kind::done;
+    const int result = ours_connects ? SSL_accept(theirs) : SSL_connect(theirs);
+    yours = result == 1;
+    const int error = SSL_get_error(theirs, result);
+    failed = step == IoStep::Kind::failed || step == IoStep::Kind::end ||
+             (!yours && error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE);
+  }
+  ERR_clear_error();
+  SSL_free(theirs);
+  SSL_CTX_free(context);
+  return !failed;
+}
+
+TEST(TlsContext, TakesOnlyCiphersWithForwardSecrecyOnBothSides) {
+  const test::TemporaryFolder folder;
+  const test::Certificate certificate = test::make_certificate(EVP_RSA_gen(2048));
+  const auto server = TlsContext::server({.certificate_file = folder.write("cert.pem", certificate.certificate_pem),
+                                          .key_file = folder.write("key.pem", certificate.key_pem)})
+                          .value();
+  const auto client = TlsContext::client({.ca_pem = certificate.certificate_pem}).value();
+  for (const char* cipher :
+       {"ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305"}) {
+    EXPECT_TRUE(agrees(*server, false, cipher, certificate)) << cipher;
+    EXPECT_TRUE(agrees(*client, true, cipher, certificate)) << cipher;
+  }
+  for (const char* cipher : {"AES128-GCM-SHA256", "AES256-GCM-SHA384", "AES256-SHA256", "ECDHE-RSA-AES256-SHA384"}) {
+    EXPECT_FALSE(agrees(*server, false, cipher, certificate)) << cipher;
+    EXPECT_FALSE(agrees(*client, true, cipher, certificate)) << cipher;
+  }
+}
+
+/// Two ends of a TLS connection after their handshake; nothing is on its way between them.
+struct Joined {
+  explicit Joined(const TlsPair& pair) {
+    std::array<int, 2> sockets{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()), 0);
+    near.reset(sockets[0]);
+    far.reset(sockets[1]);
+    ours = pair.server->session(near.get(), {}).value();
+    theirs = TlsContext::client({.ca_pem = pair.certificate.certificate_pem})
+                 .value()
+                 ->session(far.get(), "127.0.0.1")
+                 .value();
+    bool done = false;
+    while (!done) {
+      const bool first = theirs->handshake().kind == IoStep::Kind::done;
+      const bool second = ours->handshake().kind == IoStep::Kind::done;
+      done = first && second;
+    }
+    std::array<char, 100> none{};
+    EXPECT_EQ(theirs->read(none).kind, IoStep::Kind::want_read);  // takes the session tickets
+  }
+  UniqueFd near;
+  UniqueFd far;
+  std::unique_ptr<TlsSession> ours;
+  std::unique_ptr<TlsSession> theirs;
+};
+
+/// The sizes of the records that wait on a socket, without what each takes of its own.
+std::vector<std::size_t> records_on(int socket) {
+  std::string bytes(1 << 20U, '\0');
+  const ssize_t got = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  std::vector<std::size_t> sizes;
+  constexpr std::size_t kHeader = 5;
+  constexpr std::size_t kTypeAndTag = 17;
+  for (std::size_t at = 0; at + kHeader <= bytes.size();) {
+    const std::size_t length =
+        static_cast<unsigned char>(bytes[at + 3]) * 256U + static_cast<unsigned char>(bytes[at + 4]);
+    sizes.push_back(length - kTypeAndTag);
+    at += kHeader + length;
+  }
+  return sizes;
+}
+
+CO_TEST(Tls, PutsSmallPartsIntoOneRecord) {
+  const TlsPair pair;
+  Joined joined{pair};
+  Stream stream{executor, std::move(joined.near), "near", std::move(joined.ours)};
+  const std::string large(40'000, 'l');
+  using Sizes = std::vector<std::size_t>;
+  const std::vector<std::pair<std::vector<std::string_view>, Sizes>> cases{
+      {{"HTTP/1.1 200 OK\r\n\r\n"}, {19}},
+      {{"5\r\n", "", "hello", "\r\n"}, {10}},
+      {{"9c40\r\n", large, "\r\n"}, {16'384, 16'384, 7'240}},
+      {{large, large}, {16'384, 16'384, 16'384, 16'384, 14'464}},
+  };
+  for (const auto& [parts, sizes] : cases) {
+    auto sent = co_await stream.write(parts);
+    EXPECT_TRUE(sent.has_value());
+    EXPECT_EQ(records_on(joined.far.get()), sizes);
+  }
+}
+
+Task<> write_all_of(Stream* stream, const std::vector<std::string_view>* parts) {
+  auto sent = co_await stream->write(*parts);
+  EXPECT_TRUE(sent.has_value());
+}
+
+CO_TEST(Tls, SendsEverythingInOrderThroughASocketThatIsFull) {
+  const TlsPair pair;
+  Joined joined{pair};
+  const int small = 4096;
+  ::setsockopt(joined.near.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+  Stream stream{executor, std::move(joined.near), "near", std::move(joined.ours)};
+  Stream peer{executor, std::move(joined.far), "far", std::move(joined.theirs)};
+  std::vector<std::string> texts;
+  std::string all;
+  for (std::size_t i = 0; i < 1500; ++i) {
+    texts.push_back(std::string(i % 100 == 0 ? 30'000 : i % 50, static_cast<char>('a' + i % 26)));
+    all += texts.back();
+  }
+  const std::vector<std::string_view> parts{texts.begin(), texts.end()};
+  TaskGroup group{executor};
+  group.spawn("writer", write_all_of(&stream, &parts));
+  test::RawClient reader{std::move(peer)};
+  EXPECT_TRUE(co_await reader.read_bytes(all.size()) == all);
+  co_await group.join();
+}
+
+TEST(TlsContext, SaysWhichFileIsBad) {
+  const test::TemporaryFolder folder;
+  const test::Certificate one = test::make_certificate();
+  const test::Certificate other = test::make_certificate();
+  const std::string certificate = folder.write("cert.pem", one.certificate_pem);
+  const std::string key = folder.write("key.pem", other.key_pem);
+  EXPECT_NE(TlsContext::server({folder / "none", key}).error().message.find("none"), std::string::npos);
+  EXPECT_NE(TlsContext::server({certificate, folder / "none"}).error().message.find("none"), std::string::npos);
+  EXPECT_NE(TlsContext::server({certificate, key}).error().message.find("key.pem"), std::string::npos);
+  EXPECT_FALSE(TlsContext::client({.ca_pem = "nonsense"}).has_value());
+  EXPECT_FALSE(TlsContext::client({.ca_file = folder / "none"}).has_value());
+  EXPECT_FALSE(TlsContext::client({.certificate_pem = one.certificate_pem, .key_pem = other.key_pem}).has_value());
+  EXPECT_TRUE(TlsContext::client({.certificate_pem = one.certificate_pem, .key_pem = one.key_pem}).has_value());
+}
+
+}  // namespace
+}  // namespace skiff::protocol

@@ -1,0 +1,48 @@
+#include "runtime/auth/scopes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skiff::runtime {
+namespace {
+
+TEST(Scopes, AllowWhatTheirMembersImply) {
+  constexpr Scopes none;
+  EXPECT_TRUE(none.empty());
+  EXPECT_FALSE(none.allows(Scope::read));
+  constexpr Scopes read = none.with(Scope::read);
+  EXPECT_TRUE(read.allows(Scope::read));
+  EXPECT_FALSE(read.allows(Scope::exec));
+  EXPECT_FALSE(read.allows(Scope::admin));
+  constexpr Scopes exec = none.with(Scope::exec);
+  EXPECT_TRUE(exec.allows(Scope::read));
+  EXPECT_TRUE(exec.allows(Scope::exec));
+  EXPECT_FALSE(exec.allows(Scope::admin));
+  EXPECT_EQ(none.with(Scope::admin), Scopes::all());
+  EXPECT_TRUE(Scopes::all().allows(Scope::exec));
+  EXPECT_EQ(exec.with(Scope::read), exec);
+}
+
+TEST(Scopes, AreListedByCommasWithoutAnUnknownWord) {
+  EXPECT_EQ(Scopes::parse_list("read"), Scopes{}.with(Scope::read));
+  EXPECT_EQ(Scopes::parse_list("exec,read"), Scopes{}.with(Scope::exec));
+  EXPECT_EQ(Scopes::parse_list("admin"), Scopes::all());
+  for (const char* text : {"", ",", "read,", ",read", "read,,exec", "read exec", "Read", "write", "read, exec"}) {
+    EXPECT_FALSE(Scopes::parse_list(text)) << text;
+  }
+}
+
+TEST(Scopes, OfAClaimSkipWordsThatMeanNothingHere) {
+  EXPECT_EQ(Scopes::parse_claim("openid read  profile"), Scopes{}.with(Scope::read));
+  EXPECT_EQ(Scopes::parse_claim("exec read"), Scopes{}.with(Scope::exec));
+  EXPECT_TRUE(Scopes::parse_claim("").empty());
+  EXPECT_TRUE(Scopes::parse_claim("read,exec ADMIN administrator").empty());
+}
+
+TEST(Scopes, AreShownInFull) {
+  EXPECT_EQ(Scopes{}.text(), "");
+  EXPECT_EQ(Scopes{}.with(Scope::exec).text(), "read exec");
+  EXPECT_EQ(Scopes::all().text(), "read exec admin");
+}
+
+}  // namespace
+}  // namespace skiff::runtime

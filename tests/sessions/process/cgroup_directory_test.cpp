@@ -1,0 +1,54 @@
+#include "sessions/process/cgroup_directory.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_root.hpp"
+
+namespace skiff::sessions {
+namespace {
+
+using test::FakeRoot;
+
+TEST(CgroupFolder, Version1GoesBeforeVersion2WhereItHasTheController) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "5:pids:/a\n0::/b\n");
+  root.write("proc/self/mountinfo",
+             "30 25 0:26 / /sys/fs/cgroup/unified ro - cgroup2 cgroup rw\n"
+             "33 25 0:29 / /sys/fs/cgroup/pids ro - cgroup cgroup rw,pids\n");
+  root.write("sys/fs/cgroup/pids/a/pids.current", "1");
+  root.write("sys/fs/cgroup/unified/b/cpu.stat", "");
+  const auto pids = find_cgroup(root.path, {"pids", "pids.current", "pids.current"});
+  ASSERT_TRUE(pids);
+  EXPECT_FALSE(pids->version2);
+  EXPECT_EQ(pids->group, root.path / "sys/fs/cgroup/pids/a");
+  const auto cpu = find_cgroup(root.path, {"cpuacct", "cpuacct.usage", "cpu.stat"});
+  ASSERT_TRUE(cpu);
+  EXPECT_TRUE(cpu->version2);
+  EXPECT_FALSE(find_cgroup(root.path, {"memory", "memory.usage_in_bytes", "memory.current"}));
+}
+
+TEST(CgroupFolder, LevelsGoUpToTheMount) {
+  const CgroupFolder folder{.version2 = true, .group = "/sys/fs/cgroup/a/b", .mount = "/sys/fs/cgroup"};
+  std::vector<std::string> seen;
+  folder.each_level([&](const std::filesystem::path& level) { seen.push_back(level.string()); });
+  EXPECT_EQ(seen, (std::vector<std::string>{"/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"}));
+}
+
+TEST(CgroupFolder, NumbersThatMeanNoLimitAreAbsent) {
+  const FakeRoot root;
+  root.write("max", "max\n");
+  root.write("huge", "9223372036854771712\n");
+  root.write("some", "42\n");
+  root.write("stat", "a 1\nb 2\n");
+  EXPECT_FALSE(read_cgroup_number(root.path / "max"));
+  EXPECT_FALSE(read_cgroup_number(root.path / "huge"));
+  EXPECT_FALSE(read_cgroup_number(root.path / "nope"));
+  EXPECT_EQ(read_cgroup_number(root.path / "some"), 42U);
+  EXPECT_EQ(read_cgroup_entry(root.path / "stat", "b"), 2U);
+  EXPECT_FALSE(read_cgroup_entry(root.path / "stat", "c"));
+}
+
+}  // namespace
+}  // namespace skiff::sessions

@@ -1,0 +1,33 @@
+#include "sessions/process/exit_status.hpp"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace skiff::sessions {
+namespace {
+
+TEST(Cause, HasAWordOfItsOwnForEach) {
+  std::set<std::string_view> words;
+  for (int i = 0; i <= static_cast<int>(Cause::spawn_failed); ++i) {
+    EXPECT_TRUE(words.insert(name(static_cast<Cause>(i))).second) << i;
+  }
+}
+
+TEST(Cause, HasTheWordsOfTheWire) {
+  EXPECT_EQ(name(Cause::exited), "exited");
+  EXPECT_EQ(name(Cause::signaled), "signaled");
+  EXPECT_EQ(name(Cause::timeout), "timeout");
+  EXPECT_EQ(name(Cause::idle_timeout), "idle_timeout");
+  EXPECT_EQ(name(Cause::output_limit), "output_limit");
+  EXPECT_EQ(name(Cause::oom), "oom");
+  EXPECT_EQ(name(Cause::oom_guard), "oom_guard");
+  EXPECT_EQ(name(Cause::killed_by_client), "killed_by_client");
+  EXPECT_EQ(name(Cause::session_deleted), "session_deleted");
+  EXPECT_EQ(name(Cause::shutdown), "shutdown");
+  EXPECT_EQ(name(Cause::spawn_failed), "spawn_failed");
+}
+
+}  // namespace
+}  // namespace skiff::sessions
