@@ -3,6 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include <boost/asio/this_coro.hpp>
+
 namespace skiff {
 
 Deadline::Deadline(Executor executor, std::function<void()> expired)
@@ -34,6 +36,13 @@ void Deadline::arm() {
     fired_ = true;
     on_expired_();
   });
+}
+
+Task<> pause(std::chrono::milliseconds time) {
+  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
+  Timer timer{co_await boost::asio::this_coro::executor, time};
+  co_await timer.async_wait(use_task);
 }
 
 }  // namespace skiff

@@ -39,4 +39,7 @@ class Deadline {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
+/// Waits; ends early only by cancellation.
+[[nodiscard]] Task<> pause(std::chrono::milliseconds time);
+
 }  // namespace skiff

@@ -47,7 +47,7 @@ namespace skiff {
   X(unsupported_media_type, "Send one of the content types of the route.")                                             \
   X(not_acceptable,         "`Accept` has to allow one of the forms of the route.")                                    \
   X(payload_too_large,      "Send less at once; `--max-json-bytes` and its like are the bounds.")                      \
-  X(malformed_archive,      "The bytes are no tar archive, or one that is cut or contradicts itself.")                 \
+  X(malformed_archive,      "The bytes are not a tar archive, or the archive is cut or contradicts itself.")           \
   X(headers_too_large,      "Send smaller headers, or raise `--max-header-bytes`.")                                    \
   X(target_too_long,        "Shorten path and query, or raise `--max-target-bytes`.")                                  \
   X(length_required,        "Send `Content-Length`, or chunks.")                                                       \
@@ -58,10 +58,10 @@ namespace skiff {
   X(range_not_satisfiable,  "The range begins behind the end of the file: `Content-Range` says where that is.")        \
   X(precondition_failed,    "The file is not as `If-Match` or `If-None-Match` has it: read it again.")                 \
   X(path_escapes_root,      "The path leaves the session's roots: use one below them, or add an extra root.")          \
-  X(path_not_found,         "Nothing is there, or a folder on the way is none.")                                       \
+  X(path_not_found,         "Nothing is there, or something on the way is not a directory.")                           \
   X(not_a_regular_file,     "A FIFO, socket, device or link is not read or written.")                                  \
-  X(is_a_directory,         "List the folder, or name a file in it.")                                                  \
-  X(not_a_directory,        "The path has to lead to a folder.")                                                       \
+  X(is_a_directory,         "List the directory, or name a file in it.")                                               \
+  X(not_a_directory,        "The path has to lead to a directory.")                                                    \
   X(directory_not_empty,    "Delete what is in it, or send `recursive=true`.")                                         \
   X(already_exists,         "Take another name, or send `overwrite`.")                                                 \
   X(name_too_long,          "A name has at most 255 bytes, a path 4095.")                                              \

@@ -7,7 +7,7 @@
 
 #include "base/task_group.hpp"
 
-namespace skiff::container {
+namespace skiff {
 namespace {
 
 Task<> one_after_the_other(std::size_t* next, std::size_t count, const std::function<Task<>(std::size_t)>* work) {
@@ -70,4 +70,4 @@ Turnstile::Place::~Place() {
   of_->wake_next();
 }
 
-}  // namespace skiff::container
+}  // namespace skiff

@@ -8,7 +8,7 @@
 #include "base/event.hpp"
 #include "base/task.hpp"
 
-namespace skiff::container {
+namespace skiff {
 
 /// Runs `work` for 0 to `count` - 1, at most `at_once` of them at a time, and ends when all have ended: when the caller
 /// is cancelled, so are they. What `work` returns must not throw but by its cancellation.
@@ -47,4 +47,4 @@ class Turnstile {
   std::list<Event> waiting_;
 };
 
-}  // namespace skiff::container
+}  // namespace skiff

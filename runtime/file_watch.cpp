@@ -34,7 +34,7 @@ Result<FileWatch> FileWatch::open(const std::vector<std::string>& files) {
   }
   for (const std::string& folder : folders) {
     if (::inotify_add_watch(source.get(), folder.c_str(), kChanges) < 0) {
-      return std::unexpected{system_error(errno, "watch the folder \"" + folder + '"')};
+      return std::unexpected{system_error(errno, "watch the directory \"" + folder + '"')};
     }
   }
   return FileWatch{std::move(source), std::move(folders)};

@@ -41,7 +41,7 @@ Result<> copy_into(const std::string& folder) {
 
 int install(std::span<const char* const> arguments) {
   if (arguments.size() != 1) {
-    std::fputs("skiffd: install takes one folder\n", stderr);
+    std::fputs("skiffd: install takes one directory\n", stderr);
     return 2;
   }
   if (auto copied = copy_into(arguments.front()); !copied) {

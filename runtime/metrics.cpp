@@ -61,7 +61,7 @@ std::size_t RequestCounts::of_dialect(std::string_view name) const noexcept {
 MetricsTable metrics_table(const Measured& m) {
   // clang-format off
   return MetricsTable{{
-      {"skiff_requests_total", "Answered requests, by route, method and class of the status; route - is no route of ours.",
+      {"skiff_requests_total", "Answered requests, by route, method and class of the status; route - stands for paths that no route has.",
        Counters{m.requests.by_class()}, by_route_and_class(m.requests), true},
       {"skiff_request_duration_seconds", "From a request's head to the end of its answer, which for a stream is the end of the stream.",
        Histograms{m.requests.seconds()}, by_route(m.requests), true},
@@ -79,7 +79,7 @@ MetricsTable metrics_table(const Measured& m) {
       {"skiff_output_gaps_total", "Places in output logs where something was dropped.", Counters{m.output.gaps}},
       {"skiff_output_gap_bytes_total", "Output that was dropped.", Counters{m.output.gap_bytes}},
       {"skiff_output_kept_bytes", "Output that is kept in memory.", Gauge{m.output_memory}},
-      {"skiff_output_spool_bytes", "Output that is kept in the data folder.", Gauge{m.output_spool}},
+      {"skiff_output_spool_bytes", "Output that is kept in the data directory.", Gauge{m.output_spool}},
       {"skiff_audit_lost_total", "Lines that the audit log could not take; absent without --audit-log.", CounterFrom{m.audit_lost}},
       {"skiff_log_lost_total", "Lines of its own log that stderr did not take.", CounterFrom{m.log_lost}},
       {"skiff_draining", "1 once the agent drains.", Gauge{m.draining}},

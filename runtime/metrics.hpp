@@ -11,6 +11,7 @@
 
 #include "base/metrics.hpp"
 #include "sessions/counts.hpp"
+#include "sessions/output/counts.hpp"
 
 namespace skiff::runtime {
 

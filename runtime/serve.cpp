@@ -230,7 +230,7 @@ Result<std::vector<protocol::Address>> check(const Settings& settings) {
   std::error_code error;
   for (const std::string& folder : {settings.root, settings.data_dir}) {
     if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-      return fail(Errc::path_not_found, '"' + folder + "\" is not a folder");
+      return fail(Errc::path_not_found, '"' + folder + "\" is not a directory");
     }
   }
   return addresses;

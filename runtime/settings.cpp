@@ -65,12 +65,12 @@ std::vector<Setting> rows(Settings& s) {
       {"sandbox-id", "SKIFF_SANDBOX_ID", Text{&s.sandbox_id}, "ID", kCredentials,
        "The audience that a JWT must name.", "the host name"},
       {"print-token", "SKIFF_PRINT_TOKEN", Switch{&s.print_token}, "", kCredentials,
-       "With no credential configured, make a token and print it, also when the output is no terminal."},
+       "With no credential configured, make a token and print it, also when the output is not a terminal."},
       {"allow-unauthenticated", "SKIFF_ALLOW_UNAUTHENTICATED", Switch{&s.allow_unauthenticated}, "", kCredentials,
        "Let everybody in who reaches the port. Switching users is then refused."},
 
       {"root", "SKIFF_ROOT", Text{&s.root}, "DIR", kWorkspace,
-       "Root of the default session. With --dialect python-runtime SANDBOX_BASE_DIR sets it, too.", "/workspace if it exists, else the working folder"},
+       "Root of the default session. With --dialect python-runtime SANDBOX_BASE_DIR sets it, too.", "/workspace if it exists, else the working directory"},
       {"data-dir", "SKIFF_DATA_DIR", Text{&s.data_dir}, "DIR", kWorkspace,
        "Where output goes that no longer fits in memory. Without it such output is dropped, and said to be."},
       {"shell", "SKIFF_SHELL", Text{&s.shell}, "PATH", kWorkspace,
@@ -137,7 +137,7 @@ std::vector<Setting> rows(Settings& s) {
       {"output-memory", "SKIFF_OUTPUT_MEMORY", Size{&s.output_memory, 1 * kMiB, 1024 * kGiB}, "SIZE", kOutput,
        "Output of all commands that is kept in memory."},
       {"spool-bytes", "SKIFF_SPOOL_BYTES", Size{&s.spool_bytes, 0, 1024 * 1024 * kGiB}, "SIZE", kOutput,
-       "Output of all commands that is kept in the data folder."},
+       "Output of all commands that is kept in the data directory."},
       {"max-output-bytes", "SKIFF_MAX_OUTPUT_BYTES", Size{&s.max_output_bytes, 0, 1 * kGiB}, "SIZE", kOutput,
        "A stream in the result of a command that is waited for: head and tail are given and the middle is counted."},
 
@@ -151,7 +151,7 @@ std::vector<Setting> rows(Settings& s) {
       {"memory-guard-percent", "SKIFF_MEMORY_GUARD_PERCENT", Count{&s.memory_guard_percent, 0, 100}, "N", kProcess,
        "Of the container's memory limit: above it the largest command is ended before the kernel ends the container. 0: off."},
       {"cgroup", "SKIFF_CGROUP", Text{&s.cgroup}, "DIR", kProcess,
-       "A cgroup v2 folder that the agent may write to: commands with memory_bytes, pids or cpu_millis get a leaf there. auto: the agent's own cgroup, if it may; none: no such limits."},
+       "A cgroup v2 directory that the agent may write to: commands with memory_bytes, pids or cpu_millis get a leaf there. auto: the agent's own cgroup, if it may; none: no such limits."},
       {"spawn-threads", "SKIFF_SPAWN_THREADS", Count{&s.spawn_threads, 1, 64}, "N", kProcess,
        "Threads that start processes."},
       {"warm-shells", "SKIFF_WARM_SHELLS", Count{&s.warm_shells, 0, 16}, "N", kProcess,
@@ -166,7 +166,7 @@ Result<std::string> absolute(std::string path, const Surroundings& surroundings,
   if (path.empty() || path.front() == '/') return path;
   if (surroundings.working_folder.empty()) {
     return fail(Errc::invalid_field,
-                std::string{flag} + " \"" + path + "\": the working folder is gone, give an absolute path",
+                std::string{flag} + " \"" + path + "\": the working directory is gone, give an absolute path",
                 std::string{flag});
   }
   return surroundings.working_folder + (surroundings.working_folder.back() == '/' ? "" : "/") + path;
@@ -190,7 +190,7 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
       std::ranges::any_of(s.dialects, [](const std::string& value) { return value.starts_with("python-runtime"); });
   if (s.root.empty() && replaces_python_runtime) s.root = surroundings.base_dir;
   if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_folder;
-  if (s.root.empty()) return fail(Errc::invalid_field, "the working folder is gone: give --root", "--root");
+  if (s.root.empty()) return fail(Errc::invalid_field, "the working directory is gone: give --root", "--root");
   auto root = absolute(std::move(s.root), surroundings, "--root");
   if (!root) return std::unexpected{std::move(root.error())};
   s.root = std::move(*root);

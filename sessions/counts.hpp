@@ -21,11 +21,4 @@ struct Counts {
   void count_end(Cause cause) noexcept { ++ended[static_cast<std::size_t>(cause)]; }
 };
 
-/// The same for output.
-struct OutputCounts {
-  std::array<std::uint64_t, 2> bytes{};      ///< stdout, stderr
-  std::array<std::uint64_t, 1> gaps{};       ///< places in logs where output was dropped
-  std::array<std::uint64_t, 1> gap_bytes{};  ///< and how much
-};
-
 }  // namespace skiff::sessions

@@ -36,7 +36,7 @@ Result<std::vector<UniqueFd>> open_extra_roots(const SessionSpec& spec) {
   std::vector<UniqueFd> folders;
   for (const ExtraRoot& extra : spec.extra_roots) {
     folders.emplace_back(::open(extra.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folders.back()) return fail(Errc::path_not_found, '"' + extra.path + "\" is not a folder", "/extra_roots");
+    if (!folders.back()) return fail(Errc::path_not_found, '"' + extra.path + "\" is not a directory", "/extra_roots");
   }
   return folders;
 }

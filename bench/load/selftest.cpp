@@ -100,7 +100,7 @@ void events() {
     for (const char wrong : {'-', '_', '.', ':', '@', '[', '`', '{', ' ', '\xff', '\0'}) {
       std::string broken = text;
       broken[at] = wrong;
-      must(fails([&] { decode_base64(broken, bytes); }), "what is no base64 is an error");
+      must(fails([&] { decode_base64(broken, bytes); }), "what is not base64 is an error");
     }
   }
 }

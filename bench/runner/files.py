@@ -1,4 +1,4 @@
-"""Files that are transferred, listed and written. All servers have the same folder."""
+"""Files that are transferred, listed and written. All servers have the same directory."""
 
 import os
 import subprocess

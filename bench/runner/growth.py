@@ -113,7 +113,7 @@ SWEEPS: dict[str, tuple[str, str, Callable[[Folder, int], dict]]] = {
     "commands": ("Commands run, one after the other", "commands", commands),
     "live": ("Commands that live at the same time", "commands", live_commands),
     "readers": ("Readers of one command's megabyte", "readers", readers),
-    "files": ("A folder is listed", "files in it", listing),
+    "files": ("A directory is listed", "files in it", listing),
     "megabytes": ("Megabytes are streamed", "MiB", stream),
     "log": ("A log is read from its beginning", "of 8 KiB in the log", log_length),
 }

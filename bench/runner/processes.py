@@ -29,7 +29,7 @@ def die_with_the_runner():
 
 
 class Folder:
-    """Where the built programs are, and two folders that go when the runner goes: `files` is for measurements of files,
+    """Where the built programs are, and two directories that go when the runner goes: `files` is for measurements of files,
     the same for all servers and the root of skiffd; in memory where there is room, so that no disk is measured."""
 
     def __init__(self, build: Path, skiffd: Path | None, files_bytes: int):

@@ -18,7 +18,7 @@ LINES = ("def work(self, value):", "    return value * 31 + 7", "# what the next
 
 
 def make_tree(top: Path, count: int):
-    """The same each time: sources with a needle in every fiftieth, in each tenth folder a build/ that is ignored."""
+    """The same each time: sources with a needle in every fiftieth, in each tenth directory a build/ that is ignored."""
     top.mkdir()
     (top / ".gitignore").write_text("build/\n*.log\n!keep.log\n")
     for number in range(count):

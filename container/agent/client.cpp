@@ -71,7 +71,7 @@ std::string likely_reason(const HttpResponseHead& head, const std::string& detai
 }  // namespace
 
 Error foreign_answer(const std::string& what) {
-  return {Errc::invalid_request, "what answers there is no skiffd: " + what};
+  return {Errc::invalid_request, "what answers there is not skiffd: " + what};
 }
 
 std::string text_at(const json& object, const char* key) {
@@ -110,7 +110,7 @@ Error refusal(const HttpResponseHead& head, const std::string& body) {
   if (detail.empty()) detail = text_at(said, "message");
   if (!detail.empty()) detail.insert(0, ": ");
   return {head.status == 401 ? Errc::unauthenticated : Errc::io_error,
-          "what answers there is no skiffd: " + std::to_string(head.status) + " " + head.reason + detail};
+          "what answers there is not skiffd: " + std::to_string(head.status) + " " + head.reason + detail};
 }
 
 AgentClient::AgentClient(Executor executor, Endpoint endpoint)
@@ -159,7 +159,7 @@ Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span* span) {
   if (body->empty()) co_return json{};
   auto answer = protocol::parse_json(*body, {.max_bytes = kLongestAnswer});
   if (!answer) co_return nonsense(answer.error().message);
-  if (!answer->is_object()) co_return nonsense("its answer is no JSON object");
+  if (!answer->is_object()) co_return nonsense("its answer is not a JSON object");
   co_return answer;
 }
 
@@ -200,7 +200,7 @@ Task<Result<json>> AgentClient::get_items(std::string path) {
     const json* some = value_at(*page, "items");
     if (some == nullptr || !some->is_array()) co_return nonsense("its list has no items");
     for (const json& item : *some) {
-      if (!item.is_object()) co_return nonsense("an item of its list is no object");
+      if (!item.is_object()) co_return nonsense("an item of its list is not an object");
       items.push_back(item);
     }
     const std::string before = std::exchange(cursor, text_at(*page, "next_cursor"));

@@ -169,7 +169,7 @@ Task<Result<CommandStream::Event>> CommandStream::State::next(std::shared_ptr<St
       self->before.reset();
       auto event = self->events.take(std::move(*message));
       if (event && !*event && ++unknown > kMostUnknown) {
-        event = fail(Errc::invalid_request, "what answers there is no skiffd: it says nothing that is known here");
+        event = fail(Errc::invalid_request, "what answers there is not skiffd: it says nothing that is known here");
       }
       if (!event) {
         self->hang_up();  // nobody listens to it any more

@@ -16,7 +16,7 @@ namespace {
 /// The agent takes JSON, which has no other bytes than those of UTF-8 (RFC 8259, 8.1).
 std::unexpected<Error> no_text(const std::string& what, std::string_view bytes) {
   return fail(Errc::invalid_field,
-              what + " \"" + protocol::to_valid_utf8(bytes) + "\" is no UTF-8: give such bytes by stdin or in a file");
+              what + " \"" + protocol::to_valid_utf8(bytes) + "\" is not UTF-8: give such bytes by stdin or in a file");
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ std::vector<Setting> CommandFlags::rows() {
        .target = setting::Text{&cwd_},
        .value = "DIR",
        .group = "",
-       .help = "Where it runs, relative to the sandbox's folder.",
+       .help = "Where it runs, relative to the sandbox's directory.",
        .letter = 'w'},
       {.flag = "timeout",
        .environment = "SKIFF_EXEC_TIMEOUT",
@@ -62,7 +62,7 @@ nlohmann::json terminal_request() {
 
 Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) const {
   if (terminal_ && interactive_ && ::isatty(STDIN_FILENO) != 1) {
-    return fail(Errc::not_a_terminal, "stdin is no terminal: leave -t out, or run this in one");
+    return fail(Errc::not_a_terminal, "stdin is not a terminal: leave -t out, or run this in one");
   }
   for (const std::string& word : argv) {
     if (!protocol::is_valid_utf8(word)) return no_text("argument", word);

@@ -28,7 +28,7 @@ Result<DetachKeys> DetachKeys::parse(std::string_view text) {
     if (!byte) {
       return fail(
           Errc::invalid_field,
-          "--detach-keys: \"" + std::string{key} + "\" is no key: write a character or ctrl-X, with commas between",
+          "--detach-keys: \"" + std::string{key} + "\" is not a key: write a character or ctrl-X, with commas between",
           "--detach-keys");
     }
     keys.keys_ += *byte;

@@ -30,7 +30,7 @@ std::vector<Setting> option_rows(Options& options) {
        .group = kGroup,
        .help =
            "What hosts the sandbox. pod: a Pod of any cluster. claim: agent-sandbox. local: a process on this machine, "
-           "which is no isolation. direct: the skiffd at --url, under whatever NAME. auto: direct when there are "
+           "which isolates nothing. direct: the skiffd at --url, under whatever NAME. auto: direct when there are "
            "--url, "
            "a token or key for it and no flag of a cluster, else pod when a cluster is configured, else local."},
       {.flag = "output",

@@ -170,7 +170,7 @@ std::vector<Setting> PodFlags::rows() {
        .target = setting::Text{&pod_.workdir},
        .value = "DIR",
        .group = kGroup,
-       .help = "Its folder: where commands begin and what the file API serves."},
+       .help = "Its directory: where commands begin and what the file API serves."},
       {.flag = "entrypoint",
        .environment = "",
        .target = setting::Text{&pod_.entrypoint},

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "container/cluster/labels.hpp"
-#include "container/cluster/pods/record.hpp"
 #include "container/cluster/signing_secret.hpp"
 #include "container/kube/pod.hpp"
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "container/cluster/labels.hpp"
-#include "container/cluster/pods/record.hpp"
 
 namespace skiff::container {
 namespace {
@@ -409,30 +408,6 @@ std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxS
     }
   }
   if (network_label(spec.pod) == kOwn) objects.emplace_back(kube::kNetworkPolicies, policy_name(spec, context));
-  return objects;
-}
-
-Result<std::vector<Object>> make_manifest(const SandboxSpec& spec, const ManifestContext& context,
-                                          const std::string& home) {
-  const PodRecord record{.spec = spec,
-                         .id = context.sandbox_id,
-                         .namespace_name = context.namespace_name,
-                         .pod = context.prefix + spec.name};
-  std::vector<Object> objects{make_record(record, home, record.pod)};
-  if (spec.pod.namespace_per_sandbox) objects.push_back(make_namespace(spec, context));
-  auto quota = make_quota(spec, context);
-  if (!quota) return std::unexpected{std::move(quota.error())};
-  if (*quota) objects.push_back(std::move(**quota));
-  auto policy = make_network_policy(spec, context);
-  if (!policy) return std::unexpected{std::move(policy.error())};
-  if (*policy) objects.push_back(std::move(**policy));
-  auto claims = make_volume_claims(spec, context);
-  if (!claims) return std::unexpected{std::move(claims.error())};
-  for (Object& claim : *claims) objects.push_back(std::move(claim));
-  if (auto service = make_service(spec, context)) objects.push_back(std::move(*service));
-  auto pod = make_pod(spec, context);
-  if (!pod) return std::unexpected{std::move(pod.error())};
-  objects.push_back(std::move(*pod));
   return objects;
 }
 

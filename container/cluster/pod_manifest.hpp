@@ -48,9 +48,6 @@ struct ManifestContext {
 [[nodiscard]] kube::Object make_namespace(const SandboxSpec& spec, const ManifestContext& context);
 [[nodiscard]] Result<std::optional<kube::Object>> make_quota(const SandboxSpec& spec, const ManifestContext& context);
 
-/// All of them, in the order in which they are made; the record goes to `home`.
-[[nodiscard]] Result<std::vector<kube::Object>> make_manifest(const SandboxSpec& spec, const ManifestContext& context,
-                                                              const std::string& home);
 /// What else a sandbox has in its namespace, beside record, Pod and service.
 [[nodiscard]] std::vector<std::pair<kube::Resource, std::string>> owned_objects(const SandboxSpec& spec,
                                                                                 std::string_view prefix);

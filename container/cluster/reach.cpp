@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/deadline.hpp"
 #include "base/small_file.hpp"
 #include "container/agent/client.hpp"
 #include "container/cluster/gateway.hpp"
@@ -291,7 +292,7 @@ Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std:
       co_return fail(Errc::sandbox_not_running,
                      "the agent of sandbox \"" + target.sandbox + "\" does not answer: " + trial.said, "name");
     }
-    co_await kube::pause(*wait);
+    co_await pause(*wait);
   }
 }
 

@@ -6,9 +6,6 @@
 #include <span>
 #include <string_view>
 
-#include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-
 #include "base/id.hpp"
 
 namespace skiff::kube {
@@ -70,14 +67,6 @@ std::optional<milliseconds> Backoff::next(const Failure& failure, bool repeatabl
   const milliseconds wait = failure.status.retry_after.value_or(milliseconds{0}) + grow();
   if (now + wait > std::max(began_ + limits_.all, until)) return std::nullopt;
   return wait;
-}
-
-Task<> pause(milliseconds time) {
-  using Timer = boost::asio::basic_waitable_timer<std::chrono::steady_clock,
-                                                  boost::asio::wait_traits<std::chrono::steady_clock>, Executor>;
-  Timer timer{co_await boost::asio::this_coro::executor};
-  timer.expires_after(time);
-  co_await timer.async_wait(use_task);
 }
 
 }  // namespace skiff::kube

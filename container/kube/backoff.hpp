@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/clock.hpp"
-#include "base/task.hpp"
 #include "container/kube/status.hpp"
 
 namespace skiff::kube {
@@ -39,8 +38,5 @@ class Backoff {
   int failures_ = 0;
   SteadyTime began_{};
 };
-
-/// Waits; ends early only by cancellation.
-[[nodiscard]] Task<> pause(std::chrono::milliseconds time);
 
 }  // namespace skiff::kube

@@ -39,7 +39,7 @@ Outcome<Json> parse(std::string_view body, std::string_view what) {
     return failed({Errc::invalid_request, std::string{what} + ": the API server's answer: " + json.error().message});
   }
   if (!json->is_object()) {
-    return failed({Errc::invalid_request, std::string{what} + ": the API server's answer is no JSON object"});
+    return failed({Errc::invalid_request, std::string{what} + ": the API server's answer is not a JSON object"});
   }
   return std::move(*json);
 }

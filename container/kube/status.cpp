@@ -151,7 +151,7 @@ Failure read_status(std::string_view status_json, std::string_view attempted) {
   auto decoded = decode_status(status_json);
   if (!decoded) {
     return {.error = {Errc::invalid_request,
-                      std::string{attempted} + ": the API server's answer is no Status: " + one_line(status_json)}};
+                      std::string{attempted} + ": the API server's answer is not a Status: " + one_line(status_json)}};
   }
   return make_failure(std::move(*decoded), attempted);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "base/log.hpp"
 #include "container/kube/auth/dial.hpp"
 #include "container/kube/auth/resolver.hpp"

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "base/id.hpp"
 #include "protocol/json/schema.hpp"
 
@@ -106,7 +107,7 @@ Outcome<std::optional<WatchEvent>> Watch::take(std::string_view line) {
   auto json = protocol::parse_json(line, kLineLimits);
   if (!json || !json->is_object()) {
     connection_.reset();
-    return failed({Errc::invalid_request, what_ + ": the API server sent a line that is no event"});
+    return failed({Errc::invalid_request, what_ + ": the API server sent a line that is not an event"});
   }
   Object event{std::move(*json)};
   const std::string type = event.text({"type"});

@@ -145,7 +145,7 @@ Result<Json> parse_yaml(std::string_view text) {
     Beginnings beginnings;
     if (!parser.HandleNextDocument(beginnings)) return Json{};
     if (parser.HandleNextDocument(beginnings)) {
-      return bad(beginnings.last(), "something that is no part of the document (a second one?)");
+      return bad(beginnings.last(), "something that is not part of the document (a second one?)");
     }
     return Converter{}.convert(YAML::Load(std::string{text}), 0);
   } catch (const YAML::Exception& error) {

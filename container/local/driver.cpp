@@ -69,7 +69,7 @@ Sandbox damaged(std::string name, const Error& error, std::string owner) {
 LocalDriver::LocalDriver(StateFolder state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
 
 std::string_view LocalDriver::notice() const noexcept {
-  return "the local driver is no isolation: commands run on this machine, as you";
+  return "the local driver isolates nothing: commands run on this machine, as you";
 }
 
 Sandbox LocalDriver::describe(const LocalRecord& record) const {
@@ -387,7 +387,7 @@ Task<Result<protocol::Stream>> LocalDriver::dial(std::string name, std::uint16_t
 
 Task<std::vector<Check>> LocalDriver::examine() {
   std::vector<Check> checks;
-  checks.push_back({.what = "state folder", .passed = true, .detail = state_.path()});
+  checks.push_back({.what = "state directory", .passed = true, .detail = state_.path()});
   auto key = state_.signing_key();
   checks.push_back({.what = "signing key",
                     .passed = key.has_value(),

@@ -7,9 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/deadline.hpp"
 #include "base/with_timeout.hpp"
 #include "container/agent/event_stream.hpp"
-#include "container/kube/backoff.hpp"
 #include "protocol/json/base64.hpp"
 #include "protocol/json/schema.hpp"
 
@@ -234,7 +234,7 @@ Task<Result<bool>> McpBridge::resume(std::shared_ptr<Request> request, EventStre
     co_return true;
   }
   for (int i = 0; i < kMostTries && request->revision.empty() && !events->last_id().empty(); ++i) {
-    co_await kube::pause(kBeforeNextTry);
+    co_await pause(kBeforeNextTry);
     protocol::HttpClient::Request get{.target = kPath, .headers = fields(nullptr)};
     get.headers.add("Last-Event-ID", events->last_id());
     request->agent->http().close();
@@ -259,7 +259,7 @@ Task<> McpBridge::hear_news() {
       tries = 0;
       (void)co_await relay_events(&agent, &events, {});
     }
-    co_await kube::pause(kBeforeNextTry);
+    co_await pause(kBeforeNextTry);
   }
 }
 
@@ -267,7 +267,7 @@ Task<> McpBridge::hear_news() {
 Task<> McpBridge::stay_in_use() {
   AgentClient agent{executor_, **endpoint_};
   for (;;) {
-    co_await kube::pause(kUseTime);
+    co_await pause(kUseTime);
     (void)co_await agent.get("/v1/version");
   }
 }

@@ -33,7 +33,7 @@ Task<Result<AgentNow>> ask_agent(Driver* driver, std::string name) {
   if (!body) co_return std::unexpected{std::move(body.error())};
   const nlohmann::json said = protocol::parse_json(*body).value_or(nlohmann::json{});
   if (!said.is_object()) {
-    co_return fail(Errc::invalid_request, "what answers there is no skiffd: its version is no JSON object");
+    co_return fail(Errc::invalid_request, "what answers there is not skiffd: its version is not a JSON object");
   }
   std::string version = text_at(said, "version");
   co_return AgentNow{.version = version.empty() ? "unknown" : std::move(version), .ahead = ahead};

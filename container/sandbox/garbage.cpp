@@ -1,7 +1,6 @@
 #include "container/sandbox/garbage.hpp"
 
 #include <limits>
-#include <set>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -9,8 +8,6 @@
 
 #include "base/in_parallel.hpp"
 #include "container/agent/client.hpp"
-#include "container/cluster/claims/pools.hpp"
-#include "container/cluster/labels.hpp"
 #include "container/kube/time.hpp"
 
 namespace skiff::container {
@@ -138,28 +135,6 @@ Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
     }
   }
   co_return collected;
-}
-
-Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver) {
-  std::vector<std::pair<kube::Resource, std::string_view>> places{{kube::kConfigMaps, "record"},
-                                                                  {kube::kPods, "sandbox"}};
-  if (driver == ClusterDriver::claim) {
-    ClaimPools pools{cluster};
-    auto api = co_await pools.api();
-    if (!api) co_return std::unexpected{std::move(api.error())};
-    places = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
-  }
-  std::set<std::string> names;
-  for (const auto& [resource, component] : places) {
-    const auto note = [&names](const std::vector<kube::Object>& items, bool) {
-      for (const kube::Object& object : items) names.insert(object.namespace_name());
-    };
-    kube::ListOptions options{.label_selector = labels::selector(component, {})};
-    auto listed = co_await cluster->client().each_page(resource, {}, std::move(options), note);
-    // The extensions of agent-sandbox can be left out.
-    if (!listed && !listed.error().not_found()) co_return std::unexpected{std::move(listed.error().error)};
-  }
-  co_return std::vector<std::string>{names.begin(), names.end()};
 }
 
 }  // namespace skiff::container

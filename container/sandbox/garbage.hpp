@@ -9,8 +9,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "container/cluster/cluster.hpp"
-#include "container/cluster/rbac.hpp"
 #include "container/sandbox/driver.hpp"
 
 namespace skiff::container {
@@ -41,8 +39,5 @@ struct Collecting {
 /// host has broken stays until its lease is over. Any number of callers may do it at once. An error only when they
 /// can't be listed.
 [[nodiscard]] Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what);
-
-/// The namespaces of the cluster in which the driver has sandboxes, sorted.
-[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver);
 
 }  // namespace skiff::container

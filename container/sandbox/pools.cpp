@@ -37,7 +37,7 @@ Result<> check_pool_name(std::string_view name) {
   if (auto valid = check_name(name); valid && name.size() <= kLongestPoolName) return {};
   return fail(Errc::invalid_field,
               "\"" + std::string{name.substr(0, 80)} +
-                  "\" is no name for a pool: expected a lower-case letter, then letters, digits and -, at most 40",
+                  "\" is not a name for a pool: expected a lower-case letter, then letters, digits and -, at most 40",
               "name");
 }
 

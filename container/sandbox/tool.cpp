@@ -64,7 +64,8 @@ Result<json> answer_of(const ToolCall& call, const Sandbox& sandbox, const json&
 
 Task<Result<json>> call_tool(Driver* driver, ToolCall call) {
   if (call.tool.empty() || call.tool.contains('/') || call.tool.starts_with('.')) {
-    co_return fail(Errc::invalid_field, "\"" + call.tool + "\" is no name of a tool: expected that of a file", "tool");
+    co_return fail(Errc::invalid_field, "\"" + call.tool + "\" is not the name of a tool: expected that of a file",
+                   "tool");
   }
   auto sandbox = co_await driver->get(call.sandbox);
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};

@@ -10,9 +10,9 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "base/deadline.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
-#include "container/kube/backoff.hpp"
 
 namespace skiff::container {
 
@@ -44,7 +44,7 @@ template <class T>
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
   Result<> undone = co_await undo();
   if (cancelled) {
-    co_await kube::pause(late);
+    co_await pause(late);
     undone = co_await undo();
     if (!undone) throw NotUndone{undone.error()};
     std::rethrow_exception(cancelled);

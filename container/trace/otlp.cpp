@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/deadline.hpp"
 #include "container/kube/backoff.hpp"
 #include "container/kube/status.hpp"
 #include "protocol/json/schema.hpp"
@@ -121,7 +122,7 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
     const auto wait = backoff.next(failure, true);
     if (!wait) co_return std::unexpected{std::move(failure.error)};
     client.close();
-    co_await kube::pause(*wait);
+    co_await pause(*wait);
   }
 }
 

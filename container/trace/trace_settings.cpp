@@ -53,7 +53,7 @@ class VariableReader {
                                                     : protocol::percent_decode(trimmed(entry.substr(equals + 1)));
       if (!key || key->empty() || !value) {
         // Headers hold secrets: no value is repeated.
-        warn(std::string{what} + " is ignored: it is no list of key=value with commas between");
+        warn(std::string{what} + " is ignored: it is not a list of key=value with commas between");
         return {};
       }
       found.emplace_back(std::move(*key), std::move(*value));
@@ -107,7 +107,7 @@ milliseconds timeout(const VariableReader& read) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value == 0) {
-    read.warn("OTEL_EXPORTER_OTLP_TIMEOUT is no number of milliseconds: " + std::to_string(time.count()) + " it is");
+    read.warn("OTEL_EXPORTER_OTLP_TIMEOUT is not a number of milliseconds: " + std::to_string(time.count()) + " it is");
     return time;
   }
   return milliseconds{std::min(value, kLongestTimeoutMs)};
@@ -147,7 +147,7 @@ TraceSampler sampler(const VariableReader& read) {
   if (error == std::errc{} && end == argument.data() + argument.size() && ratio >= 0 && ratio <= 1) {
     sampler.ratio = ratio;
   } else {
-    read.warn("OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1: 1 it is");
+    read.warn("OTEL_TRACES_SAMPLER_ARG is not a number from 0 to 1: 1 it is");
   }
   return sampler;
 }

@@ -172,7 +172,7 @@ class Extraction {
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (::mkdirat(at->get(), name.c_str(), 0777) == 0) {
       } else if (errno != EEXIST) {
-        return std::unexpected{system_error(errno, "make the folder " + quoted(path))};
+        return std::unexpected{system_error(errno, "make the directory " + quoted(path))};
       }
       at = descend(at->get(), name);
     }
@@ -199,7 +199,7 @@ class Extraction {
       // Writable until all that belongs into it is there.
       if (::mkdirat(folder, name.c_str(), 0700) == 0) {
       } else if (errno != EEXIST) {
-        return failed("make the folder ");
+        return failed("make the directory ");
       }
       folders_.push_back({path, entry});
       return {};

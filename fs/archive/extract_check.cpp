@@ -44,7 +44,7 @@ Result<std::string> ExtractCheck::check(const TarEntry& entry) {
   if (!path) return path;
   if (path->empty()) {
     if (entry.kind == TarEntry::Kind::folder) return path;
-    return fail(Errc::malformed_archive, "a member that is no folder has the name " + quoted(entry.path));
+    return fail(Errc::malformed_archive, "a member that is not a directory has the name " + quoted(entry.path));
   }
   if (auto fine = check_in_archive(entry, *path); !fine) return std::unexpected{fine.error()};
   if (auto fine = check_on_disk(entry, *path); !fine) return std::unexpected{fine.error()};
@@ -57,7 +57,7 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
     const auto [known, added] = kinds_.try_emplace(hash_of(above), Kind::folder);
     if (known->second == Kind::link) return passes_link(path, above);
     if (known->second == Kind::file) {
-      return fail(Errc::malformed_archive, quoted(above) + " is a file and a folder");
+      return fail(Errc::malformed_archive, quoted(above) + " is a file and a directory");
     }
   }
   if (entry.kind == TarEntry::Kind::hard_link) {
@@ -66,7 +66,7 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
     const auto known = kinds_.find(hash_of(*target));
     if (known == kinds_.end() || known->second != Kind::file || *target == path) {
       return fail(Errc::malformed_archive, quoted(path) + " is a hard link to " + quoted(entry.target) +
-                                               ", which is no file before it in the archive");
+                                               ", which is not a file before it in the archive");
     }
   }
   const Kind kind = entry.kind == TarEntry::Kind::folder ? Kind::folder
@@ -75,7 +75,7 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
   const auto [known, added] = kinds_.try_emplace(hash_of(path), kind);
   if (!added && (kind == Kind::folder) != (known->second == Kind::folder)) {
     if (known->second == Kind::link) return passes_link(path, path);
-    return fail(Errc::malformed_archive, quoted(path) + " is a folder and something else");
+    return fail(Errc::malformed_archive, quoted(path) + " is a directory and something else");
   }
   known->second = kind;
   return {};
@@ -102,7 +102,8 @@ Result<bool> ExtractCheck::open_parent(std::string_view path) {
     if (!folder || ::fstatat(folder->get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) break;
     if (S_ISLNK(info.st_mode)) return passes_link(path, path.substr(0, end));
     if (!S_ISDIR(info.st_mode)) {
-      return fail(Errc::not_a_directory, quoted(path.substr(0, end)) + " is a folder in the archive and not on disk");
+      return fail(Errc::not_a_directory,
+                  quoted(path.substr(0, end)) + " is a directory in the archive and not on disk");
     }
   }
   return false;
@@ -116,11 +117,11 @@ Result<> ExtractCheck::check_on_disk(const TarEntry& entry, const std::string& p
   if (!*there || ::fstatat(parent_.get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
   const bool is_folder = S_ISDIR(info.st_mode);
   if (entry.kind != TarEntry::Kind::folder) {
-    if (is_folder) return fail(Errc::is_a_directory, quoted(path) + " is a folder on disk and not in the archive");
+    if (is_folder) return fail(Errc::is_a_directory, quoted(path) + " is a directory on disk and not in the archive");
     return {};
   }
   if (S_ISLNK(info.st_mode)) return passes_link(path, path);
-  if (!is_folder) return fail(Errc::not_a_directory, quoted(path) + " is a folder in the archive and not on disk");
+  if (!is_folder) return fail(Errc::not_a_directory, quoted(path) + " is a directory in the archive and not on disk");
   return {};
 }
 

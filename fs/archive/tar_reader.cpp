@@ -251,7 +251,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
   if (!is_link) entry.target.clear();
   // Whether content follows is read in two ways by the programs in use.
   if (entry.kind != TarEntry::Kind::file && size > 0) {
-    return malformed("\"" + entry.path + "\" has content, but is no file");
+    return malformed("\"" + entry.path + "\" has content, but is not a file");
   }
   entry.size = left_ = size;
   padding_ = tar_padding(size);

@@ -48,10 +48,10 @@ Result<std::optional<Entry>> check_target(const Place& place, const Conditions& 
 
 Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
                                                std::string_view path) {
-  if (place.folder) return fail(Errc::is_a_directory, quoted(path) + " names a folder");
+  if (place.folder) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
   auto entry = check_target(place, conditions, path);
   if (!entry || !*entry || (**entry).type == EntryType::file) return entry;
-  if ((**entry).type == EntryType::folder) return fail(Errc::is_a_directory, quoted(path) + " is a folder");
+  if ((**entry).type == EntryType::folder) return fail(Errc::is_a_directory, quoted(path) + " is a directory");
   return fail(Errc::not_a_regular_file, quoted(path) + " is a " + std::string{name((**entry).type)});
 }
 

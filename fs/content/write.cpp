@@ -138,7 +138,7 @@ int write_all(int fd, std::span<const char> bytes) {
 Result<> sync_folder(int folder) {
   const UniqueFd open = reopen(folder, O_RDONLY | O_DIRECTORY);
   if (open && ::fsync(open.get()) == 0) return {};
-  return std::unexpected{system_error(errno, "sync a folder")};
+  return std::unexpected{system_error(errno, "sync a directory")};
 }
 
 }  // namespace skiff::fs

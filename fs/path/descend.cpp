@@ -23,7 +23,7 @@ bool is_link(int folder, const std::string& name) {
 
 Result<UniqueFd> descend(int folder, std::string_view path) {
   UniqueFd at{::openat(folder, ".", kFolderFlags)};
-  if (!at) return std::unexpected{system_error(errno, "open a folder")};
+  if (!at) return std::unexpected{system_error(errno, "open a directory")};
   std::string name;
   for (std::string_view rest = path; !rest.empty();) {
     const std::size_t end = std::min(rest.find('/'), rest.size());
@@ -38,7 +38,7 @@ Result<UniqueFd> descend(int folder, std::string_view path) {
       if ((error == ELOOP || error == ENOTDIR) && is_link(at.get(), name)) {
         return fail(Errc::path_escapes_root, "\"" + std::string{path} + "\" passes the link \"" + name + "\"");
       }
-      return std::unexpected{system_error(error, "open the folder \"" + std::string{path} + "\"")};
+      return std::unexpected{system_error(error, "open the directory \"" + std::string{path} + "\"")};
     }
     at = std::move(next);
   }

@@ -27,7 +27,7 @@ Result<struct stat> status_of(int fd) {
 
 Result<> check_regular(mode_t mode, std::string_view path) {
   if (S_ISREG(mode)) return {};
-  if (S_ISDIR(mode)) return fail(Errc::is_a_directory, quoted(path) + " is a folder");
+  if (S_ISDIR(mode)) return fail(Errc::is_a_directory, quoted(path) + " is a directory");
   const char* what = S_ISFIFO(mode)   ? " is a FIFO"
                      : S_ISSOCK(mode) ? " is a socket"
                      : S_ISLNK(mode)  ? " is a link"

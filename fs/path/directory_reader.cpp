@@ -10,9 +10,9 @@ namespace skiff::fs {
 
 Result<FolderReader> FolderReader::open(int folder) {
   UniqueFd fd = reopen(folder, O_RDONLY | O_DIRECTORY);
-  if (!fd) return std::unexpected{system_error(errno, "open a folder")};
+  if (!fd) return std::unexpected{system_error(errno, "open a directory")};
   DIR* const dir = ::fdopendir(fd.get());
-  if (dir == nullptr) return std::unexpected{system_error(errno, "open a folder")};
+  if (dir == nullptr) return std::unexpected{system_error(errno, "open a directory")};
   (void)fd.release();
   return FolderReader{dir};
 }
@@ -23,7 +23,7 @@ Result<bool> FolderReader::next(Name& name) {
     const dirent* const found = ::readdir(dir_.get());  // NOLINT(concurrency-mt-unsafe): each stream has one thread
     // A folder that was removed meanwhile is at its end.
     if (found == nullptr && (errno == 0 || errno == ENOENT)) return false;
-    if (found == nullptr) return std::unexpected{system_error(errno, "read a folder")};
+    if (found == nullptr) return std::unexpected{system_error(errno, "read a directory")};
     name = {.name = found->d_name, .type = found->d_type};
     if (name.name != "." && name.name != "..") return true;
   }

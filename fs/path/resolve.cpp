@@ -108,7 +108,7 @@ class Resolver {
     if (::mkdirat(here(), name.c_str(), 0777) == 0) {
       made_.add(here(), name);
     } else if (errno != EEXIST) {
-      return std::unexpected{system_error(errno, "make the folders of " + quoted(path_))};
+      return std::unexpected{system_error(errno, "make the directories of " + quoted(path_))};
     }
     pending_.push_back(name);
     return std::nullopt;

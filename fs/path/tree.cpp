@@ -214,7 +214,7 @@ Result<UniqueFd> Tree::open_folder(std::string_view path) const {
   if (!object) return object;
   UniqueFd folder = reopen(object->get(), O_RDONLY | O_DIRECTORY);
   if (folder) return folder;
-  if (errno == ENOTDIR) return fail(Errc::not_a_directory, quoted(path) + " is not a folder");
+  if (errno == ENOTDIR) return fail(Errc::not_a_directory, quoted(path) + " is not a directory");
   return std::unexpected{system_error(errno, "open " + quoted(path))};
 }
 
@@ -233,7 +233,7 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
         return Place{.parent = std::move(*parent), .name = std::move(name), .folder = false};
       }
     } else if (!walk_decides(parent.error()) && (parent.error() != ENOENT || parents == Parents::require)) {
-      return std::unexpected{system_error(parent.error(), "open the folder of " + quoted(path))};
+      return std::unexpected{system_error(parent.error(), "open the directory of " + quoted(path))};
     }
   }
   auto found = walk(*routed, {.last = last, .parents = parents, .missing = Missing::allow});

@@ -42,7 +42,7 @@ std::unexpected<Error> failed(int error, const std::string& path) {
   if (error == EXDEV) {
     return fail(Errc::not_supported, "a batch can't move " + quoted(path) + " to another file system");
   }
-  if (error == EINVAL) return fail(Errc::invalid_field, "a folder can't be put into itself", "to");
+  if (error == EINVAL) return fail(Errc::invalid_field, "a directory can't be put into itself", "to");
   return std::unexpected{system_error(error, "change " + quoted(path))};
 }
 
@@ -188,12 +188,12 @@ class Batch {
     auto replaced = check_target(one.to, {}, operation.to);
     if (!replaced) return std::unexpected{std::move(replaced.error())};
     one.replaced = std::move(*replaced);
-    if (one.to.folder && !folder) return fail(Errc::not_a_directory, quoted(operation.to) + " names a folder");
+    if (one.to.folder && !folder) return fail(Errc::not_a_directory, quoted(operation.to) + " names a directory");
     if (!one.replaced) return {};
     if (operation.existing == Existing::refuse) return fail(Errc::already_exists, quoted(operation.to) + " exists");
     if (one.replaced->type == EntryType::folder)
-      return fail(Errc::is_a_directory, quoted(operation.to) + " is a folder");
-    if (folder) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a folder");
+      return fail(Errc::is_a_directory, quoted(operation.to) + " is a directory");
+    if (folder) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a directory");
     return {};
   }
 

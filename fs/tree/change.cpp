@@ -30,7 +30,7 @@ Result<Written> what_is_at(const Place& place, bool created) {
 std::unexpected<Error> failed(int error, std::string_view verb, std::string_view path) {
   const std::string attempted = std::string{verb} + " " + quoted(path);
   if (error == ENOTDIR) return fail(Errc::not_a_directory, attempted + ": " + errno_text(error));
-  if (error == EINVAL) return fail(Errc::invalid_field, attempted + ": a folder can't be put into itself", "to");
+  if (error == EINVAL) return fail(Errc::invalid_field, attempted + ": a directory can't be put into itself", "to");
   return std::unexpected{system_error(error, attempted)};
 }
 
@@ -60,7 +60,7 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
   if (!entry) return std::unexpected{std::move(entry.error())};
   if (!*entry) return fail(Errc::path_not_found, "there is no " + quoted(from_path));
   if (to->folder && (**entry).type != EntryType::folder) {
-    return fail(Errc::not_a_directory, quoted(to_path) + " names a folder, " + quoted(from_path) + " is none");
+    return fail(Errc::not_a_directory, quoted(to_path) + " names a directory, " + quoted(from_path) + " is none");
   }
   return Ends{.from = std::move(from),
               .to = std::move(*to),
@@ -123,7 +123,7 @@ Result<Written> make_link(const Tree& tree, std::string_view path, std::string_v
   }
   auto place = tree.locate(path, Links::keep, parents);
   if (!place) return std::unexpected{std::move(place.error())};
-  if (place->folder) return fail(Errc::is_a_directory, quoted(path) + " names a folder");
+  if (place->folder) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
   auto lock = NameLock::of(place->parent.get(), place->name);
   if (!lock) return std::unexpected{std::move(lock.error())};
   if (::symlinkat(text.c_str(), place->parent.get(), place->name.c_str()) != 0) return failed(errno, "make", path);
@@ -205,7 +205,7 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
   auto place = tree.locate(to, Links::keep, options.parents);
   if (!place) return std::unexpected{std::move(place.error())};
   if (place->folder && source->type != EntryType::folder) {
-    return fail(Errc::not_a_directory, quoted(to) + " names a folder, " + quoted(from) + " is none");
+    return fail(Errc::not_a_directory, quoted(to) + " names a directory, " + quoted(from) + " is none");
   }
   auto lock = NameLock::of(place->parent.get(), place->name);
   if (!lock) return std::unexpected{std::move(lock.error())};

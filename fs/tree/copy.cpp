@@ -73,9 +73,10 @@ class Copy {
   Result<> copy_folder(int object, const struct stat& status, const std::string& name, int to_folder,
                        const std::string& to) {
     if (top_ && same_object(*top_, status)) {
-      return fail(Errc::invalid_field, "copy " + quoted(name) + ": a folder can't be copied into itself", "to");
+      return fail(Errc::invalid_field, "copy " + quoted(name) + ": a directory can't be copied into itself", "to");
     }
-    if (depth_ == kMostCopyDepth) return fail(Errc::name_too_long, "copy " + quoted(name) + ": folders lie too deep");
+    if (depth_ == kMostCopyDepth)
+      return fail(Errc::name_too_long, "copy " + quoted(name) + ": directories lie too deep");
     // Ours alone until it is complete.
     if (::mkdirat(to_folder, to.c_str(), 0700) != 0) return failed(to);
     const UniqueFd made{::openat(to_folder, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};

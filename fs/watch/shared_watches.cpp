@@ -11,10 +11,10 @@
 
 #include "fs/path/descriptor.hpp"
 
-namespace skiff::runtime {
+namespace skiff::fs {
 namespace asio = boost::asio;
 
-FolderWatch::FolderWatch(fs::Watch watch, Executor executor, BlockingPool* pool)
+FolderWatch::FolderWatch(Watch watch, Executor executor, BlockingPool* pool)
     : pool_{pool},
       watch_{std::move(watch)},
       newest_{watch_.newest()},
@@ -28,8 +28,8 @@ FolderWatch::~FolderWatch() {
   pool_->post([over = std::move(watch_)] {});
 }
 
-Task<Result<std::vector<fs::WatchEvent>>> FolderWatch::events(std::shared_ptr<FolderWatch> self, std::uint64_t cursor,
-                                                              std::size_t most, SteadyTime until) {
+Task<Result<std::vector<WatchEvent>>> FolderWatch::events(std::shared_ptr<FolderWatch> self, std::uint64_t cursor,
+                                                          std::size_t most, SteadyTime until) {
   Deadline limit{co_await asio::this_coro::executor, [&watch = *self] { watch.wake(); }};
   for (bool waited = false;; waited = true) {
     while (self->draining_) co_await self->changed_.wait();
@@ -85,7 +85,7 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
   auto look = [&]() -> Result<> {
     auto opened = open();
     if (!opened) return std::unexpected{std::move(opened.error())};
-    const auto info = fs::status_of(opened->get());
+    const auto info = status_of(opened->get());
     if (!info) return std::unexpected{info.error()};
     key.device = info->st_dev;
     key.inode = info->st_ino;
@@ -101,16 +101,16 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
 
   // Cursors go on growing from one watch to the next, so that one of an earlier watch is known to be of the past.
   const auto now = std::chrono::floor<std::chrono::microseconds>(wall_now()).time_since_epoch().count();
-  const fs::WatchOptions options{
+  const WatchOptions options{
       .prefix = key.prefix, .recursive = recursive, .first_cursor = static_cast<std::uint64_t>(now)};
-  auto begin = [&] { return fs::Watch::open(std::move(folder), options, {}); };
+  auto begin = [&] { return Watch::open(std::move(folder), options, {}); };
   auto watch = co_await pool_.run(std::move(begin));
   if (!watch) co_return std::unexpected{std::move(watch.error())};
   if (closed_) co_return fail(Errc::draining, "the agent is stopping");
   if (!shared()) {
     auto begun = std::make_shared<FolderWatch>(std::move(*watch), executor_, &pool_);
     entries_.insert_or_assign(key, Entry{.watch = begun});
-    pumps_.spawn("folder watch", serve(this, begun));
+    pumps_.spawn("directory watch", serve(this, begun));
   }
   co_return read(key);
 }
@@ -169,4 +169,4 @@ Task<> FolderWatches::close() {
   co_await pumps_.join();
 }
 
-}  // namespace skiff::runtime
+}  // namespace skiff::fs

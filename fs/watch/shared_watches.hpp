@@ -18,22 +18,22 @@
 #include "base/task_group.hpp"
 #include "fs/watch/watch.hpp"
 
-namespace skiff::runtime {
+namespace skiff::fs {
 
 /// A folder that is watched for any number of readers, each at its own cursor. Reactor thread only.
 class FolderWatch {
  public:
   /// `pool` outlives it: it ends the watch, as inotify(7) takes its time for that (0.4 s were seen).
-  FolderWatch(fs::Watch watch, Executor executor, BlockingPool* pool);
+  FolderWatch(Watch watch, Executor executor, BlockingPool* pool);
   ~FolderWatch();
   FolderWatch(const FolderWatch&) = delete;
   FolderWatch& operator=(const FolderWatch&) = delete;
 
-  /// Up to `most` events after `cursor` (see fs::WatchLog::after). Waits until there may be one, `until` has come, the
+  /// Up to `most` events after `cursor` (see WatchLog::after). Waits until there may be one, `until` has come, the
   /// watch is over or `wake()` was called: the list may be empty. Errors: those of inotify(7), after the last event.
-  [[nodiscard]] static Task<Result<std::vector<fs::WatchEvent>>> events(std::shared_ptr<FolderWatch> self,
-                                                                        std::uint64_t cursor, std::size_t most,
-                                                                        SteadyTime until);
+  [[nodiscard]] static Task<Result<std::vector<WatchEvent>>> events(std::shared_ptr<FolderWatch> self,
+                                                                    std::uint64_t cursor, std::size_t most,
+                                                                    SteadyTime until);
   /// Ends the waits of all readers: one of them has something else to look at.
   void wake() { changed_.notify_all(); }
 
@@ -51,7 +51,7 @@ class FolderWatch {
   void end();
 
   BlockingPool* pool_;
-  fs::Watch watch_;  // the pool thread's while `draining_`
+  Watch watch_;  // the pool thread's while `draining_`
   bool draining_ = false;
   bool over_ = false;
   std::optional<Error> failure_;
@@ -99,7 +99,7 @@ class FolderWatches {
   };
 
   /// Joins the watch of the folder that `open` gives, or begins one; `open` runs on the pool. `prefix` is what the
-  /// paths of its events begin with. Errors: those of `open` and of fs::Watch::open; draining.
+  /// paths of its events begin with. Errors: those of `open` and of Watch::open; draining.
   [[nodiscard]] Task<Result<Reader>> join(std::function<Result<UniqueFd>()> open, std::string prefix, bool recursive);
 
   /// Ends every watch and waits until nothing works for them. `join` fails from then on.
@@ -127,4 +127,4 @@ class FolderWatches {
   bool closed_ = false;
 };
 
-}  // namespace skiff::runtime
+}  // namespace skiff::fs

@@ -48,7 +48,7 @@ Result<> WatchFolders::start(const std::stop_token& stop) {
 
 Result<int> WatchFolders::add(int folder, int parent, const std::string& name) {
   if (folders_.size() >= most_) {
-    return fail(Errc::resource_exhausted, "there are more than " + std::to_string(most_) + " folders to watch");
+    return fail(Errc::resource_exhausted, "there are more than " + std::to_string(most_) + " directories to watch");
   }
   // By its descriptor, so that it is this folder whatever its name leads to by now.
   const std::string path = "/proc/self/fd/" + std::to_string(folder);
@@ -57,7 +57,7 @@ Result<int> WatchFolders::add(int folder, int parent, const std::string& name) {
     return fail(Errc::resource_exhausted,
                 "the kernel allows no more inotify watches: fs.inotify.max_user_watches is reached");
   }
-  if (watch < 0) return std::unexpected{system_error(errno, "watch a folder")};
+  if (watch < 0) return std::unexpected{system_error(errno, "watch a directory")};
   // It may be known by the name that it had before.
   if (folders_.contains(watch)) detach(watch);
   Folder& added = folders_[watch];

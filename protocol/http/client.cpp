@@ -197,7 +197,8 @@ Task<Result<Stream>> HttpClient::State::secure(std::shared_ptr<State> self, Stre
 
 Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request request,
                                         std::optional<std::uint64_t> length) {
-  if (!is_token(request.method)) co_return fail(Errc::invalid_field, "\"" + request.method + "\" is no HTTP method");
+  if (!is_token(request.method))
+    co_return fail(Errc::invalid_field, "\"" + request.method + "\" is not an HTTP method");
   if (auto connected = co_await ensure_connected(self); !connected) co_return connected;
   Headers headers{{"Host", host_field(self->options)}};
   headers.append(request.headers);

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "protocol/json/openapi_schema.hpp"
 #include "protocol/json/problem.hpp"
-#include "protocol/openapi_schema.hpp"
 
 namespace skiff::protocol {
 namespace {

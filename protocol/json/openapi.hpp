@@ -67,7 +67,7 @@ struct ApiInfo {
   std::string server = {};  ///< where clients look for it unless they are told; empty: not said
 };
 
-/// The document as JSON text, for OpenAPI 3.0.3 (protocol/openapi_schema.hpp says why). Every operation gets a
+/// The document as JSON text, for OpenAPI 3.0.3 (protocol/json/openapi_schema.hpp says why). Every operation gets a
 /// `default` response of application/problem+json whose schema lists every error code; those with a scope get the
 /// bearer and X-Skiff-Token schemes, `x-scope`, and a 401 and 403; `problems` are named one by one. `components` are
 /// schemas that no operation refers to, or that others refer to by $ref.

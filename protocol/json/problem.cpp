@@ -109,11 +109,11 @@ Entry entry(Errc code) noexcept {
     case Errc::not_a_regular_file:
       return {409, "This is not a regular file"};
     case Errc::is_a_directory:
-      return {409, "This is a folder"};
+      return {409, "This is a directory"};
     case Errc::not_a_directory:
-      return {409, "This is not a folder"};
+      return {409, "This is not a directory"};
     case Errc::directory_not_empty:
-      return {409, "The folder is not empty"};
+      return {409, "The directory is not empty"};
     case Errc::already_exists:
       return {409, "Something of that name exists"};
     case Errc::name_too_long:

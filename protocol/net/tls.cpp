@@ -190,7 +190,7 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
     if (!is_address) accepted = SSL_set_tlsext_host_name(ssl, name.c_str()) == 1;
     if (verify_ && is_address) accepted = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
     if (verify_ && !is_address) accepted = SSL_set1_host(ssl, name.c_str()) == 1;
-    if (!accepted) return fail(Errc::invalid_field, "\"" + name + "\" is no name for a TLS server");
+    if (!accepted) return fail(Errc::invalid_field, "\"" + name + "\" is not a name for a TLS server");
     return {};
   }
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "protocol/openapi_schema.hpp"
+#include "protocol/json/openapi_schema.hpp"
 #include "runtime/api/openapi/event_schemas.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/api/sockets/messages.hpp"

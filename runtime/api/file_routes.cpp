@@ -36,9 +36,9 @@ constexpr std::array kChangeQuery{
     QueryParameter{"append", "The body is bytes to be added at the end", kFlagParameter},
     QueryParameter{"offset", "append: where the file must end now; 409 with its size otherwise", kNumberParameter},
 };
-constexpr std::array kDeleteQuery{QueryParameter{"recursive", "A folder with all that is in it", kFlagParameter}};
+constexpr std::array kDeleteQuery{QueryParameter{"recursive", "A directory with all that is in it", kFlagParameter}};
 constexpr std::array kListQuery{
-    QueryParameter{"path", "The folder; default: the root"},
+    QueryParameter{"path", "The directory; default: the root"},
     QueryParameter{"recursive", "Also what is below", kFlagParameter},
     QueryParameter{"pattern", "Only paths that match: a glob, or re: and a regular expression (RE2)"},
     QueryParameter{"limit", "Entries in one answer; default 1000", R"({"type":"integer","minimum":1,"maximum":10000})"},
@@ -47,8 +47,8 @@ constexpr std::array kListQuery{
 constexpr std::array kStatQuery{
     QueryParameter{.name = "path", .help = "A link at its end is not followed", .required = true, .repeated = true}};
 constexpr std::array kGlobQuery{
-    QueryParameter{.name = "pattern", .help = "* ? [...] ** {a,b}, anchored at the folder", .required = true},
-    QueryParameter{"path", "The folder to look in; default: the root"},
+    QueryParameter{.name = "pattern", .help = "* ? [...] ** {a,b}, anchored at the directory", .required = true},
+    QueryParameter{"path", "The directory to look in; default: the root"},
     QueryParameter{"hidden", "Also names that begin with a dot", kFlagParameter},
     QueryParameter{"ignored", "Also what .gitignore files ignore", kFlagParameter},
     QueryParameter{"limit", "Matches", R"({"type":"integer","minimum":0,"maximum":1000000})"},
@@ -57,7 +57,7 @@ constexpr std::array kGrepQuery{
     QueryParameter{.name = "pattern", .help = "A regular expression (RE2), or a text", .required = true},
     QueryParameter{"literal", "The pattern is a text", kFlagParameter},
     QueryParameter{"ignore_case", "Without regard to case", kFlagParameter},
-    QueryParameter{"path", "The folder or file to look in; default: the root"},
+    QueryParameter{"path", "The directory or file to look in; default: the root"},
     QueryParameter{"glob", "Only files whose path matches"},
     QueryParameter{"context", "Lines before and after", kFew},
     QueryParameter{"before", "Lines before", kFew},
@@ -69,17 +69,17 @@ constexpr std::array kGrepQuery{
 constexpr std::string_view kFormats = R"({"title":"ArchiveFormat","type":"string","enum":["tar","tar.gz","tar.zst"]})";
 constexpr std::array kReadArchiveQuery{
     QueryParameter{
-        .name = "path", .help = "A folder, or several files and folders; default: the root", .repeated = true},
+        .name = "path", .help = "A directory, or several files and directories; default: the root", .repeated = true},
     QueryParameter{"format", "Default tar", kFormats},
 };
 constexpr std::array kWriteArchiveQuery{
-    QueryParameter{"path", "The folder to unpack into, made when it is missing; default: the root"},
+    QueryParameter{"path", "The directory to unpack into, made when it is missing; default: the root"},
     QueryParameter{"most_bytes", "Refuse what unpacks to more",
                    R"({"type":"integer","minimum":0,"maximum":9223372036854775807})"},
 };
 
 constexpr std::array kWatchQuery{
-    QueryParameter{"path", "The folder; default: the root"},
+    QueryParameter{"path", "The directory; default: the root"},
     QueryParameter{"recursive", "Also what is below", kFlagParameter},
     QueryParameter{"cursor", "Of the last event that came, as Last-Event-ID", kNumberParameter},
 };
@@ -120,7 +120,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "DELETE",
           .path = "/v1/sessions/{sid}/files/{path}",
           .operation_id = "deleteFile",
-          .summary = "Delete a file, a link or a folder",
+          .summary = "Delete a file, a link or a directory",
           .tag = "files",
           .scope = Scope::exec,
           .long_with = "recursive",
@@ -130,7 +130,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:list",
           .operation_id = "listFiles",
-          .summary = "The entries of a folder",
+          .summary = "The entries of a directory",
           .tag = "files",
           .scope = Scope::read,
           .long_with = "recursive",
@@ -149,7 +149,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:move",
           .operation_id = "moveFile",
-          .summary = "Give a file, link or folder another path",
+          .summary = "Give a file, link or directory another path",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -160,7 +160,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:copy",
           .operation_id = "copyFile",
-          .summary = "Copy a file, link or folder",
+          .summary = "Copy a file, link or directory",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -171,7 +171,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:mkdir",
           .operation_id = "makeFolder",
-          .summary = "Make a folder",
+          .summary = "Make a directory",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::json,
@@ -250,7 +250,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "GET",
           .path = "/v1/sessions/{sid}/files:watch",
           .operation_id = "watchFiles",
-          .summary = "Changes below a folder, as they happen: an event stream or a WebSocket",
+          .summary = "Changes below a directory, as they happen: an event stream or a WebSocket",
           .tag = "files",
           .scope = Scope::read,
           .while_draining = false,

@@ -119,7 +119,7 @@ struct ExtraRootRequest {
   sessions::RootAccess access = sessions::RootAccess::rw;
   static constexpr std::string_view kSchemaName = "ExtraRoot";
   static constexpr auto fields = std::tuple{
-      field("path", &ExtraRootRequest::path, "Absolute path of a folder that exists",
+      field("path", &ExtraRootRequest::path, "Absolute path of a directory that exists",
             {.min_length = 1, .text = Text::no_nul}),
       field("access", &ExtraRootRequest::access, "Whether files below it may be changed", {.optional = true}),
   };
@@ -160,9 +160,9 @@ struct SessionRequest {
 
   static constexpr auto fields = std::tuple{
       field("id", &SessionRequest::id, "The client's id", {.text = Text::id}),
-      field("root", &SessionRequest::root, "Its folder, below the agent's root; made when it is missing",
+      field("root", &SessionRequest::root, "Its directory, below the agent's root; made when it is missing",
             {.min_length = 1, .text = Text::no_nul}),
-      field("extra_roots", &SessionRequest::extra_roots, "Further folders that its file operations reach",
+      field("extra_roots", &SessionRequest::extra_roots, "Further directories that its file operations reach",
             {.max_items = 16, .optional = true}),
       field("cwd", &SessionRequest::cwd, "Working directory of its commands, relative to the root",
             {.text = Text::no_nul}),

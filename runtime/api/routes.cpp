@@ -43,7 +43,7 @@ constexpr std::array kCommandListQuery{
     kPageQuery[1],
     QueryParameter{"state", "Only those in this state", kStateParameter},
 };
-constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root folder too", kFlagParameter}};
+constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root directory too", kFlagParameter}};
 constexpr std::array kWaitQuery{
     QueryParameter{"wait_ms", "Answer when it has ended, or after this long", kTimeParameter}};
 constexpr std::array kStartQuery{

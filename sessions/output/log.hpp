@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "base/slice.hpp"
 #include "base/task.hpp"
-#include "sessions/counts.hpp"
+#include "sessions/output/counts.hpp"
 #include "sessions/process/exit_status.hpp"
 
 namespace skiff::sessions {

@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
-#include "sessions/command_spec.hpp"
 #include "sessions/process/exit_status.hpp"
+#include "sessions/process/limits.hpp"
 #include "sessions/process/tag.hpp"
 
 namespace skiff::sessions {

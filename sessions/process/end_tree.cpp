@@ -11,6 +11,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/kernel_features.hpp"
 #include "base/unique_fd.hpp"
 #include "sessions/process/process_looks.hpp"
@@ -41,11 +42,6 @@ Task<> ended(UniqueFd process, SteadyTime deadline) {
     if (!error && alive) alive->cancel();
   });
   co_await descriptor->async_wait(Descriptor::wait_read, asio::as_tuple(use_task));
-}
-
-Task<> pause(milliseconds time) {
-  Timer timer{co_await asio::this_coro::executor, time};
-  co_await timer.async_wait(use_task);
 }
 
 /// Whether the leader is still to be reaped, or its group has a process. A chain of forks can be missed by every look

@@ -5,11 +5,10 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "sessions/command_spec.hpp"
 
 namespace skiff::sessions {
 
@@ -17,6 +16,8 @@ struct Credentials;
 
 /// Variables by name, in order.
 using Variables = std::map<std::string, std::string>;
+using EnvironmentChange = std::map<std::string, std::optional<std::string>>;  ///< absent value: remove the variable
+using SecretEnvironment = std::map<std::string, std::string>;                 ///< never listed, logged or echoed
 
 /// "NAME=value" strings behind one another, each ended by a NUL, as a new process finds them (environ(7)): one piece of
 /// memory however many there are.

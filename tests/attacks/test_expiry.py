@@ -164,7 +164,7 @@ def test_stdin_that_comes_in_pieces_is_taken_up_to_the_end(world):
 
 
 def test_an_answer_that_was_asked_for_in_time_is_given(world):
-    """One answer is no stream: a client may have a new token for each request."""
+    """One answer is not a stream: a client may have a new token for each request."""
     done = world.agent.request("POST", "/v1/commands", token=world.token, json={
         "command": f"while [ $(date +%s) -le {int(world.end) + 1} ]; do sleep 0.05; done; echo done"})
     assert world.is_over() and done.status == 200 and done.json()["stdout"] == "done\n"

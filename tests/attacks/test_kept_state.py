@@ -3,7 +3,7 @@
 import pytest
 
 LINES = {
-    "an integer that is no number": "x='hello world'; declare -i x",
+    "an integer that is not a number": "x='hello world'; declare -i x",
     "an integer that is the path": "declare -i PATH",
     "an integer that can't be computed": "x='1/0'; declare -ir x",
     "integers in an array": "x=('hello world' 2); declare -i x",

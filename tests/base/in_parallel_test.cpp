@@ -9,7 +9,7 @@
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
-namespace skiff::container {
+namespace skiff {
 namespace {
 
 /// Work that goes on only when it is told to.
@@ -98,4 +98,4 @@ CO_TEST(Turnstile, GivesThePlaceOfOneThatIsCancelledToTheNext) {
 }
 
 }  // namespace
-}  // namespace skiff::container
+}  // namespace skiff

@@ -25,7 +25,7 @@ TEST(SmallFile, SaysWhichFileIsMissing) {
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, Errc::path_not_found);
   EXPECT_NE(missing.error().message.find("none"), std::string::npos);
-  EXPECT_FALSE(read_small_file(folder.path(), 10).has_value()) << "a folder is no file";
+  EXPECT_FALSE(read_small_file(folder.path(), 10).has_value()) << "a directory is not a file";
 }
 
 TEST(SmallFile, WipesAText) {

@@ -30,7 +30,7 @@ def probe(folder):
 
 @pytest.fixture(scope="session")
 def scratch(tmp_path_factory):
-    """A folder that is gone at the end, whatever the images in it weigh."""
+    """A directory that is gone at the end, whatever the images in it weigh."""
     folder = tmp_path_factory.mktemp("image")
     yield folder
     shutil.rmtree(folder)
@@ -52,7 +52,7 @@ def engine(scratch):
 
 @pytest.fixture(scope="session")
 def image(engine, scratch):
-    """The image's configuration and the folder with its file system."""
+    """The image's configuration and the directory with its file system."""
     built = scratch / "built"
     (built / "out").mkdir(parents=True)
     shutil.copy(os.environ["SKIFFD"], built / "out/skiffd")
@@ -63,7 +63,7 @@ def image(engine, scratch):
 
 @pytest.fixture(scope="session")
 def busybox(scratch):
-    """A folder of programs, to mount over /bin: what an image with a shell has."""
+    """A directory of programs, to mount over /bin: what an image with a shell has."""
     folder = scratch / "bin"
     folder.mkdir()
     shutil.copy("/bin/busybox", folder / "busybox")

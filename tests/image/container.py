@@ -33,7 +33,7 @@ def run(*command, **options):
 
 
 class Store:
-    """buildah with all of its state in one folder."""
+    """buildah with all of its state in one directory."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -26,7 +26,7 @@ def libraries(program):
 
 @pytest.fixture(scope="module")
 def launcher(engine, scratch):
-    """The image's configuration and the folder with its file system."""
+    """The image's configuration and the directory with its file system."""
     built = scratch / "built-launcher"
     (built / "out").mkdir(parents=True)
     shutil.copy(os.environ["SKIFF"], built / "out/skiff")

@@ -1,4 +1,4 @@
-"""A real skiffd: started on a free port in its own folder, spoken to, and shown to leave nothing behind."""
+"""A real skiffd: started on a free port in its own directory, spoken to, and shown to leave nothing behind."""
 
 import http.client
 import json as jsonlib
@@ -96,7 +96,7 @@ class Agent:
         return line.decode().splitlines()[0]
 
     def _warm_up(self):
-        """One command and one look at a folder, then count descriptors: what is opened once and kept is no leak. With
+        """One command and one look at a directory, then count descriptors: what is opened once and kept is not a leak. With
         SKIFFD_WARM_SHELLS also a shell line, so that the test's own find a shell that waits."""
         self.request("GET", "/v1/files:list?limit=1")
         done = self.request("POST", "/v1/commands", json={"argv": ["true"], "id": "warm-up"})

@@ -18,7 +18,7 @@ def pytest_configure(config):
 
 @pytest.fixture
 def tmp_path():
-    """A folder that is gone after the test, in place of pytest's, which stays: what a failure needs is printed."""
+    """A directory that is gone after the test, in place of pytest's, which stays: what a failure needs is printed."""
     with tempfile.TemporaryDirectory(prefix="skiff-", ignore_cleanup_errors=True) as folder:
         yield pathlib.Path(folder)
 

@@ -62,7 +62,7 @@ class Skiff:
         return sorted(path.name for path in self.sandboxes.iterdir() if path.name != ".lock") if self.sandboxes.exists() else []
 
     def processes(self):
-        """{pid: command line} of all skiffd that work below the state folder, and of what their commands left."""
+        """{pid: command line} of all skiffd that work below the state directory, and of what their commands left."""
         # Whose environment can't be read, as a skiffd's by an ordinary user, has its sandbox among its arguments.
         agents = {pid: line for pid in proc.pids() if f" --root {self.sandboxes}/" in (line := proc.command_line(pid))}
         return agents | proc.belonging(f"HOME={self.home}", str(self.sandboxes))

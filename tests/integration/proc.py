@@ -19,7 +19,7 @@ def pids():
 
 
 def alive(pid):
-    """True while the process exists and is no zombie."""
+    """True while the process exists and is not a zombie."""
     stat = _stat(pid)
     return stat is not None and stat[0] not in "ZX"
 

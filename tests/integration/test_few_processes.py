@@ -15,7 +15,7 @@ SOMEBODY = 54321  # who has no other process: RLIMIT_NPROC counts those of a use
 
 pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else"),
               pytest.mark.skipif(bool(os.environ.get("SKIFFD_SANITIZER") or os.environ.get("SKIFFD_WRAPPER")),
-                                 reason="sanitizers have threads of their own; a filter is in a folder of root's")]
+                                 reason="sanitizers have threads of their own; a filter is in a directory of root's")]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Files through the API: bytes, names, folders, and paths that mean harm."""
+"""Files through the API: bytes, names, directories, and paths that mean harm."""
 
 import base64
 import concurrent.futures
@@ -388,7 +388,7 @@ def test_an_archive_goes_out_and_comes_back(agent, format):
 
 @pytest.fixture
 def folder(agent):
-    """A folder to be watched. A watch is kept for a client that comes back, unless the folder is gone."""
+    """A directory to be watched. A watch is kept for a client that comes back, unless the directory is gone."""
     (agent.root / "w").mkdir()
     yield agent.root / "w"
     shutil.rmtree(agent.root / "w", ignore_errors=True)

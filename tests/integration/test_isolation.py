@@ -15,7 +15,7 @@ def levels(agent):
 
 @pytest.fixture
 def outside():
-    """A folder that is neither below the root nor below /tmp, where pytest's own are."""
+    """A directory that is neither below the root nor below /tmp, where pytest's own are."""
     path = pathlib.Path(tempfile.mkdtemp(prefix=".itest-", dir=pathlib.Path.home()))
     (path / "file").write_text("there\n")
     yield path

@@ -94,7 +94,7 @@ def test_a_detached_run_goes_on_and_says_where(skiff):
     assert skiff.json("describe", left["sandbox"])["activity"]["lease"]["idle_ttl_ms"] == 300_000, "it ends by itself"
     assert [item["id"] for item in skiff.json("top", left["sandbox"])["items"]] == [left["command"]]
     assert "no-such-program" in skiff("run", "-d", "--name", "x", "--", "no-such-program", status=127)[1]
-    assert skiff.names() == sorted(["web", left["sandbox"]]), "one whose command can't be begun is no use"
+    assert skiff.names() == sorted(["web", left["sandbox"]]), "one whose command can't be begun is of no use"
 
 
 def test_what_run_started_is_what_logs_and_kill_mean(skiff):

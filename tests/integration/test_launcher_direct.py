@@ -198,7 +198,7 @@ def test_mistakes_are_told_with_what_to_do(skiff, agent):
 
 
 def test_auto_takes_the_agent_only_where_no_cluster_is_named(skiff, tmp_path):
-    """A flag of a cluster wins, whatever a forgotten variable says; and without a token it is no agent to speak to."""
+    """A flag of a cluster wins, whatever a forgotten variable says; and without a token it is not an agent to speak to."""
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("{}")
     for flags in (["--context", "x"], ["--kubeconfig", "/no/such/file"], ["-n", "prod", "--kubeconfig", kubeconfig]):

@@ -150,7 +150,7 @@ def lies(skiff):
 
 def told(skiff, *words):
     err = skiff(*words, status=125)[1]
-    assert err.startswith("skiff: what answers there is no skiffd: ") and "json.exception" not in err, err
+    assert err.startswith("skiff: what answers there is not skiffd: ") and "json.exception" not in err, err
     return err
 
 

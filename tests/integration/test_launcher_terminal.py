@@ -58,7 +58,7 @@ def test_exec_gives_a_terminal_when_asked_and_there_is_one(skiff):
         terminal.type(b"this\r")
         terminal.seen(b"got this")
         ended(terminal, 3)
-    assert "stdin is no terminal" in skiff("exec", "-it", "box", "--", "true", status=125)[1]
+    assert "stdin is not a terminal" in skiff("exec", "-it", "box", "--", "true", status=125)[1]
     assert skiff("exec", "-t", "box", "--", "sh", "-c", "test -t 1 && echo terminal")[0] == "terminal\r\n"
 
 
@@ -144,7 +144,7 @@ def test_the_detach_keys_can_be_others_or_none(skiff):
         terminal.seen(b"israw")
         terminal.type(b"\x10\x11\x10")
         terminal.seen(b"10 11 10")
-    assert "is no key" in skiff("exec", "--detach-keys", "ctrl-?", "box", "--", "true", status=125)[1]
+    assert "is not a key" in skiff("exec", "--detach-keys", "ctrl-?", "box", "--", "true", status=125)[1]
 
 
 def test_a_sandbox_of_run_lives_on_when_its_command_is_left(skiff):

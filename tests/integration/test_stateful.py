@@ -12,7 +12,7 @@ QUOTES = "a'b\"c\\d\n$HOME `x` \t!*é end"
 KEPT = {
     "cd": ("mkdir -p d/e; cd d/e", "pwd", "{root}/d/e\n"),
     "cd -": ("mkdir -p one two; cd one; cd ../two", "(cd -)", "{root}/one\n"),
-    "a folder with a newline": ("mkdir 'x\ny'; cd 'x\ny'", "pwd", "{root}/x\ny\n"),
+    "a directory with a newline": ("mkdir 'x\ny'; cd 'x\ny'", "pwd", "{root}/x\ny\n"),
     "export": ("export GREETING=hello", "sh -c 'echo $GREETING'", "hello\n"),
     "plain variables": ("PLAIN='two words'", 'echo "$PLAIN"; env | grep -c ^PLAIN= || :', "two words\n0\n"),
     "export with quotes and newlines": (f"export ODD='{QUOTES.replace(chr(39), chr(39) + chr(92) + chr(39) * 2)}'",

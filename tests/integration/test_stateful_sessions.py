@@ -1,4 +1,4 @@
-"""Stateful shells among the rest: a command's own environment and folder, secrets, overlap, terminals, users."""
+"""Stateful shells among the rest: a command's own environment and directory, secrets, overlap, terminals, users."""
 
 import os
 import signal

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "container/kube/backoff.hpp"
+#include "base/deadline.hpp"
 #include "container/kube/watch.hpp"
 #include "tests/kubernetes/cluster.hpp"
 #include "tests/kubernetes/roles.hpp"
@@ -130,7 +130,7 @@ Task<> await_questions(Client* client, bool may_ask) {
   for (;;) {
     auto allowed = co_await client->allowed({.verb = "get", .resource = "pods", .namespace_name = "default"});
     if (allowed.has_value() == may_ask) co_return;
-    co_await kube::pause(std::chrono::milliseconds{10});
+    co_await pause(std::chrono::milliseconds{10});
   }
 }
 
@@ -283,7 +283,7 @@ Task<> define(Client* admin, kube::Resource kind) {
     auto known = co_await admin->serves(kind);
     CO_ASSERT_TRUE(known) << known.error().error.message;
     served = *known;
-    co_await kube::pause(std::chrono::milliseconds{10});
+    co_await pause(std::chrono::milliseconds{10});
   }
 }
 

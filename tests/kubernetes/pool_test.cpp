@@ -148,7 +148,7 @@ Task<> live_of_a_pool(Executor executor) {
   EXPECT_EQ(status->active, 1u) << "less never takes what is in use";
   auto none = co_await skiff.pools.claim(sandbox("other"), std::nullopt);
   CO_ASSERT_TRUE(none.has_value());
-  EXPECT_FALSE(none->has_value()) << "there is none to be had, which is no error";
+  EXPECT_FALSE(none->has_value()) << "there is none to be had, which is not an error";
 
   status = co_await skiff.pools.scale("python", 2, std::chrono::seconds{20}, kQuiet);
   CO_ASSERT_TRUE(status.has_value());

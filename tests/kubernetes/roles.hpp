@@ -6,8 +6,8 @@
 
 #include <boost/asio/this_coro.hpp>
 
+#include "base/deadline.hpp"
 #include "container/cluster/rbac.hpp"
-#include "container/kube/backoff.hpp"
 #include "tests/kubernetes/cluster.hpp"
 
 /// Users with just these rights, in the tests' cluster.
@@ -50,7 +50,7 @@ inline Task<> grant(kube::Client* admin, std::vector<container::ApiRule> rules, 
     auto allowed = co_await client.allowed(std::move(permission));
     if (!allowed) ADD_FAILURE() << allowed.error().error.message;
     if (!allowed || *allowed) co_return;
-    co_await kube::pause(std::chrono::milliseconds{5});
+    co_await pause(std::chrono::milliseconds{5});
   }
 }
 

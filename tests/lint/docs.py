@@ -1,5 +1,5 @@
 """The documents do not drift: each relative link leads to a file (and its #anchor to a heading), each `make` target that
-they name exists, and each file named in code or documents as `folder/name.ext` is there."""
+they name exists, and each file named in code or documents as `directory/name.ext` is there."""
 
 import re
 
@@ -10,7 +10,7 @@ HEADING = re.compile(r"^#+\s+(.*?)\s*$", re.M)
 FENCE = re.compile(r"^```.*?^```", re.M | re.S)
 MAKE = re.compile(r"(?:^|`|&& )make ([a-z][a-z-]*)", re.M)
 TARGET = re.compile(r"^([a-z][a-z -]*):", re.M)
-# A file of ours named in running text or a comment: only below folders that are ours, so that /etc/passwd is not meant.
+# A file of ours named in running text or a comment: only below directories that are ours, so that /etc/passwd is not meant.
 NAMED = re.compile(r"(?<![\w/.-])((?:base|protocol|fs|sessions|runtime|container|tests|docs|deploy|examples|bench|\.ci)/"
                    r"[\w./-]*\w\.(?:cpp|hpp|c|py|md|sh|yaml|json|proto))(?![\w/*])")
 ADR = re.compile(r"docs/adr/(\d{4})(?![\w-]*\.md)")

@@ -1,23 +1,14 @@
-"""A file may include only what stands to the left of its folder:
+"""A file may include only what its layer and its room may use (tests/lint/rooms.py):
 
     base < protocol,  base < fs < sessions,  {protocol, sessions} < runtime,  protocol < container
 
-(container/kube, a library of its own, uses nothing else of container/) and the heavy or foreign libraries only where they
-belong. And a source file includes its own header first: that it compiles shows that its header compiles by itself, so the
-build checks only the headers without one (CMakeLists.txt)."""
+and the heavy or foreign libraries only where they belong. And a source file includes its own header first: that it compiles
+shows that its header compiles by itself, so the build checks only the headers without one (CMakeLists.txt)."""
 
 import re
 
+import rooms
 import tree
-
-MAY_USE = {
-    "base": {"base"},
-    "protocol": {"base", "protocol"},
-    "fs": {"base", "fs"},
-    "sessions": {"base", "fs", "sessions"},
-    "runtime": {"base", "protocol", "fs", "sessions", "runtime"},
-    "container": {"base", "protocol", "container"},
-}
 
 # Beast's templates are most of the build time: few files may pay for them, and no header outside protocol/.
 BEAST = re.compile(r"boost/beast[/.]")
@@ -39,26 +30,35 @@ def includes(path):
             yield number, match.group(1), match.group(2)
 
 
+def misplaced(root, path):
+    """Each directory of a layer is a room, but base, which is one."""
+    if len(path.parts) > 2 and rooms.room_of(str(path)) == path.parts[0]:
+        yield f"{path}: tests/lint/rooms.py has no row for {path.parent}/"
+
+
 def check(root):
     beast_files = []
+    needed = set()
     for path in tree.files(root, tree.LAYERS, tree.SOURCES):
-        layer = path.parts[0]
+        layer, room = path.parts[0], rooms.room_of(str(path))
         uses_beast = False
         own = str(path.with_suffix(".hpp"))
         first = next(includes(root / path), (1, "", ""))
+        yield from misplaced(root, path)
         if path.suffix == ".cpp" and (root / own).exists() and first[2] != own:
             yield f'{path}:{first[0]}: include "{own}" first'
         for number, quote, included in includes(root / path):
             at = f"{path}:{number}"
             target = included.split("/")[0]
-            if target in MAY_USE and target not in MAY_USE[layer]:
-                yield f"{at}: {layer}/ may not use {target}/ ({included})"
-            if path.is_relative_to("container/kube") and target == "container" and not included.startswith("container/kube/"):
-                yield f"{at}: container/kube/ may not use {included}"
+            other = rooms.room_of(included) if target in rooms.LAYERS else None
+            if (str(path), included) in rooms.EXCEPTIONS:
+                needed.add((str(path), included))
+            elif other and not rooms.may_use(room, other):
+                yield f"{at}: {room}/ may not use {other}/ ({included})"
             if target == "tests" or included.startswith(".."):
-                yield f"{at}: the product includes from its own folders, named from the top ({included})"
-            if quote == '"' and target not in MAY_USE:
-                yield f'{at}: include "{included}" from the top of the tree ("folder/file.hpp")'
+                yield f"{at}: the product includes from its own directories, named from the top ({included})"
+            if quote == '"' and target not in rooms.LAYERS:
+                yield f'{at}: include "{included}" from the top of the tree ("directory/file.hpp")'
             if layer in FOREIGN and FOREIGN[layer].search(included):
                 yield f"{at}: {layer}/ may not use {included}"
             if BEAST.search(included):
@@ -70,6 +70,9 @@ def check(root):
     if len(beast_files) > MAX_BEAST_FILES:
         names = ", ".join(map(str, beast_files))
         yield f"Boost.Beast is included by {len(beast_files)} files, more than {MAX_BEAST_FILES}: {names}"
+    for path, included in rooms.EXCEPTIONS.keys() - needed:
+        if (root / path).exists() and (root / included).exists():
+            yield f"tests/lint/rooms.py: {path} does not include {included}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The tests mirror the tree: what folder/name.cpp does is tested in tests/folder/name_test.cpp. A test may also cover a
+"""The tests mirror the tree: what layer/room/name.cpp does is tested in tests/layer/room/name_test.cpp. A test may also cover a
 concept that has only a header. What has no test of its own is listed here with the reason; a line here that isn't needed is a finding too."""
 
 import pathlib

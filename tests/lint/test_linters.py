@@ -29,9 +29,14 @@ def lint(tmp_path):
 @pytest.mark.parametrize("path, line, finding", [
     ("base/a.hpp", '#include "fs/b.hpp"', "base/ may not use fs/"),
     ("protocol/a.cpp", '#include "sessions/b.hpp"', "protocol/ may not use sessions/"),
-    ("sessions/deep/a.cpp", '#  include <protocol/b.hpp>', "sessions/ may not use protocol/"),
+    ("sessions/output/a.cpp", '#  include <protocol/net/b.hpp>', "sessions/output/ may not use protocol/net/"),
     ("container/a.cpp", '#include "fs/b.hpp"', "container/ may not use fs/"),
-    ("container/kube/a.cpp", '#include "container/launcher/b.hpp"', "container/kube/ may not use container/launcher/b.hpp"),
+    ("container/kube/auth/a.cpp", '#include "container/agent/b.hpp"', "container/kube/ may not use container/agent/"),
+    ("container/local/a.cpp", '#include "container/kube/b.hpp"', "container/local/ may not use container/kube/"),
+    ("sessions/process/a.cpp", '#include "sessions/output/b.hpp"', "sessions/process/ may not use sessions/output/"),
+    ("sessions/output/a.cpp", '#include "sessions/b.hpp"', "sessions/output/ may not use sessions/"),
+    ("runtime/auth/a.cpp", '#include "runtime/api/b.hpp"', "runtime/auth/ may not use runtime/api/"),
+    ("runtime/dialects/mcp/a.cpp", '#include "runtime/dialects/e2b/b.hpp"', "may not use runtime/dialects/e2b/"),
     ("sessions/a.cpp", "#include <nlohmann/json.hpp>", "sessions/ may not use nlohmann/json.hpp"),
     ("fs/a.cpp", "#include <boost/beast/http.hpp>", "fs/ may not use boost/beast/http.hpp"),
     ("runtime/a.hpp", "#include <boost/beast/core.hpp>", "Boost.Beast in a header"),
@@ -48,7 +53,25 @@ def test_includes_along_the_arrows_are_fine(lint):
         "runtime/a.cpp": '#include "runtime/a.hpp"\n#include "sessions/b.hpp"\n#include "protocol/c.hpp"\n#include <vector>\n',
         "sessions/a.cpp": '#include "fs/b.hpp"\n#include "base/c.hpp"\n#include <boost/asio/post.hpp>\n',
         "protocol/a.hpp": "#include <boost/beast/http.hpp>\n",
+        "fs/tree/a.cpp": '#include "fs/content/b.hpp"\n#include "fs/path/c.hpp"\n',
+        "sessions/b.cpp": '#include "sessions/process/warm/c.hpp"\n#include "sessions/output/d.hpp"\n',
+        "runtime/dialects/mcp/a.cpp": '#include "runtime/dialects/b.hpp"\n#include "runtime/api/files/c.hpp"\n#include "fs/path/d.hpp"\n',
+        "container/cluster/pods/a.cpp": '#include "container/kube/auth/b.hpp"\n#include "container/cluster/c.hpp"\n',
     }) == []
+
+
+def test_a_directory_that_is_no_room_is_found(lint):
+    assert lint("layers", {"fs/odds/a.cpp": ""}) == ["fs/odds/a.cpp: tests/lint/rooms.py has no row for fs/odds/"]
+
+
+def test_an_exception_that_nothing_needs_is_found(lint):
+    assert lint("layers", {"fs/archive/archive.cpp": "#include <vector>\n", "fs/search/walk.hpp": ""}) == [
+        "tests/lint/rooms.py: fs/archive/archive.cpp does not include fs/search/walk.hpp"]
+
+
+def test_a_map_that_is_out_of_date_is_found(lint):
+    (found,) = lint("map", {"docs/map.md": "# Where everything is\n", "fs/path/a.hpp": ""})
+    assert found.startswith("docs/map.md: ")
 
 
 def test_a_source_file_that_does_not_begin_with_its_own_header_is_found(lint):
@@ -80,7 +103,7 @@ def test_a_test_of_nothing_and_a_needless_exception_are_found(lint):
 
 
 def test_a_mirrored_tree_is_fine(lint):
-    assert lint("mirror", {**MIRRORED, "fs/a/write.cpp": "", "tests/fs/a/write_test.cpp": "", "base/id.hpp": "",
+    assert lint("mirror", {**MIRRORED, "fs/content/write.cpp": "", "tests/fs/content/write_test.cpp": "", "base/id.hpp": "",
                            "tests/base/id_test.cpp": ""}) == []
 
 
@@ -101,6 +124,17 @@ def test_documents_that_drifted_are_found(lint):
         "README.md: `make tast`: there is no such target",
         "README.md:5: there is no fs/write.cpp",
         "README.md:5: there is no docs/adr/0002-*.md"]
+
+
+def test_words_that_nobody_else_uses_are_found(lint):
+    assert lint("words", {
+        "README.md": "A folder. There is no such file. It is no longer kept.\n\nThis is no file.\n",
+        "fs/a.cpp": '// a folder\nconst auto folder = field("folder", "Its folder", 1\'000);\nfail("it is no file", R"(two\nfolders)");\n'}) == [
+        'README.md:1: "folder": better "directory"',
+        'README.md:3: "is no file": better "is not a ..."',
+        'fs/a.cpp:2: "folder": better "directory"',
+        'fs/a.cpp:3: "is no file": better "is not a ..."',
+        'fs/a.cpp:3: "folders": better "directory"']
 
 
 def test_a_copy_of_the_version_is_found(lint):

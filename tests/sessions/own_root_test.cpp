@@ -54,7 +54,7 @@ TEST_F(OwnRootTest, IsRemovedWithWhatIsInIt) {
   test::put(root / "a" / "b" / "f", "x");
   EXPECT_TRUE(remove(own));
   EXPECT_FALSE(stdfs::exists(root / "a" / "b"));
-  EXPECT_TRUE(remove(own)) << "what is gone is no error";
+  EXPECT_TRUE(remove(own)) << "what is gone is not an error";
 }
 
 TEST_F(OwnRootTest, IsRemovedAsTheLinkThatTookItsPlace) {

@@ -1,7 +1,7 @@
 """Runs a test and fails it when it leaves something behind: `leak_check.py COMMAND...`.
 
-The test gets a temporary folder of its own (TMPDIR) and this process as the one that inherits its orphans. When it has
-ended, no process that it started may live, however far it was daemonised, and the folder must be empty. What is left is
+The test gets a temporary directory of its own (TMPDIR) and this process as the one that inherits its orphans. When it has
+ended, no process that it started may live, however far it was daemonised, and the directory must be empty. What is left is
 ended and removed in any case, so that one test can't disturb the next. The exit status is the test's, or 1."""
 
 import ctypes

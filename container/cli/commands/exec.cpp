@@ -134,7 +134,7 @@ Command exec_command() {
           .group = "Commands",
           .summary = "run a command in a sandbox",
           .text =
-              "The command begins with the first word after NAME that is no flag; -- may stand before it.\n\n"
+              "The command begins with the first word after NAME that is not a flag; -- may stand before it.\n\n"
               "  skiff exec demo make test\n"
               "  tar c . | skiff exec -i demo -- tar x\n"
               "  skiff exec -it demo -- python3\n"

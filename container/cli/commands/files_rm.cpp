@@ -15,7 +15,7 @@ class FilesRm final : public Invocation {
              .target = setting::Switch{&recursive_},
              .value = "",
              .group = "",
-             .help = "Folders with all that is in them.",
+             .help = "Directories with all that is in them.",
              .letter = 'r'},
             {.flag = "force",
              .environment = "",

@@ -9,6 +9,7 @@
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/printable.hpp"
+#include "container/cluster/namespaces.hpp"
 #include "container/sandbox/garbage.hpp"
 
 namespace skiff::container {

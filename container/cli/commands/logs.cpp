@@ -144,7 +144,7 @@ class Logs final : public Invocation {
   Task<Result<int>> show_agent_log(Context* context, SettingsTable::Arguments arguments) {
     if (follow_) co_return fail(Errc::invalid_field, "--agent shows what there is: leave out -f");
     if (arguments.words.size() > 1)
-      co_return fail(Errc::invalid_field, "--agent is no log of a command: leave out COMMAND");
+      co_return fail(Errc::invalid_field, "--agent is not the log of a command: leave out COMMAND");
     auto driver = co_await context->driver();
     if (!driver) co_return std::unexpected{std::move(driver.error())};
     auto sandbox = co_await (*driver)->get(arguments.words.at(0));

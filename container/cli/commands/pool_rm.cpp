@@ -35,7 +35,7 @@ Command pool_rm_command() {
   return {.name = "pool rm",
           .group = "Pools",
           .summary = "remove pools and what waits in them",
-          .text = "What was taken out of a pool stays. A pool that there isn't is no error.",
+          .text = "What was taken out of a pool stays. A pool that does not exist is not an error.",
           .words = {{.name = "POOL", .repeated = true}},
           .make = &make_invocation<PoolRm>};
 }

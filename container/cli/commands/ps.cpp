@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
@@ -17,8 +18,7 @@
 #include "container/cli/pod_flags.hpp"
 #include "container/cli/printable.hpp"
 #include "container/cli/terminal.hpp"
-#include "container/kube/backoff.hpp"
-#include "container/sandbox/garbage.hpp"
+#include "container/cluster/namespaces.hpp"
 
 namespace skiff::container {
 namespace {
@@ -124,7 +124,7 @@ class Ps final : public Invocation {
         co_return std::unexpected{std::move(shown.error())};
       }
       if (!watch_) co_return 0;
-      co_await kube::pause(kWatchPause);
+      co_await pause(kWatchPause);
     }
   }
 

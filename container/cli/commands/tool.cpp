@@ -20,7 +20,7 @@ class Tool final : public Invocation {
              .target = setting::List{&call_.folders},
              .value = "DIR",
              .group = "",
-             .help = "Where tools are, in this order; relative to the sandbox's folder."},
+             .help = "Where tools are, in this order; relative to the sandbox's directory."},
             {.flag = "timeout",
              .environment = "",
              .target = setting::Duration{&call_.timeout, 1ms, std::chrono::days{365}},
@@ -35,7 +35,7 @@ class Tool final : public Invocation {
     if (arguments.words.size() > 2) {
       call_.arguments = nlohmann::json::parse(arguments.words[2], nullptr, false);
       if (!call_.arguments.is_object()) {
-        co_return fail(Errc::invalid_field, "the tool's arguments are no JSON object, as '{\"path\": \"a.txt\"}'");
+        co_return fail(Errc::invalid_field, "the tool's arguments are not a JSON object, as '{\"path\": \"a.txt\"}'");
       }
     }
     auto driver = co_await context.driver();
@@ -59,7 +59,7 @@ Command tool_command() {
       .group = "Commands",
       .summary = "call a tool of a sandbox by its name, with arguments as JSON",
       .text =
-          "A tool is an executable in one of the tool folders. It finds its arguments on stdin and in\n"
+          "A tool is an executable in one of the tool directories. It finds its arguments on stdin and in\n"
           "SKIFF_TOOL_ARGS, and answers with JSON on stdout. The exit status is 0, or 1 when the tool failed.\n\n"
           "  skiff tool demo word-count '{\"path\": \"notes.txt\"}'",
       .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TOOL"}, {.name = "ARGUMENTS", .optional = true}},

@@ -8,7 +8,7 @@
 
 #include "container/cluster/creation_mark.hpp"
 #include "container/cluster/pod_wait.hpp"
-#include "container/cluster/pods/remove.hpp"
+#include "container/cluster/remove.hpp"
 
 namespace skiff::container {
 namespace {

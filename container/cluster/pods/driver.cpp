@@ -13,6 +13,7 @@
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod_wait.hpp"
 #include "container/cluster/pods/create.hpp"
+#include "container/cluster/pods/manifest.hpp"
 #include "container/cluster/pods/remove.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/time.hpp"

@@ -5,7 +5,7 @@
 #include "base/id.hpp"
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/labels.hpp"
-#include "container/cluster/pod_manifest.hpp"
+#include "container/cluster/pods/manifest.hpp"
 
 namespace skiff::container {
 

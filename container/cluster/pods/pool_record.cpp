@@ -121,7 +121,7 @@ Object make_pool_record(const PoolSpec& pool, std::string_view namespace_name, s
 
 Result<PoolSpec> read_pool_record(const Object& config_map) {
   const auto broken = [&](const std::string& why) {
-    return fail(Errc::invalid_field, "ConfigMap " + config_map.name() + " is no pool of skiff's: " + why);
+    return fail(Errc::invalid_field, "ConfigMap " + config_map.name() + " is not a pool of skiff's: " + why);
   };
   std::vector<std::string> from_a_newer_skiff;
   auto spec = protocol::decode<SandboxSpec>(config_map.text({"data", "spec"}), {}, &from_a_newer_skiff);

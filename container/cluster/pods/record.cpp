@@ -102,7 +102,7 @@ kube::Object make_record(const PodRecord& record, const std::string& namespace_n
 Result<PodRecord> read_record(const kube::Object& config_map) {
   const auto refuse = [&](const std::string& why) {
     return fail(Errc::invalid_field, "ConfigMap " + config_map.namespace_name() + "/" + config_map.name() +
-                                         " is no record of a sandbox: " + why + "; remove it by `skiff rm`");
+                                         " is not a record of a sandbox: " + why + "; remove it by `skiff rm`");
   };
   PodRecord record;
   // A newer skiff may have written fields that are not known here.

@@ -9,20 +9,16 @@
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/pod_wait.hpp"
 #include "container/cluster/pods/find.hpp"
+#include "container/cluster/remove.hpp"
 #include "container/kube/resource.hpp"
 #include "container/kube/shared_watch.hpp"
 #include "container/sandbox/driver.hpp"
 
-/// Removes what sandboxes are made of. A name may have got a new owner since it was looked up, and what a record says
-/// can be written by anybody, so everything goes by its labels and its uid: what belongs to another one stays.
+/// Removes sandboxes, whose records can be written by anybody: see container/cluster/remove.hpp.
 namespace skiff::container {
 
 /// An annotation of a namespace that one sandbox has for itself: NAMESPACE/NAME of the record that it belongs to.
 inline constexpr std::string_view kRecordOf = "skiff.dev/record";
-
-/// One object of the sandbox with that id; nothing to do when there is none.
-[[nodiscard]] Task<Result<>> remove_object(Cluster* cluster, kube::Resource resource, std::string namespace_name,
-                                           std::string name, std::string id, Removal how);
 
 /// A removal in two parts, so that many need not wait for one another: deleting comes first, and takes a few requests;
 /// waiting for the ends takes as long as Pods do, and is done for all of them by one watch.

@@ -28,7 +28,7 @@ Result<> check_certificate(std::string_view pem, WallTime now, std::string_view 
   const std::unique_ptr<X509, decltype(&X509_free)> certificate{
       bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr, &X509_free};
   ERR_clear_error();
-  if (!certificate) return fail(Errc::invalid_field, std::string{what} + " is no PEM certificate");
+  if (!certificate) return fail(Errc::invalid_field, std::string{what} + " is not a PEM certificate");
   if (const WallTime end = wall_time(X509_get0_notAfter(certificate.get())); end <= now) {
     return fail(Errc::unauthenticated, std::string{what} + " expired at " + format_time(end) +
                                            ": get a new kubeconfig from the one who runs the cluster");

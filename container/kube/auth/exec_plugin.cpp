@@ -210,7 +210,7 @@ Result<ExecCredential> parse_exec_credential(std::string_view output, const Exec
                             .key_pem = std::move(status.key)};
   if (!status.expiration_timestamp.empty()) {
     credential.expires = parse_time(status.expiration_timestamp);
-    if (!credential.expires) return bad("its expirationTimestamp is no RFC 3339 time");
+    if (!credential.expires) return bad("its expirationTimestamp is not an RFC 3339 time");
   }
   return credential;
 }
@@ -220,8 +220,9 @@ Result<ExecCredential> run_exec_plugin(const Access& access) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   const bool interactive = terminal && plugin.interactive_mode != "Never";
   if (plugin.interactive_mode == "Always" && !terminal) {
-    return fail(Errc::unauthenticated,
-                plugin_name(plugin) + " has to ask its user, but standard input is no terminal: run it once by hand");
+    return fail(
+        Errc::unauthenticated,
+        plugin_name(plugin) + " has to ask its user, but standard input is not a terminal: run it once by hand");
   }
   const SteadyTime until = std::chrono::steady_clock::now() + (interactive ? kWithPerson : kAlone);
   auto started = start(plugin, exec_info(plugin, access, interactive), interactive);

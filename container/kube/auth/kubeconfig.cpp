@@ -288,16 +288,16 @@ void merge(Kubeconfig& into, Kubeconfig from) {
 
 Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin, const std::string& folder) {
   auto json = parse_yaml(yaml);
-  if (!json) return fail(Errc::invalid_field, origin + " is no kubeconfig: " + json.error().message);
+  if (!json) return fail(Errc::invalid_field, origin + " is not a kubeconfig: " + json.error().message);
   Kubeconfig config;
   config.origin = origin;
   if (json->is_null()) return config;
-  if (!json->is_object()) return fail(Errc::invalid_field, origin + " is no kubeconfig: it has no fields");
+  if (!json->is_object()) return fail(Errc::invalid_field, origin + " is not a kubeconfig: it has no fields");
   std::vector<std::string> ignored;
   auto wire = protocol::decode_json<WireKubeconfig>(*json, &ignored);
-  if (!wire) return fail(Errc::invalid_field, origin + " is no kubeconfig: " + wire.error().message);
+  if (!wire) return fail(Errc::invalid_field, origin + " is not a kubeconfig: " + wire.error().message);
   if (!wire->kind.empty() && wire->kind != "Config") {
-    return fail(Errc::invalid_field, origin + " is no kubeconfig: its kind is \"" + wire->kind + "\"");
+    return fail(Errc::invalid_field, origin + " is not a kubeconfig: its kind is \"" + wire->kind + "\"");
   }
   Reading reading{std::move(origin), folder};
   reading.take(wire->clusters, "cluster", config.clusters);

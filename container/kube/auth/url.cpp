@@ -32,7 +32,7 @@ Result<Url> parse_whole(const std::string& whole, bool may_be_socks, std::string
                                          (may_be_socks ? "http://HOST:PORT" : "https://HOST:PORT"));
   };
   const auto parsed = boost::urls::parse_uri(whole);
-  if (!parsed) return bad("is no URL");
+  if (!parsed) return bad("is not a URL");
   const boost::urls::url_view& view = *parsed;
   Url url;
   url.tls = view.scheme_id() == boost::urls::scheme::https;
@@ -49,7 +49,7 @@ Result<Url> parse_whole(const std::string& whole, bool may_be_socks, std::string
     return bad("names no usable host");
   }
   // Of "a@b@" Boost 1.81 makes the host b and the path "@".
-  if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) return bad("is no URL");
+  if (!view.encoded_path().empty() && !view.encoded_path().starts_with('/')) return bad("is not a URL");
   if (view.has_query() || view.has_fragment()) return bad("has a query or fragment");
   url.port = url.tls ? 443 : url.socks ? 1080 : 80;
   // Not port_number(): it wraps around at 65536.

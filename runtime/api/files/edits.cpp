@@ -34,7 +34,7 @@ Result<fs::Operation> operation_of(const Identity& identity, BatchItemRequest& i
       } else if (auto bytes = protocol::decode_base64(*item.content_base64)) {
         operation.content = std::move(*bytes);
       } else {
-        return refuse("this is no base64", "content_base64");
+        return refuse("this is not base64", "content_base64");
       }
       if (item.mode) {
         auto mode = asked_mode(identity, *item.mode, field + "/mode");

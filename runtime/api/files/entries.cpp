@@ -31,7 +31,7 @@ Result<std::function<bool(std::string_view)>> wanted_by(std::string_view pattern
     options.set_log_errors(false);
     auto expression = std::make_shared<const RE2>(pattern.substr(kExpression.size()), options);
     if (!expression->ok()) {
-      return fail(Errc::invalid_field, "the pattern is no regular expression: " + expression->error(), "pattern");
+      return fail(Errc::invalid_field, "the pattern is not a regular expression: " + expression->error(), "pattern");
     }
     return [expression](std::string_view path) { return RE2::PartialMatch(path, *expression); };
   }

@@ -29,9 +29,9 @@ struct MakeFolderRequest {
   std::string path;
   bool parents = false;
   static constexpr auto fields = std::tuple{
-      field("path", &MakeFolderRequest::path, "The new folder", {.min_length = 1, .text = Text::no_nul}),
+      field("path", &MakeFolderRequest::path, "The new directory", {.min_length = 1, .text = Text::no_nul}),
       field("parents", &MakeFolderRequest::parents,
-            "Make missing parents too, and be content with a folder that exists", {.optional = true}),
+            "Make missing parents too, and be content with a directory that exists", {.optional = true}),
   };
 };
 
@@ -49,7 +49,7 @@ struct SetModeRequest {
   std::string path;
   std::string mode;
   static constexpr auto fields = std::tuple{
-      field("path", &SetModeRequest::path, "A file or folder; a link is followed",
+      field("path", &SetModeRequest::path, "A file or directory; a link is followed",
             {.min_length = 1, .text = Text::no_nul}),
       field("mode", &SetModeRequest::mode, "Octal, as \"0755\"; set-id bits need the scope admin", {.min_length = 1}),
   };

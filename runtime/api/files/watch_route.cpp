@@ -67,7 +67,7 @@ Message beginning(std::uint64_t cursor) {
 
 /// What one client is told, in either form.
 struct Reading {
-  std::shared_ptr<FolderWatch> watch;
+  std::shared_ptr<fs::FolderWatch> watch;
   std::shared_ptr<sessions::Session> session;
   std::uint64_t cursor;
   std::chrono::milliseconds keepalive;
@@ -79,7 +79,7 @@ struct Reading {
   static Task<Result<std::vector<fs::WatchEvent>>> next(std::shared_ptr<Reading> self) {
     const auto quiet = std::chrono::steady_clock::now() + self->keepalive;
     for (;;) {
-      auto events = co_await FolderWatch::events(self->watch, self->cursor, kBatch, quiet);
+      auto events = co_await fs::FolderWatch::events(self->watch, self->cursor, kBatch, quiet);
       if (events && !events->empty()) self->cursor = events->back().cursor;
       if (!events || !events->empty() || self->over() || std::chrono::steady_clock::now() >= quiet) co_return events;
     }
@@ -167,13 +167,13 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
   } else if (reading->session->closed()) {
     co_await socket->close(kClosedSessionDeleted, "the session was deleted");
   } else if (failed) {
-    co_await socket->close(1011, "the folder can't be watched any more");
+    co_await socket->close(1011, "the directory can't be watched any more");
   } else {
-    co_await socket->close(1000, "the folder is gone");
+    co_await socket->close(1000, "the directory is gone");
   }
 }
 
-Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<FolderWatches::Reader> reader,
+Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<fs::FolderWatches::Reader> reader,
                     std::shared_ptr<Reading> reading) {
   const Agent::OpenSocket open{*agent};
   WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent)};
@@ -219,7 +219,7 @@ Task<Result<>> watch_files(Call& call) {
   auto open = [tree = file->tree, path] { return tree->open_folder(path); };
   auto joined = co_await call.agent.watches.join(std::move(open), relative_prefix(path), *recursive);
   if (!joined) co_return std::unexpected{std::move(joined.error())};
-  auto reader = std::make_shared<FolderWatches::Reader>(std::move(*joined));
+  auto reader = std::make_shared<fs::FolderWatches::Reader>(std::move(*joined));
   auto reading = std::make_shared<Reading>(Reading{.watch = reader->watch(),
                                                    .session = *session,
                                                    .cursor = cursor->value_or(reader->watch()->newest()),

@@ -52,7 +52,7 @@ Schemas log_events() {
              {"time", kTime, true, "When it was read"},
              {"late", kFlag, false, "true: after the exit, from a process in the background"},
              {"data", kText, false, "Text; a character is never cut"},
-             {"data_base64", kText, false, "Bytes that are no UTF-8"}}),
+             {"data_base64", kText, false, "Bytes that are not UTF-8"}}),
       event("GapEvent", "gap", "Output that was dropped or is no longer kept.",
             {kChannel,
              {"from", kCount, true, "The first offset that is missing"},
@@ -128,7 +128,7 @@ Schemas glob_records() {
                           "A path that matches.")},
           event("GlobSummary", "summary", "The last line.",
                 {{"matches", kCount},
-                 {"unreadable", kCount, true, "Folders that could not be looked into"},
+                 {"unreadable", kCount, true, "Directories that could not be looked into"},
                  {"truncated", kFlag, true, "There are more matches than the limit"}})};
 }
 
@@ -139,7 +139,7 @@ Schemas grep_records() {
                            {"line_number", kCount, true, "From 1"},
                            {"column", kCount, true, "Of the match's first byte in the line, from 1"},
                            {"text", kText, false, "The line without its end"},
-                           {"text_base64", kText, false, "Instead of text, where that is no UTF-8"},
+                           {"text_base64", kText, false, "Instead of text, where that is not UTF-8"},
                            {"text_column", kCount, false, "Of a line that was cut: the column where text begins"},
                            {"cut", kFlag, false, "true: the line is too long, text is the part around the match"},
                            {"before", kTexts, false, "Lines before it, as many as were asked for"},
@@ -149,7 +149,7 @@ Schemas grep_records() {
                 {{"files", kCount, true, "With a match"},
                  {"matches", kCount},
                  {"searched", kCount, true, "Files that were searched"},
-                 {"unreadable", kCount, true, "Files and folders that could not be opened"},
+                 {"unreadable", kCount, true, "Files and directories that could not be opened"},
                  {"too_large", kCount, true, "Files that were left out for their size"},
                  {"truncated", kFlag, true, "There are more matches than the limit"}})};
 }
@@ -163,7 +163,7 @@ Schemas watch_events() {
                            {"from", kText, false, "renamed: the path before"},
                            {"is_directory", kFlag},
                            {"cursor", kCount, true, "Also the id of the server-sent event: Last-Event-ID resumes"}},
-                          "A change below the folder.")}};
+                          "A change below the directory.")}};
 }
 
 SchemaRef event_schema() {

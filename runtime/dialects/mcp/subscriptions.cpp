@@ -54,11 +54,11 @@ Task<> watch_log(std::shared_ptr<sessions::OutputLog> log, Told changed) {
 }
 
 /// Until the directory that holds the file is gone, or the agent stops.
-Task<> watch_file(std::shared_ptr<FolderWatches::Reader> reader, std::string path, Told changed) {
+Task<> watch_file(std::shared_ptr<fs::FolderWatches::Reader> reader, std::string path, Told changed) {
   const auto watch = reader->watch();
   std::uint64_t cursor = watch->newest();
   while (!watch->over()) {
-    auto events = co_await FolderWatch::events(watch, cursor, 1000, SteadyTime::clock::now() + kLongestLook);
+    auto events = co_await fs::FolderWatch::events(watch, cursor, 1000, SteadyTime::clock::now() + kLongestLook);
     if (!events) co_return;
     bool is_about_it = false;
     for (const fs::WatchEvent& event : *events) {
@@ -91,7 +91,7 @@ Task<Result<Watch>> watch_of(std::shared_ptr<Request> request, std::string uri) 
   auto open = [tree = *tree, directory] { return tree->open_folder(directory); };
   auto joined = co_await request->agent.watches.join(std::move(open), api::relative_prefix(directory), false);
   if (!joined) co_return std::unexpected{std::move(joined.error())};
-  auto reader = std::make_shared<FolderWatches::Reader>(std::move(*joined));
+  auto reader = std::make_shared<fs::FolderWatches::Reader>(std::move(*joined));
   co_return Watch{[reader, path = api::relative_prefix(resource->rest)](Told changed) {
     return watch_file(reader, path, std::move(changed));
   }};

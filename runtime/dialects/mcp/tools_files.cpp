@@ -287,12 +287,12 @@ Task<Result<std::string>> search_all(std::shared_ptr<Request> request, nlohmann:
 }
 
 /// Those after `from`; none when none has come in that time, or none can come.
-Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<FolderWatch> watch, std::uint64_t from,
+Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<fs::FolderWatch> watch, std::uint64_t from,
                                                       Milliseconds wait) {
   constexpr std::size_t kMostEvents = 1000;
   const auto until = std::chrono::steady_clock::now() + wait;
   for (;;) {
-    auto events = co_await FolderWatch::events(watch, from, kMostEvents, until);
+    auto events = co_await fs::FolderWatch::events(watch, from, kMostEvents, until);
     const bool is_over = watch->over() || std::chrono::steady_clock::now() >= until;
     if (!events || !events->empty() || is_over) co_return events;
   }

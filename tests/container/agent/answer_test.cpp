@@ -43,7 +43,7 @@ std::string error_of_reading(const json& said, const Read& read) {
 }
 
 TEST(AgentAnswer, NamesTheFirstFieldOfAnotherType) {
-  const std::string lie = "what answers there is no skiffd: ";
+  const std::string lie = "what answers there is not skiffd: ";
   const auto text = [](const char* key) { return [key](AgentAnswer& answer) { (void)answer.text(key); }; };
   const auto number = [](const char* key) { return [key](AgentAnswer& answer) { (void)answer.number(key); }; };
   EXPECT_EQ(error_of_reading(kSaid, text("number")), lie + "\"number\" of a thing is not a text");

@@ -74,18 +74,18 @@ CO_TEST(AgentClient, GivesTheAgentsOwnErrors) {
 CO_TEST(AgentClient, SaysThatSomethingElseAnswers) {
   Error error = co_await error_of(executor, answer("502 Bad Gateway", "<html>", "Content-Type: text/html\r\n"));
   EXPECT_EQ(error.code, Errc::io_error);
-  EXPECT_EQ(error.message, "what answers there is no skiffd: 502 Bad Gateway");
+  EXPECT_EQ(error.message, "what answers there is not skiffd: 502 Bad Gateway");
   error = co_await error_of(executor, answer("401 Unauthorized", R"({"message":"who are you?"})"));
   EXPECT_EQ(error.code, Errc::unauthenticated);
-  EXPECT_EQ(error.message, "what answers there is no skiffd: 401 Unauthorized: who are you?");
+  EXPECT_EQ(error.message, "what answers there is not skiffd: 401 Unauthorized: who are you?");
   for (const std::string lie : {"[1]", "7", "\"text\"", "null", "true"}) {
     error = co_await error_of(executor, answer("200 OK", lie));
-    EXPECT_EQ(error.message, "what answers there is no skiffd: its answer is no JSON object") << lie;
+    EXPECT_EQ(error.message, "what answers there is not skiffd: its answer is not a JSON object") << lie;
   }
   error = co_await error_of(executor, answer("200 OK", "{nonsense"));
-  EXPECT_TRUE(error.message.starts_with("what answers there is no skiffd: ")) << error.message;
+  EXPECT_TRUE(error.message.starts_with("what answers there is not skiffd: ")) << error.message;
   error = co_await error_of(executor, answer("200 OK", std::string(100'000, '[')));
-  EXPECT_TRUE(error.message.starts_with("what answers there is no skiffd: ")) << error.message;
+  EXPECT_TRUE(error.message.starts_with("what answers there is not skiffd: ")) << error.message;
 }
 
 CO_TEST(AgentClient, NamesKeyOrClockAsTheReasonOfARefusedToken) {
@@ -186,13 +186,13 @@ Task<std::string> error_of_items(Executor executor, std::string page) {
 
 CO_TEST(AgentClient, GathersNoListThatIsNone) {
   EXPECT_EQ(co_await error_of_items(executor, R"({"items":{}})"),
-            "what answers there is no skiffd: its list has no items");
+            "what answers there is not skiffd: its list has no items");
   EXPECT_EQ(co_await error_of_items(executor, R"({"item":[]})"),
-            "what answers there is no skiffd: its list has no items");
+            "what answers there is not skiffd: its list has no items");
   EXPECT_EQ(co_await error_of_items(executor, R"({"items":[1]})"),
-            "what answers there is no skiffd: an item of its list is no object");
+            "what answers there is not skiffd: an item of its list is not an object");
   EXPECT_EQ(co_await error_of_items(executor, R"({"items":[{}],"next_cursor":"again"})"),
-            "what answers there is no skiffd: its list has no end");
+            "what answers there is not skiffd: its list has no end");
 }
 
 TEST(AgentClient, TellsWhatAnotherConnectionMayMend) {

@@ -196,7 +196,7 @@ CO_TEST(CommandStream, GivesUpWhenEachConnectionEndsWithoutTheCommandsEnd) {
 CO_TEST(CommandStream, GivesUpWhenAnAgentTalksWithoutEndAndSaysNothing) {
   FollowedCommand command{executor,
                           {{.messages = {R"({"type":"weather"})", output_frame(0, ""), R"({})"}, .repeats = true}}};
-  EXPECT_EQ(co_await command.next(), "failed: what answers there is no skiffd: it says nothing that is known here");
+  EXPECT_EQ(co_await command.next(), "failed: what answers there is not skiffd: it says nothing that is known here");
   EXPECT_EQ(command.code, Errc::invalid_request);
   co_await command.agent.stop();
 }

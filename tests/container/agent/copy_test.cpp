@@ -66,7 +66,7 @@ CO_TEST(Copy, SaysThatAnAgentDoesNotSayWhatThereIs) {
   for (const auto& [lie, told] : lies) {
     auto copied = co_await copy_from(executor, {{answer("200 OK", lie)}}, folder / "out");
     CO_ASSERT_TRUE(!copied) << lie;
-    EXPECT_EQ(copied.error().message, "what answers there is no skiffd: " + told) << lie;
+    EXPECT_EQ(copied.error().message, "what answers there is not skiffd: " + told) << lie;
   }
   auto copied = co_await copy_from(executor, {{answer("200 OK", kIsNothing)}}, folder / "out");
   CO_ASSERT_TRUE(!copied);

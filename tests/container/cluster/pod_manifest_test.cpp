@@ -231,12 +231,6 @@ TEST(PodManifest, ANamespaceOfItsOwnHasAQuota) {
   spec.pod.namespace_per_sandbox = true;
   spec.pod.quota = {"limits.cpu=4", "pods=10"};
   EXPECT_EQ(make_quota(spec, kContext).value()->json["spec"]["hard"], (json{{"limits.cpu", "4"}, {"pods", "10"}}));
-  const auto all = make_manifest(spec, kContext, "home").value();
-  std::vector<std::string> kinds;
-  for (const kube::Object& object : all) kinds.push_back(object.text({"kind"}));
-  EXPECT_EQ(kinds, (std::vector<std::string>{"ConfigMap", "Namespace", "ResourceQuota", "Service", "Pod"}));
-  EXPECT_EQ(all.front().namespace_name(), "home");
-  EXPECT_EQ(all.back().namespace_name(), "ns");
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ CO_TEST(Watch, SaysThatAnEventIsNonsense) {
                                 "\n"},
                                false)}}};
   Watching watching{executor, server, "5"};
-  EXPECT_EQ(co_await next(&watching.watch), "failed: watch pods: the API server sent a line that is no event");
+  EXPECT_EQ(co_await next(&watching.watch), "failed: watch pods: the API server sent a line that is not an event");
   EXPECT_EQ(co_await next(&watching.watch), "failed: watch pods: the API server sent an event without an object");
   co_await server.stop();
 }

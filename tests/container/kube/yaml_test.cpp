@@ -43,7 +43,7 @@ TEST(Yaml, SaysWhereItIsBroken) {
   EXPECT_EQ(yaml_problem("a: 1\nb: 2\na: 3\n").find("line 3, column 1: the key \"a\" is repeated"), 0u);
   EXPECT_NE(yaml_problem("? [a]\n: b\n").find("a key must be"), std::string::npos);
   EXPECT_NE(yaml_problem("a: *nobody\n").find("line 1"), std::string::npos);
-  EXPECT_EQ(yaml_problem("a: 1\n---\nb: 2\n").find("line 2, column 1: something that is no part"), 0u)
+  EXPECT_EQ(yaml_problem("a: 1\n---\nb: 2\n").find("line 2, column 1: something that is not part"), 0u)
       << yaml_problem("a: 1\n---\nb: 2\n");
   EXPECT_NE(yaml_problem(", [x").find("line 1"), std::string::npos) << "yaml-cpp's LoadAll never ends on it";
   EXPECT_NE(yaml_problem("a: \"\xff\"").find("UTF-8"), std::string::npos);

@@ -87,8 +87,8 @@ CO_TEST(AgentChecks, TellWhoDoesNotAnswerAsAnAgentDoes) {
   OneAgent driver{executor, server, {"lost", "odd", "vague"}};
   const Check check = co_await examine_agents(&driver, "me");
   EXPECT_FALSE(check.passed);
-  EXPECT_NE(check.detail.find("lost: what answers there is no skiffd"), std::string::npos) << check.detail;
-  EXPECT_NE(check.detail.find("odd: what answers there is no skiffd"), std::string::npos) << check.detail;
+  EXPECT_NE(check.detail.find("lost: what answers there is not skiffd"), std::string::npos) << check.detail;
+  EXPECT_NE(check.detail.find("odd: what answers there is not skiffd"), std::string::npos) << check.detail;
   EXPECT_NE(check.detail.find("vague: version unknown"), std::string::npos) << check.detail;
   co_await server.stop();
 }

@@ -38,7 +38,7 @@ CO_TEST(BringUp, SaysWhatOfASetupsAnswerHasAnotherType) {
   for (const std::string lie :
        {R"({"exit_code":"0"})", R"({"exit_code":0,"cause":[]})", R"({"exit_code":0,"stdout":7})"}) {
     const std::string told = co_await error_of_setup(executor, lie);
-    EXPECT_TRUE(told.starts_with("what answers there is no skiffd: \"")) << told;
+    EXPECT_TRUE(told.starts_with("what answers there is not skiffd: \"")) << told;
   }
 }
 

@@ -435,21 +435,5 @@ CO_TEST(Collect, OfAClusterIsHeldUpByNoneThatHangs) {
   co_await fake.stop();
 }
 
-CO_TEST(Collect, FindsTheNamespacesThatHaveSandboxes) {
-  FakeCluster fake{executor};
-  fakes::put_sandbox(fake.server, "box", "s1");
-  fake.server.put(kube::kNamespaces, kube::Object::make(kube::kNamespaces, {}, "other"));
-  kube::Object pod = fakes::sandbox_pod("run", "s2");
-  pod.json["metadata"]["namespace"] = "other";
-  fake.server.put(kube::kPods, pod);
-  auto names = co_await namespaces_of_sandboxes(fake.cluster.get(), ClusterDriver::pod);
-  CO_ASSERT_TRUE(names.has_value()) << names.error().message;
-  EXPECT_THAT(*names, ElementsAre("default", "other"));
-  names = co_await namespaces_of_sandboxes(fake.cluster.get(), ClusterDriver::claim);
-  CO_ASSERT_TRUE(!names) << "it has no agent-sandbox";
-  EXPECT_EQ(names.error().code, Errc::not_supported);
-  co_await fake.stop();
-}
-
 }  // namespace
 }  // namespace skiff::container

@@ -39,7 +39,7 @@ CO_TEST(Tool, SaysWhatOfAnAnswerHasAnotherType) {
       {R"({"cause":"exited","exit_code":1,"stderr":{}})", "\"stderr\"" + of + "a text"},
   };
   for (const auto& [lie, told] : lies) {
-    EXPECT_EQ(co_await outcome_of_tool(executor, lie), "what answers there is no skiffd: " + told) << lie;
+    EXPECT_EQ(co_await outcome_of_tool(executor, lie), "what answers there is not skiffd: " + told) << lie;
   }
 }
 

@@ -19,7 +19,7 @@ std::vector<SpanRecord> spans() {
   Span root = Tracer::root(tracer).begin("root");
   root.set("count", std::int64_t{7});
   Span child = root.here().begin("child", SpanKind::client);
-  child.event("half", {{"text", "\xff is no UTF-8"}});
+  child.event("half", {{"text", "\xff is not UTF-8"}});
   child.fail({Errc::timeout, "late"});
   child.end();
   root.end();

@@ -28,7 +28,7 @@ class AppendTest : public test::Files {
 };
 
 TEST_F(AppendTest, AddsBytesAtTheEnd) {
-  EXPECT_EQ(append("d/f", 0, "one"), "ok") << "made with its folders";
+  EXPECT_EQ(append("d/f", 0, "one"), "ok") << "made with its directories";
   EXPECT_EQ(append("d/f", 3, "two"), "ok");
   EXPECT_EQ(append("d/f", std::nullopt, "three"), "ok");
   EXPECT_EQ(get(root / "d/f"), "onetwothree");

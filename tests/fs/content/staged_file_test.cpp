@@ -116,7 +116,7 @@ TEST_F(StagedFileTest, RenamesOnlyToANewName) {
   std::filesystem::create_directories(root / "d/inner");
   std::filesystem::create_directory(root / "e");
   EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "b"), EEXIST);
-  EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "e"), EEXIST) << "not even an empty folder is replaced";
+  EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "e"), EEXIST) << "not even an empty directory is replaced";
   EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "c"), 0);
   EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "g"), 0);
   EXPECT_EQ(rename_new(folder.get(), "none", folder.get(), "x"), ENOENT);

@@ -122,7 +122,7 @@ TEST_F(TreeTest, AllowsToGoUpInsideTheRootAndNoFurther) {
     EXPECT_EQ(word(tree.open_object(path, Links::keep)), "path_escapes_root") << path;
     EXPECT_EQ(word(tree.open_folder(path)), "path_escapes_root") << path;
   }
-  EXPECT_EQ(read("none/../f"), "error: path_not_found") << "a folder that is missing leads nowhere";
+  EXPECT_EQ(read("none/../f"), "error: path_not_found") << "a directory that is missing leads nowhere";
 }
 
 TEST_F(TreeTest, RefusesAbsolutePathsElsewhere) {

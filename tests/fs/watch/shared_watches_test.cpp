@@ -10,10 +10,10 @@
 #include "tests/support/reactor_test.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-namespace skiff::runtime {
+namespace skiff::fs {
 namespace {
 
-using Events = std::vector<fs::WatchEvent>;
+using Events = std::vector<WatchEvent>;
 
 /// A folder, its watches, and a reader's way to them.
 struct Fixture {
@@ -92,7 +92,7 @@ CO_TEST(FolderWatches, AReaderThatComesBackHasMissedNothing) {
   CO_ASSERT_TRUE(reader);
   const auto events = co_await read_events(reader->watch(), cursor);
   CO_ASSERT_TRUE(!events.empty());
-  EXPECT_EQ(events.front().type, fs::WatchEvent::Type::created);
+  EXPECT_EQ(events.front().type, WatchEvent::Type::created);
   EXPECT_EQ(events.front().path, "meanwhile");
   co_await fixture.watches.close();
 }
@@ -146,7 +146,7 @@ CO_TEST(FolderWatches, AFolderThatIsRemovedEndsItsWatch) {
   std::filesystem::remove(fixture.folder.path() / "w");
   const auto events = co_await read_events(reader->watch(), begin);
   CO_ASSERT_TRUE(!events.empty());
-  EXPECT_EQ(events.back().type, fs::WatchEvent::Type::deleted);
+  EXPECT_EQ(events.back().type, WatchEvent::Type::deleted);
   const auto rest = co_await read_events(reader->watch(), events.back().cursor);
   EXPECT_TRUE(rest.empty());
   EXPECT_TRUE(reader->watch()->over());
@@ -194,4 +194,4 @@ CO_TEST(FolderWatches, WhatCannotBeOpenedIsAnError) {
 }
 
 }  // namespace
-}  // namespace skiff::runtime
+}  // namespace skiff::fs

@@ -212,7 +212,7 @@ TEST_F(WatchTest, TellsThatEventsWereLostAndGoesOn) {
   EXPECT_EQ(std::ranges::count(events, Type::overflow, &WatchEvent::type), 1);
   EXPECT_FALSE(std::ranges::any_of(events, [](const WatchEvent& event) { return event.path == "a/unseen/file"; }));
   tree_.write("a/unseen/other");
-  EXPECT_EQ(lines(), (Lines{"created a/unseen/other"})) << "the folder that no event told of is watched";
+  EXPECT_EQ(lines(), (Lines{"created a/unseen/other"})) << "the directory that no event told of is watched";
 }
 
 TEST_F(WatchTest, GivesOldEventsToThoseWhoComeBack) {

@@ -84,7 +84,7 @@ def v1alpha1():
 
 
 def router():
-    """The folder with sandbox_router.py and the libraries/ that it imports."""
+    """The directory with sandbox_router.py and the libraries/ that it imports."""
     return built(router_folder())
 
 
@@ -128,7 +128,7 @@ def compile_program(module, folder, package):
 
 
 def copy_out(module, source, part, target):
-    """A folder of one of a module's requirements, which is fetched for that if need be."""
+    """A directory of one of a module's requirements, which is fetched for that if need be."""
     where = json.loads(go(module, "mod", "download", "-json", source))["Dir"]
     shutil.copytree(pathlib.Path(where) / part, target)
     # The files of a module can't be written to, nor removed.

@@ -1,6 +1,6 @@
 """Runs a Kubernetes control plane for a test: `start.py`. With a node it is start_node.py.
 
-etcd, API server and controllers, as plain processes on free ports of the loopback interface, in a temporary folder. When
+etcd, API server and controllers, as plain processes on free ports of the loopback interface, in a temporary directory. When
 all of it answers, one line of JSON says where: {"kubeconfig": ..., "folder": ...}. Then lines on standard input are obeyed,
 each answered by one line:
 
@@ -8,7 +8,7 @@ each answered by one line:
     start PART    and wait until it answers
 
 At the end of standard input everything is killed and removed. If this process is killed itself, its children die with it
-(the folder stays behind).
+(the directory stays behind).
 
 The kubeconfig has the contexts admin (a client certificate of system:masters), outsider (a token without any rights)
 and stranger (a token that nobody knows)."""

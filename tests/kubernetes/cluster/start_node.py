@@ -10,14 +10,14 @@ in two of them).
 When all of it answers, one line of JSON says where: {"kubeconfig", "folder", "pid"}. The pid is of the namespaces' first
 process: `nsenter --target PID --net` is where addresses of pods and services are reached from. The kubeconfig has the contexts
 admin (system:masters), outsider, user-1 .. user-8 (tokens without any rights, for tests to give them some) and stranger (a
-token that nobody knows). The folder has the authority that signs all certificates (pki/ca.crt, ca.key) and every log.
+token that nobody knows). The directory has the authority that signs all certificates (pki/ca.crt, ca.key) and every log.
 
 Then lines on standard input are obeyed, each answered by one line: `kill PART` (SIGKILL) and `start PART` (and wait until it
 answers). The parts are etcd, kube-apiserver, kube-controller-manager, kube-scheduler, containerd, kubelet, kube-proxy; relay,
 the way in, whose end cuts all connections to the API server; agent-sandbox-controller and kwok where they were asked for.
 
 At the end of standard input, and when this process is ended, however that happens, processes, containers, mounts, networks,
-cgroups and the folder are removed."""
+cgroups and the directory are removed."""
 
 import argparse
 import json

@@ -21,7 +21,7 @@ def pytest_configure(config):
 
 @pytest.fixture
 def tmp_path():
-    """A folder that is gone after the test, in place of pytest's, which stays."""
+    """A directory that is gone after the test, in place of pytest's, which stays."""
     with tempfile.TemporaryDirectory(prefix="skiff-", ignore_cleanup_errors=True) as folder:
         yield pathlib.Path(folder)
 

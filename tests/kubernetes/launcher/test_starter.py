@@ -16,7 +16,7 @@ from waiting import until
 
 @pytest.fixture
 def begin(tmp_path):
-    """Starts one whose folder lies in `tmp_path`."""
+    """Starts one whose directory lies in `tmp_path`."""
     processes = []
 
     def start(*arguments):
@@ -48,7 +48,7 @@ def wait_until_gone(tmp_path, name):
 @pytest.mark.parametrize("phase", ["pki", "kube-apiserver.log", "kubelet.log"])
 def test_nothing_is_left_when_it_is_killed_while_it_starts(begin, tmp_path, phase):
     process = begin()
-    folder = until(lambda: folder_of(tmp_path), what="its folder")
+    folder = until(lambda: folder_of(tmp_path), what="its directory")
     until(lambda: (folder / phase).exists(), seconds=60, what=phase)
     process.kill()
     wait_until_gone(tmp_path, folder.name)
@@ -68,7 +68,7 @@ def test_nothing_is_left_when_it_is_killed_while_it_runs(begin, tmp_path, cluste
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_has_removed_everything_when_it_ends_by_a_signal(begin, tmp_path, number):
     process = begin()
-    folder = until(lambda: folder_of(tmp_path), what="its folder")
+    folder = until(lambda: folder_of(tmp_path), what="its directory")
     until(lambda: (folder / "containerd.log").exists(), seconds=60, what="containerd")
     process.send_signal(number)
     process.communicate(timeout=60)

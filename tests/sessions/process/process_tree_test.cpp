@@ -92,7 +92,7 @@ TEST(ProcessTree, NamesTheProcessesThatHoldAPipe) {
   EXPECT_TRUE(contains(holders, tagged.child->pid()));
   struct stat null{};
   ASSERT_EQ(::stat("/dev/null", &null), 0);
-  EXPECT_TRUE(holders_of(tagged.tag, {null.st_ino}).empty()) << "a device is no terminal";
+  EXPECT_TRUE(holders_of(tagged.tag, {null.st_ino}).empty()) << "a device is not a terminal";
   EXPECT_TRUE(holders_of(tagged.tag, {}).empty());
   signal_tree(tagged.tag, SIGKILL);
 }

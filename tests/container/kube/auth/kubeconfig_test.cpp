@@ -86,17 +86,17 @@ TEST(Kubeconfig, MayBeEmptyOrHaveEmptyLists) {
 }
 
 TEST(Kubeconfig, SaysInOneLineWhatIsWrong) {
-  EXPECT_EQ(kubeconfig_problem("clusters: [\n").find("file is no kubeconfig: line "), 0u)
+  EXPECT_EQ(kubeconfig_problem("clusters: [\n").find("file is not a kubeconfig: line "), 0u)
       << kubeconfig_problem("clusters: [\n");
-  EXPECT_EQ(kubeconfig_problem("just words"), "file is no kubeconfig: it has no fields");
-  EXPECT_EQ(kubeconfig_problem("clusters: {c: {}}"), "file is no kubeconfig: /clusters: expected an array");
+  EXPECT_EQ(kubeconfig_problem("just words"), "file is not a kubeconfig: it has no fields");
+  EXPECT_EQ(kubeconfig_problem("clusters: {c: {}}"), "file is not a kubeconfig: /clusters: expected an array");
   EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {token: 12345}}]"),
-            "file is no kubeconfig: /users/0/user/token: expected a string");
+            "file is not a kubeconfig: /users/0/user/token: expected a string");
   for (const std::string_view extra : {"[a]", "a", "{a: b}", "{a: [1]}"}) {
     EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {as: b, as-user-extra: " + std::string{extra} + "}}]"),
               "file: user \"a\", as-user-extra: expected lists of texts by name");
   }
-  EXPECT_EQ(kubeconfig_problem("kind: Pod\napiVersion: v1"), "file is no kubeconfig: its kind is \"Pod\"");
+  EXPECT_EQ(kubeconfig_problem("kind: Pod\napiVersion: v1"), "file is not a kubeconfig: its kind is \"Pod\"");
   EXPECT_EQ(kubeconfig_problem("users: [{name: a}, {name: a}]"), "file: user \"a\" is there twice");
   EXPECT_EQ(kubeconfig_problem("users: [{name: a, user: {client-key-data: '?'}}]"),
             "file: user \"a\", client-key-data: the data is not base64");

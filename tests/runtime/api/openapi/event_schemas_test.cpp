@@ -80,8 +80,8 @@ struct CloseCode {
 constexpr std::array kCloseCodes{
     CloseCode{protocol::close_code::kNormal, "The command's last event was sent, or the client detached."},
     CloseCode{protocol::close_code::kGoingAway, "The agent is stopping."},
-    CloseCode{protocol::close_code::kProtocolError, "A frame that is no message, or breaks RFC 6455."},
-    CloseCode{protocol::close_code::kBadData, "A text frame that is no UTF-8."},
+    CloseCode{protocol::close_code::kProtocolError, "A frame that is not a message, or breaks RFC 6455."},
+    CloseCode{protocol::close_code::kBadData, "A text frame that is not UTF-8."},
     CloseCode{protocol::close_code::kTooBig, "A message larger than `--max-frame-bytes`."},
     CloseCode{kClosedSessionDeleted, "The session was deleted."},
     CloseCode{kClosedTooSlow, "The client took nothing for `--write-timeout`: attach again at the last `next`."},

@@ -1,4 +1,4 @@
-#include "protocol/openapi_schema.hpp"
+#include "protocol/json/openapi_schema.hpp"
 
 #include <algorithm>
 #include <array>

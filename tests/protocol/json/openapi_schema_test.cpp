@@ -1,4 +1,4 @@
-#include "protocol/openapi_schema.hpp"
+#include "protocol/json/openapi_schema.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,0 +1,34 @@
+#include "container/cluster/namespaces.hpp"
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "container/cluster/claims/pools.hpp"
+#include "container/cluster/labels.hpp"
+
+namespace skiff::container {
+
+Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver) {
+  std::vector<std::pair<kube::Resource, std::string_view>> places{{kube::kConfigMaps, "record"},
+                                                                  {kube::kPods, "sandbox"}};
+  if (driver == ClusterDriver::claim) {
+    ClaimPools pools{cluster};
+    auto api = co_await pools.api();
+    if (!api) co_return std::unexpected{std::move(api.error())};
+    places = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
+  }
+  std::set<std::string> names;
+  for (const auto& [resource, component] : places) {
+    const auto note = [&names](const std::vector<kube::Object>& items, bool) {
+      for (const kube::Object& object : items) names.insert(object.namespace_name());
+    };
+    kube::ListOptions options{.label_selector = labels::selector(component, {})};
+    auto listed = co_await cluster->client().each_page(resource, {}, std::move(options), note);
+    // The extensions of agent-sandbox can be left out.
+    if (!listed && !listed.error().not_found()) co_return std::unexpected{std::move(listed.error().error)};
+  }
+  co_return std::vector<std::string>{names.begin(), names.end()};
+}
+
+}  // namespace skiff::container

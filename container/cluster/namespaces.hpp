@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/cluster/cluster.hpp"
+#include "container/cluster/rbac.hpp"
+
+namespace skiff::container {
+
+/// The namespaces of the cluster in which the driver has sandboxes, sorted.
+[[nodiscard]] Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster, ClusterDriver driver);
+
+}  // namespace skiff::container
