@@ -74,7 +74,7 @@ Schemas log_events() {
 }
 
 const Member kRecordPath{"path", kText, false, "From the session's root, as it was asked for"};
-const Member kRecordBytes{"path_base64", kText, false, "Instead of path, where that is no UTF-8"};
+const Member kRecordBytes{"path_base64", kText, false, "Instead of path, where that is not UTF-8"};
 
 }  // namespace
 

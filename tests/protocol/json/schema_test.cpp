@@ -223,7 +223,7 @@ TEST(Schema, IsDescribedAsJsonSchema) {
   EXPECT_EQ(members["tty"]["properties"]["rows"]["maximum"], 65535);
   EXPECT_EQ(members["argv"]["maxItems"], 3);
   EXPECT_EQ(members["argv"]["items"]["type"], "string");
-  EXPECT_FALSE(members["argv"].contains("default")) << "a list is no default that generators can write down";
+  EXPECT_FALSE(members["argv"].contains("default")) << "a list is not a default that generators can write down";
   EXPECT_EQ(members["secret_env"]["writeOnly"], true);
   EXPECT_EQ(members["env"]["additionalProperties"]["type"], nlohmann::json::array({"string", "null"}));
   EXPECT_EQ(members["offset"]["maximum"], ~std::uint64_t{0});
