@@ -41,7 +41,7 @@ def test_orbiter_a_tool_that_fails_says_how(shared):
     answer = json.loads(shared("tool", "box", "fails", status=1)[0])
     assert (answer["status"], answer["exit_code"], answer["stderr"]) == ("error", 3, "no\n")
     assert "has no tool" in shared("tool", "box", "other", status=125)[1]
-    assert "no name of a tool" in shared("tool", "box", "../fails", status=125)[1]
+    assert "not the name of a tool" in shared("tool", "box", "../fails", status=125)[1]
     assert "JSON object" in shared("tool", "box", "fails", "[1]", status=125)[1]
 
 
