@@ -14,11 +14,25 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 /// What generators take as it is (OpenAPI 3.0.3, Schema Object).
-constexpr std::array<std::string_view, 20> kCommonWords{
-    "type",     "format",    "description", "enum",          "default",
-    "minimum",  "maximum",   "minLength",   "maxLength",     "pattern",
-    "minItems", "maxItems",  "properties",  "maxProperties", "items",
-    "required", "writeOnly", "nullable",    "$ref",          "additionalProperties"};
+constexpr std::array<std::string_view, 19> kCommonWords{"type",
+                                                        "format",
+                                                        "description",
+                                                        "enum",
+                                                        "minimum",
+                                                        "maximum",
+                                                        "minLength",
+                                                        "maxLength",
+                                                        "pattern",
+                                                        "minItems",
+                                                        "maxItems",
+                                                        "maxProperties",
+                                                        "required",
+                                                        "properties",
+                                                        "items",
+                                                        "writeOnly",
+                                                        "nullable",
+                                                        "$ref",
+                                                        "additionalProperties"};
 
 /// Calls `visit` with each schema that stands directly inside this one.
 template <class Visit>

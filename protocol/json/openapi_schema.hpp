@@ -18,8 +18,9 @@ void name_inner_schemas(nlohmann::ordered_json& schema, Components& components);
 
 /// A JSON Schema (2020-12) as an OpenAPI 3.0.3 document has it, which more generators of clients understand than 3.1:
 /// null is `nullable`, integers have a `format` by their bounds, and words that 3.0.3 lacks or that generators stumble
-/// over (rules between members, of names, patterns with escapes) go to `x-json-schema`: merged into the schema they
-/// make it whole again. A bound that no int64 holds is left out.
+/// over go to `x-json-schema`: merged into the schema they make it whole again. Those are rules between members and of
+/// names, patterns with escapes, and `default`, for which some send the value and some want the member always. A bound
+/// that no int64 holds is left out.
 void to_openapi_3_0(nlohmann::ordered_json& schema);
 
 }  // namespace skiff::protocol

@@ -87,7 +87,7 @@ class AsyncDocument {
       channel["parameters"][std::string{name}] = {{"description", name == "sid" ? "The session" : "The command"}};
     }
     if (route.websocket) {
-      channel["bindings"]["ws"] = {{"method", route.method}, {"query", query_of(route)}, {"bindingVersion", "0.1.0"}};
+      channel["bindings"]["ws"] = {{"method", route.method}, {"query", query_of(route)}};
     }
     OrderedJson& messages = channel["messages"] = OrderedJson::object();
     const OrderedJson sent = list(id, messages, conversation.sends(), conversation.frames);

@@ -170,7 +170,7 @@ constexpr std::array kFileRoutes{
           .describe = describe_move_file},
     Route{.method = "POST",
           .path = "/v1/sessions/{sid}/files:mkdir",
-          .operation_id = "makeFolder",
+          .operation_id = "makeDirectory",
           .summary = "Make a directory",
           .tag = "files",
           .scope = Scope::exec,

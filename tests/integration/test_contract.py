@@ -324,10 +324,12 @@ ASKED = {
         (412, "precondition_failed", {"json": {"operations": [{"op": "delete", "path": "b", "if_match": '"m-none"'}]}})],
     "GET /v1/sessions/{sid}/files:glob": [
         (200, "application/x-ndjson", {"query": "pattern=**"}),
-        (200, "text/plain", {"query": "pattern=**", "headers": {"Accept": "text/plain"}}), (400, "missing_field", {})],
+        (200, "application/octet-stream", {"query": "pattern=**", "headers": {"Accept": "application/octet-stream"}}),
+        (400, "missing_field", {})],
     "GET /v1/sessions/{sid}/files:grep": [
-        (200, "application/x-ndjson", {"query": "pattern=t.o", "headers": {"Accept": "*/*, text/plain"}}),
-        (200, "text/plain", {"query": "pattern=t.o", "headers": {"Accept": "text/plain, application/x-ndjson"}}),
+        (200, "application/x-ndjson", {"query": "pattern=t.o", "headers": {"Accept": "*/*, application/octet-stream"}}),
+        (200, "application/octet-stream",
+         {"query": "pattern=t.o", "headers": {"Accept": "application/octet-stream, application/x-ndjson"}}),
         (400, "invalid_field", {"query": "pattern=("})],
     "GET /v1/sessions/{sid}/files:archive": [
         (200, "application/x-tar", {"query": "path=d"}),

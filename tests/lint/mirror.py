@@ -91,7 +91,6 @@ TESTED_ELSEWHERE = {
     "runtime/api/sockets/connect_socket.cpp": "tests/integration drives it through the real binary",
     "runtime/api/openapi/operations.cpp": "tests/integration drives it through the real binary",
     "runtime/api/dispatch.cpp": "tests/integration drives it through the real binary",
-    "runtime/api/asyncapi.cpp": "tests/runtime/api/openapi/event_schemas_test.cpp compares it with the tables that it is made from",
     "runtime/api/openapi/document.cpp": "tests/integration/test_openapi.py validates it and holds the real binary against it",
     "runtime/api/events.cpp": "tests/integration drives it through the real binary",
     "runtime/api/openapi/file_operations.cpp": "tests/integration/test_openapi.py holds the answers of the real binary against it",

@@ -183,7 +183,7 @@ Task<Result<>> copy_file(Call& call) {
 Task<Result<>> make_folder(Call& call) {
   auto file = co_await FileCall::of(call);
   if (!file) co_return std::unexpected{std::move(file.error())};
-  auto request = call.decode<MakeFolderRequest>();
+  auto request = call.decode<MakeDirectoryRequest>();
   if (!request) co_return std::unexpected{std::move(request.error())};
   auto work = [tree = file->tree, asked = *request] {
     return fs::make_folder(*tree, asked.path, asked.parents ? fs::Parents::make : fs::Parents::require);

@@ -25,12 +25,12 @@ struct MoveRequest {
   };
 };
 
-struct MakeFolderRequest {
+struct MakeDirectoryRequest {
   std::string path;
   bool parents = false;
   static constexpr auto fields = std::tuple{
-      field("path", &MakeFolderRequest::path, "The new directory", {.min_length = 1, .text = Text::no_nul}),
-      field("parents", &MakeFolderRequest::parents,
+      field("path", &MakeDirectoryRequest::path, "The new directory", {.min_length = 1, .text = Text::no_nul}),
+      field("parents", &MakeDirectoryRequest::parents,
             "Make missing parents too, and be content with a directory that exists", {.optional = true}),
   };
 };

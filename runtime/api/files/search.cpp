@@ -215,7 +215,7 @@ Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, 
 namespace {
 
 Task<Result<>> stream_lines(Call& call, Producer producer) {
-  return stream_from_pool(call, std::string{accepted_type(call, "application/x-ndjson", "text/plain")},
+  return stream_from_pool(call, std::string{accepted_type(call, "application/x-ndjson", "application/octet-stream")},
                           std::move(producer));
 }
 

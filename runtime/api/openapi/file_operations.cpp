@@ -33,10 +33,9 @@ void answers_stream(ApiOperation& operation, const char* type, SchemaRef schema,
   may_meet_anything(operation);
 }
 
-/// The lines of a search; as text for clients that know no NDJSON.
+/// The lines of a search; as bytes for clients whose generator knows no NDJSON.
 void answers_lines(ApiOperation& operation, SchemaRef record) {
-  answers_stream(operation, "text/plain", {.name = {}, .json = R"({"type":"string"})"},
-                 "A match a line, and at the end a summary");
+  answers_stream(operation, kBytes, bytes(), "A match a line, and at the end a summary");
   operation.responses.back().bodies.push_back({"application/x-ndjson", std::move(record)});
 }
 
@@ -91,7 +90,7 @@ void describe_move_file(ApiOperation& operation) {
 }
 
 void describe_make_folder(ApiOperation& operation) {
-  takes<MakeFolderRequest>(operation, "MakeFolderRequest");
+  takes<MakeDirectoryRequest>(operation, "MakeDirectoryRequest");
   answers_entry(operation, {200, 201});
 }
 
