@@ -174,7 +174,12 @@ class Document {
     auto statuses = operation.problems;
     std::ranges::sort(statuses);
     for (const unsigned status : statuses) out.emplace(std::to_string(status), OrderedJson(problem));
-    out["default"] = problem;
+    // A generator for Go takes whatever has json in its name for the problem of a default answer.
+    const auto has_lines = [](const ApiResponse& response) {
+      return std::ranges::any_of(response.bodies,
+                                 [](const ApiBody& body) { return body.content_type == "application/x-ndjson"; });
+    };
+    if (std::ranges::none_of(operation.responses, has_lines)) out["default"] = problem;
     return out;
   }
 

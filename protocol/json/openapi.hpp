@@ -68,9 +68,9 @@ struct ApiInfo {
 };
 
 /// The document as JSON text, for OpenAPI 3.0.3 (protocol/json/openapi_schema.hpp says why). Every operation gets a
-/// `default` response of application/problem+json whose schema lists every error code; those with a scope get the
-/// bearer and X-Skiff-Token schemes, `x-scope`, and a 401 and 403; `problems` are named one by one. `components` are
-/// schemas that no operation refers to, or that others refer to by $ref.
+/// `default` response of application/problem+json whose schema lists every error code, but for those that answer
+/// NDJSON; those with a scope get the bearer and X-Skiff-Token schemes, `x-scope`, and a 401 and 403; `problems` are
+/// named one by one. `components` are schemas that no operation refers to, or that others refer to by $ref.
 [[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations,
                                        std::span<const SchemaRef> components = {});
 

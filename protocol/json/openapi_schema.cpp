@@ -70,7 +70,7 @@ bool take_null(OrderedJson& schema) {
 void give_format(OrderedJson& schema) {
   using Narrow = std::numeric_limits<std::int32_t>;
   using Wide = std::numeric_limits<std::int64_t>;
-  if (schema.value("type", "") != "integer") return;
+  if (const auto type = schema.find("type"); type == schema.end() || *type != "integer") return;
   const auto bound = schema.find("maximum");
   const std::uint64_t most =
       bound == schema.end() ? std::numeric_limits<std::uint64_t>::max() : bound->get<std::uint64_t>();
@@ -83,7 +83,9 @@ void set_aside(OrderedJson& schema) {
   OrderedJson aside = OrderedJson::object();
   for (const auto& [word, value] : schema.items()) {
     const bool has_escape = word == "pattern" && value.get_ref<const std::string&>().contains('\\');
-    if (has_escape || (std::ranges::find(kCommonWords, word) == kCommonWords.end() && !word.starts_with("x-")))
+    const bool is_list = word == "type" && value.is_array();
+    if (has_escape || is_list ||
+        (std::ranges::find(kCommonWords, word) == kCommonWords.end() && !word.starts_with("x-")))
       aside[word] = value;
   }
   if (aside.empty()) return;

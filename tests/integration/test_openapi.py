@@ -39,7 +39,7 @@ def configuration(found):
 def strict(document):
     """What the agent takes and answers exactly. For the sake of those who generate clients the document itself says less:
     rules of JSON Schema stand apart, null instead of nothing is not mentioned, one type is what starting a command
-    answers, and no bound is above what an int64 holds."""
+    answers, no bound is above what an int64 holds, and what answers lines has no default answer."""
     document = json.loads(json.dumps(document))
 
     def widen(schema):
@@ -66,6 +66,7 @@ def strict(document):
     for operation in operations(document):
         for parameter in operation.get("parameters", []):
             widen(parameter["schema"])
+        operation["responses"].setdefault("default", {"$ref": "#/components/responses/Problem"})
     start = document["paths"]["/v1/sessions/{sid}/commands"]["post"]["responses"]
     for status, name in ("200", "CommandResult"), ("202", "Command"):
         start[status]["content"]["application/json"]["schema"] = {"$ref": f"#/components/schemas/{name}"}
@@ -146,7 +147,9 @@ def test_every_operation_says_what_goes_in_what_comes_out_and_what_goes_wrong(do
     assert all(document["components"]["schemas"].values()), "a schema that could not be parsed is empty"
     for operation in operations(document):
         responses = operation["responses"]
-        assert {"default", "400", "421", "431", "503"} <= responses.keys(), operation["operationId"]
+        assert {"400", "421", "431", "503"} <= responses.keys(), operation["operationId"]
+        lines = any("application/x-ndjson" in response.get("content", {}) for response in responses.values())
+        assert ("default" in responses) != lines, operation["operationId"]
         assert ({"401", "403"} <= responses.keys()) == bool(operation["security"]), operation["operationId"]
         if any(parameter["in"] == "path" for parameter in operation.get("parameters", [])):
             assert "404" in responses

@@ -37,6 +37,7 @@ TEST(OpenApiSchema, SetsAsideWhatGeneratorsStumbleOver) {
             Json::parse(R"({"type":"object","properties":{"a":{"type":"string",
                             "x-json-schema":{"pattern":"^[^\\u0000]*$"}}},
                             "x-json-schema":{"propertyNames":{"pattern":"x"},"oneOf":[{"required":["a"]}]}})"));
+  EXPECT_EQ(lowered(R"({"type":["object","array"]})"), Json::parse(R"({"x-json-schema":{"type":["object","array"]}})"));
   EXPECT_EQ(lowered(R"({"type":"boolean","default":true})"),
             Json::parse(R"({"type":"boolean","x-json-schema":{"default":true}})"));
   EXPECT_EQ(lowered(R"({"type":"string","pattern":"^[a-z]+$"})"),

@@ -63,6 +63,18 @@ TEST(OpenApi, DeclaresEveryPathParameterOnce) {
   EXPECT_EQ(parameters[3]["name"], "path");
 }
 
+TEST(OpenApi, HasNoDefaultAnswerBesideLines) {
+  std::vector<ApiOperation> operations(1);
+  operations[0].method = "GET";
+  operations[0].path = "/lines";
+  operations[0].responses = {{.status = 200, .description = "Lines", .bodies = {{"application/x-ndjson", {}}}}};
+  operations[0].problems = {404};
+  const auto api = nlohmann::json::parse(openapi_json({"skiff", "1.2.3", "About"}, operations));
+  const auto& responses = api["paths"]["/lines"]["get"]["responses"];
+  EXPECT_TRUE(responses.contains("404"));
+  EXPECT_FALSE(responses.contains("default"));
+}
+
 TEST(OpenApi, ListsEveryErrorCodeAndTheWaysToAuthenticate) {
   const auto api = document();
   EXPECT_EQ(api["components"]["schemas"]["Problem"]["properties"]["code"]["x-extensible-enum"].size(),

@@ -53,7 +53,9 @@ entry = files.write_file("default", "dir/a b.bin", body=data)
 print("file", entry.size, files.read_file("default", "dir/a b.bin") == data)
 print("found", json.loads(files.glob_files("default", "dir/*").splitlines()[0])["path"])
 
-print("script", skiff.FrontDoorApi(client).run_script(b"echo one; echo two").decode().replace("\n", " ").strip())
+# Without the header it asks for events.
+script = skiff.FrontDoorApi(client).run_script(b"echo one; echo two", _headers={"Accept": "application/octet-stream"})
+print("script", script.decode().replace("\n", " ").strip())
 try:
     sessions.show_session("nope")
 except skiff.ApiException as error:

@@ -65,6 +65,7 @@ print("file", entry.size, read_file.sync("default", "dir/a b.bin", client=client
 found = glob_files.sync("default", client=client, pattern="dir/*").payload.read().splitlines()
 print("found", json.loads(found[0])["path"])
 
-print("script", run_script.sync(client=client, body=File(io.BytesIO(b"echo one; echo two"))).payload.read().decode().replace("\n", " ").strip())
+script = run_script.sync(client=client, body=File(io.BytesIO(b"echo one; echo two"))).payload.read()
+print("script", script.decode().replace("\n", " ").strip())
 problem = show_session.sync("nope", client=client)
 print("error", problem.status, problem.code)
