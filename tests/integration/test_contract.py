@@ -249,6 +249,7 @@ ASKED = {
         *((200, kind, {"cid": "done", **accept(kind)})
           for kind in ("application/x-ndjson", "text/event-stream", "application/octet-stream")),
         (400, "invalid_field", {"query": "from=x"}), (404, "command_not_found", {"cid": "none"}),
+        (200, "application/x-ndjson", accept("application/problem+json")),
         (406, "not_acceptable", accept("image/png")), (410, "command_forgotten", {"cid": "gone"})],
     "POST /v1/sessions/{sid}/commands/{cid}/stdin": [
         (204, None, {"body": b"hello\n"}), (404, "command_not_found", {"cid": "none"}), (409, "stdin_closed", {"cid": "done"}),

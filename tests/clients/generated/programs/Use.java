@@ -1,4 +1,4 @@
-// What openapi-generator's `java` (library native) makes, used. It reads an answer to its end before it returns, so the output
+// What openapi-generator's `java` makes, used. It reads an answer to its end before it returns, so the output
 // of a command is followed to its end. Prints what test_generated_clients.py expects.
 import java.io.File;
 import java.io.IOException;
@@ -14,6 +14,8 @@ import skiff.api.SessionsApi;
 import skiff.model.Command;
 import skiff.model.CommandMode;
 import skiff.model.CommandRequest;
+import skiff.model.Event;
+import skiff.model.EventType;
 import skiff.model.FileEntry;
 import skiff.model.GlobRecord;
 import skiff.model.Problem;
@@ -56,13 +58,23 @@ public class Use {
     return files.writeFile("default", path, null, null, null, null, null, null, file(data));
   }
 
+  /** What the lines of events have as output. */
+  static String text(byte[] lines) throws IOException {
+    StringBuilder text = new StringBuilder();
+    for (String line : new String(lines).split("\n")) {
+      Event event = Event.fromJson(line);
+      if (event.getType() == EventType.OUTPUT) text.append(event.getData());
+    }
+    return text.toString();
+  }
+
   static String squeezed(byte[] text) {
     return new String(text).replace("\n", " ");
   }
 
   public static void main(String[] arguments) throws Exception {
-    client.updateBaseUri(System.getenv("SKIFF_URL"));
-    client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + System.getenv("SKIFF_TOKEN")));
+    client.setBasePath(System.getenv("SKIFF_URL"));
+    client.setBearerToken(System.getenv("SKIFF_TOKEN"));
     commands = new CommandsApi(client);
     files = new FilesApi(client);
     SessionsApi sessions = new SessionsApi(client);
@@ -74,12 +86,12 @@ public class Use {
     commands.writeStdin("default", "cat", true, null, file("hello world".getBytes()));
     System.out.println("stdin " + ended("cat").getExitCode());
     byte[] output = bytesOf(commands.readOutput("default", "cat", 6L, null, null, null, null, null));
-    System.out.println("output " + new String(output));
+    System.out.println("output " + text(output));
 
     put("go", "on".getBytes());
     background("echo one; until [ -e go ]; do sleep 0.02; done; echo two", "live", false);
     byte[] all = bytesOf(commands.readOutput("default", "live", null, null, true, null, null, null));
-    System.out.println("stream " + squeezed(all) + "exit " + ended("live").getExitCode());
+    System.out.println("stream " + squeezed(text(all).getBytes()) + "exit " + ended("live").getExitCode());
 
     background("exec sleep 600", "asleep", false);
     commands.signalCommand("default", "asleep", new SignalRequest().signal("TERM"));
@@ -95,7 +107,7 @@ public class Use {
     boolean same = Arrays.equals(bytesOf(files.readFile("default", "dir/a b.bin", null)), data);
     System.out.println("file " + entry.getSize() + " " + (same ? "True" : "False"));
     String found = new String(bytesOf(files.globFiles("default", "dir/*", null, null, null, null)));
-    GlobRecord record = client.getObjectMapper().readValue(found.lines().findFirst().get(), GlobRecord.class);
+    GlobRecord record = GlobRecord.fromJson(found.lines().findFirst().get());
     System.out.println("found " + record.getPath());
 
     byte[] script = bytesOf(new FrontDoorApi(client).runScript(file("echo one; echo two".getBytes()), null, null, null));
@@ -103,7 +115,7 @@ public class Use {
     try {
       sessions.showSession("nope");
     } catch (ApiException refused) {
-      Problem problem = client.getObjectMapper().readValue(refused.getResponseBody(), Problem.class);
+      Problem problem = Problem.fromJson(refused.getResponseBody());
       System.out.println("error " + problem.getStatus() + " " + problem.getCode());
     }
   }
