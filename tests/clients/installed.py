@@ -67,8 +67,8 @@ def node():
 
 
 def with_node():
-    """An environment in which programs of npm find that node."""
-    return {**os.environ, "PATH": f"{node().parent}:{os.environ.get('PATH', os.defpath)}"}
+    """An environment in which programs of npm find that node, and keep nothing in the temporary directory."""
+    return {**os.environ, "PATH": f"{node().parent}:{os.environ.get('PATH', os.defpath)}", "NODE_DISABLE_COMPILE_CACHE": "1"}
 
 
 def node_modules(directory):

@@ -82,7 +82,7 @@ def typescript(directory, program):
     (directory / "use.ts").write_text(program)
     (directory / "package.json").write_text('{"type": "module"}')
     (directory / "node_modules").symlink_to(node_modules(HERE))
-    told = run([node(), node_modules(HERE) / "typescript/bin/tsc", *TSC, "use.ts"], directory)
+    told = run([node(), node_modules(HERE) / "typescript/bin/tsc", *TSC, "use.ts"], directory, env=with_node())
     assert not told, told
     return [node(), "use.js"]
 
@@ -155,7 +155,7 @@ def of_the_page():
 def generate(name, url, directory):
     """Runs the page's command; it may warn of nothing that is left out."""
     path = f"{CLIENTS[name].path()}:{with_node()['PATH']}"
-    environment = {**os.environ, "PATH": path, "SKIFF_URL": url, "COLUMNS": "200"}
+    environment = {**with_node(), "PATH": path, "SKIFF_URL": url, "COLUMNS": "200"}
     told = run(["bash", "-euc", of_the_page()[name][0]], directory, env=environment)
     warnings = [line for line in told.splitlines() if re.search("warn|error|unsupported|skip", line, re.I)
                 and "INFO" not in line and not any(known in line for known in HARMLESS)]

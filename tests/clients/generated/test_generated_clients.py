@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from generators import CLIENTS, HERE, PAGE, clients, generate, of_the_page
-from installed import node, node_modules
+from installed import node, node_modules, with_node
 
 # What each program prints, thing by thing.
 EXPECTED = """\
@@ -80,5 +80,5 @@ def test_the_page_has_a_command_for_each():
 def test_the_parser_of_asyncapi_has_no_remark(agent, tmp_path):
     (tmp_path / "asyncapi.json").write_text(json.dumps(agent.request("GET", "/asyncapi.json").json()))
     done = subprocess.run([node(), HERE / "asyncapi.mjs", node_modules(HERE), tmp_path / "asyncapi.json"], capture_output=True,
-                          text=True, timeout=120, stdin=subprocess.DEVNULL)
+                          text=True, timeout=120, stdin=subprocess.DEVNULL, env=with_node())
     assert (done.returncode, done.stdout) == (0, "connectSend connectReceive\n"), (done.stdout[-4000:], done.stderr[-4000:])
