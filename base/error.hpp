@@ -115,6 +115,27 @@ using Result = std::expected<T, Error>;
   return std::unexpected<Error>{Error{code, std::move(message), std::move(field)}};
 }
 
+/// Statements that go on with what a `Result` holds, or leave the function with its error. `SKIFF_TRY(auto size,
+/// size_of(path));` declares `size`; `SKIFF_TRY_VOID(sync(file));` is for what gives nothing that is needed. A
+/// coroutine takes the two of SKIFF_CO_: `SKIFF_CO_TRY(auto text, co_await read(file));`.
+#define SKIFF_TRY(declaration, ...) SKIFF_TRY_INTO(return, declaration, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
+#define SKIFF_CO_TRY(declaration, ...) SKIFF_TRY_INTO(co_return, declaration, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
+#define SKIFF_TRY_VOID(...)                                                  \
+  if (auto skiff_tried = __VA_ARGS__; !skiff_tried) return std::unexpected { \
+      std::move(skiff_tried.error())                                         \
+    }
+#define SKIFF_CO_TRY_VOID(...)                                                  \
+  if (auto skiff_tried = __VA_ARGS__; !skiff_tried) co_return std::unexpected { \
+      std::move(skiff_tried.error())                                            \
+    }
+
+#define SKIFF_TRY_INTO(leave, declaration, tried, ...)         \
+  auto tried = __VA_ARGS__;                                    \
+  if (!tried) leave std::unexpected{std::move(tried.error())}; \
+  declaration = *std::move(tried)
+#define SKIFF_TRY_NAME(line) SKIFF_TRY_PASTE(skiff_tried_, line)
+#define SKIFF_TRY_PASTE(one, other) one##other
+
 /// An `Error` for a failed system call: "open "a/b": Permission denied". `error` is an errno value (errno(3)); the one
 /// mapping from errno to codes is here.
 [[nodiscard]] Error system_error(int error, std::string_view attempted);

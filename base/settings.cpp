@@ -310,7 +310,7 @@ Result<> SettingsTable::read_letters(Reading& reading, std::string_view letters)
       text = letters.starts_with('=') ? letters.substr(1) : letters;
       letters = {};
     }
-    if (auto taken = take(reading, *row, where, text); !taken) return taken;
+    SKIFF_TRY_VOID(take(reading, *row, where, text));
   }
   return {};
 }

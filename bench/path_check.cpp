@@ -54,11 +54,11 @@ int main(int argc, char** argv) {
     return 2;
   }
   const double seconds = timed ? std::min(std::atof(argv[2]), 60.0) : 1.0;
-  const std::string folder = argv[argc - 2], path = argv[argc - 1];
-  const skiff::UniqueFd root{::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  const auto tree = skiff::fs::Tree::open({.path = folder});
+  const std::string directory = argv[argc - 2], path = argv[argc - 1];
+  const skiff::UniqueFd root{::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  const auto tree = skiff::fs::Tree::open({.path = directory});
   if (!root || !tree) {
-    std::perror(folder.c_str());
+    std::perror(directory.c_str());
     return 1;
   }
   open_how how{};

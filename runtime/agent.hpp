@@ -72,7 +72,7 @@ struct Agent {
   BlockingPool long_work;  ///< for what goes through a tree or a large file: see `api::on_disk`
   BlockingPool search;     ///< for searches and archives: what they send or take goes as fast as the client does
   BlockingPool watching;   ///< for the watches of directories
-  fs::FolderWatches watches;
+  fs::DirectoryWatches watches;
   sessions::ListeningTcp listening_tcp;
   sessions::PatternThread pattern_thread;
   sessions::Supervisor supervisor;

@@ -16,11 +16,11 @@ bool everybody_reads(const std::string& file) {
   return ::stat(file.c_str(), &info) == 0 && (info.st_mode & S_IROTH) != 0;
 }
 
-bool lies_below(const std::string& file, const std::string& folder) {
+bool lies_below(const std::string& file, const std::string& directory) {
   std::error_code error;
   const auto inner = std::filesystem::canonical(file, error);
   if (error) return false;
-  const auto outer = std::filesystem::canonical(folder, error);
+  const auto outer = std::filesystem::canonical(directory, error);
   return !error && std::ranges::mismatch(outer, inner).in1 == outer.end();
 }
 

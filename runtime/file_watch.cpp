@@ -26,23 +26,23 @@ constexpr std::uint32_t kChanges =
 Result<FileWatch> FileWatch::open(const std::vector<std::string>& files) {
   UniqueFd source{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
   if (!source) return std::unexpected{system_error(errno, "watch files for changes")};
-  std::vector<std::string> folders;
+  std::vector<std::string> directories;
   for (const std::string& file : files) {
-    std::string folder = std::filesystem::path{file}.parent_path().string();
-    if (folder.empty()) folder = ".";
-    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(std::move(folder));
+    std::string directory = std::filesystem::path{file}.parent_path().string();
+    if (directory.empty()) directory = ".";
+    if (std::ranges::find(directories, directory) == directories.end()) directories.push_back(std::move(directory));
   }
-  for (const std::string& folder : folders) {
-    if (::inotify_add_watch(source.get(), folder.c_str(), kChanges) < 0) {
-      return std::unexpected{system_error(errno, "watch the directory \"" + folder + '"')};
+  for (const std::string& directory : directories) {
+    if (::inotify_add_watch(source.get(), directory.c_str(), kChanges) < 0) {
+      return std::unexpected{system_error(errno, "watch the directory \"" + directory + '"')};
     }
   }
-  return FileWatch{std::move(source), std::move(folders)};
+  return FileWatch{std::move(source), std::move(directories)};
 }
 
 void FileWatch::add_watches() const {
-  // A folder that was replaced by another one of its name has no watch; one that has keeps it.
-  for (const std::string& folder : folders_) ::inotify_add_watch(source_.get(), folder.c_str(), kChanges);
+  // A directory that was replaced by another one of its name has no watch; one that has keeps it.
+  for (const std::string& directory : directories_) ::inotify_add_watch(source_.get(), directory.c_str(), kChanges);
 }
 
 Task<> FileWatch::watch(std::function<void()> changed) {

@@ -15,12 +15,12 @@
 namespace skiff::runtime {
 namespace {
 
-Result<> copy_into(const std::string& folder) {
+Result<> copy_into(const std::string& directory) {
   const UniqueFd self{::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
   if (!self) return std::unexpected{system_error(errno, "open \"/proc/self/exe\"")};
   struct stat info{};
   if (::fstat(self.get(), &info) != 0) return std::unexpected{system_error(errno, "stat \"/proc/self/exe\"")};
-  const std::string target = folder + "/skiffd";
+  const std::string target = directory + "/skiffd";
   // Written under another name first: a container that starts meanwhile must not run half a program.
   const std::string draft = target + ".new";
   const UniqueFd file{::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0755)};

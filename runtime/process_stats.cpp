@@ -40,7 +40,7 @@ std::uint64_t open_files() {
        !error && it != std::filesystem::directory_iterator{}; it.increment(error)) {
     ++count;
   }
-  return count == 0 ? 0 : count - 1;  // the one that reads the folder
+  return count == 0 ? 0 : count - 1;  // the one that reads the directory
 }
 
 std::uint64_t most_open_files() noexcept {

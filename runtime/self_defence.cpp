@@ -37,9 +37,9 @@ Result<> close_inherited_on_exec() {
   constexpr unsigned kFirst = STDERR_FILENO + 1;
   if (::syscall(SYS_close_range, kFirst, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return {};
   // Absent (ENOSYS), filtered (EPERM), or too old for the flag (EINVAL).
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder{::opendir("/proc/self/fd"), &::closedir};
-  if (!folder) return failed("open \"/proc/self/fd\"");
-  while (const dirent* entry = ::readdir(folder.get())) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory{::opendir("/proc/self/fd"), &::closedir};
+  if (!directory) return failed("open \"/proc/self/fd\"");
+  while (const dirent* entry = ::readdir(directory.get())) {
     char* end = nullptr;
     const long fd = std::strtol(entry->d_name, &end, 10);
     if (end == entry->d_name || *end != '\0' || fd < static_cast<long>(kFirst)) continue;

@@ -223,14 +223,13 @@ int failed(const Error& error, int status) {
 Result<std::vector<protocol::Address>> check(const Settings& settings) {
   std::vector<protocol::Address> addresses;
   for (const std::string& text : settings.listen) {
-    auto address = protocol::Address::parse(text);
-    if (!address) return std::unexpected{std::move(address.error())};
-    addresses.push_back(*address);
+    SKIFF_TRY(auto address, protocol::Address::parse(text));
+    addresses.push_back(address);
   }
   std::error_code error;
-  for (const std::string& folder : {settings.root, settings.data_dir}) {
-    if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-      return fail(Errc::path_not_found, '"' + folder + "\" is not a directory");
+  for (const std::string& directory : {settings.root, settings.data_dir}) {
+    if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
+      return fail(Errc::path_not_found, '"' + directory + "\" is not a directory");
     }
   }
   return addresses;
@@ -254,9 +253,8 @@ Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& age
   std::vector<std::unique_ptr<dialects::Service>> services;
   for (const dialects::Wanted& one : wanted) {
     for (std::size_t i = 0; i < one.addresses.size(); ++i) {
-      auto listener = protocol::Listener::open(agent.executor, one.addresses[i]);
-      if (!listener) return std::unexpected{std::move(listener.error())};
-      std::shared_ptr<protocol::Listener> listening = std::move(*listener);
+      SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, one.addresses[i]));
+      std::shared_ptr<protocol::Listener> listening = std::move(listener);
       const dialects::Door& door = one.dialect->doors[i];
       say("skiffd speaks " + std::string{one.dialect->name} + " (" + std::string{door.speaks} + ") on " +
           listening->address().text() + "\n");

@@ -164,12 +164,12 @@ std::vector<Setting> rows(Settings& s) {
 
 Result<std::string> absolute(std::string path, const Surroundings& surroundings, std::string_view flag) {
   if (path.empty() || path.front() == '/') return path;
-  if (surroundings.working_folder.empty()) {
+  if (surroundings.working_directory.empty()) {
     return fail(Errc::invalid_field,
                 std::string{flag} + " \"" + path + "\": the working directory is gone, give an absolute path",
                 std::string{flag});
   }
-  return surroundings.working_folder + (surroundings.working_folder.back() == '/' ? "" : "/") + path;
+  return surroundings.working_directory + (surroundings.working_directory.back() == '/' ? "" : "/") + path;
 }
 
 Result<> complete(Settings& s, const Surroundings& surroundings) {
@@ -189,17 +189,14 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
   const bool replaces_python_runtime =
       std::ranges::any_of(s.dialects, [](const std::string& value) { return value.starts_with("python-runtime"); });
   if (s.root.empty() && replaces_python_runtime) s.root = surroundings.base_dir;
-  if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_folder;
+  if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_directory;
   if (s.root.empty()) return fail(Errc::invalid_field, "the working directory is gone: give --root", "--root");
-  auto root = absolute(std::move(s.root), surroundings, "--root");
-  if (!root) return std::unexpected{std::move(root.error())};
-  s.root = std::move(*root);
-  auto data = absolute(std::move(s.data_dir), surroundings, "--data-dir");
-  if (!data) return std::unexpected{std::move(data.error())};
-  s.data_dir = std::move(*data);
-  auto audit = absolute(std::move(s.audit_log), surroundings, "--audit-log");
-  if (!audit) return std::unexpected{std::move(audit.error())};
-  s.audit_log = std::move(*audit);
+  SKIFF_TRY(auto root, absolute(std::move(s.root), surroundings, "--root"));
+  s.root = std::move(root);
+  SKIFF_TRY(auto data, absolute(std::move(s.data_dir), surroundings, "--data-dir"));
+  s.data_dir = std::move(data);
+  SKIFF_TRY(auto audit, absolute(std::move(s.audit_log), surroundings, "--audit-log"));
+  s.audit_log = std::move(audit);
   return {};
 }
 
@@ -215,14 +212,14 @@ Surroundings look_around() {
   std::array<char, 256> name{};
   // The last byte stays zero: gethostname(2) does not terminate a name that it cuts.
   if (::gethostname(name.data(), name.size() - 1) == 0) found.host_name = name.data();
-  if (char* folder = ::getcwd(nullptr, 0); folder != nullptr) {
-    // A folder outside of the process's root is reported as "(unreachable)..." (getcwd(3)).
-    if (folder[0] == '/') found.working_folder = folder;
-    std::free(folder);
+  if (char* directory = ::getcwd(nullptr, 0); directory != nullptr) {
+    // A directory outside of the process's root is reported as "(unreachable)..." (getcwd(3)).
+    if (directory[0] == '/') found.working_directory = directory;
+    std::free(directory);
   }
-  if (const char* folder = std::getenv("SANDBOX_BASE_DIR"); folder != nullptr) {
+  if (const char* directory = std::getenv("SANDBOX_BASE_DIR"); directory != nullptr) {
     constexpr std::string_view kBlank = " \t\r\n";
-    const std::string_view given{folder};
+    const std::string_view given{directory};
     const std::size_t begin = std::min(given.find_first_not_of(kBlank), given.size());
     found.base_dir = given.substr(begin, given.find_last_not_of(kBlank) + 1 - begin);
   }
@@ -244,11 +241,10 @@ Result<Settings> read_settings(std::span<const char* const> arguments, const cha
       return settings;
     }
   }
-  if (auto read = table.read_environment(environment); !read) return std::unexpected{std::move(read.error())};
-  auto given = table.read_arguments(arguments);
-  if (!given) return std::unexpected{std::move(given.error())};
-  settings.workload = std::move(given->rest);
-  if (auto done = complete(settings, surroundings); !done) return std::unexpected{std::move(done.error())};
+  SKIFF_TRY_VOID(table.read_environment(environment));
+  SKIFF_TRY(auto given, table.read_arguments(arguments));
+  settings.workload = std::move(given.rest);
+  SKIFF_TRY_VOID(complete(settings, surroundings));
   return settings;
 }
 

@@ -83,7 +83,7 @@ struct Settings {
 
   // Process
   Milliseconds drain_timeout{10'000};       ///< to end everything after SIGTERM
-  std::string cgroup = "auto";              ///< where commands with limits get cgroups: auto, none, or a folder
+  std::string cgroup = "auto";              ///< where commands with limits get cgroups: auto, none, or a directory
   Milliseconds ttl{0};                      ///< the lease at start; 0: none
   Milliseconds idle_ttl{0};                 ///< how long the sandbox may be idle; 0: for ever
   std::uint64_t memory_guard_percent = 95;  ///< of the container's memory; 0: off
@@ -102,11 +102,11 @@ struct Settings {
 
 /// What defaults depend on.
 struct Surroundings {
-  bool is_init = false;        ///< PID 1
-  std::string host_name;       ///< gethostname(2)
-  std::string working_folder;  ///< absolute
-  bool has_workspace = false;  ///< /workspace is a folder
-  std::string base_dir = {};   ///< SANDBOX_BASE_DIR: where the runtime of the dialect python-runtime keeps its files
+  bool is_init = false;           ///< PID 1
+  std::string host_name;          ///< gethostname(2)
+  std::string working_directory;  ///< absolute
+  bool has_workspace = false;     ///< /workspace is a directory
+  std::string base_dir = {};      ///< SANDBOX_BASE_DIR: where the runtime of the dialect python-runtime keeps its files
 };
 [[nodiscard]] Surroundings look_around();
 

@@ -115,8 +115,7 @@ Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> 
   Timer timer{co_await asio::this_coro::executor};
   for (auto pause = kFirstLook;; pause = std::min(pause * 2, kSlowestLook)) {
     auto look = [&]() -> Result<> {
-      auto object = tree->open_object(path, fs::Links::keep);
-      if (!object) return std::unexpected{std::move(object.error())};
+      SKIFF_TRY(auto object, tree->open_object(path, fs::Links::keep));
       return {};
     };
     auto found = co_await disk->run(std::move(look));
@@ -134,8 +133,7 @@ Task<Result<OutputPattern>> OutputPattern::compile(PatternThread* thread, std::s
     if (expression.ok()) return {};
     return fail(Errc::invalid_field, "not a pattern that RE2 takes: " + expression.error(), "/for/output/pattern");
   };
-  auto checked = co_await thread->run(std::move(check));
-  if (!checked) co_return std::unexpected{std::move(checked.error())};
+  SKIFF_CO_TRY_VOID(co_await thread->run(std::move(check)));
   co_return OutputPattern{thread, std::move(pattern)};
 }
 

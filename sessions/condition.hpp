@@ -40,9 +40,9 @@ class ListeningTcp {
 /// 100 ms.
 [[nodiscard]] Task<> until_listening(ListeningTcp* listening, std::uint16_t port);
 
-/// Until there is something at `path`, be it a link that leads nowhere. It may lie in folders that do not exist yet, so
-/// this looks as `until_listening` does, on the disk's threads. Errors: path_escapes_root, also for a link on the way
-/// that leads out of the roots; invalid_field, name_too_long.
+/// Until there is something at `path`, be it a link that leads nowhere. It may lie in directories that do not exist
+/// yet, so this looks as `until_listening` does, on the disk's threads. Errors: path_escapes_root, also for a link on
+/// the way that leads out of the roots; invalid_field, name_too_long.
 [[nodiscard]] Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> tree, std::string path);
 
 /// A thread for clients' patterns, which may take long: they keep neither the reactor nor the files' threads from

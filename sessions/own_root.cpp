@@ -29,8 +29,8 @@ std::string_view below(std::string_view path, std::string_view ground) {
   return path;
 }
 
-std::string join(const std::string& folder, std::string_view name) {
-  return (folder == "/" ? "" : folder) + '/' + std::string{name};
+std::string join(const std::string& directory, std::string_view name) {
+  return (directory == "/" ? "" : directory) + '/' + std::string{name};
 }
 
 std::unexpected<Error> moved(const std::string& root) {
@@ -41,15 +41,13 @@ std::unexpected<Error> moved(const std::string& root) {
 }  // namespace
 
 Result<OwnRoot> make_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& relative) {
-  auto made = fs::make_folder(ground, relative, fs::Parents::make);
+  auto made = fs::make_directory(ground, relative, fs::Parents::make);
   if (!made && made.error().code != Errc::already_exists) return std::unexpected{std::move(made.error())};
-  auto folder = ground.open_folder(relative);
-  if (!folder) return std::unexpected{std::move(folder.error())};
-  auto real = real_path_of(folder->get());
-  if (!real) return std::unexpected{std::move(real.error())};
+  SKIFF_TRY(auto directory, ground.open_directory(relative));
+  SKIFF_TRY(auto real, real_path_of(directory.get()));
   const std::string real_ground = ground.main_path();
-  if (*real == real_ground) return OwnRoot{ground_path, std::move(*folder)};
-  return OwnRoot{join(ground_path, below(*real, real_ground)), std::move(*folder)};
+  if (real == real_ground) return OwnRoot{ground_path, std::move(directory)};
+  return OwnRoot{join(ground_path, below(real, real_ground)), std::move(directory)};
 }
 
 Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& root) {
@@ -57,18 +55,16 @@ Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path,
   auto place = ground.locate(relative, fs::Links::keep);
   if (!place && place.error().code == Errc::path_not_found) return {};
   if (!place) return std::unexpected{std::move(place.error())};
-  auto parent = real_path_of(place->parent.get());
-  if (!parent) return std::unexpected{std::move(parent.error())};
-  if (join(*parent, place->name) != join(ground.main_path(), relative)) return moved(root);
+  SKIFF_TRY(auto parent, real_path_of(place->parent.get()));
+  if (join(parent, place->name) != join(ground.main_path(), relative)) return moved(root);
   return fs::remove_tree(ground, place->parent.get(), place->name);
 }
 
 Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree) {
   if (!tree) return fail(Errc::path_not_found, "the agent's root could not be opened when the agent started");
   if (tree->lives()) return tree;
-  auto again = tree->reopened();
-  if (!again) return std::unexpected{std::move(again.error())};
-  return std::make_shared<const fs::Tree>(std::move(*again));
+  SKIFF_TRY(auto again, tree->reopened());
+  return std::make_shared<const fs::Tree>(std::move(again));
 }
 
 }  // namespace skiff::sessions

@@ -13,7 +13,7 @@ namespace skiff::sessions {
 
 struct OwnRoot {
   std::string path;  ///< absolute
-  UniqueFd folder;
+  UniqueFd directory;
 };
 
 /// Makes the directory `relative` below `ground`, whose path is `ground_path`, or takes the one that is there. Its path

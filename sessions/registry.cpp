@@ -33,12 +33,13 @@ Result<std::string> relative_root(const std::string& ground_path, const SessionS
 }
 
 Result<std::vector<UniqueFd>> open_extra_roots(const SessionSpec& spec) {
-  std::vector<UniqueFd> folders;
+  std::vector<UniqueFd> directories;
   for (const ExtraRoot& extra : spec.extra_roots) {
-    folders.emplace_back(::open(extra.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folders.back()) return fail(Errc::path_not_found, '"' + extra.path + "\" is not a directory", "/extra_roots");
+    directories.emplace_back(::open(extra.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directories.back())
+      return fail(Errc::path_not_found, '"' + extra.path + "\" is not a directory", "/extra_roots");
   }
-  return folders;
+  return directories;
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ Result<> Registry::check(const SessionSpec& spec) const {
     return fail(Errc::too_many_sessions,
                 std::to_string(sessions_.size()) + " sessions exist, which is the limit (--max-sessions)");
   }
-  if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return possible;
+  SKIFF_TRY_VOID(supervisor_.cgroups.check(spec.limits));
   return check_offered(spec.isolation);
 }
 
@@ -77,17 +78,14 @@ Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> grou
   if (spec.user) {
     if (auto user = look_up_user(*spec.user); !user) return std::unexpected{user.error()};
   }
-  auto extra = open_extra_roots(spec);
-  if (!extra) return std::unexpected{std::move(extra.error())};
-  auto relative = relative_root(ground, spec);
-  if (!relative) return std::unexpected{std::move(relative.error())};
-  auto tree = living(std::move(ground_tree));
-  if (!tree) return std::unexpected{std::move(tree.error())};
+  SKIFF_TRY(auto extra, open_extra_roots(spec));
+  SKIFF_TRY(auto relative, relative_root(ground, spec));
+  SKIFF_TRY(auto tree, living(std::move(ground_tree)));
   Session::Place place{.root = ground, .tree = nullptr, .rules = nullptr};
-  if (*relative != "." || !extra->empty()) {
-    OwnRoot own{.path = ground, .folder = {}};
-    if (*relative != ".") {
-      auto made = make_own_root(**tree, ground, *relative);
+  if (relative != "." || !extra.empty()) {
+    OwnRoot own{.path = ground, .directory = {}};
+    if (relative != ".") {
+      auto made = make_own_root(*tree, ground, relative);
       if (!made) {
         made.error().message = "make the session's root: " + made.error().message;
         made.error().field = "/root";
@@ -96,22 +94,20 @@ Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> grou
       own = std::move(*made);
     }
     std::vector<fs::Root> roots;
-    for (std::size_t i = 0; i < extra->size(); ++i) {
+    for (std::size_t i = 0; i < extra.size(); ++i) {
       const ExtraRoot& one = spec.extra_roots[i];
       roots.push_back({.path = one.path,
                        .access = one.access == RootAccess::rw ? fs::Access::read_write : fs::Access::read_only,
-                       .folder = (*extra)[i].get()});
+                       .directory = extra[i].get()});
     }
-    const int folder = own.folder ? own.folder.get() : (*tree)->roots().front().fd.get();
-    auto opened =
-        fs::Tree::open({.path = own.path, .access = fs::Access::read_write, .folder = folder}, std::move(roots));
-    if (!opened) return std::unexpected{std::move(opened.error())};
+    const int directory = own.directory ? own.directory.get() : tree->roots().front().fd.get();
+    SKIFF_TRY(auto opened, fs::Tree::open({.path = own.path, .access = fs::Access::read_write, .directory = directory},
+                                          std::move(roots)));
     place.root = std::move(own.path);
-    place.tree = std::make_shared<const fs::Tree>(std::move(*opened));
+    place.tree = std::make_shared<const fs::Tree>(std::move(opened));
   }
-  auto rules = Ruleset::create(spec.isolation, place.tree ? *place.tree : **tree);
-  if (!rules) return std::unexpected{std::move(rules.error())};
-  place.rules = std::move(*rules);
+  SKIFF_TRY(auto rules, Ruleset::create(spec.isolation, place.tree ? *place.tree : *tree));
+  place.rules = std::move(rules);
   return place;
 }
 
@@ -179,9 +175,8 @@ Task<Result<>> Registry::erase(std::string id, bool purge) {
   while (is_there(*session)) co_await forgotten_.wait();
   if (purge) {
     auto remove = [tree = ground_.tree, ground = ground_.root, root = session->root()]() -> Result<> {
-      auto outer = living(tree);
-      if (!outer) return std::unexpected{std::move(outer.error())};
-      return remove_own_root(**outer, ground, root);
+      SKIFF_TRY(auto outer, living(tree));
+      return remove_own_root(*outer, ground, root);
     };
     auto removed = co_await supervisor_.long_work.run(std::move(remove));
     if (!removed) co_return removed;

@@ -33,7 +33,7 @@ class Registry {
   [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const;
   /// By id, in order.
   [[nodiscard]] std::vector<std::shared_ptr<Session>> sessions() const;
-  /// Ends its commands and forgets it, also when nobody waits for that any more; with `purge` its root folder is
+  /// Ends its commands and forgets it, also when nobody waits for that any more; with `purge` its root directory is
   /// deleted too. Errors: session_not_found, session_protected (the default session), invalid_field (purge without a
   /// root of its own), io_error.
   [[nodiscard]] Task<Result<>> erase(std::string id, bool purge);

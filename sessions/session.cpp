@@ -85,7 +85,7 @@ void Session::prepare_line(const CommandSpec& spec, const std::string& shell, Na
                      // Limits of its own may end the shell, too.
                      .tells_reading = spec.limits == ResourceLimits{},
                      .file_size_limited = spec.limits.file_size_bytes.has_value()};
-  // Not by the launch: a folder that is gone must not keep the session from running anything.
+  // Not by the launch: a directory that is gone must not keep the session from running anything.
   if (!spec.cwd && cwd() != first_cwd()) {
     script.cwd = cwd();
     script.fallback_cwd = first_cwd();
@@ -273,7 +273,7 @@ Result<> Session::patch(const SessionPatch& patch) {
   }
   auto spec = std::make_shared<SessionSpec>(*spec_);
   if (patch.limits) {
-    if (auto possible = supervisor_.cgroups.check(*patch.limits); !possible) return possible;
+    SKIFF_TRY_VOID(supervisor_.cgroups.check(*patch.limits));
     spec->limits = *patch.limits;
   }
   if (patch.labels) {

@@ -27,7 +27,7 @@ using Labels = std::map<std::string, std::string>;
 /// What a client asks for when it creates a session.
 enum class RootAccess : unsigned char { rw, ro };
 
-/// A folder beside the root that the session's file operations reach.
+/// A directory beside the root that the session's file operations reach.
 struct ExtraRoot {
   std::string path;  ///< absolute
   RootAccess access = RootAccess::rw;
@@ -85,7 +85,7 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Its place on disk.
   struct Place {
     std::string root;                      ///< absolute
-    std::shared_ptr<const fs::Tree> tree;  ///< the folders that its file operations reach; null: the ground alone
+    std::shared_ptr<const fs::Tree> tree;  ///< the directories that its file operations reach; null: the ground alone
     std::shared_ptr<const Ruleset> rules;  ///< what its commands put on; null: none
   };
   /// `on_idle` is called from the reactor when the idle timeout is over.
@@ -134,8 +134,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Ends waits for the session's end (attached readers of a deleted session).
   [[nodiscard]] Task<> closing();
 
-  /// The folders that its file operations reach: those that it was made with, wherever they are now. Errors: those of
-  /// `fs::Tree::reopened` when one was removed.
+  /// The directories that its file operations reach: those that it was made with, wherever they are now. Errors: those
+  /// of `fs::Tree::reopened` when one was removed.
   [[nodiscard]] Task<Result<std::shared_ptr<const fs::Tree>>> tree();
 
  private:

@@ -138,10 +138,9 @@ Task<Result<Headers>> AgentClient::headers(const Span* span) const {
   }
   const TraceParent here = span->here();
   if (endpoint_.trace) all.set("traceparent", (here ? here : endpoint_.trace).traceparent());
-  auto token = endpoint_.token();
-  if (!token) co_return std::unexpected{std::move(token.error())};
+  SKIFF_CO_TRY(auto token, endpoint_.token());
   // Not Authorization: an API server's proxy and gateways take that one away.
-  if (!token->empty()) all.add("X-Skiff-Token", *token);
+  if (!token.empty()) all.add("X-Skiff-Token", token);
   co_return all;
 }
 
@@ -166,12 +165,11 @@ Task<Result<json>> AgentClient::read_answer(HttpResponseHead head, Span* span) {
 Task<Result<json>> AgentClient::send(std::string method, std::string path, std::string type, std::string body) {
   // What feeds a command comes in many small pieces, which are not worth a span each.
   Span span = type == kBytes ? Span{} : begin_span(method, path);
-  auto with = co_await headers(&span);
-  if (!with) co_return std::unexpected{std::move(with.error())};
-  if (!type.empty()) with->add("Content-Type", type);
+  SKIFF_CO_TRY(auto with, co_await headers(&span));
+  if (!type.empty()) with.add("Content-Type", type);
   protocol::HttpClient::Request request{.method = std::move(method),
                                         .target = endpoint_.path_prefix + path,
-                                        .headers = std::move(*with),
+                                        .headers = std::move(with),
                                         .body = std::move(body)};
   if (request.method != "GET") co_return co_await send_once(std::move(request), &span);
   protocol::HttpClient::Request again = request;
@@ -223,39 +221,34 @@ Task<Result<json>> AgentClient::patch(std::string path, std::string body) {
 }
 
 Task<Result<>> AgentClient::remove(std::string path) {
-  auto done = co_await send("DELETE", std::move(path), {}, {});
-  if (!done) co_return std::unexpected{std::move(done.error())};
+  SKIFF_CO_TRY_VOID(co_await send("DELETE", std::move(path), {}, {}));
   co_return Result<>{};
 }
 
 Task<Result<>> AgentClient::post_bytes(std::string path, std::string bytes) {
-  auto done = co_await send("POST", std::move(path), std::string{kBytes}, std::move(bytes));
-  if (!done) co_return std::unexpected{std::move(done.error())};
+  SKIFF_CO_TRY_VOID(co_await send("POST", std::move(path), std::string{kBytes}, std::move(bytes)));
   co_return Result<>{};
 }
 
 Task<Result<HttpResponseHead>> AgentClient::open(std::string path) {
   Span span = begin_span("GET", path);
-  auto with = co_await headers(&span);
-  if (!with) co_return std::unexpected{std::move(with.error())};
-  protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(*with)};
+  SKIFF_CO_TRY(auto with, co_await headers(&span));
+  protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(with)};
   auto head = co_await http_.open(std::move(request));
   span.note(head);
   if (head) span.set(kStatusCode, head->status);
   if (!head || head->status < 400) co_return head;
-  auto body = co_await http_.read_body(kLongestProblem);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  Error error = refusal(*head, *body);
+  SKIFF_CO_TRY(auto body, co_await http_.read_body(kLongestProblem));
+  Error error = refusal(*head, body);
   span.fail(error);
   co_return std::unexpected{std::move(error)};
 }
 
 Task<Result<HttpResponseHead>> AgentClient::exchange(protocol::HttpClient::Request request) {
   Span span = begin_span(request.method, request.target);
-  auto with = co_await headers(&span);
-  if (!with) co_return std::unexpected{std::move(with.error())};
-  with->append(request.headers);
-  request.headers = std::move(*with);
+  SKIFF_CO_TRY(auto with, co_await headers(&span));
+  with.append(request.headers);
+  request.headers = std::move(with);
   request.target.insert(0, endpoint_.path_prefix);
   auto head = co_await http_.open(std::move(request));
   span.note(head);
@@ -265,11 +258,10 @@ Task<Result<HttpResponseHead>> AgentClient::exchange(protocol::HttpClient::Reque
 
 Task<Result<>> AgentClient::begin_upload(std::string path) {
   upload_ = begin_span("PUT", path);
-  auto with = co_await headers(&upload_);
-  if (!with) co_return std::unexpected{std::move(with.error())};
-  with->add("Content-Type", kBytes);
+  SKIFF_CO_TRY(auto with, co_await headers(&upload_));
+  with.add("Content-Type", kBytes);
   protocol::HttpClient::Request request{
-      .method = "PUT", .target = endpoint_.path_prefix + path, .headers = std::move(*with)};
+      .method = "PUT", .target = endpoint_.path_prefix + path, .headers = std::move(with)};
   auto begun = co_await http_.start(std::move(request));
   upload_.note(begun);
   co_return begun;
@@ -293,25 +285,23 @@ Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::open_socket(std:
 }
 
 Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::string path, Span* span) {
-  auto with = co_await headers(span);
-  if (!with) co_return std::unexpected{std::move(with.error())};
+  SKIFF_CO_TRY(auto with, co_await headers(span));
   const protocol::ClientHandshake handshake{{"skiff.v1.binary"}};
-  for (const auto& [name, value] : handshake.headers()) with->add(name, value);
+  for (const auto& [name, value] : handshake.headers()) with.add(name, value);
   protocol::HttpClient client{executor_, options_for(endpoint_)};
-  protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(*with)};
-  auto head = co_await client.open(std::move(request));
-  if (!head) co_return std::unexpected{std::move(head.error())};
-  span->set(kStatusCode, head->status);
-  if (head->status != 101) {
+  protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(with)};
+  SKIFF_CO_TRY(auto head, co_await client.open(std::move(request)));
+  span->set(kStatusCode, head.status);
+  if (head.status != 101) {
     auto body = co_await client.read_body(kLongestProblem);
-    Error error = refusal(*head, body.value_or(""));
-    if (!lets_no_socket_through(*head, error)) co_return std::unexpected{std::move(error)};
+    Error error = refusal(head, body.value_or(""));
+    if (!lets_no_socket_through(head, error)) co_return std::unexpected{std::move(error)};
     co_return fail(Errc::not_supported, "no WebSocket gets through to the agent by " + endpoint_.url + ": " +
-                                            std::to_string(head->status) + " " + head->reason +
+                                            std::to_string(head.status) + " " + head.reason +
                                             "; `--reach port-forward` or `--reach proxy` takes another way");
   }
   auto agreed =
-      handshake.check(head->status, [&](std::string_view name) { return std::string{head->headers.get(name)}; });
+      handshake.check(head.status, [&](std::string_view name) { return std::string{head.headers.get(name)}; });
   if (!agreed) co_return std::unexpected{std::move(agreed.error())};
   protocol::Upgraded upgraded = client.take_upgraded();
   co_return std::make_unique<protocol::WebSocket>(

@@ -113,9 +113,8 @@ struct CommandStream::State {
 
 /// Opens the socket and says what is wanted on it.
 Task<Result<>> CommandStream::State::connect(std::shared_ptr<State> self) {
-  auto socket = co_await self->log.open_socket("/v1/connect");
-  if (!socket) co_return std::unexpected{std::move(socket.error())};
-  self->socket = std::move(*socket);
+  SKIFF_CO_TRY(auto socket, co_await self->log.open_socket("/v1/connect"));
+  self->socket = std::move(socket);
   self->connected_at = std::chrono::steady_clock::now();
   self->renew_at = self->connected_at + self->renewal;
   json message{{"channel", kChannel}, {"session", self->session}, {"id", self->id}};
@@ -226,8 +225,7 @@ Task<Result<>> CommandStream::State::end_input(std::shared_ptr<State> self) {
 Task<Result<>> CommandStream::State::tell(std::shared_ptr<State> self, std::string verb, std::string body) {
   while (self->control_busy) co_await self->control_free.wait();
   const Turn turn{*self};
-  auto done = co_await self->control.post(self->path + "/" + verb, std::move(body));
-  if (!done) co_return std::unexpected{std::move(done.error())};
+  SKIFF_CO_TRY_VOID(co_await self->control.post(self->path + "/" + verb, std::move(body)));
   co_return Result<>{};
 }
 

@@ -30,7 +30,7 @@ bool ends_in_slash(const std::string& path) {
 
 /// One path on both machines: where it leads, and what to call a copy there.
 struct Place {
-  std::string folder;
+  std::string directory;
   std::string name;
 };
 
@@ -48,17 +48,16 @@ struct RemoteEntry {
 };
 
 Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string path) {
-  auto answer = co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path));
-  if (!answer) co_return std::unexpected{std::move(answer.error())};
-  AgentAnswer page{*answer, "its answer"};
+  SKIFF_CO_TRY(auto answer, co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path)));
+  AgentAnswer page{answer, "its answer"};
   const json& items = page.list("items");
-  if (auto fits = page.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  SKIFF_CO_TRY_VOID(page.check());
   if (items.empty()) co_return std::unexpected{foreign_answer("it does not say what \"" + path + "\" is")};
   AgentAnswer item{items.front(), "an item of its list"};
   RemoteEntry entry{item.text("type"), item.number("size").value_or(0), item.text("target")};
   const std::string code = item.text("error/code");
   const std::string detail = item.text("error/detail");
-  if (auto fits = item.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  SKIFF_CO_TRY_VOID(item.check());
   if (code.empty()) co_return entry;
   const auto known = find_code(code);
   if (known == Errc::path_not_found) co_return RemoteEntry{};
@@ -79,14 +78,13 @@ Task<Result<Led>> follow(AgentClient* agent, std::string path) {
   constexpr int kMostLinks = 40;  // path_resolution(7)
   Led at{.path = path, .entry = {}};
   for (int links = 0; links <= kMostLinks; ++links) {
-    auto entry = co_await look_at(agent, at.path);
-    if (!entry) co_return std::unexpected{std::move(entry.error())};
-    if (entry->type.empty()) co_return std::unexpected{nothing_there(path)};
-    at.entry = std::move(*entry);
+    SKIFF_CO_TRY(auto entry, co_await look_at(agent, at.path));
+    if (entry.type.empty()) co_return std::unexpected{nothing_there(path)};
+    at.entry = std::move(entry);
     if (at.entry.type != "symlink") co_return at;
     const std::string& target = at.entry.target;
     if (target.empty()) co_return std::unexpected{foreign_answer("it does not say where a link leads")};
-    at.path = target.starts_with('/') ? target : split(at.path).folder + "/" + target;
+    at.path = target.starts_with('/') ? target : split(at.path).directory + "/" + target;
   }
   co_return fail(Errc::too_many_links, "open \"" + path + "\": Too many levels of symbolic links");
 }
@@ -130,11 +128,10 @@ Task<Result<>> receive_blocks(AgentClient* agent, ToThread blocks, CopyProgress 
   std::uint64_t received = 0;
   for (;;) {
     std::string block(kReadSize, '\0');
-    auto got = co_await agent->http().read_some(block);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got == 0) co_return Result<>{};
-    received += *got;
-    block.resize(*got);
+    SKIFF_CO_TRY(auto got, co_await agent->http().read_some(block));
+    if (got == 0) co_return Result<>{};
+    received += got;
+    block.resize(got);
     if (progress) progress(received, total);
     // Nobody takes it any more: the thread has its reason.
     if (!co_await blocks.push(std::move(block))) co_return Result<>{};
@@ -153,9 +150,7 @@ Error incomplete(const std::string& from, const Result<>& received, const Result
 
 Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProducer bytes, CopyProgress progress,
                                 Total total) {
-  if (auto begun = co_await agent->begin_upload(std::move(path)); !begun) {
-    co_return std::unexpected{std::move(begun.error())};
-  }
+  SKIFF_CO_TRY_VOID(co_await agent->begin_upload(std::move(path)));
   BlockingPool pool{"skiff-files", 1};
   ToReactor blocks{agent->executor(), kOnTheWay};
   Result<TarSummary> produced = fail(Errc::cancelled, "nothing was sent");
@@ -180,8 +175,7 @@ Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProduc
     agent->http().close();  // without its end the agent takes no more of it
     co_return std::unexpected{std::move(produced.error())};
   }
-  auto answer = co_await agent->end_upload();
-  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  SKIFF_CO_TRY_VOID(co_await agent->end_upload());
   co_return produced;
 }
 
@@ -190,13 +184,12 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   if (files::symlink_status(from, missing).type() == files::file_type::not_found) {
     co_return fail(Errc::path_not_found, "open \"" + from.string() + "\": No such file or directory");
   }
-  auto there = co_await look_at(agent, to);
-  if (!there) co_return std::unexpected{std::move(there.error())};
+  SKIFF_CO_TRY(auto there, co_await look_at(agent, to));
   const bool contents = from.string().ends_with("/.") || from == ".";
   Place place = split(to);
   if (contents) {
     place = {to, "."};
-  } else if (there->type == "directory" || ends_in_slash(to)) {
+  } else if (there.type == "directory" || ends_in_slash(to)) {
     place = {to, files::absolute(from).lexically_normal().filename().string()};
     if (place.name.empty()) place.name = split(files::absolute(from).lexically_normal().string()).name;
   }
@@ -212,17 +205,16 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   ByteProducer tar{.produce = [source = std::move(source), name = place.name](const TarSink& sink) {
     return pack_tar(source, name, sink);
   }};
-  std::string path = "/v1/files:archive?path=" + protocol::percent_encode(place.folder);
+  std::string path = "/v1/files:archive?path=" + protocol::percent_encode(place.directory);
   co_return co_await upload(agent, std::move(path), std::move(tar), std::move(progress), total);
 }
 
 Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress) {
-  auto there = co_await follow(agent, from);
-  if (!there) co_return std::unexpected{std::move(there.error())};
+  SKIFF_CO_TRY(auto there, co_await follow(agent, from));
   const bool contents = from.ends_with("/.") || from == ".";
-  const bool is_folder = there->entry.type == "directory";
+  const bool is_directory = there.entry.type == "directory";
   // How much is in a directory nobody knows without walking it.
-  const Total total = there->entry.type == "file" ? Total{tar_size(there->entry.size)} : Total{};
+  const Total total = there.entry.type == "file" ? Total{tar_size(there.entry.size)} : Total{};
   std::error_code error;
   std::error_code missing;
   const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
@@ -230,14 +222,13 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   if (!to.has_filename()) to = to.parent_path();
   to = files::absolute(to).lexically_normal();
   if (!to.has_filename()) to = to.parent_path();
-  if (is_folder) files::create_directories(to, error);
+  if (is_directory) files::create_directories(to, error);
   if (!error) files::create_directories(to.parent_path(), error);
   if (error) co_return std::unexpected{system_error(error.value(), "create \"" + to.string() + "\"")};
-  auto head = co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(there->path));
-  if (!head) co_return std::unexpected{std::move(head.error())};
+  SKIFF_CO_TRY_VOID(co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(there.path)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
-  TarTarget target{.path = std::move(to), .is_file = !is_folder};
+  TarTarget target{.path = std::move(to), .is_file = !is_directory};
   Result<TarSummary> unpacked = fail(Errc::cancelled, "nothing was unpacked");
   TaskGroup group{agent->executor()};
   group.spawn("unpack", unpack_on_thread(&pool, blocks, std::move(target), &unpacked));

@@ -60,9 +60,8 @@ Result<std::vector<SigningKey>> SigningKey::parse_pems(std::string_view pems) {
   for (;;) {
     const std::size_t end = pems.find(kPemEnd);
     if (end == std::string_view::npos) break;
-    auto key = parse_pem(pems.substr(0, end + kPemEnd.size()));
-    if (!key) return std::unexpected{std::move(key.error())};
-    keys.push_back(std::move(*key));
+    SKIFF_TRY(auto key, parse_pem(pems.substr(0, end + kPemEnd.size())));
+    keys.push_back(std::move(key));
     pems.remove_prefix(end + kPemEnd.size());
   }
   if (pems.find_first_not_of("\r\n ") == std::string_view::npos) return keys;

@@ -9,8 +9,8 @@
 
 namespace skiff::container {
 
-/// The Ed25519 key (RFC 8032) that signs the tokens of one namespace or state folder. Agents get the public half only.
-/// A value; copies share the key.
+/// The Ed25519 key (RFC 8032) that signs the tokens of one namespace or state directory. Agents get the public half
+/// only. A value; copies share the key.
 class SigningKey {
  public:
   [[nodiscard]] static Result<SigningKey> generate();

@@ -173,7 +173,7 @@ class Unpacking {
       ++summary.skipped;
       return {};
     }
-    // What is not a folder would take the place of the target itself.
+    // What is not a directory would take the place of the target itself.
     if (below == ".") return leaves(name);
     files_.erase(below.string());
     if (is_hard_link) return take_hard_link(entry, name, below);
@@ -361,7 +361,7 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
     const int got = archive_read_next_header(tar.get(), &entry);
     if (got == ARCHIVE_EOF) break;
     if (got < ARCHIVE_WARN) return archive_failure(tar.get(), "read the archive");
-    if (auto taken = unpacking.take(entry); !taken) return std::unexpected{std::move(taken.error())};
+    SKIFF_TRY_VOID(unpacking.take(entry));
   }
   if (!bytes.is_whole()) return fail(Errc::io_error, "the archive has no end");
   if (target.is_file && unpacking.summary.entries == 0) {

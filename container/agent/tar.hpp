@@ -24,8 +24,8 @@ struct TarSummary {
 /// Takes the next block; false: nobody wants more.
 using TarSink = std::function<bool(std::string block)>;
 
-/// Packs a file or a folder with all that is in it, links as links, modes and times kept. It is called `name` in the
-/// archive; with "." a folder's entries stand there without it.
+/// Packs a file or a directory with all that is in it, links as links, modes and times kept. It is called `name` in the
+/// archive; with "." a directory's entries stand there without it.
 [[nodiscard]] Result<TarSummary> pack_tar(const std::filesystem::path& from, const std::string& name,
                                           const TarSink& sink);
 
@@ -41,7 +41,7 @@ using TarSource = std::function<std::optional<std::size_t>(std::span<char> into)
 /// Where the entries of an archive go.
 struct TarTarget {
   std::filesystem::path path;  ///< its parent exists
-  bool is_file = false;        ///< the archive holds one file, which gets this path; else a folder's entries
+  bool is_file = false;        ///< the archive holds one file, which gets this path; else a directory's entries
 };
 
 /// Unpacks what a sandbox sent, which is not trusted. An entry that would leave the target, through `..`, an absolute

@@ -45,7 +45,7 @@ Result<> check_grant(const TokenGrant& grant) {
 
 Result<std::string> sign_token(const SigningKey& key, std::string_view sandbox_id, std::string_view subject,
                                const TokenGrant& grant, WallTime now) {
-  if (auto valid = check_grant(grant); !valid) return std::unexpected{std::move(valid.error())};
+  SKIFF_TRY_VOID(check_grant(grant));
   const auto issued = std::chrono::floor<std::chrono::seconds>(now);
   std::string claims{'{'};
   append_text(claims, "aud", sandbox_id);
@@ -57,9 +57,8 @@ Result<std::string> sign_token(const SigningKey& key, std::string_view sandbox_i
   claims += '}';
   std::string token = protocol::encode_base64url(R"({"alg":"EdDSA","typ":"JWT"})");
   token.append(1, '.').append(protocol::encode_base64url(claims));
-  auto signature = key.sign(token);
-  if (!signature) return std::unexpected{std::move(signature.error())};
-  token.append(1, '.').append(protocol::encode_base64url(*signature));
+  SKIFF_TRY(auto signature, key.sign(token));
+  token.append(1, '.').append(protocol::encode_base64url(signature));
   return token;
 }
 

@@ -63,24 +63,23 @@ class Attached {
   /// Events, until the command has ended or what was asked for is out.
   Task<Result<int>> follow() {
     for (;;) {
-      auto event = co_await command_.next();
-      if (!event) co_return std::unexpected{std::move(event.error())};
-      switch (event->kind) {
+      SKIFF_CO_TRY(auto event, co_await command_.next());
+      switch (event.kind) {
         case CommandStream::Event::Kind::started:
           begin_input();
           break;
         case CommandStream::Event::Kind::output: {
-          const std::uint64_t end = event->offset + event->bytes.size();
-          co_await show(event->is_stderr ? STDERR_FILENO : STDOUT_FILENO, std::move(event->bytes));
+          const std::uint64_t end = event.offset + event.bytes.size();
+          co_await show(event.is_stderr ? STDERR_FILENO : STDOUT_FILENO, std::move(event.bytes));
           if (options_.until && end >= *options_.until) co_return 0;
           break;
         }
         case CommandStream::Event::Kind::gap:
-          say(std::to_string(event->lost_bytes) + " bytes of output were dropped before they could be read");
-          if (options_.until && event->offset + event->lost_bytes >= *options_.until) co_return 0;
+          say(std::to_string(event.lost_bytes) + " bytes of output were dropped before they could be read");
+          if (options_.until && event.offset + event.lost_bytes >= *options_.until) co_return 0;
           break;
         case CommandStream::Event::Kind::exit:
-          co_return exit_status(event->exit);
+          co_return exit_status(event.exit);
       }
     }
   }
@@ -197,9 +196,8 @@ class Attached {
 Task<Result<AttachedEnd>> stay_attached(Context* context, CommandStream* command, AttachedOptions options) {
   std::optional<RawTerminal> raw;
   if (options.terminal && options.stdin_too && ::isatty(STDIN_FILENO) == 1) {
-    auto entered = RawTerminal::enter();
-    if (!entered) co_return std::unexpected{std::move(entered.error())};
-    raw.emplace(std::move(*entered));
+    SKIFF_CO_TRY(auto entered, RawTerminal::enter());
+    raw.emplace(std::move(entered));
   } else {
     options.detach = {};
   }

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kLongestConfig = std::size_t{1} << 20U;
 
 std::string usual_path() {
-  if (const char* folder = std::getenv("XDG_CONFIG_HOME"); folder != nullptr && folder[0] == '/') {
-    return std::string{folder} + "/skiff/config.yaml";
+  if (const char* directory = std::getenv("XDG_CONFIG_HOME"); directory != nullptr && directory[0] == '/') {
+    return std::string{directory} + "/skiff/config.yaml";
   }
   if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
     return std::string{home} + "/.config/skiff/config.yaml";

@@ -87,18 +87,16 @@ Result<Cluster*> Context::cluster() {
     }
     if (!options_.quiet)
       wanted.transport.warn = [](std::string_view text) { say("the API server warns: " + std::string{text}); };
-    auto opened = Cluster::open(executor_, std::move(wanted));
-    if (!opened) return std::unexpected{std::move(opened.error())};
-    cluster_ = std::move(*opened);
+    SKIFF_TRY(auto opened, Cluster::open(executor_, std::move(wanted)));
+    cluster_ = std::move(opened);
   }
   return cluster_.get();
 }
 
 Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   if (name == "local") {
-    auto state = StateFolder::open({});
-    if (!state) return std::unexpected{std::move(state.error())};
-    return std::make_unique<LocalDriver>(std::move(*state));
+    SKIFF_TRY(auto state, StateDirectory::open({}));
+    return std::make_unique<LocalDriver>(std::move(state));
   }
   if (name == "direct") {
     return DirectDriver::open(executor_, {.url = options_.url,
@@ -109,8 +107,7 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                                           .agent_certificate_authority = options_.agent_certificate_authority,
                                           .agent_server_name = options_.agent_server_name});
   }
-  auto where = cluster();
-  if (!where) return std::unexpected{std::move(where.error())};
+  SKIFF_TRY(auto where, cluster());
   ReachOptions reach{.url = options_.url,
                      .gateway_url = options_.gateway_url,
                      .gateway = options_.gateway,
@@ -119,9 +116,9 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                      .server_name = options_.agent_server_name,
                      .only = find_way(options_.reach)};
   // From a Pod with the kubeconfig of another cluster, its Pods' addresses are those of strangers here.
-  reach.in_cluster = (*where)->client().transport().access().from_pod || reach.only == Way::in_cluster;
-  if (name == "claim") return std::make_unique<ClaimDriver>(*where, std::move(reach));
-  return std::make_unique<PodDriver>(*where, std::move(reach));
+  reach.in_cluster = where->client().transport().access().from_pod || reach.only == Way::in_cluster;
+  if (name == "claim") return std::make_unique<ClaimDriver>(where, std::move(reach));
+  return std::make_unique<PodDriver>(where, std::move(reach));
 }
 
 /// Where anything points to a cluster it is that, whether it answers or not: what was meant for a cluster must not run
@@ -141,13 +138,11 @@ Task<Result<Driver*>> Context::driver() {
   if (driver_) co_return driver_.get();
   std::string name = options_.driver;
   if (name == "auto") {
-    auto chosen = choose_driver();
-    if (!chosen) co_return std::unexpected{std::move(chosen.error())};
-    name = std::move(*chosen);
+    SKIFF_CO_TRY(auto chosen, choose_driver());
+    name = std::move(chosen);
   }
-  auto made = make_driver(name);
-  if (!made) co_return std::unexpected{std::move(made.error())};
-  driver_ = std::move(*made);
+  SKIFF_CO_TRY(auto made, make_driver(name));
+  driver_ = std::move(made);
   if (trace_) driver_ = trace_driver(std::move(driver_), trace_);
   co_return driver_.get();
 }
@@ -185,15 +180,13 @@ void Context::tell_notice(const Driver& driver) const {
 }
 
 Task<Result<Endpoint>> Context::endpoint(std::string name, TokenGrant grant) {
-  auto host = co_await driver();
-  if (!host) co_return std::unexpected{std::move(host.error())};
-  co_return co_await (*host)->endpoint(std::move(name), std::move(grant));
+  SKIFF_CO_TRY(auto host, co_await driver());
+  co_return co_await host->endpoint(std::move(name), std::move(grant));
 }
 
 Task<Result<std::unique_ptr<AgentClient>>> Context::agent(std::string name, TokenGrant grant) {
-  auto found = co_await endpoint(std::move(name), std::move(grant));
-  if (!found) co_return std::unexpected{std::move(found.error())};
-  co_return std::make_unique<AgentClient>(executor_, std::move(*found));
+  SKIFF_CO_TRY(auto found, co_await endpoint(std::move(name), std::move(grant)));
+  co_return std::make_unique<AgentClient>(executor_, std::move(found));
 }
 
 Progress Context::progress(std::string name) const {
@@ -210,9 +203,13 @@ Result<> Context::show(const nlohmann::json& value, std::string_view table, std:
   if (options_.output == "json") return print(format_json(value));
   if (options_.output == "yaml") return print(format_yaml(value));
   if (options_.output.starts_with(kJsonPath)) {
-    auto text = format_json_path(std::string_view{options_.output}.substr(kJsonPath.size()), value);
-    if (!text) return std::unexpected{std::move(text.error())};
-    return print(printable_lines(*text));
+    SKIFF_TRY(auto text, format_json_path(std::string_view{options_.output}.substr(kJsonPath.size()), value));
+    if (text.find_first_not_of(" \t\n") == std::string::npos && !options_.quiet) {
+      if (const std::string paths = known_paths(value); !paths.empty()) {
+        say("-o " + options_.output + " finds nothing: there are " + paths);
+      }
+    }
+    return print(printable_lines(text));
   }
   return print(printable_lines(options_.output == "name" ? name : table));
 }

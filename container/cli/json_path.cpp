@@ -116,7 +116,7 @@ class Template {
 
   Result<std::string> fill() {
     std::string out;
-    if (auto filled = fill_part(out, root_, false); !filled) return std::unexpected{std::move(filled.error())};
+    SKIFF_TRY_VOID(fill_part(out, root_, false));
     return out;
   }
 
@@ -128,31 +128,28 @@ class Template {
       out += rest_.substr(0, brace);
       rest_.remove_prefix(brace);
       if (rest_.empty()) break;
-      auto inside = take_braces();
-      if (!inside) return std::unexpected{std::move(inside.error())};
-      if (*inside == "end") {
+      SKIFF_TRY(auto inside, take_braces());
+      if (inside == "end") {
         if (in_range) return {};
-        return bad_path(*inside, "there is no {range} before {end}");
+        return bad_path(inside, "there is no {range} before {end}");
       }
-      const bool is_range = inside->starts_with("range ");
-      if (auto done = is_range ? fill_range(out, inside->substr(6), here) : fill_one(out, *inside, here); !done)
-        return done;
+      const bool is_range = inside.starts_with("range ");
+      SKIFF_TRY_VOID(is_range ? fill_range(out, inside.substr(6), here) : fill_one(out, inside, here));
     }
     if (in_range) return bad_path("{range}", "{end} is missing");
     return {};
   }
 
   Result<> fill_range(std::string& out, std::string_view path, const json& here) {
-    auto values = walk(path, root_, here);
-    if (!values) return std::unexpected{std::move(values.error())};
+    SKIFF_TRY(auto values, walk(path, root_, here));
     const std::string_view body = rest_;
     const json nothing;
     std::string unseen;
     // Also where there is nothing: what follows {end} has to be found.
-    if (values->empty()) return fill_part(unseen, nothing, true);
-    for (const json* value : *values) {
+    if (values.empty()) return fill_part(unseen, nothing, true);
+    for (const json* value : values) {
       rest_ = body;
-      if (auto filled = fill_part(out, *value, true); !filled) return filled;
+      SKIFF_TRY_VOID(fill_part(out, *value, true));
     }
     return {};
   }
@@ -163,9 +160,8 @@ class Template {
       out += unquoted(inside);
       return {};
     }
-    auto values = walk(inside, root_, here);
-    if (!values) return std::unexpected{std::move(values.error())};
-    for (std::size_t i = 0; i < values->size(); ++i) out.append(i == 0 ? "" : " ").append(text_of(*(*values)[i]));
+    SKIFF_TRY(auto values, walk(inside, root_, here));
+    for (std::size_t i = 0; i < values.size(); ++i) out.append(i == 0 ? "" : " ").append(text_of(*values[i]));
     return {};
   }
 
@@ -200,12 +196,27 @@ Result<std::string> format_json_path(std::string_view text, const json& value) {
   return Template{whole, value}.fill();
 }
 
+std::string known_paths(const json& value) {
+  const json* object = &value;
+  std::string_view before = ".";
+  if (value.is_object() && value.contains("items") && value.at("items").is_array()) {
+    if (value.at("items").empty()) return {};
+    object = &value.at("items").front();
+    before = ".items[*].";
+  }
+  if (!object->is_object()) return {};
+  std::string paths;
+  for (const auto& [key, member] : object->items()) {
+    paths.append(paths.empty() ? "" : ", ").append(before).append(key);
+  }
+  return paths;
+}
+
 Result<std::vector<json>> find_json_path(std::string_view path, const json& value) {
   const std::string whole = (path.starts_with('.') || path.starts_with('[') ? "" : ".") + std::string{path};
-  auto found = walk(whole, value, value);
-  if (!found) return std::unexpected{std::move(found.error())};
+  SKIFF_TRY(auto found, walk(whole, value, value));
   std::vector<json> values;
-  for (const json* one : *found) values.push_back(*one);
+  for (const json* one : found) values.push_back(*one);
   return values;
 }
 

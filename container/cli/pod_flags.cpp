@@ -15,9 +15,8 @@ constexpr std::string_view kGroup = "Flags for clusters";
 constexpr std::size_t kLongestOverrides = std::size_t{1} << 20U;
 
 Result<std::string> read_overrides(const std::string& path) {
-  auto text = read_small_file(path, kLongestOverrides);
-  if (!text) return std::unexpected{std::move(text.error())};
-  auto value = kube::parse_yaml(*text);
+  SKIFF_TRY(auto text, read_small_file(path, kLongestOverrides));
+  auto value = kube::parse_yaml(text);
   if (!value)
     return fail(Errc::invalid_field, "--pod-overrides " + path + ": " + value.error().message, "--pod-overrides");
   if (!value->is_object()) {
@@ -97,7 +96,8 @@ std::vector<Setting> PodFlags::rows() {
        .target = setting::Text{&pod_.run_as},
        .value = "UID[:GID]",
        .group = kGroup,
-       .help = "Its user; image: whatever the image says, also root."},
+       .help = "Its user; image: whatever the image says, also root.",
+       .letter = 'u'},
       {.flag = "seccomp",
        .environment = "SKIFF_SECCOMP",
        .target = setting::Text{&pod_.seccomp},
@@ -242,19 +242,16 @@ Result<PodOptions> PodFlags::options() const {
   for (const auto& known : protocol::EnumNames<ServiceKind>::values) {
     if (known.name == service_) pod.service = known.value;
   }
-  auto selector = parse_pairs(node_selector_, "--node-selector");
-  if (!selector) return std::unexpected{std::move(selector.error())};
-  pod.node_selector = std::move(*selector);
-  auto annotations = parse_pairs(annotations_, "--annotation");
-  if (!annotations) return std::unexpected{std::move(annotations.error())};
-  pod.annotations = std::move(*annotations);
+  SKIFF_TRY(auto selector, parse_pairs(node_selector_, "--node-selector"));
+  pod.node_selector = std::move(selector);
+  SKIFF_TRY(auto annotations, parse_pairs(annotations_, "--annotation"));
+  pod.annotations = std::move(annotations);
   if (deadline_.count() > 0) pod.deadline = deadline_;
   if (!overrides_file_.empty()) {
-    auto overrides = read_overrides(overrides_file_);
-    if (!overrides) return std::unexpected{std::move(overrides.error())};
-    pod.overrides = std::move(*overrides);
+    SKIFF_TRY(auto overrides, read_overrides(overrides_file_));
+    pod.overrides = std::move(overrides);
   }
-  if (auto valid = check_pod_options(pod); !valid) return std::unexpected{std::move(valid.error())};
+  SKIFF_TRY_VOID(check_pod_options(pod));
   return pod;
 }
 

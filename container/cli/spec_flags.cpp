@@ -21,10 +21,9 @@ constexpr std::size_t kLongestEnvFile = std::size_t{1} << 20U;
 
 /// The entries of a file: a line each, empty ones and those that begin with # left out.
 Result<std::vector<std::string>> read_env_file(const std::string& path) {
-  auto text = read_small_file(path, kLongestEnvFile);
-  if (!text) return std::unexpected{std::move(text.error())};
+  SKIFF_TRY(auto text, read_small_file(path, kLongestEnvFile));
   std::vector<std::string> entries;
-  std::string_view rest{*text};
+  std::string_view rest{text};
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, end);
@@ -121,14 +120,12 @@ Result<std::map<std::string, std::string>> parse_env(const std::vector<std::stri
 Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::span<const std::string> given) const {
   std::vector<std::string> entries;
   if (!env_file_.empty()) {
-    auto read = read_env_file(env_file_);
-    if (!read) return std::unexpected{std::move(read.error())};
-    entries = std::move(*read);
+    SKIFF_TRY(auto read, read_env_file(env_file_));
+    entries = std::move(read);
   }
   entries.insert(entries.end(), env_.begin(), env_.end());
-  auto env = parse_env(entries);
-  if (!env) return std::unexpected{std::move(env.error())};
-  for (const auto& [variable, value] : *env) {
+  SKIFF_TRY(auto env, parse_env(entries));
+  for (const auto& [variable, value] : env) {
     if (!variable.starts_with("SKIFF_")) continue;
     return fail(Errc::invalid_field,
                 "--env " + variable +
@@ -136,16 +133,14 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
                     "--pod-overrides can set them",
                 "--env");
   }
-  SandboxSpec spec{.name = std::move(name), .image = image_, .owner = std::move(owner), .env = std::move(*env)};
-  auto labels = parse_pairs(labels_, "--label");
-  if (!labels) return std::unexpected{std::move(labels.error())};
-  spec.labels = std::move(*labels);
+  SandboxSpec spec{.name = std::move(name), .image = image_, .owner = std::move(owner), .env = std::move(env)};
+  SKIFF_TRY(auto labels, parse_pairs(labels_, "--label"));
+  spec.labels = std::move(labels);
   if (ttl_ > 0ms) spec.lease.ttl = ttl_;
   if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
   spec.wait = wait_;
-  auto pod = pod_.options();
-  if (!pod) return std::unexpected{std::move(pod.error())};
-  spec.pod = std::move(*pod);
+  SKIFF_TRY(auto pod, pod_.options());
+  spec.pod = std::move(pod);
   // Without a name it is a template that is wanted, not a sandbox from one.
   const bool is_from_pool = !spec.pod.pool.empty() || !spec.pod.template_name.empty();
   if (!spec.name.empty() && is_from_pool) leave_to_the_pool(spec, given);

@@ -10,14 +10,11 @@
 
 namespace skiff::container {
 Result<std::unique_ptr<Cluster>> Cluster::open(Executor executor, ClusterOptions options) {
-  auto access = kube::find_access(options.access, kube::process_environment);
-  if (!access) return std::unexpected{std::move(access.error())};
+  SKIFF_TRY(auto access, kube::find_access(options.access, kube::process_environment));
   auto pool = std::make_shared<BlockingPool>("skiff-kube", 2);
-  auto transport = kube::Transport::open(executor, pool, std::move(*access), options.transport);
-  if (!transport) return std::unexpected{std::move(transport.error())};
+  SKIFF_TRY(auto transport, kube::Transport::open(executor, pool, std::move(access), options.transport));
   protocol::Resolver resolver = kube::system_resolver(pool);
-  return std::unique_ptr<Cluster>{
-      new Cluster{executor, std::move(options), std::move(resolver), std::move(*transport)}};
+  return std::unique_ptr<Cluster>{new Cluster{executor, std::move(options), std::move(resolver), std::move(transport)}};
 }
 
 Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver resolver,
@@ -61,14 +58,12 @@ Task<Result<>> Cluster::read_keys(bool create) {
   const std::string name = signing_secret_name(options_.name_prefix);
   auto secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
   if (!secret && secret.error().not_found() && create) {
-    auto fresh = SigningKey::generate();
-    if (!fresh) co_return std::unexpected{std::move(fresh.error())};
-    auto data = signing_secret_data({.current = std::move(*fresh)});
-    if (!data) co_return std::unexpected{std::move(data.error())};
+    SKIFF_CO_TRY(auto fresh, SigningKey::generate());
+    SKIFF_CO_TRY(auto data, signing_secret_data({.current = std::move(fresh)}));
     kube::Object object = kube::Object::make(kube::kSecrets, namespace_name(), name);
     labels::put_common(object, "key", {}, {});
     object.json["type"] = "Opaque";
-    object.json["data"].merge_patch(*data);
+    object.json["data"].merge_patch(data);
     secret = co_await client_.create(kube::kSecrets, std::move(object));
     // Somebody else may have been faster, or our answer was lost: what is there counts.
     if (!secret && (secret.error().already_exists() || secret.error().may_have_happened)) {
@@ -76,16 +71,14 @@ Task<Result<>> Cluster::read_keys(bool create) {
     }
   }
   if (!secret) co_return std::unexpected{std::move(secret.error().error)};
-  auto keys = read_signing_secret(*secret);
-  if (!keys) co_return std::unexpected{std::move(keys.error())};
-  keys_ = std::move(*keys);
+  SKIFF_CO_TRY(auto keys, read_signing_secret(*secret));
+  keys_ = std::move(keys);
   co_return Result<>{};
 }
 
 Task<Result<SigningKey>> Cluster::signing_key(bool create) {
   if (!keys_) {
-    auto read = co_await read_keys(create);
-    if (!read) co_return std::unexpected{std::move(read.error())};
+    SKIFF_CO_TRY_VOID(co_await read_keys(create));
   }
   co_return keys_->current;
 }
@@ -94,8 +87,7 @@ Task<Result<SigningKey>> Cluster::signing_key_of(kube::Object pod) {
   const std::string configured = configured_key(pod);
   const bool may_be_newer = keys_ && !configured.empty() && !keys_->are_known_to(configured);
   if (!keys_ || may_be_newer) {
-    auto read = co_await read_keys(false);
-    if (!read) co_return std::unexpected{std::move(read.error())};
+    SKIFF_CO_TRY_VOID(co_await read_keys(false));
   }
   co_return keys_->of_agent(configured);
 }

@@ -40,16 +40,14 @@ Task<Result<KnownSecret>> read_secret(Cluster* cluster) {
                                         name + "): the first sandbox in it makes one");
   }
   if (!secret) co_return std::unexpected{std::move(secret.error().error)};
-  auto keys = read_signing_secret(*secret);
-  if (!keys) co_return std::unexpected{std::move(keys.error())};
-  co_return KnownSecret{.object = std::move(*secret), .keys = std::move(*keys)};
+  SKIFF_CO_TRY(auto keys, read_signing_secret(*secret));
+  co_return KnownSecret{.object = std::move(*secret), .keys = std::move(keys)};
 }
 
 /// Writes it unless somebody else has changed it since it was read.
 Task<Result<>> write_secret(Cluster* cluster, Object read, SigningKeys keys) {
-  auto data = signing_secret_data(keys);
-  if (!data) co_return std::unexpected{std::move(data.error())};
-  const json patch{{"metadata", {{"resourceVersion", read.resource_version()}}}, {"data", std::move(*data)}};
+  SKIFF_CO_TRY(auto data, signing_secret_data(keys));
+  const json patch{{"metadata", {{"resourceVersion", read.resource_version()}}}, {"data", std::move(data)}};
   auto written = co_await cluster->client().patch(kube::kSecrets, read.namespace_name(), read.name(),
                                                   kube::PatchKind::merge, patch);
   if (written) co_return Result<>{};
@@ -66,13 +64,11 @@ Task<Result<>> write_secret(Cluster* cluster, Object read, SigningKeys keys) {
 }
 
 Result<KeyReport> report_of(const SigningKeys& keys) {
-  auto current = keys.current.fingerprint();
-  if (!current) return std::unexpected{std::move(current.error())};
-  KeyReport report{.current = std::move(*current)};
+  SKIFF_TRY(auto current, keys.current.fingerprint());
+  KeyReport report{.current = std::move(current)};
   for (const SigningKey& key : keys.older) {
-    auto fingerprint = key.fingerprint();
-    if (!fingerprint) return std::unexpected{std::move(fingerprint.error())};
-    report.older.push_back({.fingerprint = std::move(*fingerprint)});
+    SKIFF_TRY(auto fingerprint, key.fingerprint());
+    report.older.push_back({.fingerprint = std::move(fingerprint)});
   }
   return report;
 }
@@ -151,41 +147,35 @@ class UserSearch {
 }  // namespace
 
 Task<Result<KeyReport>> rotate_key(Cluster* cluster) {
-  auto known = co_await read_secret(cluster);
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  auto fresh = SigningKey::generate();
-  if (!fresh) co_return std::unexpected{std::move(fresh.error())};
-  SigningKeys keys{.current = std::move(*fresh), .older = std::move(known->keys.older)};
-  keys.older.insert(keys.older.begin(), std::move(known->keys.current));
-  auto written = co_await write_secret(cluster, std::move(known->object), keys);
-  if (!written) co_return std::unexpected{std::move(written.error())};
+  SKIFF_CO_TRY(auto known, co_await read_secret(cluster));
+  SKIFF_CO_TRY(auto fresh, SigningKey::generate());
+  SigningKeys keys{.current = std::move(fresh), .older = std::move(known.keys.older)};
+  keys.older.insert(keys.older.begin(), std::move(known.keys.current));
+  SKIFF_CO_TRY_VOID(co_await write_secret(cluster, std::move(known.object), keys));
   co_return report_of(keys);
 }
 
 Task<Result<KeyReport>> finish_rotation(Cluster* cluster) {
-  auto known = co_await read_secret(cluster);
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  if (known->keys.older.empty()) co_return report_of(known->keys);
-  auto before = report_of(known->keys);
+  SKIFF_CO_TRY(auto known, co_await read_secret(cluster));
+  if (known.keys.older.empty()) co_return report_of(known.keys);
+  auto before = report_of(known.keys);
   if (!before) co_return before;
-  UserSearch search{cluster, &known->keys};
-  auto users = co_await search.run();
-  if (!users) co_return std::unexpected{std::move(users.error())};
+  UserSearch search{cluster, &known.keys};
+  SKIFF_CO_TRY(auto users, co_await search.run());
   KeyReport report{.current = before->current};
-  SigningKeys kept{.current = known->keys.current};
-  for (std::size_t i = 0; i < users->size(); ++i) {
+  SigningKeys kept{.current = known.keys.current};
+  for (std::size_t i = 0; i < users.size(); ++i) {
     OlderKey& older = before->older[i];
-    if ((*users)[i].empty()) {
+    if (users[i].empty()) {
       report.removed.push_back(std::move(older.fingerprint));
       continue;
     }
-    older.users.assign((*users)[i].begin(), (*users)[i].end());
+    older.users.assign(users[i].begin(), users[i].end());
     report.older.push_back(std::move(older));
-    kept.older.push_back(known->keys.older[i]);
+    kept.older.push_back(known.keys.older[i]);
   }
   if (report.removed.empty()) co_return report;
-  auto written = co_await write_secret(cluster, std::move(known->object), std::move(kept));
-  if (!written) co_return std::unexpected{std::move(written.error())};
+  SKIFF_CO_TRY_VOID(co_await write_secret(cluster, std::move(known.object), std::move(kept)));
   co_return report;
 }
 

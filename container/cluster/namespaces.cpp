@@ -14,9 +14,8 @@ Task<Result<std::vector<std::string>>> namespaces_of_sandboxes(Cluster* cluster,
                                                                   {kube::kPods, "sandbox"}};
   if (driver == ClusterDriver::claim) {
     ClaimPools pools{cluster};
-    auto api = co_await pools.api();
-    if (!api) co_return std::unexpected{std::move(api.error())};
-    places = {{at(kube::kSandboxClaims, *api), "sandbox"}, {at(kube::kSandboxes, *api), "sandbox"}};
+    SKIFF_CO_TRY(auto api, co_await pools.api());
+    places = {{at(kube::kSandboxClaims, api), "sandbox"}, {at(kube::kSandboxes, api), "sandbox"}};
   }
   std::set<std::string> names;
   for (const auto& [resource, component] : places) {

@@ -14,7 +14,7 @@ namespace {
 using kube::Object;
 using nlohmann::json;
 
-constexpr std::string_view kAgentFolder = "/skiff";
+constexpr std::string_view kAgentDirectory = "/skiff";
 constexpr std::string_view kAgentProgram = "/skiff/skiffd";
 /// Above the agent's own drain (10 s), so that it ends its commands itself.
 constexpr int kGraceSeconds = 30;
@@ -43,11 +43,10 @@ Result<json> resources(const PodOptions& pod) {
        {std::tuple<std::string_view, std::string_view, const std::string&>{"cpu", "--cpu", pod.cpu},
         {"memory", "--memory", pod.memory},
         {"ephemeral-storage", "--disk", pod.disk}}) {
-    auto amounts = parse_amounts(text, flag);
-    if (!amounts) return std::unexpected{std::move(amounts.error())};
-    if (amounts->request.empty()) continue;
-    all["requests"][name] = amounts->request;
-    all["limits"][name] = amounts->limit;
+    SKIFF_TRY(auto amounts, parse_amounts(text, flag));
+    if (amounts.request.empty()) continue;
+    all["requests"][name] = amounts.request;
+    all["limits"][name] = amounts.limit;
   }
   return all;
 }
@@ -60,14 +59,13 @@ Result<json> pod_security(const PodOptions& pod, bool assigns_ids) {
   auto profile = parse_seccomp(pod.seccomp);
   if (!profile) return profile;
   json context{{"seccompProfile", std::move(*profile)}};
-  auto ids = parse_run_as(pod.run_as);
-  if (!ids) return std::unexpected{std::move(ids.error())};
-  if (!*ids) return context;
-  context["runAsNonRoot"] = (*ids)->user != 0;
+  SKIFF_TRY(auto ids, parse_run_as(pod.run_as));
+  if (!ids) return context;
+  context["runAsNonRoot"] = ids->user != 0;
   if (assigns_ids) return context;
-  context["runAsUser"] = (*ids)->user;
-  context["runAsGroup"] = (*ids)->group;
-  context["fsGroup"] = (*ids)->group;
+  context["runAsUser"] = ids->user;
+  context["runAsGroup"] = ids->group;
+  context["fsGroup"] = ids->group;
   context["fsGroupChangePolicy"] = "OnRootMismatch";
   return context;
 }
@@ -115,27 +113,26 @@ struct Mounts {
 Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context) {
   Mounts all;
   for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
-    auto volume = parse_volume(spec.pod.volumes[i]);
-    if (!volume) return std::unexpected{std::move(volume.error())};
+    SKIFF_TRY(auto volume, parse_volume(spec.pod.volumes[i]));
     const std::string name = "volume-" + std::to_string(i);
-    const std::string claim = volume->kind == Volume::Kind::own ? claim_name(spec, context, i) : volume->name;
-    json mount{{"name", name}, {"mountPath", volume->path}};
-    switch (volume->kind) {
+    const std::string claim = volume.kind == Volume::Kind::own ? claim_name(spec, context, i) : volume.name;
+    json mount{{"name", name}, {"mountPath", volume.path}};
+    switch (volume.kind) {
       case Volume::Kind::own:
       case Volume::Kind::claim:
         all.volumes.push_back({{"name", name}, {"persistentVolumeClaim", {{"claimName", claim}}}});
         break;
       case Volume::Kind::secret:
-        all.volumes.push_back({{"name", name}, {"secret", {{"secretName", volume->name}}}});
+        all.volumes.push_back({{"name", name}, {"secret", {{"secretName", volume.name}}}});
         mount["readOnly"] = true;
         break;
       case Volume::Kind::config:
-        all.volumes.push_back({{"name", name}, {"configMap", {{"name", volume->name}}}});
+        all.volumes.push_back({{"name", name}, {"configMap", {{"name", volume.name}}}});
         mount["readOnly"] = true;
         break;
     }
     all.mounts.push_back(std::move(mount));
-    all.paths.insert(volume->path);
+    all.paths.insert(volume.path);
   }
   if (!all.paths.contains(spec.pod.workdir)) {
     all.volumes.push_back({{"name", "workspace"}, {"emptyDir", json::object()}});
@@ -143,7 +140,7 @@ Result<Mounts> mounts_of(const SandboxSpec& spec, const ManifestContext& context
   }
   if (spec.pod.inject) {
     all.volumes.push_back({{"name", "skiff"}, {"emptyDir", json::object()}});
-    all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentFolder}, {"readOnly", true}});
+    all.mounts.push_back({{"name", "skiff"}, {"mountPath", kAgentDirectory}, {"readOnly", true}});
   }
   return all;
 }
@@ -154,12 +151,9 @@ void put_pull_policy(json& container, const PodOptions& pod) {
 
 Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) {
   const PodOptions& pod = spec.pod;
-  auto limits = resources(pod);
-  if (!limits) return std::unexpected{std::move(limits.error())};
-  auto security = pod_security(pod, context.assigns_ids);
-  if (!security) return std::unexpected{std::move(security.error())};
-  auto mounts = mounts_of(spec, context);
-  if (!mounts) return std::unexpected{std::move(mounts.error())};
+  SKIFF_TRY(auto limits, resources(pod));
+  SKIFF_TRY(auto security, pod_security(pod, context.assigns_ids));
+  SKIFF_TRY(auto mounts, mounts_of(spec, context));
 
   const long long wait_seconds = std::max<long long>(30, std::chrono::ceil<std::chrono::seconds>(spec.wait).count());
   json container{{"name", "sandbox"},
@@ -167,9 +161,9 @@ Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) 
                  {"workingDir", pod.workdir},
                  {"ports", json::array({json{{"name", "agent"}, {"containerPort", kAgentPort}}})},
                  {"env", environment(spec, context)},
-                 {"resources", *limits},
+                 {"resources", limits},
                  {"securityContext", container_security()},
-                 {"volumeMounts", std::move(mounts->mounts)},
+                 {"volumeMounts", std::move(mounts.mounts)},
                  {"startupProbe", probe(1, wait_seconds)},
                  {"readinessProbe", probe(5, 3)},
                  {"terminationMessagePolicy", "FallbackToLogsOnError"}};
@@ -181,25 +175,24 @@ Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) 
     container["envFrom"].push_back(std::move(*source));
   }
   if (!pod.entrypoint.empty()) {
-    auto words = parse_entrypoint(pod.entrypoint);
-    if (!words) return std::unexpected{std::move(words.error())};
+    SKIFF_TRY(auto words, parse_entrypoint(pod.entrypoint));
     container["args"] = json::array({"--"});
-    for (std::string& word : *words) container["args"].push_back(std::move(word));
+    for (std::string& word : words) container["args"].push_back(std::move(word));
   }
   json made{{"restartPolicy", "Never"},
             {"automountServiceAccountToken", !pod.service_account.empty()},
             {"enableServiceLinks", false},
             {"terminationGracePeriodSeconds", kGraceSeconds},
-            {"securityContext", std::move(*security)},
-            {"volumes", std::move(mounts->volumes)},
+            {"securityContext", std::move(security)},
+            {"volumes", std::move(mounts.volumes)},
             {"containers", json::array({std::move(container)})}};
   if (pod.inject) {
     json bring{{"name", "skiff"},
                {"image", pod.agent_image},
-               {"command", {"/skiffd", "install", kAgentFolder}},
-               {"resources", *limits},
+               {"command", {"/skiffd", "install", kAgentDirectory}},
+               {"resources", limits},
                {"securityContext", container_security()},
-               {"volumeMounts", json::array({json{{"name", "skiff"}, {"mountPath", kAgentFolder}}})},
+               {"volumeMounts", json::array({json{{"name", "skiff"}, {"mountPath", kAgentDirectory}}})},
                {"terminationMessagePolicy", "FallbackToLogsOnError"}};
     put_pull_policy(bring, pod);
     made["initContainers"] = json::array({std::move(bring)});
@@ -210,9 +203,8 @@ Result<json> make_spec(const SandboxSpec& spec, const ManifestContext& context) 
   if (!pod.node_selector.empty()) made["nodeSelector"] = pod.node_selector;
   for (const std::string& secret : pod.pull_secrets) made["imagePullSecrets"].push_back({{"name", secret}});
   for (const std::string& text : pod.tolerations) {
-    auto toleration = parse_toleration(text);
-    if (!toleration) return std::unexpected{std::move(toleration.error())};
-    made["tolerations"].push_back(std::move(*toleration));
+    SKIFF_TRY(auto toleration, parse_toleration(text));
+    made["tolerations"].push_back(std::move(toleration));
   }
   if (!pod.overrides.empty()) merge_overrides(made, json::parse(pod.overrides));
   return made;
@@ -271,8 +263,7 @@ std::string service_name(std::string_view object_name) {
 }
 
 Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context) {
-  auto made = make_spec(spec, context);
-  if (!made) return std::unexpected{std::move(made.error())};
+  SKIFF_TRY(auto made, make_spec(spec, context));
   Object pod = make_of(kube::kPods, spec, context, context.prefix + spec.name, "sandbox");
   labels::put_user_labels(pod, spec.labels);
   if (!spec.pod.username.empty()) labels::put(pod, labels::kUsername, spec.pod.username);
@@ -282,7 +273,7 @@ Result<Object> make_pod(const SandboxSpec& spec, const ManifestContext& context)
   pod.json["metadata"]["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] = "false";
   pod.json["metadata"]["annotations"]["karpenter.sh/do-not-disrupt"] = "true";
   for (const auto& [name, value] : spec.pod.annotations) pod.json["metadata"]["annotations"][name] = value;
-  pod.json["spec"] = std::move(*made);
+  pod.json["spec"] = std::move(made);
   return pod;
 }
 
@@ -326,13 +317,12 @@ std::optional<Object> make_service(const SandboxSpec& spec, const ManifestContex
 Result<std::vector<Object>> make_volume_claims(const SandboxSpec& spec, const ManifestContext& context) {
   std::vector<Object> claims;
   for (std::size_t i = 0; i < spec.pod.volumes.size(); ++i) {
-    auto volume = parse_volume(spec.pod.volumes[i]);
-    if (!volume) return std::unexpected{std::move(volume.error())};
-    if (volume->kind != Volume::Kind::own) continue;
+    SKIFF_TRY(auto volume, parse_volume(spec.pod.volumes[i]));
+    if (volume.kind != Volume::Kind::own) continue;
     Object claim = make_of(kube::kVolumeClaims, spec, context, claim_name(spec, context, i), "volume");
     claim.json["spec"] = {{"accessModes", json::array({"ReadWriteOnce"})},
-                          {"resources", {{"requests", {{"storage", volume->size}}}}}};
-    if (!volume->storage_class.empty()) claim.json["spec"]["storageClassName"] = volume->storage_class;
+                          {"resources", {{"requests", {{"storage", volume.size}}}}}};
+    if (!volume.storage_class.empty()) claim.json["spec"]["storageClassName"] = volume.storage_class;
     claims.push_back(std::move(claim));
   }
   return claims;
@@ -348,8 +338,7 @@ std::string network_label(const PodOptions& options) {
 Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const ManifestContext& context) {
   const std::string kind = network_label(spec.pod);
   if (kind.empty()) return std::nullopt;
-  auto cidrs = parse_network(spec.pod.network);
-  if (!cidrs) return std::unexpected{std::move(cidrs.error())};
+  SKIFF_TRY(auto cidrs, parse_network(spec.pod.network));
   Object policy;
   json selected;
   if (kind == kOwn) {
@@ -376,7 +365,7 @@ Result<std::optional<Object>> make_network_policy(const SandboxSpec& spec, const
   if (spec.pod.network == "open") return policy;
   body["policyTypes"].push_back("Egress");
   body["egress"] = json::array();
-  if (!cidrs->empty()) body["egress"].push_back({{"to", peers(*cidrs)}});
+  if (!cidrs.empty()) body["egress"].push_back({{"to", peers(cidrs)}});
   if (spec.pod.network == "dns") {
     body["egress"].push_back({{"ports", json::array({port_of(kDnsPort, "UDP"), port_of(kDnsPort, "TCP")})}});
   }
@@ -391,9 +380,8 @@ Result<std::optional<Object>> make_quota(const SandboxSpec& spec, const Manifest
   if (spec.pod.quota.empty()) return std::nullopt;
   Object quota = make_of(kube::kResourceQuotas, spec, context, context.prefix + "quota", "quota");
   for (const std::string& text : spec.pod.quota) {
-    auto parts = parse_quota(text);
-    if (!parts) return std::unexpected{std::move(parts.error())};
-    quota.json["spec"]["hard"][parts->first] = parts->second;
+    SKIFF_TRY(auto parts, parse_quota(text));
+    quota.json["spec"]["hard"][parts.first] = parts.second;
   }
   return quota;
 }

@@ -244,9 +244,8 @@ std::optional<kube::Object> newest_of(kube::WatchEvent event) {
 }
 
 Task<kube::Outcome<std::optional<kube::Object>>> next_of(kube::Watch* watch) {
-  auto event = co_await watch->next();
-  if (!event) co_return std::unexpected{std::move(event.error())};
-  co_return newest_of(std::move(*event));
+  SKIFF_CO_TRY(auto event, co_await watch->next());
+  co_return newest_of(std::move(event));
 }
 
 }  // namespace

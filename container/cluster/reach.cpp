@@ -69,9 +69,8 @@ Task<Result<>> probe(Executor executor, Endpoint* endpoint, std::string path, bo
   HttpClient client{executor, endpoint->client};
   HttpClient::Request request{.target = endpoint->path_prefix + path, .headers = endpoint->headers};
   if (endpoint->fresh_headers) {
-    auto fresh = co_await endpoint->fresh_headers();
-    if (!fresh) co_return std::unexpected{std::move(fresh.error())};
-    request.headers.append(*fresh);
+    SKIFF_CO_TRY(auto fresh, co_await endpoint->fresh_headers());
+    request.headers.append(fresh);
   }
   auto reply = co_await client.request(std::move(request));
   if (!reply) {
@@ -156,9 +155,8 @@ Task<Result<Endpoint>> Reach::by_gateway(const ReachTarget* target) {
     where = co_await find_gateway(&cluster_->client(), options_.gateway, cluster_->namespace_name());
     if (!where) co_return std::unexpected{std::move(where.error())};
   } else {
-    auto url = kube::parse_url(options_.gateway_url, "--gateway-url");
-    if (!url) co_return std::unexpected{std::move(url.error())};
-    where->url = std::move(*url);
+    SKIFF_CO_TRY(auto url, kube::parse_url(options_.gateway_url, "--gateway-url"));
+    where->url = std::move(url);
   }
   auto router = by_url(where->url);
   if (!router) co_return router;
@@ -199,9 +197,8 @@ Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
   switch (way) {
     case Way::url:
       if (!options_.url.empty()) {
-        auto url = kube::parse_url(options_.url, "--url");
-        if (!url) co_return std::unexpected{std::move(url.error())};
-        co_return by_url(*url);
+        SKIFF_CO_TRY(auto url, kube::parse_url(options_.url, "--url"));
+        co_return by_url(url);
       }
       break;
     case Way::in_cluster:

@@ -31,27 +31,23 @@ Result<SigningKeys> read_signing_secret(const kube::Object& secret) {
   const auto refuse = [&](std::string_view field, const Error& error) {
     return fail(Errc::invalid_field, "Secret " + secret.name() + ": " + std::string{field} + ": " + error.message);
   };
-  auto current_pem = pem_in(secret, kCurrentField);
-  if (!current_pem) return std::unexpected{std::move(current_pem.error())};
-  auto older_pems = pem_in(secret, kOlderField);
-  if (!older_pems) return std::unexpected{std::move(older_pems.error())};
-  auto current = SigningKey::parse_pem(*current_pem);
+  SKIFF_TRY(auto current_pem, pem_in(secret, kCurrentField));
+  SKIFF_TRY(auto older_pems, pem_in(secret, kOlderField));
+  auto current = SigningKey::parse_pem(current_pem);
   if (!current) return refuse(kCurrentField, current.error());
-  auto older = SigningKey::parse_pems(*older_pems);
+  auto older = SigningKey::parse_pems(older_pems);
   if (!older) return refuse(kOlderField, older.error());
   return SigningKeys{.current = std::move(*current), .older = std::move(*older)};
 }
 
 Result<json> signing_secret_data(const SigningKeys& keys) {
-  auto current = keys.current.private_pem();
-  if (!current) return std::unexpected{std::move(current.error())};
+  SKIFF_TRY(auto current, keys.current.private_pem());
   std::string older;
   for (const SigningKey& key : keys.older) {
-    auto pem = key.private_pem();
-    if (!pem) return std::unexpected{std::move(pem.error())};
-    older += *pem;
+    SKIFF_TRY(auto pem, key.private_pem());
+    older += pem;
   }
-  return json{{kCurrentField, protocol::encode_base64(*current)},
+  return json{{kCurrentField, protocol::encode_base64(current)},
               {kOlderField, older.empty() ? json{} : json(protocol::encode_base64(older))}};
 }
 

@@ -43,7 +43,7 @@ DirectDriver::DirectDriver(Executor executor, DirectOptions options)
 
 Result<std::unique_ptr<DirectDriver>> DirectDriver::open(Executor executor, DirectOptions options) {
   std::unique_ptr<DirectDriver> driver{new DirectDriver{executor, std::move(options)}};
-  if (auto read = driver->read_url(); !read) return std::unexpected{std::move(read.error())};
+  SKIFF_TRY_VOID(driver->read_url());
   if (!driver->options_.key_file.empty()) {
     auto pem = read_small_file(driver->options_.key_file, kLongestCredential);
     if (!pem) return fail(pem.error().code, "--key-file: " + pem.error().message, "--key-file");
@@ -82,14 +82,13 @@ Result<> DirectDriver::read_url() {
     return fail(Errc::invalid_field,
                 "--url \"" + text + "\": write it as http://HOST:PORT, https://HOST:PORT or unix:///PATH", "--url");
   }
-  auto url = kube::parse_url(text, "--url");
-  if (!url) return std::unexpected{std::move(url.error())};
-  client_.host = url->host;
-  client_.port = url->port;
+  SKIFF_TRY(auto url, kube::parse_url(text, "--url"));
+  client_.host = url.host;
+  client_.port = url.port;
   client_.resolver = kube::system_resolver(std::make_shared<BlockingPool>("skiff-names", 1));
-  url_ = url->text();
-  path_prefix_ = url->path;
-  if (!url->tls) return {};
+  url_ = url.text();
+  path_prefix_ = url.path;
+  if (!url.tls) return {};
   auto tls = protocol::TlsContext::client({.ca_file = options_.agent_certificate_authority});
   if (!tls)
     return fail(tls.error().code, "--agent-certificate-authority: " + tls.error().message,
@@ -163,10 +162,9 @@ Task<Result<json>> DirectDriver::ask(std::string name) {
 }
 
 Task<Result<Sandbox>> DirectDriver::get(std::string name) {
-  auto version = co_await ask(name);
-  if (!version) co_return std::unexpected{std::move(version.error())};
+  SKIFF_CO_TRY(auto version, co_await ask(name));
   Sandbox sandbox{.name = name,
-                  .id = text_at(*version, "sandbox_id"),
+                  .id = text_at(version, "sandbox_id"),
                   .driver = "direct",
                   .state = SandboxState::running,
                   .reason = {},
@@ -177,7 +175,7 @@ Task<Result<Sandbox>> DirectDriver::get(std::string name) {
                   .expires_at = {},
                   .address = url_,
                   .details = {}};
-  const json labels = object_at(*version, "labels");
+  const json labels = object_at(version, "labels");
   for (const auto& [label, value] : labels.items()) {
     if (value.is_string()) sandbox.labels[label] = value.get<std::string>();
   }
@@ -192,43 +190,38 @@ Task<Result<Sandbox>> DirectDriver::get(std::string name) {
 }
 
 Task<Result<SandboxPage>> DirectDriver::list(SandboxFilter filter) {
-  auto version = co_await ask(options_.sandbox_id);
-  if (!version) co_return std::unexpected{std::move(version.error())};
-  std::string id = text_at(*version, "sandbox_id");
-  auto sandbox = co_await get(std::move(id));
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+  SKIFF_CO_TRY(auto version, co_await ask(options_.sandbox_id));
+  std::string id = text_at(version, "sandbox_id");
+  SKIFF_CO_TRY(auto sandbox, co_await get(std::move(id)));
   SandboxPage page;
   const bool fits = std::ranges::all_of(filter.labels, [&](const auto& wanted) {
-    const auto found = sandbox->labels.find(wanted.first);
-    return found != sandbox->labels.end() && found->second == wanted.second;
+    const auto found = sandbox.labels.find(wanted.first);
+    return found != sandbox.labels.end() && found->second == wanted.second;
   });
-  const bool is_wanted = filter.state.value_or(sandbox->state) == sandbox->state && filter.limit > 0;
-  if (fits && is_wanted && (filter.cursor.empty() || sandbox->name > filter.cursor)) {
-    page.items.push_back(std::move(*sandbox));
+  const bool is_wanted = filter.state.value_or(sandbox.state) == sandbox.state && filter.limit > 0;
+  if (fits && is_wanted && (filter.cursor.empty() || sandbox.name > filter.cursor)) {
+    page.items.push_back(std::move(sandbox));
   }
   co_return page;
 }
 
-Task<Result<Sandbox>> DirectDriver::extend(std::string name, Lease lease) {
-  auto there = co_await ask(name);
-  if (!there) co_return std::unexpected{std::move(there.error())};
+Task<Result<Sandbox>> DirectDriver::extend(std::string name, Lease lease, std::chrono::milliseconds /*wait*/) {
+  SKIFF_CO_TRY_VOID(co_await ask(name));
   AgentClient agent{executor_, endpoint_of(name, {})};
   std::string body = protocol::to_json(lease);
-  auto renewed = co_await agent.post("/v1/lease", std::move(body));
-  if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  SKIFF_CO_TRY_VOID(co_await agent.post("/v1/lease", std::move(body)));
   co_return co_await get(std::move(name));
 }
 
 Task<Result<Endpoint>> DirectDriver::endpoint(std::string name, TokenGrant grant) {
-  if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_grant(grant));
   if (!key_ && grant.lifetime != kTokenLifetime) {
     co_return fail(Errc::invalid_field,
                    "tokens are made with the private key that belongs to the skiffd's --public-key: "
                    "name it by --key-file",
                    "--key-file");
   }
-  auto there = co_await ask(name);
-  if (!there) co_return std::unexpected{std::move(there.error())};
+  SKIFF_CO_TRY_VOID(co_await ask(name));
   co_return endpoint_of(name, std::move(grant));
 }
 
@@ -243,7 +236,7 @@ Task<Result<protocol::Stream>> DirectDriver::dial(std::string, std::uint16_t por
   options.port = port;
   options.tls = nullptr;
   protocol::HttpClient client{executor_, std::move(options)};
-  if (auto connected = co_await client.connect(); !connected) co_return std::unexpected{std::move(connected.error())};
+  SKIFF_CO_TRY_VOID(co_await client.connect());
   co_return std::move(client.take_upgraded().stream);
 }
 

@@ -92,18 +92,15 @@ Client::Client(std::unique_ptr<Transport> transport) : transport_{std::move(tran
 
 Task<Outcome<Object>> Client::send_object(Call call) {
   const std::string what = call.what;
-  auto reply = co_await transport_->send(std::move(call));
-  if (!reply) co_return std::unexpected{std::move(reply.error())};
-  auto json = parse(reply->body, what);
-  if (!json) co_return std::unexpected{std::move(json.error())};
-  co_return Object{std::move(*json)};
+  SKIFF_CO_TRY(auto reply, co_await transport_->send(std::move(call)));
+  SKIFF_CO_TRY(auto json, parse(reply.body, what));
+  co_return Object{std::move(json)};
 }
 
 Task<Outcome<ServerVersion>> Client::version() {
   Call call{.target = "/version", .what = "ask for the version"};
-  auto answer = co_await send_object(std::move(call));
-  if (!answer) co_return std::unexpected{std::move(answer.error())};
-  co_return ServerVersion{.git_version = answer->text({"gitVersion"}), .platform = answer->text({"platform"})};
+  SKIFF_CO_TRY(auto answer, co_await send_object(std::move(call)));
+  co_return ServerVersion{.git_version = answer.text({"gitVersion"}), .platform = answer.text({"platform"})};
 }
 
 Task<Outcome<bool>> Client::serves(Resource resource) {
@@ -136,9 +133,8 @@ Task<Outcome<bool>> Client::allowed(Permission permission) {
             .what = "ask whether " + permission.verb + " " + permission.resource + " is allowed",
             .content_type = "application/json",
             .body = write(review)};
-  auto answer = co_await send_object(std::move(call));
-  if (!answer) co_return std::unexpected{std::move(answer.error())};
-  co_return answer->is_true({"status", "allowed"});
+  SKIFF_CO_TRY(auto answer, co_await send_object(std::move(call)));
+  co_return answer.is_true({"status", "allowed"});
 }
 
 std::string Client::place_of(const Resource& resource, const std::string& namespace_name) const {
@@ -222,12 +218,11 @@ Task<Outcome<Page>> Client::list_page(Resource resource, std::string namespace_n
                                 .text();
   Call call{.target = collection_path(resource, namespace_name) + query,
             .what = describe("list", resource, namespace_name, {})};
-  auto answer = co_await send_object(std::move(call));
-  if (!answer) co_return std::unexpected{std::move(answer.error())};
+  SKIFF_CO_TRY(auto answer, co_await send_object(std::move(call)));
   Page page{.items = {},
-            .resource_version = answer->resource_version(),
-            .continue_token = answer->text({"metadata", "continue"})};
-  if (const auto items = answer->json.find("items"); items != answer->json.end() && items->is_array()) {
+            .resource_version = answer.resource_version(),
+            .continue_token = answer.text({"metadata", "continue"})};
+  if (const auto items = answer.json.find("items"); items != answer.json.end() && items->is_array()) {
     page.items.reserve(items->size());
     for (Json& item : *items) {
       if (!item.is_object()) continue;
@@ -275,9 +270,9 @@ Task<Outcome<Page>> Client::list(Resource resource, std::string namespace_name, 
     if (is_first) all.items.clear();
     std::ranges::move(items, std::back_inserter(all.items));
   };
-  auto listed = co_await each_page(std::move(resource), std::move(namespace_name), std::move(options), collect);
-  if (!listed) co_return std::unexpected{std::move(listed.error())};
-  all.resource_version = std::move(*listed);
+  SKIFF_CO_TRY(auto listed,
+               co_await each_page(std::move(resource), std::move(namespace_name), std::move(options), collect));
+  all.resource_version = std::move(listed);
   co_return all;
 }
 

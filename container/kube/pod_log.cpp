@@ -18,9 +18,8 @@ Task<Outcome<std::string>> read_log(Client* client, std::string namespace_name, 
                                 .text();
   Call call{.target = object_path(kPods, namespace_name, pod, "log") + query,
             .what = "read the log of pod " + namespace_name + "/" + pod};
-  auto reply = co_await client->transport().send(std::move(call));
-  if (!reply) co_return std::unexpected{std::move(reply.error())};
-  co_return std::move(reply->body);
+  SKIFF_CO_TRY(auto reply, co_await client->transport().send(std::move(call)));
+  co_return std::move(reply.body);
 }
 
 }  // namespace skiff::kube

@@ -65,9 +65,8 @@ Task<> pump_up(WebSocket* socket, Stream* local) {
 /// Each channel begins with the port, two bytes, little endian.
 Task<Result<>> read_port(WebSocket* socket, std::uint16_t port) {
   for (int channel = 0; channel < 2; ++channel) {
-    auto message = co_await socket->read();
-    if (!message) co_return std::unexpected{std::move(message.error())};
-    const std::string& bytes = message->payload;
+    SKIFF_CO_TRY(auto message, co_await socket->read());
+    const std::string& bytes = message.payload;
     const auto byte = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(bytes[at])); };
     if (bytes.size() != 3 || byte(0) > 1 || (byte(1) | byte(2) << 8) != port) {
       co_return fail(Errc::invalid_request, "the API server does not begin a port-forward as it should");
@@ -121,12 +120,11 @@ Task<Outcome<Stream>> PortForward::open() {
   const std::string place = where();
   Call call{.target = object_path(kPods, namespace_name_, pod_, "portforward") + "?ports=" + std::to_string(port_),
             .what = "forward to " + place};
-  auto upgraded = co_await transport_->upgrade(std::move(call), std::string{kSubprotocol});
-  if (!upgraded) co_return std::unexpected{std::move(upgraded.error())};
+  SKIFF_CO_TRY(auto upgraded, co_await transport_->upgrade(std::move(call), std::string{kSubprotocol}));
   // A pod that does not read for a while holds its sender up, as any TCP connection does.
   WebSocket::Options options{
       .side = protocol::Side::client, .max_message_bytes = kLongestMessage, .write_deadline = kForwardPatience};
-  auto socket = std::make_unique<WebSocket>(std::move(upgraded->stream), std::move(upgraded->buffered), options);
+  auto socket = std::make_unique<WebSocket>(std::move(upgraded.stream), std::move(upgraded.buffered), options);
   Result<> began;
   {
     Deadline limit{executor_, [&socket] { socket->abort(); }};

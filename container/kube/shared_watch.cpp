@@ -13,11 +13,10 @@ SharedWatch::~SharedWatch() = default;
 
 Task<Outcome<>> SharedWatch::begin(Source* source, WatchOptions options) {
   ListOptions one{.label_selector = options.label_selector, .field_selector = options.field_selector, .page = 1};
-  auto page = co_await client_->list_page(options.resource, options.namespace_name, std::move(one));
-  if (!page) co_return std::unexpected{std::move(page.error())};
+  SKIFF_CO_TRY(auto page, co_await client_->list_page(options.resource, options.namespace_name, std::move(one)));
   // Another reader may have begun it meanwhile, and earlier than this one needs.
   if (source->watch) co_return Outcome<>{};
-  options.resource_version = std::move(page->resource_version);
+  options.resource_version = std::move(page.resource_version);
   source->watch.emplace(client_, std::move(options));
   co_return Outcome<>{};
 }
@@ -31,8 +30,7 @@ Task<Outcome<SharedWatch::Reader>> SharedWatch::follow(std::string name) {
   Source& source = is_single ? single_ : shared_;
   Reader reader{&source, source.mailboxes.emplace(std::move(name), executor_)};
   if (!source.watch) {
-    auto begun = co_await begin(&source, std::move(options));
-    if (!begun) co_return std::unexpected{std::move(begun.error())};
+    SKIFF_CO_TRY_VOID(co_await begin(&source, std::move(options)));
   }
   co_return reader;
 }

@@ -92,24 +92,22 @@ protocol::HttpClientOptions Transport::client_options() const {
 Task<Result<Credential>> Transport::credential() {
   auto now = co_await credentials_.get();
   if (!now) co_return now;
-  auto used = use_certificate(*now);
-  if (!used) co_return std::unexpected{std::move(used.error())};
+  SKIFF_CO_TRY_VOID(use_certificate(*now));
   co_return now;
 }
 
 Task<Result<Headers>> Transport::headers() {
-  auto now = co_await credential();
-  if (!now) co_return std::unexpected{std::move(now.error())};
-  co_return std::move(now->headers);
+  SKIFF_CO_TRY(auto now, co_await credential());
+  co_return std::move(now.headers);
 }
 
 /// Up to the end of the TLS handshake, with the certificate of this moment.
 Task<Result<protocol::Stream>> Transport::dial(milliseconds limit) {
-  if (auto ready = co_await credential(); !ready) co_return std::unexpected{std::move(ready.error())};
+  SKIFF_CO_TRY_VOID(co_await credential());
   protocol::HttpClientOptions options = client_options();
   options.connect_time = limit;
   HttpClient client{executor_, std::move(options)};
-  if (auto connected = co_await client.connect(); !connected) co_return std::unexpected{std::move(connected.error())};
+  SKIFF_CO_TRY_VOID(co_await client.connect());
   co_return std::move(client.take_upgraded().stream);
 }
 
@@ -160,15 +158,14 @@ Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call, unsigned
 }
 
 Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition) {
-  auto request = co_await prepare(call, edition);
-  if (!request) co_return std::unexpected{std::move(request.error())};
+  SKIFF_CO_TRY(auto request, co_await prepare(call, edition));
   // The API server packs what is larger than 128 KiB: a list of many is a tenth of it then.
-  request->headers.add("Accept-Encoding", "gzip");
+  request.headers.add("Accept-Encoding", "gzip");
   ConnectionPool::Lease lease = co_await pool_.lease();
   // Apart from the request: nothing has been sent when this fails.
   auto connected = co_await lease.client().connect();
   if (!connected) co_return std::unexpected{unreachable(*call, std::move(connected.error()))};
-  auto reply = co_await lease.client().request(std::move(*request), options_.answer_bytes);
+  auto reply = co_await lease.client().request(std::move(request), options_.answer_bytes);
   if (!reply) {
     Error error{reply.error().code, call->what + ": " + reply.error().message + (answered_ ? "" : options_.advice)};
     co_return std::unexpected{Failure{.error = std::move(error), .may_have_happened = true}};
@@ -213,12 +210,11 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
 Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const Call* call, Headers more) {
   for (bool asked_anew = false;; asked_anew = true) {
     unsigned edition = 0;
-    auto request = co_await prepare(call, &edition);
-    if (!request) co_return std::unexpected{std::move(request.error())};
-    request->headers.append(more);
+    SKIFF_CO_TRY(auto request, co_await prepare(call, &edition));
+    request.headers.append(more);
     auto connected = co_await client->connect();
     if (!connected) co_return std::unexpected{unreachable(*call, std::move(connected.error()))};
-    auto head = co_await client->open(std::move(*request));
+    auto head = co_await client->open(std::move(request));
     if (!head) {
       Error error{head.error().code, call->what + ": " + head.error().message};
       co_return std::unexpected{Failure{.error = std::move(error), .may_have_happened = true}};
@@ -241,8 +237,7 @@ Task<Outcome<std::unique_ptr<HttpClient>>> Transport::stream(Call call, millisec
   protocol::HttpClientOptions options = client_options();
   options.idle_time = silence;
   auto client = std::make_unique<HttpClient>(executor_, std::move(options));
-  auto head = co_await open_once(client.get(), &call, Headers{});
-  if (!head) co_return std::unexpected{std::move(head.error())};
+  SKIFF_CO_TRY_VOID(co_await open_once(client.get(), &call, Headers{}));
   co_return client;
 }
 
@@ -253,10 +248,9 @@ Task<Outcome<protocol::Upgraded>> Transport::upgrade(Call call, std::string subp
   const protocol::ClientHandshake handshake{{subprotocol}};
   Headers more;
   for (const auto& [name, value] : handshake.headers()) more.add(name, value);
-  auto head = co_await open_once(&client, &call, std::move(more));
-  if (!head) co_return std::unexpected{std::move(head.error())};
-  const auto lookup = [&](std::string_view name) { return std::string{head->headers.get(name)}; };
-  auto chosen = handshake.check(head->status, lookup);
+  SKIFF_CO_TRY(auto head, co_await open_once(&client, &call, std::move(more)));
+  const auto lookup = [&](std::string_view name) { return std::string{head.headers.get(name)}; };
+  auto chosen = handshake.check(head.status, lookup);
   if (!chosen) co_return failed({chosen.error().code, call.what + ": " + chosen.error().message});
   if (*chosen != subprotocol) {
     co_return failed({Errc::not_supported, call.what + ": the API server does not speak " + subprotocol});

@@ -46,10 +46,9 @@ Watch::~Watch() = default;
 Task<Outcome<WatchEvent>> Watch::snapshot() {
   ListOptions options{
       .label_selector = options_.label_selector, .field_selector = options_.field_selector, .one_moment = true};
-  auto page = co_await client_->list(options_.resource, options_.namespace_name, std::move(options));
-  if (!page) co_return std::unexpected{std::move(page.error())};
-  version_ = std::move(page->resource_version);
-  co_return WatchEvent{.kind = WatchEvent::Kind::snapshot, .objects = std::move(page->items)};
+  SKIFF_CO_TRY(auto page, co_await client_->list(options_.resource, options_.namespace_name, std::move(options)));
+  version_ = std::move(page.resource_version);
+  co_return WatchEvent{.kind = WatchEvent::Kind::snapshot, .objects = std::move(page.items)};
 }
 
 Task<Outcome<>> Watch::connect() {
@@ -64,9 +63,8 @@ Task<Outcome<>> Watch::connect() {
   Call call{.target = collection_path(options_.resource, options_.namespace_name) + query, .what = what_};
   received_.clear();
   searched_ = 0;
-  auto connection = co_await client_->transport().stream(std::move(call), kSilence);
-  if (!connection) co_return std::unexpected{std::move(connection.error())};
-  connection_ = std::move(*connection);
+  SKIFF_CO_TRY(auto connection, co_await client_->transport().stream(std::move(call), kSilence));
+  connection_ = std::move(connection);
   ++connections_;
   connected_at_ = std::chrono::steady_clock::now();
   co_return Outcome<>{};
@@ -157,8 +155,7 @@ Task<Outcome<WatchEvent>> Watch::next() {
           co_await pause(backoff_.grow());
           continue;
         }
-        auto waited = co_await wait_after(std::move(connected.error()));
-        if (!waited) co_return std::unexpected{std::move(waited.error())};
+        SKIFF_CO_TRY_VOID(co_await wait_after(std::move(connected.error())));
         continue;
       }
     }
@@ -168,14 +165,12 @@ Task<Outcome<WatchEvent>> Watch::next() {
       // One that ends at once, again and again, is no better than one that can't be made.
       Failure cut{.error = {Errc::io_error, what_ + ": the API server ends every watch at once"},
                   .may_have_happened = true};
-      auto waited = co_await wait_after(std::move(cut));
-      if (!waited) co_return std::unexpected{std::move(waited.error())};
+      SKIFF_CO_TRY_VOID(co_await wait_after(std::move(cut)));
       continue;
     }
     auto event = take(*line);
     if (!event) {
-      auto waited = co_await wait_after(std::move(event.error()));
-      if (!waited) co_return std::unexpected{std::move(waited.error())};
+      SKIFF_CO_TRY_VOID(co_await wait_after(std::move(event.error())));
       continue;
     }
     if (!connection_) {

@@ -103,29 +103,26 @@ std::string sandbox_mark(std::string_view id) {
 
 Result<StartedAgent> spawn_agent(Executor executor, std::string skiffd, const LocalRecord& record,
                                  const LocalRecords& records, const std::string& public_key) {
-  auto output = output_socket();
-  if (!output) return std::unexpected{std::move(output.error())};
+  SKIFF_TRY(auto output, output_socket());
   const auto log = records.log(record.name);
   UniqueFd log_file{::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600)};
   if (!log_file) return std::unexpected{system_error(errno, "open \"" + log.string() + "\"")};
   const auto root = records.root(record.name);
-  auto process = spawn_daemon({.argv = agent_arguments(std::move(skiffd), record, root),
-                               .environment = agent_environment(::environ, record, public_key),
-                               .folder = root,
-                               .output = std::move(output->second),
-                               .log = std::move(log_file)});
-  if (!process) return std::unexpected{std::move(process.error())};
-  return StartedAgent{std::move(*process), protocol::Stream{executor, std::move(output->first), "skiffd"}};
+  SKIFF_TRY(auto process, spawn_daemon({.argv = agent_arguments(std::move(skiffd), record, root),
+                                        .environment = agent_environment(::environ, record, public_key),
+                                        .directory = root,
+                                        .output = std::move(output.second),
+                                        .log = std::move(log_file)}));
+  return StartedAgent{std::move(process), protocol::Stream{executor, std::move(output.first), "skiffd"}};
 }
 
 Task<Result<std::uint16_t>> read_port(protocol::Stream output, std::chrono::milliseconds limit) {
   std::string line;
   std::array<char, 256> buffer{};
   while (!line.contains('\n')) {
-    auto got = co_await output.read_some(buffer, limit);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got == 0) co_return fail(Errc::io_error, "it ended before it listened");
-    line.append(buffer.data(), *got);
+    SKIFF_CO_TRY(auto got, co_await output.read_some(buffer, limit));
+    if (got == 0) co_return fail(Errc::io_error, "it ended before it listened");
+    line.append(buffer.data(), got);
   }
   std::uint16_t port = 0;
   if (line.starts_with(kListening)) std::from_chars(line.data() + kListening.size(), line.data() + line.size(), port);

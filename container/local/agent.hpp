@@ -46,7 +46,7 @@ struct StartedAgent {
 /// The port out of the line that it prints when it listens. Fails when it ends, or says nothing for `limit`.
 [[nodiscard]] Task<Result<std::uint16_t>> read_port(protocol::Stream output, std::chrono::milliseconds limit);
 
-/// The agents that serve this folder.
+/// The agents that serve this directory.
 [[nodiscard]] std::vector<HostProcess> find_agents(const std::filesystem::path& root);
 
 /// The last bytes of an agent's log, and the last few lines of that.

@@ -48,7 +48,7 @@ bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
   });
 }
 
-/// One whose record can't be read. All in this folder is one user's, so it is everybody's who asks.
+/// One whose record can't be read. All in this directory is one user's, so it is everybody's who asks.
 Sandbox damaged(std::string name, const Error& error, std::string owner) {
   return {.name = std::move(name),
           .id = {},
@@ -66,7 +66,7 @@ Sandbox damaged(std::string name, const Error& error, std::string owner) {
 
 }  // namespace
 
-LocalDriver::LocalDriver(StateFolder state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
+LocalDriver::LocalDriver(StateDirectory state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
 
 std::string_view LocalDriver::notice() const noexcept {
   return "the local driver isolates nothing: commands run on this machine, as you";
@@ -116,7 +116,7 @@ Result<LocalRecord> LocalDriver::running(std::string_view name) const {
 }
 
 Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant grant) const {
-  if (auto valid = check_grant(grant); !valid) return std::unexpected{std::move(valid.error())};
+  SKIFF_TRY_VOID(check_grant(grant));
   auto key = state_.signing_key();
   if (!key) return std::unexpected{std::move(key.error())};
   Endpoint endpoint;
@@ -129,14 +129,12 @@ Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant 
     return [](const LocalDriver* self, std::string of, HostProcess agent, std::uint16_t at,
               milliseconds time) -> Task<Result<protocol::Stream>> {
       if (!is_alive(agent)) {
-        auto now = self->running(of);
-        if (!now) co_return std::unexpected{std::move(now.error())};
+        SKIFF_CO_TRY_VOID(self->running(of));
         co_return fail(Errc::sandbox_not_running, "sandbox \"" + of + "\" was started anew meanwhile", "name");
       }
-      auto address = protocol::Address::ip(kLoopback, at);
-      if (!address) co_return std::unexpected{std::move(address.error())};
+      SKIFF_CO_TRY(auto address, protocol::Address::ip(kLoopback, at));
       const Executor executor = co_await boost::asio::this_coro::executor;
-      co_return co_await protocol::connect(*address, std::min(time, kConnectPatience), executor);
+      co_return co_await protocol::connect(address, std::min(time, kConnectPatience), executor);
     }(this, name, process, port, limit);
   };
   endpoint.token = [key = std::move(*key), id = record.id, owner = record.owner, grant = std::move(grant)] {
@@ -151,19 +149,15 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
     return std::unexpected{bring_up_failure(
         reason, "skiffd does not come up: " + why + (lines.empty() ? "" : "; its log ends with:\n" + lines))};
   };
-  auto skiffd = find_skiffd();
-  if (!skiffd) co_return std::unexpected{std::move(skiffd.error())};
-  auto key = state_.signing_key();
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto public_key = key->public_pem();
-  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
+  SKIFF_CO_TRY(auto skiffd, find_skiffd());
+  SKIFF_CO_TRY(auto key, state_.signing_key());
+  SKIFF_CO_TRY(auto public_key, key.public_pem());
   const Executor executor = co_await boost::asio::this_coro::executor;
-  auto agent = spawn_agent(executor, std::move(*skiffd), record, records_, *public_key);
-  if (!agent) co_return std::unexpected{std::move(agent.error())};
-  record.set_process(agent->process);
+  SKIFF_CO_TRY(auto agent, spawn_agent(executor, std::move(skiffd), record, records_, public_key));
+  record.set_process(agent.process);
   record.port = 0;  // whoever looks now must not take the port of an earlier start for this one's
-  if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
-  auto port = co_await read_port(std::move(agent->output), wait);
+  SKIFF_CO_TRY_VOID(records_.save(record));
+  auto port = co_await read_port(std::move(agent.output), wait);
   if (!port) {
     const bool late = port.error().code == Errc::timeout;
     co_return failed(late ? FailureReason::not_ready : FailureReason::exited, port.error().message);
@@ -171,13 +165,12 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
   record.port = *port;
   record.stopped = false;
   record.expires_ms = lease_end_ms(record.ttl);
-  auto endpoint = endpoint_of(record, {});
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient client{executor, std::move(*endpoint)};
+  SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {}));
+  AgentClient client{executor, std::move(endpoint)};
   if (auto ready = co_await client.get("/readyz"); !ready) {
     co_return failed(FailureReason::not_ready, ready.error().message);
   }
-  if (auto saved = records_.save(record); !saved) co_return std::unexpected{std::move(saved.error())};
+  SKIFF_CO_TRY_VOID(records_.save(record));
   co_return record;
 }
 
@@ -188,7 +181,7 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
   if (record.pid != 0) agents.insert(agents.begin(), record.process());
   for (HostProcess& agent : agents) {
     HostProcess one = std::move(agent);
-    if (auto ended = co_await end_process(std::move(one), grace); !ended) co_return ended;
+    SKIFF_CO_TRY_VOID(co_await end_process(std::move(one), grace));
   }
   // An agent that was killed could not end what had left its session. New ones may be born while they are ended.
   if (record.id.empty()) co_return Result<>{};
@@ -199,18 +192,18 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
     if (left.empty()) co_return Result<>{};
     for (HostProcess& process : left) {
       HostProcess one = std::move(process);
-      if (auto ended = co_await end_process(std::move(one), milliseconds{0}); !ended) co_return ended;
+      SKIFF_CO_TRY_VOID(co_await end_process(std::move(one), milliseconds{0}));
     }
   }
   co_return fail(Errc::timeout, "processes of sandbox \"" + record.name + "\" come back as fast as they are ended");
 }
 
 Task<Result<>> LocalDriver::erase(std::string name) {
-  auto folder = records_.folder(name);
-  auto removing = [folder] { return remove_folder(folder); };
+  auto directory = records_.directory(name);
+  auto removing = [directory] { return remove_directory(directory); };
   auto removed = co_await disk_.run(std::move(removing));
-  if (removed && std::filesystem::exists(folder)) {
-    co_return fail(Errc::io_error, "\"" + folder.string() + "\" is still there: something writes to it");
+  if (removed && std::filesystem::exists(directory)) {
+    co_return fail(Errc::io_error, "\"" + directory.string() + "\" is still there: something writes to it");
   }
   co_return removed;
 }
@@ -236,7 +229,7 @@ Task<Result<Sandbox>> LocalDriver::bring_up(LocalRecord record, milliseconds wai
 }
 
 Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
-  if (auto valid = check_name(spec.name); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_name(spec.name));
   if (!spec.image.empty()) {
     co_return fail(
         Errc::invalid_field,
@@ -245,11 +238,10 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
             "cluster",
         "image");
   }
-  if (auto fits = refuse_pod_options(spec.pod, name()); !fits) co_return std::unexpected{std::move(fits.error())};
-  auto made = make_private_folder(state_.path() / "local");
+  SKIFF_CO_TRY_VOID(refuse_pod_options(spec.pod, name()));
+  auto made = make_private_directory(state_.path() / "local");
   if (!made && made.error().code != Errc::already_exists) co_return std::unexpected{std::move(made.error())};
-  auto lock = co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience);
-  if (!lock) co_return std::unexpected{std::move(lock.error())};
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience));
   LocalRecord record{.name = spec.name,
                      .id = new_id("s"),
                      .owner = spec.owner,
@@ -260,7 +252,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
                      .created_at = rfc3339(wall_now()),
                      .expires_ms = {},
                      .boot = {}};
-  if (auto added = records_.add(record); !added) co_return std::unexpected{std::move(added.error())};
+  SKIFF_CO_TRY_VOID(records_.add(record));
   Result<Sandbox> sandbox = std::unexpected{Error{}};
   std::exception_ptr failure;
   try {
@@ -274,16 +266,14 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
 }
 
 Task<Result<Sandbox>> LocalDriver::get(std::string name) {
-  auto record = records_.load(name);
-  if (!record) co_return std::unexpected{std::move(record.error())};
-  co_return describe(*record);
+  SKIFF_CO_TRY(auto record, records_.load(name));
+  co_return describe(record);
 }
 
 Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
-  auto names = records_.names();
-  if (!names) co_return std::unexpected{std::move(names.error())};
+  SKIFF_CO_TRY(auto names, records_.names());
   SandboxPage page;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     if (name <= filter.cursor) continue;
     auto record = records_.load(name);
     if (!record && record.error().code == Errc::sandbox_not_found) continue;  // removed meanwhile
@@ -299,38 +289,33 @@ Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
 }
 
 Task<Result<>> LocalDriver::stop(std::string name, Removal how) {
-  if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
-  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
-  if (!lock) co_return std::unexpected{std::move(lock.error())};
-  auto record = records_.load(name);
-  if (!record) co_return std::unexpected{std::move(record.error())};
-  if (auto ended = co_await end_all(*record, end_grace(how)); !ended) co_return ended;
-  record->stopped = true;
-  record->set_process({});
-  co_return records_.save(*record);
+  SKIFF_CO_TRY_VOID(records_.load(name));
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
+  SKIFF_CO_TRY(auto record, records_.load(name));
+  SKIFF_CO_TRY_VOID(co_await end_all(record, end_grace(how)));
+  record.stopped = true;
+  record.set_process({});
+  co_return records_.save(record);
 }
 
 Task<Result<Sandbox>> LocalDriver::start(std::string name, milliseconds wait, Progress progress) {
-  if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
-  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
-  if (!lock) co_return std::unexpected{std::move(lock.error())};
-  auto record = records_.load(name);
-  if (!record) co_return std::unexpected{std::move(record.error())};
-  if (!record->stopped && record->port != 0 && is_alive(record->process())) co_return describe(*record);
-  if (auto ended = co_await end_all(*record, milliseconds{0}); !ended) co_return std::unexpected{ended.error()};
+  SKIFF_CO_TRY_VOID(records_.load(name));
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
+  SKIFF_CO_TRY(auto record, records_.load(name));
+  if (!record.stopped && record.port != 0 && is_alive(record.process())) co_return describe(record);
+  if (auto ended = co_await end_all(record, milliseconds{0}); !ended) co_return std::unexpected{ended.error()};
   co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::enable_terminal_cancellation());
-  co_return co_await bring_up(std::move(*record), wait, std::move(progress));
+  co_return co_await bring_up(std::move(record), wait, std::move(progress));
 }
 
 Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
-  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  SKIFF_CO_TRY_VOID(check_name(name));
+  if (!std::filesystem::exists(records_.directory(name))) co_return false;
   // Before the lock, which is what one that is being made is known by.
   auto seen = records_.load(name);
   if (seen && how.only_if && !how.only_if(describe(*seen))) co_return false;
-  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
-  if (!lock) co_return std::unexpected{std::move(lock.error())};
-  if (!std::filesystem::exists(records_.folder(name))) co_return false;
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
+  if (!std::filesystem::exists(records_.directory(name))) co_return false;
   // A record that can't be read, or was never written, hides no process that could be ended by it.
   LocalRecord record;
   record.name = name;
@@ -341,48 +326,39 @@ Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
         seen && record.id == seen->id && record.pid == seen->pid && record.stopped == seen->stopped;
     if (how.only_if && !is_the_same) co_return false;
   }
-  if (auto ended = co_await end_all(std::move(record), end_grace(how)); !ended) {
-    co_return std::unexpected{std::move(ended.error())};
-  }
-  if (auto erased = co_await erase(std::move(name)); !erased) co_return std::unexpected{std::move(erased.error())};
+  SKIFF_CO_TRY_VOID(co_await end_all(std::move(record), end_grace(how)));
+  SKIFF_CO_TRY_VOID(co_await erase(std::move(name)));
   co_return true;
 }
 
-Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease) {
-  if (auto known = records_.load(name); !known) co_return std::unexpected{std::move(known.error())};
-  auto lock = co_await FileLock::acquire(records_.lock_file(), name, kLockPatience);
-  if (!lock) co_return std::unexpected{std::move(lock.error())};
-  auto record = running(name);
-  if (!record) co_return std::unexpected{std::move(record.error())};
-  auto endpoint = endpoint_of(*record, {});
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease, milliseconds wait) {
+  SKIFF_CO_TRY_VOID(records_.load(name));
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, wait));
+  SKIFF_CO_TRY(auto record, running(name));
+  SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {}));
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   nlohmann::json body = nlohmann::json::object();
   if (lease.ttl) body["ttl_ms"] = lease.ttl->count();
   if (lease.idle_ttl) body["idle_ttl_ms"] = lease.idle_ttl->count();
   std::string text = body.dump();
-  if (auto renewed = co_await agent.post("/v1/lease", std::move(text)); !renewed) {
-    co_return std::unexpected{std::move(renewed.error())};
-  }
-  if (lease.ttl) record->ttl = lease.ttl;
-  if (lease.idle_ttl) record->idle_ttl = lease.idle_ttl;
-  record->expires_ms = lease_end_ms(record->ttl);
-  if (auto saved = records_.save(*record); !saved) co_return std::unexpected{std::move(saved.error())};
-  co_return describe(*record);
+  SKIFF_CO_TRY_VOID(co_await agent.post("/v1/lease", std::move(text)));
+  if (lease.ttl) record.ttl = lease.ttl;
+  if (lease.idle_ttl) record.idle_ttl = lease.idle_ttl;
+  record.expires_ms = lease_end_ms(record.ttl);
+  SKIFF_CO_TRY_VOID(records_.save(record));
+  co_return describe(record);
 }
 
 Task<Result<Endpoint>> LocalDriver::endpoint(std::string name, TokenGrant grant) {
-  auto record = running(name);
-  if (!record) co_return std::unexpected{std::move(record.error())};
-  co_return endpoint_of(*record, std::move(grant));
+  SKIFF_CO_TRY(auto record, running(name));
+  co_return endpoint_of(record, std::move(grant));
 }
 
 Task<Result<protocol::Stream>> LocalDriver::dial(std::string name, std::uint16_t port) {
-  if (auto record = running(name); !record) co_return std::unexpected{std::move(record.error())};
-  auto address = protocol::Address::ip(kLoopback, port);
-  if (!address) co_return std::unexpected{std::move(address.error())};
+  SKIFF_CO_TRY_VOID(running(name));
+  SKIFF_CO_TRY(auto address, protocol::Address::ip(kLoopback, port));
   const Executor executor = co_await boost::asio::this_coro::executor;
-  co_return co_await protocol::connect(*address, kConnectPatience, executor);
+  co_return co_await protocol::connect(address, kConnectPatience, executor);
 }
 
 Task<std::vector<Check>> LocalDriver::examine() {

@@ -12,12 +12,12 @@
 
 namespace skiff::container {
 
-/// Sandboxes without a cluster: each is a skiffd of its own on this machine, on a free port of 127.0.0.1, with a folder
-/// of its own. It is no isolation: commands run as the user who called. It keeps everything else that a sandbox
-/// promises: its files, its lease, its end, its tokens.
+/// Sandboxes without a cluster: each is a skiffd of its own on this machine, on a free port of 127.0.0.1, with a
+/// directory of its own. It is no isolation: commands run as the user who called. It keeps everything else that a
+/// sandbox promises: its files, its lease, its end, its tokens.
 class LocalDriver final : public Driver {
  public:
-  explicit LocalDriver(StateFolder state);
+  explicit LocalDriver(StateDirectory state);
 
   [[nodiscard]] std::string_view name() const noexcept override { return "local"; }
   [[nodiscard]] std::string place() const override { return "driver local, " + state_.path().string(); }
@@ -29,7 +29,7 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
-  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
+  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
@@ -50,7 +50,7 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Result<LocalRecord> running(std::string_view name) const;
   [[nodiscard]] Result<Endpoint> endpoint_of(const LocalRecord& record, TokenGrant grant) const;
 
-  StateFolder state_;
+  StateDirectory state_;
   LocalRecords records_;
   BlockingPool disk_{"skiff-disk", 1};
 };

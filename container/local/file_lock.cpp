@@ -51,9 +51,8 @@ Task<Result<FileLock>> FileLock::acquire(std::filesystem::path file, std::string
   const auto until = std::chrono::steady_clock::now() + limit;
   Timer timer{co_await boost::asio::this_coro::executor};
   for (;;) {
-    auto held = try_lock(file, name);
-    if (!held) co_return std::unexpected{std::move(held.error())};
-    if (*held) co_return FileLock{std::move(*held)};
+    SKIFF_CO_TRY(auto held, try_lock(file, name));
+    if (held) co_return FileLock{std::move(held)};
     if (std::chrono::steady_clock::now() >= until) {
       co_return fail(Errc::timeout, "another skiff still works on \"" + name + "\": wait for it, or end it");
     }

@@ -166,7 +166,7 @@ Result<HostProcess> spawn_daemon(SpawnDaemon daemon) {
   ::posix_spawn_file_actions_adddup2(&actions, daemon.output.get(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, daemon.log.get(), STDERR_FILENO);
   ::posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  ::posix_spawn_file_actions_addchdir_np(&actions, daemon.folder.c_str());
+  ::posix_spawn_file_actions_addchdir_np(&actions, daemon.directory.c_str());
   sigset_t all{};
   sigset_t none{};
   ::sigfillset(&all);
@@ -179,7 +179,8 @@ Result<HostProcess> spawn_daemon(SpawnDaemon daemon) {
   pid_t pid = 0;
   const int error = ::posix_spawn(&pid, argv.front(), &actions, &attributes, argv.data(), environment.data());
   if (error != 0)
-    return std::unexpected{system_error(error, "start \"" + daemon.argv.front() + "\" in \"" + daemon.folder + "\"")};
+    return std::unexpected{
+        system_error(error, "start \"" + daemon.argv.front() + "\" in \"" + daemon.directory + "\"")};
   auto process = find_process(pid);
   // Without one it has ended already; what it wrote says why.
   return process.value_or(HostProcess{.pid = pid, .started_ticks = 0, .boot = boot_id()});

@@ -40,9 +40,9 @@ struct HostProcess {
 struct SpawnDaemon {
   std::vector<std::string> argv;  ///< the program by its path
   std::vector<std::string> environment;
-  std::string folder;  ///< where it works
-  UniqueFd output;     ///< its stdout
-  UniqueFd log;        ///< its stderr
+  std::string directory;  ///< where it works
+  UniqueFd output;        ///< its stdout
+  UniqueFd log;           ///< its stderr
 };
 
 /// Starts a program that outlives this one: a session of its own, no terminal, default signals, no other descriptors.

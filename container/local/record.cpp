@@ -26,26 +26,26 @@ void LocalRecord::set_process(const HostProcess& process) {
 }
 
 Result<> LocalRecords::add(const LocalRecord& record) const {
-  const files::path own = folder(record.name);
-  if (auto made = make_private_folder(own); !made) {
+  const files::path own = directory(record.name);
+  if (auto made = make_private_directory(own); !made) {
     if (made.error().code != Errc::already_exists) return made;
     return fail(Errc::sandbox_conflict,
                 "there is a sandbox \"" + record.name + "\" already: remove it, or use --get-or-create", "name");
   }
-  auto made = make_private_folder(root(record.name));
+  auto made = make_private_directory(root(record.name));
   if (made) made = save(record);
   if (made) return made;
-  if (auto removed = remove_folder(own); !removed) made.error().message += "; " + removed.error().message;
+  if (auto removed = remove_directory(own); !removed) made.error().message += "; " + removed.error().message;
   return made;
 }
 
 Result<> LocalRecords::save(const LocalRecord& record) const {
-  return write_private_file(folder(record.name) / kRecordFile, protocol::to_json(record));
+  return write_private_file(directory(record.name) / kRecordFile, protocol::to_json(record));
 }
 
 Result<LocalRecord> LocalRecords::load(std::string_view name) const {
   if (!check_name(name)) return std::unexpected{no_such_sandbox(name)};
-  const files::path file = folder(name) / kRecordFile;
+  const files::path file = directory(name) / kRecordFile;
   auto text = read_small_file(file, kLongestRecord);
   if (!text) {
     if (text.error().code == Errc::path_not_found) return std::unexpected{no_such_sandbox(name)};
@@ -60,13 +60,13 @@ Result<LocalRecord> LocalRecords::load(std::string_view name) const {
 Result<std::vector<std::string>> LocalRecords::names() const {
   std::vector<std::string> found;
   std::error_code error;
-  for (files::directory_iterator at{folder_, error}, end; !error && at != end; at.increment(error)) {
+  for (files::directory_iterator at{directory_, error}, end; !error && at != end; at.increment(error)) {
     // The file of the locks is no sandbox.
     std::string name = at->path().filename().string();
     if (check_name(name)) found.push_back(std::move(name));
   }
   if (error && error != std::errc::no_such_file_or_directory) {
-    return std::unexpected{system_error(error.value(), "read \"" + folder_.string() + "\"")};
+    return std::unexpected{system_error(error.value(), "read \"" + directory_.string() + "\"")};
   }
   std::ranges::sort(found);
   return found;

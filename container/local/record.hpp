@@ -57,13 +57,13 @@ struct LocalRecord {
   };
 };
 
-/// The records of a folder: NAME/record.json, beside the sandbox's files in NAME/root and its agent's log. Each call is
-/// whole or has not happened; who changes one holds its lock.
+/// The records of a directory: NAME/record.json, beside the sandbox's files in NAME/root and its agent's log. Each call
+/// is whole or has not happened; who changes one holds its lock.
 class LocalRecords {
  public:
-  explicit LocalRecords(std::filesystem::path folder) : folder_{std::move(folder)} {}
+  explicit LocalRecords(std::filesystem::path directory) : directory_{std::move(directory)} {}
 
-  /// Makes the sandbox's folder with its record. `sandbox_conflict` when there is one.
+  /// Makes the sandbox's directory with its record. `sandbox_conflict` when there is one.
   [[nodiscard]] Result<> add(const LocalRecord& record) const;
   [[nodiscard]] Result<> save(const LocalRecord& record) const;
   /// `sandbox_not_found`.
@@ -71,14 +71,14 @@ class LocalRecords {
   /// Of all sandboxes, sorted, also of those whose record can't be read.
   [[nodiscard]] Result<std::vector<std::string>> names() const;
 
-  [[nodiscard]] std::filesystem::path folder(std::string_view name) const { return folder_ / name; }
-  [[nodiscard]] std::filesystem::path root(std::string_view name) const { return folder(name) / "root"; }
-  [[nodiscard]] std::filesystem::path log(std::string_view name) const { return folder(name) / "skiffd.log"; }
+  [[nodiscard]] std::filesystem::path directory(std::string_view name) const { return directory_ / name; }
+  [[nodiscard]] std::filesystem::path root(std::string_view name) const { return directory(name) / "root"; }
+  [[nodiscard]] std::filesystem::path log(std::string_view name) const { return directory(name) / "skiffd.log"; }
   /// Of the locks of all names.
-  [[nodiscard]] std::filesystem::path lock_file() const { return folder_ / ".lock"; }
+  [[nodiscard]] std::filesystem::path lock_file() const { return directory_ / ".lock"; }
 
  private:
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
 };
 
 /// The agent's own reason for having ended in good order, as the end of its log tells it; nothing when it was killed.

@@ -63,48 +63,45 @@ Result<files::path> write_beside(const files::path& path, std::string_view text)
 
 }  // namespace
 
-Result<StateFolder> StateFolder::open(std::string path) {
+Result<StateDirectory> StateDirectory::open(std::string path) {
   if (path.empty()) {
-    auto found = default_path();
-    if (!found) return std::unexpected{std::move(found.error())};
-    path = std::move(*found);
+    SKIFF_TRY(auto found, default_path());
+    path = std::move(found);
   }
   std::error_code error;
-  const files::path folder = files::absolute(path, error).lexically_normal();
+  const files::path directory = files::absolute(path, error).lexically_normal();
   if (error) return std::unexpected{system_error(error.value(), "find " + shown(path))};
-  files::create_directories(folder.parent_path(), error);
-  if (error) return std::unexpected{system_error(error.value(), "create " + shown(folder.parent_path()))};
-  if (auto made = make_private_folder(folder); !made && made.error().code != Errc::already_exists) {
+  files::create_directories(directory.parent_path(), error);
+  if (error) return std::unexpected{system_error(error.value(), "create " + shown(directory.parent_path()))};
+  if (auto made = make_private_directory(directory); !made && made.error().code != Errc::already_exists) {
     return std::unexpected{std::move(made.error())};
   }
   // By descriptor, so that what was looked at is what is changed.
-  const UniqueFd opened{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const UniqueFd opened{::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   struct stat status{};
   if (!opened || ::fstat(opened.get(), &status) != 0) {
-    return std::unexpected{system_error(errno, "open " + shown(folder))};
+    return std::unexpected{system_error(errno, "open " + shown(directory))};
   }
   if (status.st_uid != ::geteuid()) {
-    return fail(Errc::permission_denied, shown(folder) + " belongs to another user: set XDG_STATE_HOME");
+    return fail(Errc::permission_denied, shown(directory) + " belongs to another user: set XDG_STATE_HOME");
   }
   if ((status.st_mode & 077U) != 0 && ::fchmod(opened.get(), 0700) != 0) {
-    return std::unexpected{system_error(errno, "close " + shown(folder) + " to others")};
+    return std::unexpected{system_error(errno, "close " + shown(directory) + " to others")};
   }
-  return StateFolder{folder};
+  return StateDirectory{directory};
 }
 
-Result<SigningKey> StateFolder::signing_key() const {
+Result<SigningKey> StateDirectory::signing_key() const {
   const files::path file = path_ / "signing-key.pem";
   auto text = read_small_file(file, kLongestKeyFile);
   if (!text && text.error().code == Errc::path_not_found) {
     auto key = SigningKey::generate();
     if (!key) return key;
-    auto pem = key->private_pem();
-    if (!pem) return std::unexpected{std::move(pem.error())};
-    auto temporary = write_beside(file, *pem);
-    if (!temporary) return std::unexpected{std::move(temporary.error())};
+    SKIFF_TRY(auto pem, key->private_pem());
+    SKIFF_TRY(auto temporary, write_beside(file, pem));
     // link(2) does not replace: the first one wins, and everybody reads that one.
-    const int linked = ::link(temporary->c_str(), file.c_str()) == 0 ? 0 : errno;
-    ::unlink(temporary->c_str());
+    const int linked = ::link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
+    ::unlink(temporary.c_str());
     if (linked != 0 && linked != EEXIST) return std::unexpected{system_error(linked, "create " + shown(file))};
     text = read_small_file(file, kLongestKeyFile);
   }
@@ -115,26 +112,25 @@ Result<SigningKey> StateFolder::signing_key() const {
 }
 
 Result<> write_private_file(const files::path& path, std::string_view text) {
-  auto temporary = write_beside(path, text);
-  if (!temporary) return std::unexpected{std::move(temporary.error())};
-  if (::rename(temporary->c_str(), path.c_str()) != 0) {
+  SKIFF_TRY(auto temporary, write_beside(path, text));
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
     auto error = system_error(errno, "replace " + shown(path));
-    ::unlink(temporary->c_str());
+    ::unlink(temporary.c_str());
     return std::unexpected{std::move(error)};
   }
   return {};
 }
 
-Result<> make_private_folder(const files::path& path) {
+Result<> make_private_directory(const files::path& path) {
   if (::mkdir(path.c_str(), 0700) == 0) return {};
   return std::unexpected{system_error(errno, "create " + shown(path))};
 }
 
-Result<> remove_folder(const files::path& path) {
+Result<> remove_directory(const files::path& path) {
   std::error_code error;
   files::remove_all(path, error);
   if (!error) return {};
-  // A folder without w and x keeps its entries: open them all, then once more.
+  // A directory without w and x keeps its entries: open them all, then once more.
   std::error_code ignored;
   files::permissions(path, files::perms::owner_all, files::perm_options::add, ignored);
   for (files::recursive_directory_iterator at{path, ignored}, end; at != end; at.increment(ignored)) {

@@ -192,10 +192,9 @@ Task<Result<>> McpBridge::relay(std::shared_ptr<Request> request, protocol::Http
     if (!answered) co_return std::unexpected{std::move(answered.error())};
     co_return Result<>{};
   }
-  auto body = co_await agent.http().read_body(kLargestAnswer);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  auto answer = protocol::parse_json(*body, {.max_bytes = kLargestAnswer});
-  if (!answer || text_at(*answer, "jsonrpc") != "2.0") co_return std::unexpected{refusal(head, *body)};
+  SKIFF_CO_TRY(auto body, co_await agent.http().read_body(kLargestAnswer));
+  auto answer = protocol::parse_json(body, {.max_bytes = kLargestAnswer});
+  if (!answer || text_at(*answer, "jsonrpc") != "2.0") co_return std::unexpected{refusal(head, body)};
   if (request->id.empty() || request->cancelled) co_return Result<>{};
   if (request->method == "initialize" && head.status == 200) {
     session_ = head.headers.get("Mcp-Session-Id");
@@ -210,10 +209,9 @@ Task<Result<>> McpBridge::relay(std::shared_ptr<Request> request, protocol::Http
 Task<Result<bool>> McpBridge::relay_events(AgentClient* agent, EventStream* events, std::string id) {
   std::array<char, 65536> block{};
   for (;;) {
-    auto got = co_await agent->http().read_some(block);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got == 0) co_return false;
-    if (!events->push({block.data(), *got})) co_return std::unexpected{foreign_answer("an event has no end")};
+    SKIFF_CO_TRY(auto got, co_await agent->http().read_some(block));
+    if (got == 0) co_return false;
+    if (!events->push({block.data(), got})) co_return std::unexpected{foreign_answer("an event has no end")};
     while (const auto data = events->next()) {
       auto message = protocol::parse_json(*data, {.max_bytes = kLargestAnswer});
       if (!message || !message->is_object()) continue;

@@ -23,15 +23,12 @@ struct AgentNow {
 };
 
 Task<Result<AgentNow>> ask_agent(Driver* driver, std::string name) {
-  auto endpoint = co_await driver->endpoint(std::move(name), {.scope = "read"});
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
-  auto head = co_await agent.open("/v1/version");
-  if (!head) co_return std::unexpected{std::move(head.error())};
-  const auto ahead = clock_difference(head->headers, wall_now());
-  auto body = co_await agent.http().read_body(kLongestVersion);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  const nlohmann::json said = protocol::parse_json(*body).value_or(nlohmann::json{});
+  SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(std::move(name), {.scope = "read"}));
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
+  SKIFF_CO_TRY(auto head, co_await agent.open("/v1/version"));
+  const auto ahead = clock_difference(head.headers, wall_now());
+  SKIFF_CO_TRY(auto body, co_await agent.http().read_body(kLongestVersion));
+  const nlohmann::json said = protocol::parse_json(body).value_or(nlohmann::json{});
   if (!said.is_object()) {
     co_return fail(Errc::invalid_request, "what answers there is not skiffd: its version is not a JSON object");
   }

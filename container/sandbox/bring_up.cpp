@@ -17,17 +17,15 @@ namespace {
 constexpr std::size_t kShownOutput = 2000;
 
 Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
-  auto endpoint = co_await driver->endpoint(name, {});
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(name, {}));
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   std::string body = nlohmann::json{{"command", std::move(setup)}, {"output", {{"merge_stderr", true}}}}.dump();
-  auto done = co_await agent.post("/v1/commands", std::move(body));
-  if (!done) co_return std::unexpected{std::move(done.error())};
-  AgentAnswer result{*done, "the result of a command"};
+  SKIFF_CO_TRY(auto done, co_await agent.post("/v1/commands", std::move(body)));
+  AgentAnswer result{done, "the result of a command"};
   const auto exit_code = result.number("exit_code");
   const std::string cause = result.text("cause");
   std::string said = result.bytes("stdout");
-  if (auto fits = result.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+  SKIFF_CO_TRY_VOID(result.check());
   if (exit_code == 0U) co_return Result<>{};
   if (said.size() > kShownOutput) {
     // Not in the middle of a character.
@@ -39,8 +37,7 @@ Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
 }
 
 Task<Result<>> remove_again(Driver* driver, std::string name, std::string id) {
-  auto removed = co_await driver->remove_if(std::move(name), std::move(id), {});
-  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  SKIFF_CO_TRY_VOID(co_await driver->remove_if(std::move(name), std::move(id), {}));
   co_return Result<>{};
 }
 
@@ -84,9 +81,8 @@ Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progre
   const std::string id = made->id;
   const auto undo = [&] { return remove_again(driver, name, id); };
   // Nothing arrives late: the sandbox was there before.
-  auto ready =
-      co_await undo_unless(run_setup(driver, name, std::move(wanted.setup)), undo, std::chrono::milliseconds{0});
-  if (!ready) co_return std::unexpected{std::move(ready.error())};
+  SKIFF_CO_TRY_VOID(
+      co_await undo_unless(run_setup(driver, name, std::move(wanted.setup)), undo, std::chrono::milliseconds{0}));
   progress(Phase::ready, "");
   co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
 }

@@ -55,7 +55,7 @@ struct Check {
   std::string remedy = {};  ///< what to do when it has not passed
 };
 
-/// Hosts sandboxes. All that is known of them lies with the host (a cluster, a state folder), so that any number of
+/// Hosts sandboxes. All that is known of them lies with the host (a cluster, a state directory), so that any number of
 /// processes may work on the same ones at once. Reactor thread only; the driver must outlive its calls.
 ///
 /// A call that is cancelled, or that fails, leaves nothing half made. Errors beside the host's own:
@@ -92,8 +92,9 @@ class Driver {
     if (found->id != id) co_return false;
     co_return co_await remove(std::move(name), std::move(how));
   }
-  /// Renews the lease from now on; what is absent stays as it was.
-  [[nodiscard]] virtual Task<Result<Sandbox>> extend(std::string name, Lease lease) = 0;
+  /// Renews the lease from now on; what is absent stays as it was. A host or an agent that does not answer is tried
+  /// again, for `wait` at most.
+  [[nodiscard]] virtual Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) = 0;
 
   /// How its agent is reached. The tokens carry `grant`.
   [[nodiscard]] virtual Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) = 0;

@@ -108,9 +108,8 @@ bool has_outlived(const Sandbox& sandbox, WallTime now) {
 
 Task<Result<Collected>> collect_garbage(Driver* driver, Collecting what) {
   SandboxFilter filter{.owner = what.owner, .limit = std::numeric_limits<std::size_t>::max()};
-  auto page = co_await driver->list(std::move(filter));
-  if (!page) co_return std::unexpected{std::move(page.error())};
-  const std::vector<Sandbox>& all = page->items;
+  SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
+  const std::vector<Sandbox>& all = page.items;
   std::vector<Decision> outcomes(all.size());
   Turnstile asking{co_await boost::asio::this_coro::executor, kAskedAtOnce};
   // All of them at once: one that hangs is waited for, and holds nothing up.

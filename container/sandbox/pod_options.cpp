@@ -61,7 +61,7 @@ bool is_cidr(std::string_view text) {
 template <class Parse>
 Result<> check_each(std::span<const std::string> texts, Parse parse) {
   for (const std::string& text : texts) {
-    if (auto parsed = parse(text); !parsed) return std::unexpected{std::move(parsed.error())};
+    SKIFF_TRY_VOID(parse(text));
   }
   return {};
 }
@@ -227,20 +227,20 @@ Result<> check_pod_options(const PodOptions& options) {
   for (const auto& [flag, text] : {std::pair<std::string_view, const std::string&>{"--cpu", options.cpu},
                                    {"--memory", options.memory},
                                    {"--disk", options.disk}}) {
-    if (auto amounts = parse_amounts(text, flag); !amounts) return std::unexpected{std::move(amounts.error())};
+    SKIFF_TRY_VOID(parse_amounts(text, flag));
     // A thousandth of a byte, for Kubernetes; others mean a megabyte by it.
     if (flag != "--cpu" && text.contains('m')) return refuse(flag, text, "an amount as 512Mi or 2Gi");
   }
-  if (auto ids = parse_run_as(options.run_as); !ids) return std::unexpected{std::move(ids.error())};
-  if (auto network = parse_network(options.network); !network) return std::unexpected{std::move(network.error())};
-  if (auto profile = parse_seccomp(options.seccomp); !profile) return std::unexpected{std::move(profile.error())};
-  if (auto words = parse_entrypoint(options.entrypoint); !words) return std::unexpected{std::move(words.error())};
-  if (auto valid = check_each(options.volumes, parse_volume); !valid) return valid;
-  if (auto valid = check_each(options.env_from, parse_env_from); !valid) return valid;
-  if (auto valid = check_each(options.tolerations, parse_toleration); !valid) return valid;
-  if (auto valid = check_each(options.ports, parse_port); !valid) return valid;
-  if (auto valid = check_each(options.allow, parse_cidr); !valid) return valid;
-  if (auto valid = check_each(options.quota, parse_quota); !valid) return valid;
+  SKIFF_TRY_VOID(parse_run_as(options.run_as));
+  SKIFF_TRY_VOID(parse_network(options.network));
+  SKIFF_TRY_VOID(parse_seccomp(options.seccomp));
+  SKIFF_TRY_VOID(parse_entrypoint(options.entrypoint));
+  SKIFF_TRY_VOID(check_each(options.volumes, parse_volume));
+  SKIFF_TRY_VOID(check_each(options.env_from, parse_env_from));
+  SKIFF_TRY_VOID(check_each(options.tolerations, parse_toleration));
+  SKIFF_TRY_VOID(check_each(options.ports, parse_port));
+  SKIFF_TRY_VOID(check_each(options.allow, parse_cidr));
+  SKIFF_TRY_VOID(check_each(options.quota, parse_quota));
   if (!options.quota.empty() && !options.namespace_per_sandbox) {
     return fail(Errc::invalid_field, "--quota limits a namespace of its own: say --namespace-per-sandbox too",
                 "--quota");

@@ -42,7 +42,7 @@ Result<> check_pool_name(std::string_view name) {
 }
 
 Result<> check_pool(const PoolSpec& wanted) {
-  if (auto valid = check_pool_name(wanted.name); !valid) return valid;
+  SKIFF_TRY_VOID(check_pool_name(wanted.name));
   if (wanted.size > kLargestPool) {
     return fail(Errc::invalid_field, "--size " + std::to_string(wanted.size) + ": expected 0 to 1000", "--size");
   }
@@ -57,7 +57,7 @@ Result<> check_pool(const PoolSpec& wanted) {
         std::pair{!pod.allow.empty(), "--allow"}, std::pair{!pod.pool.empty(), "--pool"},
         std::pair{!wanted.sandbox.labels.empty(), "--label"}, std::pair{wanted.sandbox.lease.ttl.has_value(), "--ttl"},
         std::pair{wanted.sandbox.lease.idle_ttl.has_value(), "--idle-ttl"}}) {
-    if (auto valid = refuse(is_given, flag); !valid) return valid;
+    SKIFF_TRY_VOID(refuse(is_given, flag));
   }
   return check_pod_options(pod);
 }

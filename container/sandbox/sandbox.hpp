@@ -69,7 +69,7 @@ struct Sandbox {
   std::string created_at;                      ///< RFC 3339
   std::optional<std::string> expires_at;       ///< end of its lease
   std::string address;                         ///< where its agent is reached; empty while it does not run
-  std::map<std::string, std::string> details;  ///< what only this driver knows: a pod, a process, a folder
+  std::map<std::string, std::string> details;  ///< what only this driver knows: a pod, a process, a directory
   /// It did not end by itself: its node was drained or lost, or its record can't be read. `start` may bring it back, so
   /// it is not garbage before the end of its lease.
   bool was_broken = false;

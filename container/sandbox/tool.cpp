@@ -13,21 +13,20 @@ namespace {
 
 using nlohmann::json;
 
-/// Nothing: this folder has no such tool.
-Task<Result<std::optional<json>>> run_from(AgentClient* agent, const ToolCall* call, std::string folder) {
+/// Nothing: this directory has no such tool.
+Task<Result<std::optional<json>>> run_from(AgentClient* agent, const ToolCall* call, std::string directory) {
   const std::string text = call->arguments.dump();
-  const json request{{"argv", json::array({folder + "/" + call->tool})},
+  const json request{{"argv", json::array({directory + "/" + call->tool})},
                      {"stdin", text},
                      {"env", {{"SKIFF_TOOL_ARGS", text}}},
                      {"timeout_ms", call->timeout.count()}};
-  auto ended = co_await agent->post("/v1/commands", request.dump());
-  if (!ended) co_return std::unexpected{std::move(ended.error())};
-  AgentAnswer result{*ended, "the result of a command"};
+  SKIFF_CO_TRY(auto ended, co_await agent->post("/v1/commands", request.dump()));
+  AgentAnswer result{ended, "the result of a command"};
   const bool is_run = result.text("cause") != "spawn_failed";
   const bool is_missing = result.text("error/errno") == "ENOENT";
   const std::string why = result.text("error/message");
-  if (auto fits = result.check(); !fits) co_return std::unexpected{std::move(fits.error())};
-  if (is_run) co_return std::move(*ended);
+  SKIFF_CO_TRY_VOID(result.check());
+  if (is_run) co_return ended;
   if (is_missing) co_return std::nullopt;
   co_return fail(Errc::permission_denied, "tool \"" + call->tool + "\" can't be run: " + why, "tool");
 }
@@ -47,7 +46,7 @@ Result<json> answer_of(const ToolCall& call, const Sandbox& sandbox, const json&
   const auto exit_code = result.number("exit_code");
   const std::string cause = result.text("cause");
   const std::string errors = result.text("stderr");
-  if (auto fits = result.check(); !fits) return std::unexpected{std::move(fits.error())};
+  SKIFF_TRY_VOID(result.check());
   json value = json::parse(said, nullptr, false);
   answer["result"] = value.is_discarded() ? json(said) : std::move(value);
   const bool is_ok = exit_code == 0U;
@@ -67,18 +66,15 @@ Task<Result<json>> call_tool(Driver* driver, ToolCall call) {
     co_return fail(Errc::invalid_field, "\"" + call.tool + "\" is not the name of a tool: expected that of a file",
                    "tool");
   }
-  auto sandbox = co_await driver->get(call.sandbox);
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  if (sandbox->state != SandboxState::running) co_return std::unexpected{not_running(*sandbox)};
-  auto endpoint = co_await driver->endpoint(call.sandbox, {});
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  SKIFF_CO_TRY(auto sandbox, co_await driver->get(call.sandbox));
+  if (sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sandbox)};
+  SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(call.sandbox, {}));
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   std::string searched;
-  for (const std::string& folder : call.folders) {
-    auto ended = co_await run_from(&agent, &call, folder);
-    if (!ended) co_return std::unexpected{std::move(ended.error())};
-    if (*ended) co_return answer_of(call, *sandbox, **ended);
-    searched += (searched.empty() ? "" : ", ") + folder;
+  for (const std::string& directory : call.directories) {
+    SKIFF_CO_TRY(auto ended, co_await run_from(&agent, &call, directory));
+    if (ended) co_return answer_of(call, sandbox, *ended);
+    searched += (searched.empty() ? "" : ", ") + directory;
   }
   co_return fail(Errc::path_not_found,
                  "sandbox \"" + call.sandbox + "\" has no tool \"" + call.tool + "\" in " + searched, "tool");

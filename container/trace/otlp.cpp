@@ -91,9 +91,8 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
                           std::vector<SpanRecord> spans) {
   std::shared_ptr<protocol::TlsContext> tls;
   if (settings.collector.tls) {
-    auto made = protocol::TlsContext::client({});
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    tls = std::move(*made);
+    SKIFF_CO_TRY(auto made, protocol::TlsContext::client({}));
+    tls = std::move(made);
   }
   protocol::HttpClient client{executor,
                               {.host = settings.collector.host,
@@ -110,15 +109,14 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
   for (;;) {
     protocol::HttpClient::Request request{
         .method = "POST", .target = settings.collector.path, .headers = headers, .body = body};
-    auto reply = co_await client.request(std::move(request), kLongestReply);
-    if (!reply) co_return std::unexpected{std::move(reply.error())};
-    if (reply->head.status / 100 == 2) {
-      std::string refused = refused_spans(reply->body);
+    SKIFF_CO_TRY(auto reply, co_await client.request(std::move(request), kLongestReply));
+    if (reply.head.status / 100 == 2) {
+      std::string refused = refused_spans(reply.body);
       if (!refused.empty()) co_return fail(Errc::invalid_request, std::move(refused));
       co_return Result<>{};
     }
     // Its own words come in the encoding of the request, or are a proxy's page: the status says enough.
-    kube::Failure failure = kube::read_failure(reply->head, {}, "the collector answers");
+    kube::Failure failure = kube::read_failure(reply.head, {}, "the collector answers");
     const auto wait = backoff.next(failure, true);
     if (!wait) co_return std::unexpected{std::move(failure.error)};
     client.close();

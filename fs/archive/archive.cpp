@@ -22,8 +22,8 @@ constexpr std::size_t kMostHardLinks = 65'536;  // names remembered; further one
 
 class Archive {
  public:
-  Archive(const UniqueFd& folder, const ArchiveOptions& options, const std::stop_token& stop, const ByteSink& sink)
-      : folder_{folder},
+  Archive(const UniqueFd& directory, const ArchiveOptions& options, const std::stop_token& stop, const ByteSink& sink)
+      : directory_{directory},
         stop_{stop},
         compressor_{options.compression, sink},
         tar_{[this](std::string_view bytes) { return compressor_.write(bytes); }} {}
@@ -49,8 +49,8 @@ class Archive {
 
  private:
   Result<> check(const std::string& path) const {
-    const auto [above, name] = folder_and_name(path);
-    const auto parent = descend(folder_.get(), above);
+    const auto [above, name] = directory_and_name(path);
+    const auto parent = descend(directory_.get(), above);
     if (!parent) return std::unexpected{parent.error()};
     struct stat info{};
     if (!name.empty() && ::fstatat(parent->get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -60,19 +60,19 @@ class Archive {
   }
 
   Result<> add_path(const std::string& path) {
-    const auto [above, name] = folder_and_name(path);
-    auto inside = descend(folder_.get(), path);
+    const auto [above, name] = directory_and_name(path);
+    auto inside = descend(directory_.get(), path);
     if (!name.empty()) {
-      const auto parent = descend(folder_.get(), above);
+      const auto parent = descend(directory_.get(), above);
       if (!parent) return std::unexpected{parent.error()};
-      const auto kind = inside ? WalkEntry::Kind::folder : WalkEntry::Kind::other;
-      if (auto added = add(parent->get(), std::string{name}, path, kind); !added) return added;
+      const auto kind = inside ? WalkEntry::Kind::directory : WalkEntry::Kind::other;
+      SKIFF_TRY_VOID(add(parent->get(), std::string{name}, path, kind));
     }
     if (!inside) return {};
     Result<> result;
     const auto walked =
         walk(*inside, {.prefix = path, .everything = true, .sorted = true}, stop_, [&](const WalkEntry& entry) {
-          result = add(entry.folder, entry.name, entry.path, entry.kind);
+          result = add(entry.directory, entry.name, entry.path, entry.kind);
           return result ? WalkStep::go_on : WalkStep::stop;
         });
     summary_.unreadable += walked.unreadable;
@@ -82,9 +82,9 @@ class Archive {
 
   static std::unexpected<Error> stopped() { return fail(Errc::cancelled, "the archive is wanted no more"); }
 
-  Result<> add(int folder, const std::string& name, std::string_view path, WalkEntry::Kind expected) {
+  Result<> add(int directory, const std::string& name, std::string_view path, WalkEntry::Kind expected) {
     struct stat info{};
-    if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return {};  // gone since it was listed
     }
     TarEntry entry{.path = std::string{path},
@@ -93,13 +93,13 @@ class Archive {
                    .nanoseconds = static_cast<std::uint32_t>(info.st_mtim.tv_nsec),
                    .uid = info.st_uid,
                    .gid = info.st_gid};
-    if (S_ISREG(info.st_mode)) return add_file(folder, name, std::move(entry), info);
+    if (S_ISREG(info.st_mode)) return add_file(directory, name, std::move(entry), info);
     if (S_ISDIR(info.st_mode)) {
-      if (expected != WalkEntry::Kind::folder) return {};  // became one meanwhile: nobody goes into it
-      entry.kind = TarEntry::Kind::folder;
+      if (expected != WalkEntry::Kind::directory) return {};  // became one meanwhile: nobody goes into it
+      entry.kind = TarEntry::Kind::directory;
     } else if (S_ISLNK(info.st_mode)) {
       entry.kind = TarEntry::Kind::link;
-      if (!read_target(folder, name, entry.target)) return {};
+      if (!read_target(directory, name, entry.target)) return {};
     } else {
       ++summary_.skipped;
       return {};
@@ -108,14 +108,14 @@ class Archive {
     return tar_.begin(entry);
   }
 
-  static bool read_target(int folder, const std::string& name, std::string& target) {
+  static bool read_target(int directory, const std::string& name, std::string& target) {
     target.resize(TarReader::kLongestPath + 1);
-    const ssize_t size = ::readlinkat(folder, name.c_str(), target.data(), target.size());
+    const ssize_t size = ::readlinkat(directory, name.c_str(), target.data(), target.size());
     target.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
     return size > 0;
   }
 
-  Result<> add_file(int folder, const std::string& name, TarEntry entry, const struct stat& listed) {
+  Result<> add_file(int directory, const std::string& name, TarEntry entry, const struct stat& listed) {
     if (listed.st_nlink > 1) {
       const auto seen = first_names_.find({listed.st_dev, listed.st_ino});
       if (seen != first_names_.end()) {
@@ -125,7 +125,7 @@ class Archive {
         return tar_.begin(entry);
       }
     }
-    const UniqueFd file{::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    const UniqueFd file{::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
     struct stat info{};
     if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
       ++summary_.unreadable;
@@ -137,7 +137,7 @@ class Archive {
     entry.size = static_cast<std::uint64_t>(info.st_size);
     ++summary_.entries;
     summary_.bytes += entry.size;
-    if (auto begun = tar_.begin(entry); !begun) return begun;
+    SKIFF_TRY_VOID(tar_.begin(entry));
     return copy(file, entry);
   }
 
@@ -152,13 +152,13 @@ class Archive {
         std::fill_n(block_.begin(), wanted, '\0');
         got = static_cast<ssize_t>(wanted);
       }
-      if (auto written = tar_.write({block_.data(), static_cast<std::size_t>(got)}); !written) return written;
+      SKIFF_TRY_VOID(tar_.write({block_.data(), static_cast<std::size_t>(got)}));
       left -= static_cast<std::uint64_t>(got);
     }
     return {};
   }
 
-  const UniqueFd& folder_;
+  const UniqueFd& directory_;
   const std::stop_token& stop_;
   Compressor compressor_;
   TarWriter tar_;
@@ -169,9 +169,9 @@ class Archive {
 
 }  // namespace
 
-Result<ArchiveSummary> write_archive(const UniqueFd& folder, const ArchiveOptions& options, const std::stop_token& stop,
-                                     const ByteSink& sink) {
-  return Archive{folder, options, stop, sink}.run(options.paths);
+Result<ArchiveSummary> write_archive(const UniqueFd& directory, const ArchiveOptions& options,
+                                     const std::stop_token& stop, const ByteSink& sink) {
+  return Archive{directory, options, stop, sink}.run(options.paths);
 }
 
 }  // namespace skiff::fs

@@ -122,7 +122,7 @@ Result<> Compressor::write(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, kCompressedBlock);
     bytes.remove_prefix(part.size());
-    if (auto written = state_->write(part, false); !written) return written;
+    SKIFF_TRY_VOID(state_->write(part, false));
   }
   return {};
 }
@@ -154,7 +154,7 @@ struct Decompressor::State {
 
   Result<> find_kind() {
     while (to < 4 && !ended) {
-      if (auto filled = fill(); !filled) return filled;
+      SKIFF_TRY_VOID(fill());
     }
     known = true;
     const std::string_view start{in.data(), to};

@@ -40,14 +40,14 @@ Result<> write_block(int file, std::string_view bytes, const std::string& what) 
   return {};
 }
 
-/// A file without a name in the file system of `folder`.
-Result<UniqueFd> open_spool(int folder) {
-  UniqueFd file{::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+/// A file without a name in the file system of `directory`.
+Result<UniqueFd> open_spool(int directory) {
+  UniqueFd file{::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
   // Overlay and network file systems may lack it; kernels say so with any of these.
   if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
     const std::string name = ".skiff-archive-" + std::to_string(::arc4random()) + std::to_string(::arc4random());
-    file.reset(::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
-    if (file) ::unlinkat(folder, name.c_str(), 0);
+    file.reset(::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
+    if (file) ::unlinkat(directory, name.c_str(), 0);
   }
   if (!file) return std::unexpected{system_error(errno, "make a temporary file for an archive")};
   return file;
@@ -55,26 +55,26 @@ Result<UniqueFd> open_spool(int folder) {
 
 class Extraction {
  public:
-  Extraction(const UniqueFd& folder, const ExtractOptions& options, const std::stop_token& stop)
-      : folder_{folder}, options_{options}, stop_{stop} {}
+  Extraction(const UniqueFd& directory, const ExtractOptions& options, const std::stop_token& stop)
+      : directory_{directory}, options_{options}, stop_{stop} {}
 
   Result<ExtractSummary> run(const ByteSource& source) {
     if (auto done = spool(source); !done) return std::unexpected{done.error()};
     const auto summary = check();
     if (!summary) return summary;
     if (auto done = unpack(); !done) return std::unexpected{done.error()};
-    if (auto done = settle_folders(); !done) return std::unexpected{done.error()};
+    if (auto done = settle_directories(); !done) return std::unexpected{done.error()};
     return summary;
   }
 
  private:
-  struct Folder {
+  struct Directory {
     std::string path;
     TarEntry entry;
   };
 
   Result<> spool(const ByteSource& source) {
-    auto opened = open_spool(folder_.get());
+    auto opened = open_spool(directory_.get());
     if (!opened) return std::unexpected{opened.error()};
     spool_ = std::move(*opened);
     std::uint64_t size = 0;
@@ -89,9 +89,7 @@ class Extraction {
         return fail(Errc::payload_too_large,
                     "the archive has more than " + std::to_string(options_.most_bytes) + " bytes");
       }
-      if (auto written = write_block(spool_.get(), {block_.data(), *got}, "write to a temporary file"); !written) {
-        return written;
-      }
+      SKIFF_TRY_VOID(write_block(spool_.get(), {block_.data(), *got}, "write to a temporary file"));
     }
   }
 
@@ -122,7 +120,7 @@ class Extraction {
   }
 
   Result<ExtractSummary> check() {
-    ExtractCheck checked{folder_, options_};
+    ExtractCheck checked{directory_, options_};
     const ByteSource bytes = from_the_start();
     TarReader reader{bytes};
     for (;;) {
@@ -138,7 +136,7 @@ class Extraction {
       if (*got == 0) break;
     }
     struct statvfs info{};
-    if (::fstatvfs(folder_.get(), &info) == 0 && info.f_blocks > 0 &&
+    if (::fstatvfs(directory_.get(), &info) == 0 && info.f_blocks > 0 &&
         checked.summary().bytes / info.f_frsize > info.f_bavail) {
       return fail(Errc::no_space,
                   "the archive unpacks to " + std::to_string(checked.summary().bytes) + " bytes, more than are free");
@@ -155,17 +153,17 @@ class Extraction {
       const auto path = clean_path((*entry)->path);
       if (!path) return std::unexpected{path.error()};
       if (path->empty()) continue;
-      const auto [above, last] = folder_and_name(*path);
-      if (auto opened = open_parent(above); !opened) return opened;
-      if (auto made = make(reader, **entry, *path, std::string{last}); !made) return made;
+      const auto [above, last] = directory_and_name(*path);
+      SKIFF_TRY_VOID(open_parent(above));
+      SKIFF_TRY_VOID(make(reader, **entry, *path, std::string{last}));
     }
   }
 
-  /// Opens the folder at `path`, and makes what is missing of it. No link is passed, whatever has happened on disk
+  /// Opens the directory at `path`, and makes what is missing of it. No link is passed, whatever has happened on disk
   /// since it was checked.
   Result<> open_parent(std::string_view path) {
     if (parent_ && path == parent_path_) return {};
-    auto at = descend(folder_.get(), "");
+    auto at = descend(directory_.get(), "");
     for (std::string_view rest = path; at && !rest.empty();) {
       const std::size_t end = std::min(rest.find('/'), rest.size());
       const std::string name{rest.substr(0, end)};
@@ -191,34 +189,34 @@ class Extraction {
   }
 
   Result<> make(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
-    const int folder = parent_.get();
+    const int directory = parent_.get();
     const auto failed = [&](const char* what) {
       return std::unexpected{system_error(errno, std::string{what} + quoted(path))};
     };
-    if (entry.kind == TarEntry::Kind::folder) {
+    if (entry.kind == TarEntry::Kind::directory) {
       // Writable until all that belongs into it is there.
-      if (::mkdirat(folder, name.c_str(), 0700) == 0) {
+      if (::mkdirat(directory, name.c_str(), 0700) == 0) {
       } else if (errno != EEXIST) {
         return failed("make the directory ");
       }
-      folders_.push_back({path, entry});
+      directories_.push_back({path, entry});
       return {};
     }
-    if (::unlinkat(folder, name.c_str(), 0) != 0 && errno != ENOENT) return failed("replace ");
+    if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) return failed("replace ");
     if (entry.kind == TarEntry::Kind::file) return make_file(reader, entry, path, name);
     if (entry.kind == TarEntry::Kind::link) {
-      if (::symlinkat(entry.target.c_str(), folder, name.c_str()) != 0) return failed("make the link ");
+      if (::symlinkat(entry.target.c_str(), directory, name.c_str()) != 0) return failed("make the link ");
       const auto times = times_of(entry);
-      (void)::utimensat(folder, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+      (void)::utimensat(directory, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
       return {};
     }
     const auto target = clean_path(entry.target);
     if (!target) return std::unexpected{target.error()};
-    const auto [above, last] = folder_and_name(*target);
-    const auto from = descend(folder_.get(), above);
+    const auto [above, last] = directory_and_name(*target);
+    const auto from = descend(directory_.get(), above);
     if (!from) return std::unexpected{from.error()};
     // A link in place of the file would be linked itself, not what it leads to.
-    if (::linkat(from->get(), std::string{last}.c_str(), folder, name.c_str(), 0) != 0)
+    if (::linkat(from->get(), std::string{last}.c_str(), directory, name.c_str(), 0) != 0)
       return failed("make the hard link ");
     return {};
   }
@@ -231,9 +229,7 @@ class Extraction {
       const auto got = reader.read(block_);
       if (!got) return std::unexpected{got.error()};
       if (*got == 0) break;
-      if (auto written = write_block(file.get(), {block_.data(), *got}, "write " + quoted(path)); !written) {
-        return written;
-      }
+      SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), *got}, "write " + quoted(path)));
     }
     const auto times = times_of(entry);
     if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {
@@ -242,35 +238,35 @@ class Extraction {
     return {};
   }
 
-  /// Modes and times of folders come last, the innermost first: making what is in them changes the times, and may need
-  /// a mode that they are not to have.
-  Result<> settle_folders() {
-    for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
-      const auto opened = descend(folder_.get(), folder->path);
+  /// Modes and times of directories come last, the innermost first: making what is in them changes the times, and may
+  /// need a mode that they are not to have.
+  Result<> settle_directories() {
+    for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
+      const auto opened = descend(directory_.get(), directory->path);
       if (!opened) return std::unexpected{opened.error()};
-      const auto times = times_of(folder->entry);
-      if (::fchmod(opened->get(), mode_of(folder->entry)) != 0 || ::futimens(opened->get(), times.data()) != 0) {
-        return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(folder->path))};
+      const auto times = times_of(directory->entry);
+      if (::fchmod(opened->get(), mode_of(directory->entry)) != 0 || ::futimens(opened->get(), times.data()) != 0) {
+        return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(directory->path))};
       }
     }
     return {};
   }
 
-  const UniqueFd& folder_;
+  const UniqueFd& directory_;
   const ExtractOptions& options_;
   const std::stop_token& stop_;
   UniqueFd spool_;
   std::vector<char> block_ = std::vector<char>(kExtractBlock);
   UniqueFd parent_;
   std::string parent_path_;
-  std::vector<Folder> folders_;
+  std::vector<Directory> directories_;
 };
 
 }  // namespace
 
-Result<ExtractSummary> extract_archive(const UniqueFd& folder, const ByteSource& source, const ExtractOptions& options,
-                                       const std::stop_token& stop) {
-  return Extraction{folder, options, stop}.run(source);
+Result<ExtractSummary> extract_archive(const UniqueFd& directory, const ByteSource& source,
+                                       const ExtractOptions& options, const std::stop_token& stop) {
+  return Extraction{directory, options, stop}.run(source);
 }
 
 }  // namespace skiff::fs

@@ -21,18 +21,18 @@ struct ExtractSummary {
   std::uint64_t bytes = 0;  ///< of the files
 };
 
-/// Unpacks a tar archive, plain or in gzip or zstd as its bytes tell, into `folder`. All of it is checked before
+/// Unpacks a tar archive, plain or in gzip or zstd as its bytes tell, into `directory`. All of it is checked before
 /// anything is written; the bytes wait in a file without a name in the same file system. Modes (without umask) and
-/// times are kept. A file or link that exists is replaced, a folder is used. Memory: some 20 bytes a member, and the
-/// paths of the folders. Blocks; meant for a pool thread.
+/// times are kept. A file or link that exists is replaced, a directory is used. Memory: some 20 bytes a member, and the
+/// paths of the directories. Blocks; meant for a pool thread.
 ///
 /// Refused, with nothing written: a member that is absolute, holds `..`, or would pass a link, in the archive or on
 /// disk
 /// (`path_escapes_root`); devices and FIFOs (`not_a_regular_file`); a hard link to what the archive did not bring, a
-/// file that is also a folder (`malformed_archive`, on disk `is_a_directory` and `not_a_directory`); more than
+/// file that is also a directory (`malformed_archive`, on disk `is_a_directory` and `not_a_directory`); more than
 /// `most_bytes` or `most_entries` (`payload_too_large`) or than the disk has free (`no_space`). What goes wrong later,
 /// such as a full disk, leaves what was unpacked until then.
-[[nodiscard]] Result<ExtractSummary> extract_archive(const UniqueFd& folder, const ByteSource& source,
+[[nodiscard]] Result<ExtractSummary> extract_archive(const UniqueFd& directory, const ByteSource& source,
                                                      const ExtractOptions& options, const std::stop_token& stop);
 
 }  // namespace skiff::fs

@@ -43,7 +43,7 @@ Result<std::string> ExtractCheck::check(const TarEntry& entry) {
   auto path = clean_path(entry.path);
   if (!path) return path;
   if (path->empty()) {
-    if (entry.kind == TarEntry::Kind::folder) return path;
+    if (entry.kind == TarEntry::Kind::directory) return path;
     return fail(Errc::malformed_archive, "a member that is not a directory has the name " + quoted(entry.path));
   }
   if (auto fine = check_in_archive(entry, *path); !fine) return std::unexpected{fine.error()};
@@ -54,7 +54,7 @@ Result<std::string> ExtractCheck::check(const TarEntry& entry) {
 Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view path) {
   for (std::size_t slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/', slash + 1)) {
     const std::string_view above = path.substr(0, slash);
-    const auto [known, added] = kinds_.try_emplace(hash_of(above), Kind::folder);
+    const auto [known, added] = kinds_.try_emplace(hash_of(above), Kind::directory);
     if (known->second == Kind::link) return passes_link(path, above);
     if (known->second == Kind::file) {
       return fail(Errc::malformed_archive, quoted(above) + " is a file and a directory");
@@ -69,11 +69,11 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
                                                ", which is not a file before it in the archive");
     }
   }
-  const Kind kind = entry.kind == TarEntry::Kind::folder ? Kind::folder
-                    : entry.kind == TarEntry::Kind::link ? Kind::link
-                                                         : Kind::file;
+  const Kind kind = entry.kind == TarEntry::Kind::directory ? Kind::directory
+                    : entry.kind == TarEntry::Kind::link    ? Kind::link
+                                                            : Kind::file;
   const auto [known, added] = kinds_.try_emplace(hash_of(path), kind);
-  if (!added && (kind == Kind::folder) != (known->second == Kind::folder)) {
+  if (!added && (kind == Kind::directory) != (known->second == Kind::directory)) {
     if (known->second == Kind::link) return passes_link(path, path);
     return fail(Errc::malformed_archive, quoted(path) + " is a directory and something else");
   }
@@ -81,10 +81,10 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
   return {};
 }
 
-/// Opens the folder at `path` as it is on disk. False when it isn't there yet.
+/// Opens the directory at `path` as it is on disk. False when it isn't there yet.
 Result<bool> ExtractCheck::open_parent(std::string_view path) {
   if (parent_known_ && path == parent_path_) return parent_.get() >= 0;
-  auto opened = descend(folder_.get(), path);
+  auto opened = descend(directory_.get(), path);
   if (!opened && opened.error().code != Errc::path_not_found) return std::unexpected{opened.error()};
   parent_path_ = path;
   parent_known_ = true;
@@ -96,10 +96,10 @@ Result<bool> ExtractCheck::open_parent(std::string_view path) {
   // Missing, or a file is in its place or above it.
   for (std::size_t end = 0; end < path.size();) {
     end = std::min(path.find('/', end + 1), path.size());
-    const auto [above, name] = folder_and_name(path.substr(0, end));
-    const auto folder = descend(folder_.get(), above);
+    const auto [above, name] = directory_and_name(path.substr(0, end));
+    const auto directory = descend(directory_.get(), above);
     struct stat info{};
-    if (!folder || ::fstatat(folder->get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) break;
+    if (!directory || ::fstatat(directory->get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) break;
     if (S_ISLNK(info.st_mode)) return passes_link(path, path.substr(0, end));
     if (!S_ISDIR(info.st_mode)) {
       return fail(Errc::not_a_directory,
@@ -110,18 +110,20 @@ Result<bool> ExtractCheck::open_parent(std::string_view path) {
 }
 
 Result<> ExtractCheck::check_on_disk(const TarEntry& entry, const std::string& path) {
-  const auto [above, name] = folder_and_name(path);
+  const auto [above, name] = directory_and_name(path);
   const auto there = open_parent(above);
   if (!there) return std::unexpected{there.error()};
   struct stat info{};
   if (!*there || ::fstatat(parent_.get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  const bool is_folder = S_ISDIR(info.st_mode);
-  if (entry.kind != TarEntry::Kind::folder) {
-    if (is_folder) return fail(Errc::is_a_directory, quoted(path) + " is a directory on disk and not in the archive");
+  const bool is_directory = S_ISDIR(info.st_mode);
+  if (entry.kind != TarEntry::Kind::directory) {
+    if (is_directory)
+      return fail(Errc::is_a_directory, quoted(path) + " is a directory on disk and not in the archive");
     return {};
   }
   if (S_ISLNK(info.st_mode)) return passes_link(path, path);
-  if (!is_folder) return fail(Errc::not_a_directory, quoted(path) + " is a directory in the archive and not on disk");
+  if (!is_directory)
+    return fail(Errc::not_a_directory, quoted(path) + " is a directory in the archive and not on disk");
   return {};
 }
 

@@ -17,23 +17,23 @@ namespace skiff::fs {
 /// whatever was found here.
 class ExtractCheck {
  public:
-  ExtractCheck(const UniqueFd& folder, const ExtractOptions& options) : folder_{folder}, options_{options} {}
+  ExtractCheck(const UniqueFd& directory, const ExtractOptions& options) : directory_{directory}, options_{options} {}
 
-  /// The path that the member will have, "" for the folder itself; or why the archive is refused.
+  /// The path that the member will have, "" for the directory itself; or why the archive is refused.
   [[nodiscard]] Result<std::string> check(const TarEntry& entry);
   [[nodiscard]] const ExtractSummary& summary() const noexcept { return summary_; }
 
  private:
-  enum class Kind : std::uint8_t { folder, file, link };
+  enum class Kind : std::uint8_t { directory, file, link };
   [[nodiscard]] Result<> check_in_archive(const TarEntry& entry, std::string_view path);
   [[nodiscard]] Result<> check_on_disk(const TarEntry& entry, const std::string& path);
   [[nodiscard]] Result<bool> open_parent(std::string_view path);
 
-  const UniqueFd& folder_;
+  const UniqueFd& directory_;
   const ExtractOptions& options_;
   ExtractSummary summary_;
   std::unordered_map<std::uint64_t, Kind> kinds_;  // by the hash of the path
-  std::string parent_path_;                        // the folder that `parent_` is, on disk
+  std::string parent_path_;                        // the directory that `parent_` is, on disk
   UniqueFd parent_;
   bool parent_known_ = false;
 };

@@ -15,7 +15,7 @@ namespace skiff::fs {
 
 /// One member of a tar archive.
 struct TarEntry {
-  enum class Kind : std::uint8_t { file, folder, link, hard_link, other } kind = Kind::file;
+  enum class Kind : std::uint8_t { file, directory, link, hard_link, other } kind = Kind::file;
   std::string path = {};     ///< as it stands in the archive: any bytes but zero
   std::string target = {};   ///< of a link or hard link
   std::uint64_t size = 0;    ///< of a file

@@ -93,7 +93,7 @@ struct TarReader::Extended {
       const std::string_view record = records.substr(space + 1, *length - space - 2);
       const std::size_t equals = record.find('=');
       if (equals == std::string_view::npos || equals == 0) return malformed("an extended header is damaged");
-      if (auto taken = take(record.substr(0, equals), record.substr(equals + 1)); !taken) return taken;
+      SKIFF_TRY_VOID(take(record.substr(0, equals), record.substr(equals + 1)));
       records.remove_prefix(*length);
     }
     return {};
@@ -224,7 +224,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
     case '0':
     case '\0':
     case '7':
-      entry.kind = entry.path.ends_with('/') ? TarEntry::Kind::folder : TarEntry::Kind::file;
+      entry.kind = entry.path.ends_with('/') ? TarEntry::Kind::directory : TarEntry::Kind::file;
       break;
     case '1':
       entry.kind = TarEntry::Kind::hard_link;
@@ -233,8 +233,8 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
       entry.kind = TarEntry::Kind::link;
       break;
     case '5':
-      entry.kind = TarEntry::Kind::folder;
-      // Some programs state what a folder takes on disk.
+      entry.kind = TarEntry::Kind::directory;
+      // Some programs state what a directory takes on disk.
       size = 0;
       break;
     case '3':

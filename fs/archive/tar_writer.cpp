@@ -41,7 +41,7 @@ std::string time_text(std::int64_t seconds, std::uint32_t nanoseconds) {
 
 char type_of(TarEntry::Kind kind) {
   switch (kind) {
-    case TarEntry::Kind::folder:
+    case TarEntry::Kind::directory:
       return '5';
     case TarEntry::Kind::link:
       return '2';
@@ -84,7 +84,7 @@ TarWriter::TarWriter(Out out) : out_{std::move(out)} {}
 Result<> TarWriter::begin(const TarEntry& entry) {
   if (left_ > 0) return fail(Errc::internal, "a tar member is shorter than was said");
   std::string path = entry.path;
-  if (entry.kind == TarEntry::Kind::folder && !path.ends_with('/')) path += '/';
+  if (entry.kind == TarEntry::Kind::directory && !path.ends_with('/')) path += '/';
   const std::uint64_t size = entry.kind == TarEntry::Kind::file ? entry.size : 0;
 
   Block block = header(type_of(entry.kind), path, 0);
@@ -132,7 +132,7 @@ Result<> TarWriter::write(std::string_view content) {
 
 Result<> TarWriter::finish() {
   if (left_ > 0) return fail(Errc::internal, "a tar member is shorter than was said");
-  if (auto written = out_({kZeros.data(), kZeros.size()}); !written) return written;
+  SKIFF_TRY_VOID(out_({kZeros.data(), kZeros.size()}));
   return out_({kZeros.data(), kZeros.size()});
 }
 

@@ -17,29 +17,23 @@ Appender::Appender(std::string path, Place place, UniqueFd fd, std::optional<std
     : path_{std::move(path)}, place_{std::move(place)}, fd_{std::move(fd)}, offset_{offset}, created_{created} {}
 
 Result<Appender> Appender::begin(const Tree& tree, std::string_view path, AppendOptions options) {
-  auto place = tree.locate(path, Links::follow, options.parents);
-  if (!place) return std::unexpected{std::move(place.error())};
-  auto lock = NameLock::of(place->parent.get(), place->name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
-  auto target = check_file_target(*place, options.conditions, path);
-  if (!target) return std::unexpected{std::move(target.error())};
+  SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
+  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
+  SKIFF_TRY(auto target, check_file_target(place, options.conditions, path));
 
   constexpr int kFlags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const bool create = !target->has_value();
+  const bool create = !target.has_value();
   UniqueFd fd;
   if (!create || options.offset.value_or(0) == 0) {
-    fd.reset(::openat(place->parent.get(), place->name.c_str(), kFlags | (create ? O_CREAT | O_EXCL : 0), 0666));
+    fd.reset(::openat(place.parent.get(), place.name.c_str(), kFlags | (create ? O_CREAT | O_EXCL : 0), 0666));
     if (!fd) return std::unexpected{system_error(errno, "open " + quoted(path))};
-    auto status = status_of(fd.get());
-    if (!status) return std::unexpected{std::move(status.error())};
-    if (auto regular = check_regular(status->st_mode, path); !regular) {
-      return std::unexpected{std::move(regular.error())};
-    }
+    SKIFF_TRY(auto status, status_of(fd.get()));
+    SKIFF_TRY_VOID(check_regular(status.st_mode, path));
     if (create && options.mode && ::fchmod(fd.get(), *options.mode & 07777U) != 0) {
       return std::unexpected{system_error(errno, "set the mode of " + quoted(path))};
     }
   }
-  Appender appender{std::string{path}, std::move(*place), std::move(fd), options.offset, create};
+  Appender appender{std::string{path}, std::move(place), std::move(fd), options.offset, create};
   // Only to learn the size: a mismatch is told by check() and write().
   auto checked = appender.check_locked();
   if (!checked && checked.error().code != Errc::append_offset_mismatch) {
@@ -49,8 +43,7 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
 }
 
 Result<> Appender::check() {
-  auto lock = NameLock::of(place_.parent.get(), place_.name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
+  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
   return check_locked();
 }
 
@@ -60,9 +53,8 @@ Result<> Appender::check_locked() {
   size_ = exists ? static_cast<std::uint64_t>(named.st_size) : 0;
   bool same = false;
   if (fd_) {
-    auto status = status_of(fd_.get());
-    if (!status) return std::unexpected{std::move(status.error())};
-    same = exists && same_object(*status, named);
+    SKIFF_TRY(auto status, status_of(fd_.get()));
+    same = exists && same_object(status, named);
   }
   if (!same) {
     return fail(Errc::append_offset_mismatch, quoted(path_) + (exists ? " was replaced" : " does not exist"), "offset");
@@ -75,9 +67,8 @@ Result<> Appender::check_locked() {
 }
 
 Result<> Appender::write(std::span<const char> bytes) {
-  auto lock = NameLock::of(place_.parent.get(), place_.name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
-  if (auto checked = check_locked(); !checked) return checked;
+  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
+  SKIFF_TRY_VOID(check_locked());
   if (const int error = write_all(fd_.get(), bytes); error != 0) {
     // What did get there stays, as after a cut connection: the client asks for the size and goes on from it.
     return std::unexpected{system_error(error, "append to " + quoted(path_))};
@@ -88,9 +79,8 @@ Result<> Appender::write(std::span<const char> bytes) {
 }
 
 Result<Written> Appender::finish() {
-  auto lock = NameLock::of(place_.parent.get(), place_.name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
-  if (auto checked = check_locked(); !checked) return std::unexpected{std::move(checked.error())};
+  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
+  SKIFF_TRY_VOID(check_locked());
   // A file of someone else's can be written but not stamped: its tag is by content, as long as it is fresh.
   auto stamped = stamp(fd_.get());
   if (!stamped && stamped.error().code != Errc::permission_denied) return std::unexpected{std::move(stamped.error())};

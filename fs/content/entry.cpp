@@ -30,7 +30,7 @@ FileTime time_of(const struct statx_timestamp& stamp) {
 EntryType type_of(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFDIR:
-      return EntryType::folder;
+      return EntryType::directory;
     case S_IFLNK:
       return EntryType::link;
     case S_IFIFO:
@@ -47,10 +47,10 @@ EntryType type_of(mode_t mode) {
 }
 
 /// statx(2) and, of a link, readlinkat(2): both take an empty name for the descriptor itself.
-Result<Entry> look(int folder, const char* name, int flags) {
+Result<Entry> look(int directory, const char* name, int flags) {
   const FileTime seen = file_time_now();
   struct statx status{};
-  if (::statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | flags, STATX_BASIC_STATS, &status) != 0) {
+  if (::statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | flags, STATX_BASIC_STATS, &status) != 0) {
     return std::unexpected{system_error(errno, "stat " + quoted(name))};
   }
   Entry entry{.type = type_of(status.stx_mode),
@@ -67,7 +67,7 @@ Result<Entry> look(int folder, const char* name, int flags) {
               .seen = seen};
   if (entry.type == EntryType::link) {
     std::array<char, kMostPathBytes + 1> buffer;
-    const ssize_t size = ::readlinkat(folder, name, buffer.data(), buffer.size());
+    const ssize_t size = ::readlinkat(directory, name, buffer.data(), buffer.size());
     if (size < 0) return std::unexpected{system_error(errno, "read the link " + quoted(name))};
     entry.target.assign(buffer.data(), static_cast<std::size_t>(size));
   }
@@ -96,7 +96,7 @@ std::string_view name(EntryType type) noexcept {
   switch (type) {
     case EntryType::file:
       return "file";
-    case EntryType::folder:
+    case EntryType::directory:
       return "directory";
     case EntryType::link:
       return "symlink";
@@ -116,8 +116,8 @@ Result<Entry> entry_of(int fd) {
   return look(fd, "", AT_EMPTY_PATH);
 }
 
-Result<Entry> entry_at(int folder, const std::string& name) {
-  return look(folder, name.c_str(), 0);
+Result<Entry> entry_at(int directory, const std::string& name) {
+  return look(directory, name.c_str(), 0);
 }
 
 FileTime file_time_now() {
@@ -215,9 +215,8 @@ Result<bool> TagList::compare(int fd, const Entry& entry, bool weakly) const {
       if (tag.text == time_tag(entry)) return true;
     } else if (tag.text.starts_with("\"h-") && entry.type == EntryType::file && entry.size <= kMostHashedForTag) {
       if (!by_content) {
-        auto digest = hash_object(fd, entry.size);
-        if (!digest) return std::unexpected{std::move(digest.error())};
-        by_content = *digest ? hash_tag(**digest) : std::string{};
+        SKIFF_TRY(auto digest, hash_object(fd, entry.size));
+        by_content = digest ? hash_tag(*digest) : std::string{};
       }
       if (tag.text == *by_content) return true;
     }

@@ -17,11 +17,11 @@ namespace skiff::fs {
 /// A file's time, as exact as the kernel keeps it; clamped to the years 1678 to 2262.
 using FileTime = std::chrono::sys_time<std::chrono::nanoseconds>;
 
-enum class EntryType : unsigned char { file, folder, link, fifo, socket, character_device, block_device };
+enum class EntryType : unsigned char { file, directory, link, fifo, socket, character_device, block_device };
 /// "file", "directory", "symlink", "fifo", "socket", "character_device", "block_device": the words of the wire.
 [[nodiscard]] std::string_view name(EntryType type) noexcept;
 
-/// What is known of a file, folder or link without reading it.
+/// What is known of a file, directory or link without reading it.
 struct Entry {
   EntryType type = EntryType::file;
   std::uint64_t size = 0;
@@ -39,8 +39,8 @@ struct Entry {
 
 /// Of an open descriptor, O_PATH or not.
 [[nodiscard]] Result<Entry> entry_of(int fd);
-/// Of a name in a folder; a link is not followed. Errors: path_not_found.
-[[nodiscard]] Result<Entry> entry_at(int folder, const std::string& name);
+/// Of a name in a directory; a link is not followed. Errors: path_not_found.
+[[nodiscard]] Result<Entry> entry_at(int directory, const std::string& name);
 
 /// The wall clock as file times are compared with it.
 [[nodiscard]] FileTime file_time_now();

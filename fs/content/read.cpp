@@ -29,19 +29,15 @@ std::optional<std::uint64_t> line_number(std::string_view text) {
 }  // namespace
 
 Result<Seen> look_at(const Tree& tree, std::string_view path, Links last) {
-  auto object = tree.open_object(path, last);
-  if (!object) return std::unexpected{std::move(object.error())};
-  auto entry = entry_of(object->get());
-  if (!entry) return std::unexpected{std::move(entry.error())};
-  return Seen{.object = std::move(*object), .entry = std::move(*entry)};
+  SKIFF_TRY(auto object, tree.open_object(path, last));
+  SKIFF_TRY(auto entry, entry_of(object.get()));
+  return Seen{.object = std::move(object), .entry = std::move(entry)};
 }
 
 Result<OpenFile> open_to_read(const Tree& tree, std::string_view path) {
-  auto file = tree.open_file(path, O_RDONLY);
-  if (!file) return std::unexpected{std::move(file.error())};
-  auto entry = entry_of(file->get());
-  if (!entry) return std::unexpected{std::move(entry.error())};
-  return OpenFile{.fd = std::move(*file), .entry = std::move(*entry)};
+  SKIFF_TRY(auto file, tree.open_file(path, O_RDONLY));
+  SKIFF_TRY(auto entry, entry_of(file.get()));
+  return OpenFile{.fd = std::move(file), .entry = std::move(entry)};
 }
 
 Result<std::size_t> read_at(int fd, std::uint64_t offset, std::span<char> into) {
@@ -94,10 +90,9 @@ Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::u
                   "lines");
     }
     const std::size_t wanted = std::min<std::uint64_t>(kReadBlock, size - offset);
-    auto got = read_at(fd, offset, {buffer.get(), wanted});
-    if (!got) return std::unexpected{std::move(got.error())};
+    SKIFF_TRY(auto got, read_at(fd, offset, {buffer.get(), wanted}));
     const char* at = buffer.get();
-    const char* const end = at + *got;
+    const char* const end = at + got;
     while (const void* found = std::memchr(at, '\n', static_cast<std::size_t>(end - at))) {
       at = static_cast<const char*>(found) + 1;
       const std::uint64_t next = offset + static_cast<std::uint64_t>(at - buffer.get());
@@ -111,9 +106,9 @@ Result<ByteRange> find_lines(int fd, LineRange lines, std::uint64_t size, std::u
         return range;
       }
     }
-    offset += *got;
-    read += *got;
-    if (*got < wanted) {  // it was cut meanwhile
+    offset += got;
+    read += got;
+    if (got < wanted) {  // it was cut meanwhile
       range.to = offset;
       range.from = std::min(range.from, offset);
       return range;

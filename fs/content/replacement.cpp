@@ -99,16 +99,15 @@ Result<Replaced> replace(std::string_view text, std::span<const Edit> edits) {
   std::vector<Kept> runs{{.old_begin = 0, .new_begin = 0, .size = text.size()}};
   std::size_t occurrences = 0;
   for (std::size_t i = 0; i < edits.size(); ++i) {
-    auto found = find(replaced.text, edits[i], i, kMostOccurrences - occurrences);
-    if (!found) return std::unexpected{std::move(found.error())};
-    occurrences += found->size();
-    const std::size_t without = replaced.text.size() - found->size() * edits[i].old.size();
+    SKIFF_TRY(auto found, find(replaced.text, edits[i], i, kMostOccurrences - occurrences));
+    occurrences += found.size();
+    const std::size_t without = replaced.text.size() - found.size() * edits[i].old.size();
     if (without > kMostEditedBytes ||
-        (!edits[i].replacement.empty() && found->size() > (kMostEditedBytes - without) / edits[i].replacement.size())) {
+        (!edits[i].replacement.empty() && found.size() > (kMostEditedBytes - without) / edits[i].replacement.size())) {
       return fail(Errc::payload_too_large, "edit " + std::to_string(i) + ": the file would be too large");
     }
-    runs = cut(runs, *found, edits[i].old.size(), edits[i].replacement.size());
-    replaced.text = rewrite(replaced.text, *found, edits[i]);
+    runs = cut(runs, found, edits[i].old.size(), edits[i].replacement.size());
+    replaced.text = rewrite(replaced.text, found, edits[i]);
   }
   replaced.changed = gaps(runs, text.size(), replaced.text.size());
   return replaced;

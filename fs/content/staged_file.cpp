@@ -33,44 +33,44 @@ std::string temporary_name() {
   return name;
 }
 
-int rename_new(int from_folder, const std::string& from, int to_folder, const std::string& to) {
-  if (::renameat2(from_folder, from.c_str(), to_folder, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+int rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to) {
+  if (::renameat2(from_directory, from.c_str(), to_directory, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (!means_unsupported(errno)) return errno;
   struct stat status{};
-  if (::fstatat(from_folder, from.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
+  if (::fstatat(from_directory, from.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return errno;
   if (S_ISDIR(status.st_mode)) {
-    // Only an empty folder is replaced by a folder: one made here and now stands for "there was none".
-    if (::mkdirat(to_folder, to.c_str(), 0700) != 0) return errno;
-    if (::renameat(from_folder, from.c_str(), to_folder, to.c_str()) == 0) return 0;
+    // Only an empty directory is replaced by a directory: one made here and now stands for "there was none".
+    if (::mkdirat(to_directory, to.c_str(), 0700) != 0) return errno;
+    if (::renameat(from_directory, from.c_str(), to_directory, to.c_str()) == 0) return 0;
     const int error = errno;
-    ::unlinkat(to_folder, to.c_str(), AT_REMOVEDIR);
+    ::unlinkat(to_directory, to.c_str(), AT_REMOVEDIR);
     return error;
   }
-  if (::linkat(from_folder, from.c_str(), to_folder, to.c_str(), 0) != 0) return errno;
-  return ::unlinkat(from_folder, from.c_str(), 0) == 0 ? 0 : errno;
+  if (::linkat(from_directory, from.c_str(), to_directory, to.c_str(), 0) != 0) return errno;
+  return ::unlinkat(from_directory, from.c_str(), 0) == 0 ? 0 : errno;
 }
 
-StagedFile::StagedFile(int folder, UniqueFd fd, std::string name) noexcept
-    : folder_{folder}, fd_{std::move(fd)}, name_{std::move(name)} {}
+StagedFile::StagedFile(int directory, UniqueFd fd, std::string name) noexcept
+    : directory_{directory}, fd_{std::move(fd)}, name_{std::move(name)} {}
 
 StagedFile::StagedFile(StagedFile&& other) noexcept
-    : folder_{other.folder_}, fd_{std::move(other.fd_)}, name_{std::exchange(other.name_, {})} {}
+    : directory_{other.directory_}, fd_{std::move(other.fd_)}, name_{std::exchange(other.name_, {})} {}
 
 StagedFile::~StagedFile() {
-  if (!name_.empty()) ::unlinkat(folder_, name_.c_str(), 0);
+  if (!name_.empty()) ::unlinkat(directory_, name_.c_str(), 0);
 }
 
-Result<StagedFile> StagedFile::make(int folder, mode_t mode, Naming naming) {
+Result<StagedFile> StagedFile::make(int directory, mode_t mode, Naming naming) {
   int error = EOPNOTSUPP;
   if (naming == Naming::nameless) {
-    UniqueFd nameless{::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)};
-    if (nameless) return StagedFile{folder, std::move(nameless), {}};
+    UniqueFd nameless{::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)};
+    if (nameless) return StagedFile{directory, std::move(nameless), {}};
     error = errno;
   }
   for (int i = 0; i < kMostNameTries && lacks_nameless_files(error); ++i) {
     std::string name = temporary_name();
-    UniqueFd named{::openat(folder, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode)};
-    if (named) return StagedFile{folder, std::move(named), std::move(name)};
+    UniqueFd named{::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode)};
+    if (named) return StagedFile{directory, std::move(named), std::move(name)};
     if (errno != EEXIST) error = errno;
     if (errno == ENOENT) break;
   }
@@ -78,11 +78,11 @@ Result<StagedFile> StagedFile::make(int folder, mode_t mode, Naming naming) {
 }
 
 int StagedFile::link(const std::string& name) const {
-  // By descriptor alone only for who may read every folder, or since Linux 6.10 for who opened it.
-  if (::linkat(fd_.get(), "", folder_, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
+  // By descriptor alone only for who may read every directory, or since Linux 6.10 for who opened it.
+  if (::linkat(fd_.get(), "", directory_, name.c_str(), AT_EMPTY_PATH) == 0) return 0;
   if (errno == EEXIST) return errno;
   const std::string path = proc_path(fd_.get());
-  return ::linkat(AT_FDCWD, path.c_str(), folder_, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+  return ::linkat(AT_FDCWD, path.c_str(), directory_, name.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
 Result<std::string> StagedFile::name_it() {
@@ -101,12 +101,12 @@ Result<std::string> StagedFile::name_it() {
 Result<> StagedFile::publish(const std::string& name, Existing existing) {
   int error = 0;
   if (existing == Existing::replace) {
-    if (auto named = name_it(); !named) return std::unexpected{std::move(named.error())};
-    error = ::renameat(folder_, name_.c_str(), folder_, name.c_str()) == 0 ? 0 : errno;
+    SKIFF_TRY_VOID(name_it());
+    error = ::renameat(directory_, name_.c_str(), directory_, name.c_str()) == 0 ? 0 : errno;
   } else if (name_.empty()) {
     error = link(name);
   } else {
-    error = rename_new(folder_, name_, folder_, name);
+    error = rename_new(directory_, name_, directory_, name);
   }
   if (error != 0) return std::unexpected{system_error(error, "write " + quoted(name))};
   name_.clear();

@@ -17,15 +17,15 @@ enum class Naming : unsigned char { nameless, temporary };
 [[nodiscard]] std::string temporary_name();
 
 /// renameat2(2) with RENAME_NOREPLACE, also where the kernel or the file system lacks it. Gives an errno, 0 when done.
-[[nodiscard]] int rename_new(int from_folder, const std::string& from, int to_folder, const std::string& to);
+[[nodiscard]] int rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to);
 
-/// A new file in a folder that shows under its name only when it is complete. Until then it has no name at all
+/// A new file in a directory that shows under its name only when it is complete. Until then it has no name at all
 /// (O_TMPFILE), so that not even SIGKILL leaves anything behind; where the file system lacks that, a temporary name
 /// that goes with the object.
 class StagedFile {
  public:
-  /// `folder` (O_PATH will do) must stay open for as long as this. The mode is `mode` without the umask's bits.
-  [[nodiscard]] static Result<StagedFile> make(int folder, mode_t mode, Naming naming = Naming::nameless);
+  /// `directory` (O_PATH will do) must stay open for as long as this. The mode is `mode` without the umask's bits.
+  [[nodiscard]] static Result<StagedFile> make(int directory, mode_t mode, Naming naming = Naming::nameless);
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&&) = delete;
   ~StagedFile();
@@ -33,7 +33,7 @@ class StagedFile {
   /// Open for reading and writing.
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-  /// Gives it that name in its folder. Errors: already_exists (Existing::refuse), and what link and rename say.
+  /// Gives it that name in its directory. Errors: already_exists (Existing::refuse), and what link and rename say.
   [[nodiscard]] Result<> publish(const std::string& name, Existing existing);
 
   /// Its temporary name, which it is given now if it has none: for who renames it himself and then calls `renamed()`.
@@ -41,11 +41,11 @@ class StagedFile {
   void renamed() noexcept { name_.clear(); }
 
  private:
-  StagedFile(int folder, UniqueFd fd, std::string name) noexcept;
+  StagedFile(int directory, UniqueFd fd, std::string name) noexcept;
   /// 0 or an errno.
   [[nodiscard]] int link(const std::string& name) const;
 
-  int folder_;
+  int directory_;
   UniqueFd fd_;
   std::string name_;  // empty: none (any more)
 };

@@ -22,11 +22,9 @@ Result<> check_conditions(const Place& place, const Conditions& conditions, cons
   if (!entry) return fail(Errc::precondition_failed, quoted(path) + " does not exist");
   const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
   if (!object) return std::unexpected{system_error(errno, "open " + quoted(path))};
-  auto now = entry_of(object.get());
-  if (!now) return std::unexpected{std::move(now.error())};
-  auto matches = conditions.if_match->match(object.get(), *now);
-  if (!matches) return std::unexpected{std::move(matches.error())};
-  if (!*matches) return fail(Errc::precondition_failed, quoted(path) + " was changed: it has another entity tag");
+  SKIFF_TRY(auto now, entry_of(object.get()));
+  SKIFF_TRY(auto matches, conditions.if_match->match(object.get(), now));
+  if (!matches) return fail(Errc::precondition_failed, quoted(path) + " was changed: it has another entity tag");
   return {};
 }
 
@@ -40,18 +38,16 @@ Result<std::optional<Entry>> check_target(const Place& place, const Conditions& 
   } else if (looked.error().code != Errc::path_not_found) {
     return std::unexpected{std::move(looked.error())};
   }
-  if (auto holds = check_conditions(place, conditions, entry, path); !holds) {
-    return std::unexpected{std::move(holds.error())};
-  }
+  SKIFF_TRY_VOID(check_conditions(place, conditions, entry, path));
   return entry;
 }
 
 Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
                                                std::string_view path) {
-  if (place.folder) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
+  if (place.directory) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
   auto entry = check_target(place, conditions, path);
   if (!entry || !*entry || (**entry).type == EntryType::file) return entry;
-  if ((**entry).type == EntryType::folder) return fail(Errc::is_a_directory, quoted(path) + " is a directory");
+  if ((**entry).type == EntryType::directory) return fail(Errc::is_a_directory, quoted(path) + " is a directory");
   return fail(Errc::not_a_regular_file, quoted(path) + " is a " + std::string{name((**entry).type)});
 }
 
@@ -64,13 +60,12 @@ Result<> set_attributes(int fd, const Attributes& attributes, const std::optiona
     }
   }
   if (replaced) {
-    auto status = status_of(fd);
-    if (!status) return std::unexpected{std::move(status.error())};
+    SKIFF_TRY(auto status, status_of(fd));
     const uid_t uid = attributes.uid ? kUnchanged : replaced->uid;
     const gid_t gid = attributes.gid ? kUnchanged : replaced->gid;
-    const bool differs = (uid != kUnchanged && uid != status->st_uid) || (gid != kUnchanged && gid != status->st_gid);
+    const bool differs = (uid != kUnchanged && uid != status.st_uid) || (gid != kUnchanged && gid != status.st_gid);
     owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
-    if (!differs) has = status->st_mode & 07777U;
+    if (!differs) has = status.st_mode & 07777U;
   }
   // After the owner, which takes the set-id bits away. Those were meant for the bytes that were there, so who wants
   // them asks for them, as after a write(2).
@@ -91,10 +86,9 @@ Result<> stamp(int fd, std::optional<FileTime> modified) {
 }
 
 Result<Written> written(int fd, bool created) {
-  auto entry = entry_of(fd);
-  if (!entry) return std::unexpected{std::move(entry.error())};
-  std::string tag = entity_tag(fd, *entry).value_or(std::string{});
-  return Written{.entry = std::move(*entry), .tag = std::move(tag), .created = created};
+  SKIFF_TRY(auto entry, entry_of(fd));
+  std::string tag = entity_tag(fd, entry).value_or(std::string{});
+  return Written{.entry = std::move(entry), .tag = std::move(tag), .created = created};
 }
 
 }  // namespace skiff::fs

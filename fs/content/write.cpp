@@ -38,17 +38,14 @@ Writer::Writer(std::string path, WriteOptions options, Place place, StagedFile s
     : path_{std::move(path)}, options_{std::move(options)}, place_{std::move(place)}, staged_{std::move(staged)} {}
 
 Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptions options) {
-  auto place = tree.locate(path, Links::follow, options.parents);
-  if (!place) return std::unexpected{std::move(place.error())};
-  if (auto target = check_file_target(*place, options.conditions, path); !target) {
-    return std::unexpected{std::move(target.error())};
-  }
-  auto staged = StagedFile::make(place->parent.get(), 0666, options.naming);
+  SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
+  SKIFF_TRY_VOID(check_file_target(place, options.conditions, path));
+  auto staged = StagedFile::make(place.parent.get(), 0666, options.naming);
   if (!staged) {
     staged.error().message = "write " + quoted(path) + ": " + staged.error().message;
     return std::unexpected{std::move(staged.error())};
   }
-  return Writer{std::string{path}, std::move(options), std::move(*place), std::move(*staged)};
+  return Writer{std::string{path}, std::move(options), std::move(place), std::move(*staged)};
 }
 
 Result<> Writer::write(std::span<const char> bytes) {
@@ -62,26 +59,24 @@ Result<> Writer::write(std::span<const char> bytes) {
 
 Result<Written> Writer::commit() {
   // Both take long for a big file, so they come before the lock.
-  if (auto sum = check_sum(); !sum) return std::unexpected{std::move(sum.error())};
-  if (auto synced = sync_bytes(); !synced) return std::unexpected{std::move(synced.error())};
-  auto lock = NameLock::of(place_.parent.get(), place_.name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
+  SKIFF_TRY_VOID(check_sum());
+  SKIFF_TRY_VOID(sync_bytes());
+  SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
   return put_in_place();
 }
 
 Result<Written> Writer::commit_locked() {
-  if (auto sum = check_sum(); !sum) return std::unexpected{std::move(sum.error())};
-  if (auto synced = sync_bytes(); !synced) return std::unexpected{std::move(synced.error())};
+  SKIFF_TRY_VOID(check_sum());
+  SKIFF_TRY_VOID(sync_bytes());
   return put_in_place();
 }
 
 Result<> Writer::check_sum() const {
   if (!options_.sha256) return {};
-  auto status = status_of(fd());
-  if (!status) return std::unexpected{std::move(status.error())};
+  SKIFF_TRY(auto status, status_of(fd()));
   Result<std::optional<Sha256::Digest>> digest = sha_.digest();
   // What was spliced in has not been seen.
-  const auto size = static_cast<std::uint64_t>(status->st_size);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size != hashed_) digest = hash_file(fd(), size);
   if (!digest) return std::unexpected{std::move(digest.error())};
   if (*digest == *options_.sha256) return {};
@@ -96,12 +91,9 @@ Result<> Writer::sync_bytes() const {
 }
 
 Result<Written> Writer::put_in_place() {
-  auto target = check_file_target(place_, options_.conditions, path_);
-  if (!target) return std::unexpected{std::move(target.error())};
-  bool created = !target->has_value();
-  if (auto set = set_attributes(fd(), options_.attributes, *target); !set) {
-    return std::unexpected{std::move(set.error())};
-  }
+  SKIFF_TRY(auto target, check_file_target(place_, options_.conditions, path_));
+  bool created = !target.has_value();
+  SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, target));
   auto published = staged_.publish(place_.name, created ? Existing::refuse : Existing::replace);
   if (!published && published.error().code == Errc::already_exists) {
     // A command has made it in this moment.
@@ -111,7 +103,7 @@ Result<Written> Writer::put_in_place() {
   }
   if (!published) return std::unexpected{std::move(published.error())};
   if (options_.durability == Durability::synced) {
-    if (auto synced = sync_folder(place_.parent.get()); !synced) return std::unexpected{std::move(synced.error())};
+    SKIFF_TRY_VOID(sync_directory(place_.parent.get()));
   }
   return written(fd(), created);
 }
@@ -119,10 +111,9 @@ Result<Written> Writer::put_in_place() {
 Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes, WriteOptions options) {
   constexpr std::size_t kFew = 1 << 20;
   options.naming = bytes.size() <= kFew ? Naming::temporary : Naming::nameless;
-  auto writer = Writer::begin(tree, path, std::move(options));
-  if (!writer) return std::unexpected{std::move(writer.error())};
-  if (auto done = writer->write(bytes); !done) return std::unexpected{std::move(done.error())};
-  return writer->commit();
+  SKIFF_TRY(auto writer, Writer::begin(tree, path, std::move(options)));
+  SKIFF_TRY_VOID(writer.write(bytes));
+  return writer.commit();
 }
 
 int write_all(int fd, std::span<const char> bytes) {
@@ -135,8 +126,8 @@ int write_all(int fd, std::span<const char> bytes) {
   return 0;
 }
 
-Result<> sync_folder(int folder) {
-  const UniqueFd open = reopen(folder, O_RDONLY | O_DIRECTORY);
+Result<> sync_directory(int directory) {
+  const UniqueFd open = reopen(directory, O_RDONLY | O_DIRECTORY);
   if (open && ::fsync(open.get()) == 0) return {};
   return std::unexpected{system_error(errno, "sync a directory")};
 }

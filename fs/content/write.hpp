@@ -29,9 +29,9 @@ struct WriteOptions {
 [[nodiscard]] Result<Sha256::Digest> parse_sha256(std::string_view hex);
 
 /// Writes a file whole: readers see the old content, or all of the new. The bytes go to a file that has no name, in the
-/// same folder; `commit()` puts it in place. A writer that is dropped before leaves the old content and nothing else. A
-/// link at the end of the path is followed: the file it leads to is replaced, or made. Other names of a replaced file
-/// (hard links) keep the old content. One thread at a time.
+/// same directory; `commit()` puts it in place. A writer that is dropped before leaves the old content and nothing
+/// else. A link at the end of the path is followed: the file it leads to is replaced, or made. Other names of a
+/// replaced file (hard links) keep the old content. One thread at a time.
 class Writer {
  public:
   /// Checks what can be checked before the bytes come. Errors: those of Tree::locate; precondition_failed,
@@ -73,7 +73,7 @@ class Writer {
 /// Writes until all is written. Gives an errno, 0 when done.
 [[nodiscard]] int write_all(int fd, std::span<const char> bytes);
 
-/// fsync(2) of a folder, by an O_PATH descriptor: its names are on the disk then.
-[[nodiscard]] Result<> sync_folder(int folder);
+/// fsync(2) of a directory, by an O_PATH descriptor: its names are on the disk then.
+[[nodiscard]] Result<> sync_directory(int directory);
 
 }  // namespace skiff::fs

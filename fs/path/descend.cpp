@@ -12,17 +12,17 @@ namespace skiff::fs {
 namespace {
 
 constexpr std::size_t kLongestName = 255;
-constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 }  // namespace
 
-bool is_link(int folder, const std::string& name) {
+bool is_link(int directory, const std::string& name) {
   struct stat info{};
-  return ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
+  return ::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
 }
 
-Result<UniqueFd> descend(int folder, std::string_view path) {
-  UniqueFd at{::openat(folder, ".", kFolderFlags)};
+Result<UniqueFd> descend(int directory, std::string_view path) {
+  UniqueFd at{::openat(directory, ".", kDirectoryFlags)};
   if (!at) return std::unexpected{system_error(errno, "open a directory")};
   std::string name;
   for (std::string_view rest = path; !rest.empty();) {
@@ -31,7 +31,7 @@ Result<UniqueFd> descend(int folder, std::string_view path) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (name.empty() || name == ".") continue;
     if (name == "..") return fail(Errc::path_escapes_root, "\"" + std::string{path} + "\" holds \"..\"");
-    UniqueFd next{::openat(at.get(), name.c_str(), kFolderFlags)};
+    UniqueFd next{::openat(at.get(), name.c_str(), kDirectoryFlags)};
     if (!next) {
       // With O_DIRECTORY a link gives ENOTDIR, as a file does.
       const int error = errno;
@@ -45,11 +45,12 @@ Result<UniqueFd> descend(int folder, std::string_view path) {
   return at;
 }
 
-FolderAndName folder_and_name(std::string_view path) noexcept {
+DirectoryAndName directory_and_name(std::string_view path) noexcept {
   while (path.ends_with('/')) path.remove_suffix(1);
   const std::size_t slash = path.rfind('/');
-  FolderAndName parts = slash == std::string_view::npos ? FolderAndName{{}, path}
-                                                        : FolderAndName{path.substr(0, slash), path.substr(slash + 1)};
+  DirectoryAndName parts = slash == std::string_view::npos
+                               ? DirectoryAndName{{}, path}
+                               : DirectoryAndName{path.substr(0, slash), path.substr(slash + 1)};
   if (parts.name == ".") parts.name = {};
   return parts;
 }

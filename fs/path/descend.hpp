@@ -8,18 +8,18 @@
 
 namespace skiff::fs {
 
-/// Opens the folder at `path` beneath `folder` for reading, component by component and through no link: `path` is
-/// relative, "" and "." stand for `folder` itself, `..` is refused (`path_escapes_root`, as is a link).
-[[nodiscard]] Result<UniqueFd> descend(int folder, std::string_view path);
+/// Opens the directory at `path` beneath `directory` for reading, component by component and through no link: `path` is
+/// relative, "" and "." stand for `directory` itself, `..` is refused (`path_escapes_root`, as is a link).
+[[nodiscard]] Result<UniqueFd> descend(int directory, std::string_view path);
 
-[[nodiscard]] bool is_link(int folder, const std::string& name);
+[[nodiscard]] bool is_link(int directory, const std::string& name);
 
-/// A path relative to a folder, cut into the folder that holds it and its name. `name` is empty for "" and ".".
-struct FolderAndName {
-  std::string_view folder;
+/// A path relative to a directory, cut into the directory that holds it and its name. `name` is empty for "" and ".".
+struct DirectoryAndName {
+  std::string_view directory;
   std::string_view name;
 };
-[[nodiscard]] FolderAndName folder_and_name(std::string_view path) noexcept;
+[[nodiscard]] DirectoryAndName directory_and_name(std::string_view path) noexcept;
 
 /// The path without empty components and `.`. Refuses what is absolute, holds `..` (`path_escapes_root`), a zero byte
 /// (`invalid_field`) or a component above 255 bytes (`name_too_long`).

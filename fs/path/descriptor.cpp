@@ -14,7 +14,7 @@ std::string proc_path(int fd) {
 
 UniqueFd reopen(int fd, int flags) {
   flags |= O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  // A folder needs no help of /proc.
+  // A directory needs no help of /proc.
   if ((flags & O_DIRECTORY) != 0) return UniqueFd{::openat(fd, ".", flags)};
   return UniqueFd{::open(proc_path(fd).c_str(), flags)};
 }

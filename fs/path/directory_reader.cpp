@@ -8,20 +8,20 @@
 
 namespace skiff::fs {
 
-Result<FolderReader> FolderReader::open(int folder) {
-  UniqueFd fd = reopen(folder, O_RDONLY | O_DIRECTORY);
+Result<DirectoryReader> DirectoryReader::open(int directory) {
+  UniqueFd fd = reopen(directory, O_RDONLY | O_DIRECTORY);
   if (!fd) return std::unexpected{system_error(errno, "open a directory")};
   DIR* const dir = ::fdopendir(fd.get());
   if (dir == nullptr) return std::unexpected{system_error(errno, "open a directory")};
   (void)fd.release();
-  return FolderReader{dir};
+  return DirectoryReader{dir};
 }
 
-Result<bool> FolderReader::next(Name& name) {
+Result<bool> DirectoryReader::next(Name& name) {
   for (;;) {
     errno = 0;
     const dirent* const found = ::readdir(dir_.get());  // NOLINT(concurrency-mt-unsafe): each stream has one thread
-    // A folder that was removed meanwhile is at its end.
+    // A directory that was removed meanwhile is at its end.
     if (found == nullptr && (errno == 0 || errno == ENOENT)) return false;
     if (found == nullptr) return std::unexpected{system_error(errno, "read a directory")};
     name = {.name = found->d_name, .type = found->d_type};
@@ -29,7 +29,7 @@ Result<bool> FolderReader::next(Name& name) {
   }
 }
 
-void FolderReader::rewind() {
+void DirectoryReader::rewind() {
   ::rewinddir(dir_.get());
 }
 

@@ -7,15 +7,15 @@
 
 namespace skiff::fs {
 
-MadeFolders::~MadeFolders() {
+MadeDirectories::~MadeDirectories() {
   for (const auto& [parent, name] : made_ | std::views::reverse) {
     if (::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR) != 0) return;  // ENOTEMPTY, as a rule: it is in use
   }
 }
 
-void MadeFolders::add(int parent, std::string name) {
-  UniqueFd folder{::openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  if (folder) made_.emplace_back(std::move(folder), std::move(name));
+void MadeDirectories::add(int parent, std::string name) {
+  UniqueFd directory{::openat(parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (directory) made_.emplace_back(std::move(directory), std::move(name));
 }
 
 }  // namespace skiff::fs

@@ -8,19 +8,19 @@
 
 namespace skiff::fs {
 
-/// Folders that were made on the way to a name. Those that are empty when this goes are removed: what they were made
-/// for was not done.
-class MadeFolders {
+/// Directories that were made on the way to a name. Those that are empty when this goes are removed: what they were
+/// made for was not done.
+class MadeDirectories {
  public:
-  MadeFolders() = default;
-  ~MadeFolders();
-  MadeFolders(MadeFolders&& other) noexcept : made_{std::exchange(other.made_, {})} {}
-  MadeFolders& operator=(MadeFolders&& other) noexcept {
+  MadeDirectories() = default;
+  ~MadeDirectories();
+  MadeDirectories(MadeDirectories&& other) noexcept : made_{std::exchange(other.made_, {})} {}
+  MadeDirectories& operator=(MadeDirectories&& other) noexcept {
     std::swap(made_, other.made_);
     return *this;
   }
 
-  /// `name` was made in the folder `parent`, below those that were added before.
+  /// `name` was made in the directory `parent`, below those that were added before.
   void add(int parent, std::string name);
 
  private:

@@ -25,10 +25,9 @@ Table& table() {
 
 }  // namespace
 
-Result<NameKey> key_of(int folder, const std::string& name) {
-  auto status = status_of(folder);
-  if (!status) return std::unexpected{std::move(status.error())};
-  return NameKey{.device = status->st_dev, .folder = status->st_ino, .name = name};
+Result<NameKey> key_of(int directory, const std::string& name) {
+  SKIFF_TRY(auto status, status_of(directory));
+  return NameKey{.device = status.st_dev, .directory = status.st_ino, .name = name};
 }
 
 NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
@@ -48,11 +47,10 @@ NameLock::NameLock(std::vector<NameKey> keys) : keys_{std::move(keys)} {
   names.held.insert(keys_.begin(), keys_.end());
 }
 
-Result<NameLock> NameLock::of(int folder, const std::string& name) {
-  auto key = key_of(folder, name);
-  if (!key) return std::unexpected{std::move(key.error())};
+Result<NameLock> NameLock::of(int directory, const std::string& name) {
+  SKIFF_TRY(auto key, key_of(directory, name));
   std::vector<NameKey> keys;
-  keys.push_back(std::move(*key));
+  keys.push_back(std::move(key));
   return NameLock{std::move(keys)};
 }
 

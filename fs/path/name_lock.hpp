@@ -10,14 +10,14 @@
 
 namespace skiff::fs {
 
-/// A name in a folder, whatever path led to it.
+/// A name in a directory, whatever path led to it.
 struct NameKey {
   dev_t device = 0;
-  ino_t folder = 0;
+  ino_t directory = 0;
   std::string name = {};
   auto operator<=>(const NameKey&) const = default;
 };
-[[nodiscard]] Result<NameKey> key_of(int folder, const std::string& name);
+[[nodiscard]] Result<NameKey> key_of(int directory, const std::string& name);
 
 /// Holds names for as long as it lives: between all sessions of this process nobody else changes what has that name, so
 /// that what was checked still holds when it is acted upon. Takes all its names at once, so that no two can wait for
@@ -27,7 +27,7 @@ class NameLock {
  public:
   explicit NameLock(std::vector<NameKey> keys);
   /// Of one name.
-  [[nodiscard]] static Result<NameLock> of(int folder, const std::string& name);
+  [[nodiscard]] static Result<NameLock> of(int directory, const std::string& name);
   NameLock(NameLock&& other) noexcept;
   NameLock& operator=(NameLock&&) = delete;
   ~NameLock();

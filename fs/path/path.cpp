@@ -18,7 +18,7 @@ Result<SplitPath> split_path(std::string_view path) {
     more = slash != std::string_view::npos;
     const std::string_view name = path.substr(0, slash);
     if (more) path.remove_prefix(slash + 1);
-    split.folder = name.empty() || name == "." || name == "..";
+    split.directory = name.empty() || name == "." || name == "..";
     if (name.empty() || name == ".") continue;
     if (name.size() > kMostNameBytes) {
       return fail(Errc::name_too_long, "a name has " + std::to_string(name.size()) + " bytes, more than 255", "path");
@@ -28,7 +28,7 @@ Result<SplitPath> split_path(std::string_view path) {
   return split;
 }
 
-std::string join(std::span<const std::string_view> names, bool folder) {
+std::string join(std::span<const std::string_view> names, bool directory) {
   if (names.empty()) return ".";
   std::string path;
   std::size_t size = names.size();
@@ -38,7 +38,7 @@ std::string join(std::span<const std::string_view> names, bool folder) {
     if (!path.empty()) path += '/';
     path += name;
   }
-  if (folder) path += '/';
+  if (directory) path += '/';
   return path;
 }
 

@@ -19,14 +19,14 @@ inline constexpr std::size_t kMostPathBytes = 4095;
 struct SplitPath {
   std::vector<std::string_view> names;  ///< without empty ones and "."; ".." stays
   bool absolute = false;
-  bool folder = false;  ///< it ends in "/", "/." or "..", or names nothing: it can only mean a folder
+  bool directory = false;  ///< it ends in "/", "/." or "..", or names nothing: it can only mean a directory
 };
 
 /// Errors: invalid_field (a NUL byte), name_too_long. Any other byte is a name's.
 [[nodiscard]] Result<SplitPath> split_path(std::string_view path);
 
-/// A relative path of these names, "." for none, with a slash at its end for a folder.
-[[nodiscard]] std::string join(std::span<const std::string_view> names, bool folder = false);
+/// A relative path of these names, "." for none, with a slash at its end for a directory.
+[[nodiscard]] std::string join(std::span<const std::string_view> names, bool directory = false);
 
 /// For messages: the path between double quotes.
 [[nodiscard]] std::string quoted(std::string_view path);

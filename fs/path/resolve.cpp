@@ -24,12 +24,12 @@ constexpr int kLook = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 
 class Resolver {
  public:
-  Resolver(std::span<const RootFolder> roots, ResolveOptions options, std::string_view path)
+  Resolver(std::span<const RootDirectory> roots, ResolveOptions options, std::string_view path)
       : roots_{roots}, options_{options}, path_{path} {}
 
-  Result<Resolved> run(std::size_t root, std::span<const std::string_view> names, bool folder) {
+  Result<Resolved> run(std::size_t root, std::span<const std::string_view> names, bool directory) {
     root_ = root;
-    folder_ = folder;
+    directory_ = directory;
     push(names);
     while (!pending_.empty()) {
       const std::string name = std::move(pending_.back());
@@ -37,12 +37,11 @@ class Resolver {
       if (++steps_ > kMostSteps)
         return fail(Errc::too_many_links, "resolve " + quoted(path_) + ": it is too intricate");
       if (name == "..") {
-        if (auto up = ascend(); !up) return std::unexpected{std::move(up.error())};
+        SKIFF_TRY_VOID(ascend());
         continue;
       }
-      auto found = step(name);
-      if (!found) return std::unexpected{std::move(found.error())};
-      if (*found) return std::move(**found);
+      SKIFF_TRY(auto found, step(name));
+      if (found) return std::move(*found);
     }
     return here_itself();
   }
@@ -57,7 +56,7 @@ class Resolver {
   [[nodiscard]] Access access() const { return levels_.empty() ? roots_[root_].access : levels_.back().access; }
   /// A root may lie inside another one: below it, its own access counts.
   [[nodiscard]] Access access_to(const struct stat& status) const {
-    for (const RootFolder& root : roots_) {
+    for (const RootDirectory& root : roots_) {
       if (same_object(root.status, status)) return root.access;
     }
     return access();
@@ -66,7 +65,7 @@ class Resolver {
   [[nodiscard]] std::unexpected<Error> failed(int error) const {
     return std::unexpected{system_error(error, "open " + quoted(path_))};
   }
-  [[nodiscard]] std::unexpected<Error> not_a_folder() const {
+  [[nodiscard]] std::unexpected<Error> not_a_directory() const {
     const Errc code =
         options_.missing == Missing::allow || pending_.empty() ? Errc::not_a_directory : Errc::path_not_found;
     return fail(code, "open " + quoted(path_) + ": " + errno_text(ENOTDIR));
@@ -86,11 +85,11 @@ class Resolver {
     if (!object) return missing(name, errno, last);
     struct stat status{};
     if (::fstat(object.get(), &status) != 0) return failed(errno);
-    if (S_ISLNK(status.st_mode) && (!last || folder_ || options_.last == Links::follow)) {
-      if (auto followed = follow(object.get()); !followed) return std::unexpected{std::move(followed.error())};
+    if (S_ISLNK(status.st_mode) && (!last || directory_ || options_.last == Links::follow)) {
+      SKIFF_TRY_VOID(follow(object.get()));
       return std::nullopt;
     }
-    if (!S_ISDIR(status.st_mode) && (!last || folder_)) return not_a_folder();
+    if (!S_ISDIR(status.st_mode) && (!last || directory_)) return not_a_directory();
     if (!last) {
       levels_.push_back({name, access_to(status)});
       here_ = std::move(object);
@@ -101,7 +100,7 @@ class Resolver {
 
   Result<std::optional<Resolved>> missing(const std::string& name, int error, bool last) {
     if (error != ENOENT || (last ? options_.missing == Missing::refuse : options_.parents == Parents::require)) {
-      return error == ENOTDIR ? not_a_folder() : failed(error);
+      return error == ENOTDIR ? not_a_directory() : failed(error);
     }
     if (last) return finish(name, {}, {});
     if (access() != Access::read_write) return refuse_write(path_);
@@ -123,7 +122,7 @@ class Resolver {
     found.access = object && S_ISDIR(status.st_mode) ? access_to(status) : access();
     found.object = std::move(object);
     found.status = status;
-    found.folder = folder_;
+    found.directory = directory_;
     found.made = std::move(made_);
     return found;
   }
@@ -133,11 +132,11 @@ class Resolver {
     found.object.reset(::openat(here(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!found.object || ::fstat(found.object.get(), &found.status) != 0) return failed(errno);
     found.access = access();
-    found.folder = true;
+    found.directory = true;
     return found;
   }
 
-  /// One folder up, by walking down again from the root: the kernel's own ".." may lead anywhere by now.
+  /// One directory up, by walking down again from the root: the kernel's own ".." may lead anywhere by now.
   Result<> ascend() {
     if (levels_.empty()) {
       if (roots_[root_].system) return {};
@@ -167,15 +166,13 @@ class Resolver {
     if (system.f_type == PROC_SUPER_MAGIC && (target.starts_with('/') || target.contains(':'))) {
       return escapes("a magic link of /proc");
     }
-    auto split = split_path(target);
-    if (!split) return std::unexpected{std::move(split.error())};
-    if (pending_.empty() && split->folder) folder_ = true;
-    std::span<const std::string_view> names{split->names};
-    if (split->absolute) {
-      auto start = find_start(roots_, names, path_);
-      if (!start) return std::unexpected{std::move(start.error())};
-      root_ = start->root;
-      names = names.subspan(start->names);
+    SKIFF_TRY(auto split, split_path(target));
+    if (pending_.empty() && split.directory) directory_ = true;
+    std::span<const std::string_view> names{split.names};
+    if (split.absolute) {
+      SKIFF_TRY(auto start, find_start(roots_, names, path_));
+      root_ = start.root;
+      names = names.subspan(start.names);
       levels_.clear();
       here_.reset();
     }
@@ -183,22 +180,22 @@ class Resolver {
     return {};
   }
 
-  MadeFolders made_;
-  std::span<const RootFolder> roots_;
+  MadeDirectories made_;
+  std::span<const RootDirectory> roots_;
   ResolveOptions options_;
   std::string_view path_;
   std::size_t root_ = 0;
   UniqueFd here_;                     // where the walk is; none: at the root
   std::vector<Level> levels_;         // from the root to here
   std::vector<std::string> pending_;  // what is still to be walked, the next one last
-  bool folder_ = false;
+  bool directory_ = false;
   int links_ = 0;
   int steps_ = 0;
 };
 
 }  // namespace
 
-Result<Start> find_start(std::span<const RootFolder> roots, std::span<const std::string_view> names,
+Result<Start> find_start(std::span<const RootDirectory> roots, std::span<const std::string_view> names,
                          std::string_view path) {
   std::optional<Start> best;
   for (std::size_t i = 0; i < roots.size(); ++i) {
@@ -211,9 +208,10 @@ Result<Start> find_start(std::span<const RootFolder> roots, std::span<const std:
   return fail(Errc::path_escapes_root, quoted(path) + " is below none of the session's roots");
 }
 
-Result<Resolved> resolve(std::span<const RootFolder> roots, std::size_t root, std::span<const std::string_view> names,
-                         bool folder, ResolveOptions options, std::string_view path) {
-  return Resolver{roots, options, path}.run(root, names, folder);
+Result<Resolved> resolve(std::span<const RootDirectory> roots, std::size_t root,
+                         std::span<const std::string_view> names, bool directory, ResolveOptions options,
+                         std::string_view path) {
+  return Resolver{roots, options, path}.run(root, names, directory);
 }
 
 std::unexpected<Error> refuse_write(std::string_view path) {

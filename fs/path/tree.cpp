@@ -21,7 +21,7 @@ namespace {
 constexpr int kMostOpenTries = 64;
 
 /// The descriptor, or the errno.
-std::expected<UniqueFd, int> open_beneath(const RootFolder& root, const char* path, int flags) {
+std::expected<UniqueFd, int> open_beneath(const RootDirectory& root, const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
   how.resolve = RESOLVE_NO_MAGICLINKS | (root.system ? 0U : unsigned{RESOLVE_BENEATH});
@@ -47,7 +47,7 @@ UniqueFd duplicate(const UniqueFd& fd) {
 }
 
 /// None for a root that has been moved meanwhile.
-UniqueFd open_holder(const RootFolder& root) {
+UniqueFd open_holder(const RootDirectory& root) {
   if (root.real.empty()) return {};
   UniqueFd holder{::openat(root.fd.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
   struct stat named{};
@@ -57,7 +57,7 @@ UniqueFd open_holder(const RootFolder& root) {
 }
 
 /// A root of which no more than descriptor, access and path is known; `path` is for messages.
-Result<RootFolder> look_at(RootFolder root, std::string_view path) {
+Result<RootDirectory> look_at(RootDirectory root, std::string_view path) {
   struct stat system{};
   if (!root.fd || ::fstat(root.fd.get(), &root.status) != 0 || ::stat("/", &system) != 0) {
     return std::unexpected{system_error(errno, "open the root " + quoted(path))};
@@ -65,40 +65,39 @@ Result<RootFolder> look_at(RootFolder root, std::string_view path) {
   std::array<char, kMostPathBytes + 1> real;
   const ssize_t size = ::readlink(proc_path(root.fd.get()).c_str(), real.data(), real.size());
   if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + quoted(path))};
-  auto real_names = split_path({real.data(), static_cast<std::size_t>(size)});
-  if (!real_names) return std::unexpected{std::move(real_names.error())};
-  root.real = owned(real_names->names);
+  SKIFF_TRY(auto real_names, split_path({real.data(), static_cast<std::size_t>(size)}));
+  root.real = owned(real_names.names);
   root.system = root.real.empty() && same_object(root.status, system);
   root.holder = open_holder(root);
   return root;
 }
 
-Result<RootFolder> open_root(const Root& root) {
-  auto names = split_path(root.path);
-  if (!names) return std::unexpected{std::move(names.error())};
-  if (!names->absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
-  RootFolder folder{.fd = UniqueFd{root.folder >= 0 ? ::fcntl(root.folder, F_DUPFD_CLOEXEC, 0)
-                                                    : ::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
-                    .names = owned(names->names),
-                    .access = root.access};
-  return look_at(std::move(folder), root.path);
+Result<RootDirectory> open_root(const Root& root) {
+  SKIFF_TRY(auto names, split_path(root.path));
+  if (!names.absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
+  RootDirectory directory{
+      .fd = UniqueFd{root.directory >= 0 ? ::fcntl(root.directory, F_DUPFD_CLOEXEC, 0)
+                                         : ::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
+      .names = owned(names.names),
+      .access = root.access};
+  return look_at(std::move(directory), root.path);
 }
 
-bool is_alive(const RootFolder& root) {
+bool is_alive(const RootDirectory& root) {
   // What is known of it here: a file system that hangs is not asked.
   struct statx now{};
   return ::statx(root.fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK, &now) == 0 && now.stx_nlink > 0;
 }
 
 /// Whether names in it are put there by the agent's own user alone. What is not root runs its commands as itself.
-bool is_own(const UniqueFd& folder) {
+bool is_own(const UniqueFd& directory) {
   constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
   if (::geteuid() != 0) return true;
-  auto status = status_of(folder.get());
+  auto status = status_of(directory.get());
   return status && status->st_uid == 0 && (status->st_mode & kOthersMayWrite) == 0;
 }
 
-Result<RootFolder> find_again(const RootFolder& root) {
+Result<RootDirectory> find_again(const RootDirectory& root) {
   const std::string path = '/' + join(std::vector<std::string_view>{root.real.begin(), root.real.end()});
   const std::string gone = "the root " + quoted(path) + " was removed";
   if (!root.holder) return fail(Errc::path_not_found, gone);
@@ -109,14 +108,14 @@ Result<RootFolder> find_again(const RootFolder& root) {
         Errc::path_not_found,
         gone + ", and as others may write to the directory that held it, what is there now is not taken for it");
   }
-  RootFolder again{
+  RootDirectory again{
       .fd = UniqueFd{::openat(root.holder.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)},
       .names = root.names,
       .access = root.access};
   return look_at(std::move(again), path);
 }
 
-bool within(const RootFolder& inner, const RootFolder& outer) {
+bool within(const RootDirectory& inner, const RootDirectory& outer) {
   return inner.real.size() >= outer.real.size() && std::equal(outer.real.begin(), outer.real.end(), inner.real.begin());
 }
 
@@ -133,14 +132,13 @@ Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
   Tree tree;
   extra.insert(extra.begin(), std::move(main));
   for (const Root& root : extra) {
-    auto folder = open_root(root);
-    if (!folder) return std::unexpected{std::move(folder.error())};
-    tree.roots_.push_back(std::move(*folder));
+    SKIFF_TRY(auto directory, open_root(root));
+    tree.roots_.push_back(std::move(directory));
   }
   // The kernel does not tell when it passes from a root into one inside it: then only the walk knows what may be
   // written.
-  const bool nested = std::ranges::any_of(tree.roots_, [&](const RootFolder& inner) {
-    return inner.access == Access::read_only && std::ranges::any_of(tree.roots_, [&](const RootFolder& outer) {
+  const bool nested = std::ranges::any_of(tree.roots_, [&](const RootDirectory& inner) {
+    return inner.access == Access::read_only && std::ranges::any_of(tree.roots_, [&](const RootDirectory& outer) {
              return outer.access == Access::read_write && within(inner, outer);
            });
   });
@@ -149,29 +147,26 @@ Result<Tree> Tree::open(Root main, std::vector<Root> extra) {
 }
 
 Result<Tree::Routed> Tree::route(std::string_view path) const {
-  auto split = split_path(path);
-  if (!split) return std::unexpected{std::move(split.error())};
-  Routed routed{.split = std::move(*split), .root = 0, .names = {}, .path = path};
+  SKIFF_TRY(auto split, split_path(path));
+  Routed routed{.split = std::move(split), .root = 0, .names = {}, .path = path};
   routed.names = routed.split.names;
   if (routed.split.absolute) {
-    auto start = find_start(roots_, routed.names, path);
-    if (!start) return std::unexpected{std::move(start.error())};
-    routed.root = start->root;
-    routed.names = routed.names.subspan(start->names);
+    SKIFF_TRY(auto start, find_start(roots_, routed.names, path));
+    routed.root = start.root;
+    routed.names = routed.names.subspan(start.names);
   }
   return routed;
 }
 
 Result<Resolved> Tree::walk(const Routed& routed, ResolveOptions options) const {
-  return resolve(roots_, routed.root, routed.names, routed.split.folder, options, routed.path);
+  return resolve(roots_, routed.root, routed.names, routed.split.directory, options, routed.path);
 }
 
 Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) const {
-  auto routed = route(path);
-  if (!routed) return std::unexpected{std::move(routed.error())};
+  SKIFF_TRY(auto routed, route(path));
   if (kernel_resolves_) {
-    const RootFolder& root = roots_[routed->root];
-    const std::string below = join(routed->names, routed->split.folder);
+    const RootDirectory& root = roots_[routed.root];
+    const std::string below = join(routed.names, routed.split.directory);
     auto fd = open_beneath(root, below.c_str(), last == Links::keep ? O_PATH | O_NOFOLLOW : O_PATH);
     if (fd) {
       if (use == Use::change && root.access != Access::read_write) return refuse_write(path);
@@ -179,21 +174,19 @@ Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) c
     }
     if (!walk_decides(fd.error())) return std::unexpected{system_error(fd.error(), "open " + quoted(path))};
   }
-  auto found = walk(*routed, {.last = last, .parents = Parents::require, .missing = Missing::refuse});
-  if (!found) return std::unexpected{std::move(found.error())};
-  if (use == Use::change && found->access != Access::read_write) return refuse_write(path);
-  return std::move(found->object);
+  SKIFF_TRY(auto found, walk(routed, {.last = last, .parents = Parents::require, .missing = Missing::refuse}));
+  if (use == Use::change && found.access != Access::read_write) return refuse_write(path);
+  return std::move(found.object);
 }
 
 Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   auto object = open_object(path, Links::follow, writes ? Use::change : Use::read);
   if (!object) return object;
-  auto status = status_of(object->get());
-  if (!status) return std::unexpected{std::move(status.error())};
+  SKIFF_TRY(auto status, status_of(object->get()));
   // Only now is it opened for real: opening a FIFO wakes who waits at its other end, opening a device may do anything.
-  if (auto regular = check_regular(status->st_mode, path); !regular) return std::unexpected{std::move(regular.error())};
-  if (UniqueFd file = open_again(path, flags, *status)) return file;
+  SKIFF_TRY_VOID(check_regular(status.st_mode, path));
+  if (UniqueFd file = open_again(path, flags, status)) return file;
   UniqueFd file = reopen(object->get(), flags);
   if (!file) return std::unexpected{system_error(errno, "open " + quoted(path))};
   return file;
@@ -202,50 +195,48 @@ Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
 UniqueFd Tree::open_again(std::string_view path, int flags, const struct stat& expected) const {
   auto routed = route(path);
   if (!routed || !kernel_resolves_) return {};
-  const std::string below = join(routed->names, routed->split.folder);
+  const std::string below = join(routed->names, routed->split.directory);
   auto file = open_beneath(roots_[routed->root], below.c_str(), flags | O_NONBLOCK | O_NOCTTY);
   if (!file) return {};
   auto status = status_of(file->get());
   return status && same_object(*status, expected) ? std::move(*file) : UniqueFd{};
 }
 
-Result<UniqueFd> Tree::open_folder(std::string_view path) const {
+Result<UniqueFd> Tree::open_directory(std::string_view path) const {
   auto object = open_object(path, Links::follow);
   if (!object) return object;
-  UniqueFd folder = reopen(object->get(), O_RDONLY | O_DIRECTORY);
-  if (folder) return folder;
+  UniqueFd directory = reopen(object->get(), O_RDONLY | O_DIRECTORY);
+  if (directory) return directory;
   if (errno == ENOTDIR) return fail(Errc::not_a_directory, quoted(path) + " is not a directory");
   return std::unexpected{system_error(errno, "open " + quoted(path))};
 }
 
 Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) const {
-  auto routed = route(path);
-  if (!routed) return std::unexpected{std::move(routed.error())};
-  const std::span<const std::string_view> names = routed->names;
-  if (kernel_resolves_ && !routed->split.folder && !names.empty()) {
-    const RootFolder& root = roots_[routed->root];
+  SKIFF_TRY(auto routed, route(path));
+  const std::span<const std::string_view> names = routed.names;
+  if (kernel_resolves_ && !routed.split.directory && !names.empty()) {
+    const RootDirectory& root = roots_[routed.root];
     const std::string below = join(names.first(names.size() - 1));
     auto parent = open_beneath(root, below.c_str(), O_PATH | O_DIRECTORY);
     if (parent) {
       std::string name{names.back()};
       if (last == Links::keep || !is_link(parent->get(), name)) {
         if (root.access != Access::read_write) return refuse_write(path);
-        return Place{.parent = std::move(*parent), .name = std::move(name), .folder = false};
+        return Place{.parent = std::move(*parent), .name = std::move(name), .directory = false};
       }
     } else if (!walk_decides(parent.error()) && (parent.error() != ENOENT || parents == Parents::require)) {
       return std::unexpected{system_error(parent.error(), "open the directory of " + quoted(path))};
     }
   }
-  auto found = walk(*routed, {.last = last, .parents = parents, .missing = Missing::allow});
-  if (!found) return std::unexpected{std::move(found.error())};
-  if (found->name.empty()) {
+  SKIFF_TRY(auto found, walk(routed, {.last = last, .parents = parents, .missing = Missing::allow}));
+  if (found.name.empty()) {
     return fail(Errc::invalid_field, quoted(path) + " is a root or ends in \"..\": it has no name to change", "path");
   }
-  if (found->access != Access::read_write || found->parent_access != Access::read_write) return refuse_write(path);
-  return Place{.parent = std::move(found->parent),
-               .name = std::move(found->name),
-               .folder = found->folder,
-               .made = std::move(found->made)};
+  if (found.access != Access::read_write || found.parent_access != Access::read_write) return refuse_write(path);
+  return Place{.parent = std::move(found.parent),
+               .name = std::move(found.name),
+               .directory = found.directory,
+               .made = std::move(found.made)};
 }
 
 std::string Tree::main_path() const {
@@ -261,7 +252,7 @@ bool Tree::lives() const {
 Result<Tree> Tree::reopened() const {
   Tree tree;
   tree.kernel_resolves_ = kernel_resolves_;
-  for (const RootFolder& root : roots_) {
+  for (const RootDirectory& root : roots_) {
     if (is_alive(root)) {
       tree.roots_.push_back({.fd = duplicate(root.fd),
                              .names = root.names,
@@ -273,15 +264,14 @@ Result<Tree> Tree::reopened() const {
       if (!tree.roots_.back().fd) return std::unexpected{system_error(errno, "open a root again")};
       continue;
     }
-    auto folder = find_again(root);
-    if (!folder) return std::unexpected{std::move(folder.error())};
-    tree.roots_.push_back(std::move(*folder));
+    SKIFF_TRY(auto directory, find_again(root));
+    tree.roots_.push_back(std::move(directory));
   }
   return tree;
 }
 
 bool Tree::is_read_only_root(const struct stat& status) const {
-  return std::ranges::any_of(roots_, [&](const RootFolder& root) {
+  return std::ranges::any_of(roots_, [&](const RootDirectory& root) {
     return root.access == Access::read_only && same_object(root.status, status);
   });
 }

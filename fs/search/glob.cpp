@@ -103,12 +103,12 @@ bool Glob::matches(std::string_view path) const noexcept {
   return std::ranges::any_of(alternatives_, [path](const PathWildcard& one) { return one.matches(path); });
 }
 
-bool Glob::may_match_beneath(std::string_view folder) const noexcept {
+bool Glob::may_match_beneath(std::string_view directory) const noexcept {
   return std::ranges::any_of(alternatives_,
-                             [folder](const PathWildcard& one) { return one.may_match_beneath(folder); });
+                             [directory](const PathWildcard& one) { return one.may_match_beneath(directory); });
 }
 
-GlobSummary find_matches(const UniqueFd& folder, const Glob& glob, const GlobOptions& options,
+GlobSummary find_matches(const UniqueFd& directory, const Glob& glob, const GlobOptions& options,
                          const std::stop_token& stop, const GlobSink& sink) {
   using Clock = std::chrono::steady_clock;
   struct Found {
@@ -132,7 +132,7 @@ GlobSummary find_matches(const UniqueFd& folder, const Glob& glob, const GlobOpt
     matches.clear();
     return wanted;
   };
-  const WalkSummary walked = walk(folder, options.walk, stop, [&](const WalkEntry& entry) {
+  const WalkSummary walked = walk(directory, options.walk, stop, [&](const WalkEntry& entry) {
     Found& mine = found[entry.thread];
     if (glob.matches(entry.path)) {
       if (mine.matches.empty()) mine.since = Clock::now();
@@ -143,7 +143,7 @@ GlobSummary find_matches(const UniqueFd& folder, const Glob& glob, const GlobOpt
         !hand_over(mine.matches)) {
       return WalkStep::stop;
     }
-    if (entry.kind != WalkEntry::Kind::folder) return WalkStep::go_on;
+    if (entry.kind != WalkEntry::Kind::directory) return WalkStep::go_on;
     return glob.may_match_beneath(entry.path) ? WalkStep::go_on : WalkStep::leave_out;
   });
   for (Found& mine : found) {

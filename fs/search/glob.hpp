@@ -15,8 +15,8 @@
 
 namespace skiff::fs {
 
-/// A compiled glob pattern: `*`, `?`, `[...]`, `**` as a whole component for any number of folders, `{a,b}`, `\x`. It
-/// is anchored: `*.c` matches in the root only, `**/*.c` everywhere.
+/// A compiled glob pattern: `*`, `?`, `[...]`, `**` as a whole component for any number of directories, `{a,b}`, `\x`.
+/// It is anchored: `*.c` matches in the root only, `**/*.c` everywhere.
 class Glob {
  public:
   static constexpr std::size_t kLongest = 4096;          ///< bytes of a pattern
@@ -27,8 +27,8 @@ class Glob {
 
   /// `path` is relative to the root, "a/b". Time in the order of its length times the pattern's.
   [[nodiscard]] bool matches(std::string_view path) const noexcept;
-  /// False when nothing beneath this folder can match.
-  [[nodiscard]] bool may_match_beneath(std::string_view folder) const noexcept;
+  /// False when nothing beneath this directory can match.
+  [[nodiscard]] bool may_match_beneath(std::string_view directory) const noexcept;
 
  private:
   std::vector<PathWildcard> alternatives_;
@@ -46,15 +46,15 @@ struct GlobOptions {
 
 struct GlobSummary {
   std::uint64_t matches = 0;
-  std::uint64_t unreadable = 0;  ///< folders
+  std::uint64_t unreadable = 0;  ///< directories
   bool truncated = false;        ///< there may be more: `most` was reached, or it was stopped
 };
 
 /// Takes some matches; false ends it. Called by one thread at a time.
 using GlobSink = std::function<bool(std::span<const GlobMatch>)>;
 
-/// Finds what matches beneath `folder`. Blocks; meant for a pool thread.
-[[nodiscard]] GlobSummary find_matches(const UniqueFd& folder, const Glob& glob, const GlobOptions& options,
+/// Finds what matches beneath `directory`. Blocks; meant for a pool thread.
+[[nodiscard]] GlobSummary find_matches(const UniqueFd& directory, const Glob& glob, const GlobOptions& options,
                                        const std::stop_token& stop, const GlobSink& sink);
 
 }  // namespace skiff::fs

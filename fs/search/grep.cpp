@@ -44,13 +44,14 @@ class Grep {
     Worker& worker = workers_[entry.thread];
     if (!worker.found.empty() && Clock::now() - worker.since > kLinePatience && !hand_over(worker))
       return WalkStep::stop;
-    if (entry.kind == WalkEntry::Kind::folder) {
+    if (entry.kind == WalkEntry::Kind::directory) {
       return options_.only && !options_.only->may_match_beneath(entry.path) ? WalkStep::leave_out : WalkStep::go_on;
     }
     if (entry.kind != WalkEntry::Kind::file) return WalkStep::go_on;
     if (options_.only && !options_.only->matches(entry.path)) return WalkStep::go_on;
     // The file may have become a FIFO since it was listed: that must not hold anything up.
-    const UniqueFd file{::openat(entry.folder, entry.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    const UniqueFd file{
+        ::openat(entry.directory, entry.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
     if (!file) {
       if (errno != ENOENT && errno != ELOOP) ++unreadable_;
       return WalkStep::go_on;
@@ -130,11 +131,11 @@ class Grep {
 
 }  // namespace
 
-GrepSummary grep(const UniqueFd& folder, const LineMatcher& matcher, const GrepOptions& options,
+GrepSummary grep(const UniqueFd& directory, const LineMatcher& matcher, const GrepOptions& options,
                  const std::stop_token& stop, const GrepSink& sink) {
   Grep searching{matcher, options, stop, sink};
   const WalkSummary walked =
-      walk(folder, options.walk, stop, [&](const WalkEntry& entry) { return searching.visit(entry); });
+      walk(directory, options.walk, stop, [&](const WalkEntry& entry) { return searching.visit(entry); });
   return searching.finish(walked);
 }
 

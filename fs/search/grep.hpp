@@ -32,7 +32,7 @@ struct GrepSummary {
   std::uint64_t files = 0;       ///< that hold a match
   std::uint64_t matches = 0;     ///< that the sink took
   std::uint64_t searched = 0;    ///< files
-  std::uint64_t unreadable = 0;  ///< files and folders
+  std::uint64_t unreadable = 0;  ///< files and directories
   std::uint64_t too_large = 0;
   bool truncated = false;  ///< there may be more: `most` was reached, or it was stopped
 };
@@ -40,9 +40,9 @@ struct GrepSummary {
 /// Takes some matches, those of a file in the order of its lines; false ends it. Called by one thread at a time.
 using GrepSink = std::function<bool(std::span<const GrepMatch>)>;
 
-/// Searches the regular files beneath `folder`, as ripgrep would; binary ones are left out. Blocks; meant for a pool
+/// Searches the regular files beneath `directory`, as ripgrep would; binary ones are left out. Blocks; meant for a pool
 /// thread. Memory: about 1 MiB a thread and what the sink has not taken.
-[[nodiscard]] GrepSummary grep(const UniqueFd& folder, const LineMatcher& matcher, const GrepOptions& options,
+[[nodiscard]] GrepSummary grep(const UniqueFd& directory, const LineMatcher& matcher, const GrepOptions& options,
                                const std::stop_token& stop, const GrepSink& sink);
 
 /// The same in one file, named `path` in the matches and opened by the caller.

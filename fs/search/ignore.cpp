@@ -26,9 +26,9 @@ std::string_view without_trailing_spaces(std::string_view line) {
   return line.substr(0, end);
 }
 
-std::string read_small_file(int folder, const char* name) {
+std::string read_small_file(int directory, const char* name) {
   // A FIFO with this name must not hold up the walk.
-  const UniqueFd file{::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
+  const UniqueFd file{::openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)};
   struct stat info{};
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   std::string text(IgnoreRules::kMostBytes, '\0');
@@ -42,8 +42,8 @@ std::string read_small_file(int folder, const char* name) {
   return text;
 }
 
-std::string read_repository_rules(int folder) {
-  UniqueFd at{::openat(folder, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+std::string read_repository_rules(int directory) {
+  UniqueFd at{::openat(directory, ".git", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
   if (at) at.reset(::openat(at.get(), "info", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   return at ? read_small_file(at.get(), "exclude") : std::string{};
 }
@@ -63,8 +63,8 @@ IgnoreRules::IgnoreRules(std::string_view text) {
     Rule rule;
     rule.keeps = line.starts_with('!');
     if (rule.keeps) line.remove_prefix(1);
-    rule.only_folders = line.ends_with('/');
-    if (rule.only_folders) line.remove_suffix(1);
+    rule.only_directories = line.ends_with('/');
+    if (rule.only_directories) line.remove_suffix(1);
     rule.any_depth = !line.contains('/');
     if (line.starts_with('/')) line.remove_prefix(1);
     if (line.empty()) continue;
@@ -75,29 +75,29 @@ IgnoreRules::IgnoreRules(std::string_view text) {
   }
 }
 
-IgnoreRules::Verdict IgnoreRules::judge(std::string_view path, bool is_folder) const noexcept {
+IgnoreRules::Verdict IgnoreRules::judge(std::string_view path, bool is_directory) const noexcept {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   for (auto rule = rules_.rbegin(); rule != rules_.rend(); ++rule) {
-    if (rule->only_folders && !is_folder) continue;
+    if (rule->only_directories && !is_directory) continue;
     if (rule->pattern.matches(rule->any_depth ? name : path)) return rule->keeps ? Verdict::kept : Verdict::ignored;
   }
   return Verdict::none;
 }
 
-bool is_ignored(const IgnoreScope* scope, std::string_view path, bool is_folder) noexcept {
+bool is_ignored(const IgnoreScope* scope, std::string_view path, bool is_directory) noexcept {
   for (; scope != nullptr; scope = scope->above.get()) {
-    const auto verdict = scope->rules.judge(path.substr(scope->base), is_folder);
+    const auto verdict = scope->rules.judge(path.substr(scope->base), is_directory);
     if (verdict != IgnoreRules::Verdict::none) return verdict == IgnoreRules::Verdict::ignored;
   }
   return false;
 }
 
-std::shared_ptr<const IgnoreScope> read_ignore_scope(int folder, std::string_view path,
+std::shared_ptr<const IgnoreScope> read_ignore_scope(int directory, std::string_view path,
                                                      std::shared_ptr<const IgnoreScope> above) {
   // The repository's own rules give way to those of its `.gitignore`: they come first.
-  std::string text = read_repository_rules(folder);
+  std::string text = read_repository_rules(directory);
   if (!text.empty()) text += '\n';
-  text += read_small_file(folder, ".gitignore");
+  text += read_small_file(directory, ".gitignore");
   if (text.empty()) return above;
   IgnoreRules rules{text};
   if (rules.empty()) return above;

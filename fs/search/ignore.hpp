@@ -21,33 +21,33 @@ class IgnoreRules {
   IgnoreRules() = default;
   explicit IgnoreRules(std::string_view text);
 
-  /// What the rules say of a path relative to the folder that holds them; the last one that matches decides.
-  [[nodiscard]] Verdict judge(std::string_view path, bool is_folder) const noexcept;
+  /// What the rules say of a path relative to the directory that holds them; the last one that matches decides.
+  [[nodiscard]] Verdict judge(std::string_view path, bool is_directory) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return rules_.empty(); }
 
  private:
   struct Rule {
     PathWildcard pattern;
-    bool keeps = false;         ///< `!`
-    bool only_folders = false;  ///< a slash at the end
-    bool any_depth = false;     ///< no other slash: the name alone counts
+    bool keeps = false;             ///< `!`
+    bool only_directories = false;  ///< a slash at the end
+    bool any_depth = false;         ///< no other slash: the name alone counts
   };
   std::vector<Rule> rules_;
 };
 
-/// The rules that hold in one folder: its own, then those of the folders above it.
+/// The rules that hold in one directory: its own, then those of the directories above it.
 struct IgnoreScope {
   std::shared_ptr<const IgnoreScope> above;
   IgnoreRules rules;
-  std::size_t base = 0;  ///< how much of a path leads to the folder that holds `rules`, with the slash
+  std::size_t base = 0;  ///< how much of a path leads to the directory that holds `rules`, with the slash
 };
 
-/// Whether `path` is ignored; a folder above it that is ignored is the walk's business.
-[[nodiscard]] bool is_ignored(const IgnoreScope* scope, std::string_view path, bool is_folder) noexcept;
+/// Whether `path` is ignored; a directory above it that is ignored is the walk's business.
+[[nodiscard]] bool is_ignored(const IgnoreScope* scope, std::string_view path, bool is_directory) noexcept;
 
-/// The scope of the folder at `path` ("" or "a/b"), opened as `folder`: reads its `.gitignore` and, if it is the top of
-/// a repository, `.git/info/exclude`. What can't be read ignores nothing; links are not followed.
-[[nodiscard]] std::shared_ptr<const IgnoreScope> read_ignore_scope(int folder, std::string_view path,
+/// The scope of the directory at `path` ("" or "a/b"), opened as `directory`: reads its `.gitignore` and, if it is the
+/// top of a repository, `.git/info/exclude`. What can't be read ignores nothing; links are not followed.
+[[nodiscard]] std::shared_ptr<const IgnoreScope> read_ignore_scope(int directory, std::string_view path,
                                                                    std::shared_ptr<const IgnoreScope> above);
 
 }  // namespace skiff::fs

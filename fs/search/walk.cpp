@@ -31,7 +31,7 @@ namespace {
 
 using Kind = WalkEntry::Kind;
 
-constexpr std::size_t kFolderBlock = std::size_t{64} << 10U;
+constexpr std::size_t kDirectoryBlock = std::size_t{64} << 10U;
 constexpr int kMostOpen = 128;
 constexpr unsigned kMostWalkDepth = 4096;
 constexpr std::size_t kWorthSharing = 32;  // names: fewer are visited before another thread has woken up
@@ -46,25 +46,25 @@ struct DirectoryEntry {
   char name[1];
 };
 
-struct Folder {
-  Folder(UniqueFd opened, std::string its_path, std::atomic<int>& open)
-      : fd{std::move(opened)}, path{std::move(its_path)}, open_folders{open} {
-    ++open_folders;
+struct Directory {
+  Directory(UniqueFd opened, std::string its_path, std::atomic<int>& open)
+      : fd{std::move(opened)}, path{std::move(its_path)}, open_directories{open} {
+    ++open_directories;
   }
-  ~Folder() { close(); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  ~Directory() { close(); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
   void close() {
-    if (fd) --open_folders;
+    if (fd) --open_directories;
     fd.reset();
   }
 
-  UniqueFd fd;  ///< empty when too many are open: then it is opened again for each folder in it
+  UniqueFd fd;  ///< empty when too many are open: then it is opened again for each directory in it
   std::string path;
   std::shared_ptr<const IgnoreScope> scope;
   dev_t device = 0;
   unsigned depth = 0;
-  std::atomic<int>& open_folders;
+  std::atomic<int>& open_directories;
 };
 
 struct Child {
@@ -72,19 +72,19 @@ struct Child {
   Kind kind;
 };
 
-/// Work that waits: names in `folder` that are to be visited, or one folder in it that was and is to be read.
+/// Work that waits: names in `directory` that are to be visited, or one directory in it that was and is to be read.
 struct Item {
-  std::shared_ptr<Folder> folder;
+  std::shared_ptr<Directory> directory;
   std::vector<Child> children;
   bool visited = false;
 };
 
-Kind kind_of(int folder, const DirectoryEntry& entry) {
+Kind kind_of(int directory, const DirectoryEntry& entry) {
   switch (entry.type) {
     case DT_REG:
       return Kind::file;
     case DT_DIR:
-      return Kind::folder;
+      return Kind::directory;
     case DT_LNK:
       return Kind::link;
     case DT_UNKNOWN:
@@ -93,15 +93,15 @@ Kind kind_of(int folder, const DirectoryEntry& entry) {
       return Kind::other;
   }
   struct stat info{};
-  if (::fstatat(folder, entry.name, &info, AT_SYMLINK_NOFOLLOW) != 0) return Kind::other;
+  if (::fstatat(directory, entry.name, &info, AT_SYMLINK_NOFOLLOW) != 0) return Kind::other;
   if (S_ISREG(info.st_mode)) return Kind::file;
-  if (S_ISDIR(info.st_mode)) return Kind::folder;
+  if (S_ISDIR(info.st_mode)) return Kind::directory;
   return S_ISLNK(info.st_mode) ? Kind::link : Kind::other;
 }
 
-bool is_virtual(int folder) {
+bool is_virtual(int directory) {
   struct statfs info{};
-  if (::fstatfs(folder, &info) != 0) return false;
+  if (::fstatfs(directory, &info) != 0) return false;
   switch (static_cast<unsigned long>(info.f_type)) {
     case PROC_SUPER_MAGIC:
     case SYSFS_MAGIC:
@@ -154,24 +154,24 @@ class Walk {
   struct Worker {
     unsigned number = 0;
     std::string path;
-    std::vector<char> block = std::vector<char>(kFolderBlock);
+    std::vector<char> block = std::vector<char>(kDirectoryBlock);
   };
 
   bool stopping() const { return stopped_.load(std::memory_order_relaxed) || stop_.stop_requested(); }
 
-  std::shared_ptr<Folder> open_top() {
+  std::shared_ptr<Directory> open_top() {
     auto opened = descend(top_.get(), "");
     if (!opened) return nullptr;
-    auto folder = std::make_shared<Folder>(std::move(*opened), options_.prefix, open_);
+    auto directory = std::make_shared<Directory>(std::move(*opened), options_.prefix, open_);
     struct stat info{};
-    if (::fstat(folder->fd.get(), &info) == 0) folder->device = info.st_dev;
-    if (options_.ignored) return folder;
-    if (options_.root >= 0) folder->scope = scope_above();
-    folder->scope = read_ignore_scope(folder->fd.get(), folder->path, std::move(folder->scope));
-    return folder;
+    if (::fstat(directory->fd.get(), &info) == 0) directory->device = info.st_dev;
+    if (options_.ignored) return directory;
+    if (options_.root >= 0) directory->scope = scope_above();
+    directory->scope = read_ignore_scope(directory->fd.get(), directory->path, std::move(directory->scope));
+    return directory;
   }
 
-  /// The rules of the folders from the root down to the one above the walk's.
+  /// The rules of the directories from the root down to the one above the walk's.
   std::shared_ptr<const IgnoreScope> scope_above() const {
     std::shared_ptr<const IgnoreScope> scope;
     const std::string_view prefix = options_.prefix;
@@ -184,29 +184,29 @@ class Walk {
     return scope;
   }
 
-  UniqueFd open_child(const Folder& parent, const char* name) const {
+  UniqueFd open_child(const Directory& parent, const char* name) const {
     constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     if (parent.fd) return UniqueFd{::openat(parent.fd.get(), name, flags)};
     const auto again = descend(top_.get(), below_top(parent));
     return again ? UniqueFd{::openat(again->get(), name, flags)} : UniqueFd{};
   }
 
-  std::string_view below_top(const Folder& folder) const {
-    std::string_view path = folder.path;
+  std::string_view below_top(const Directory& directory) const {
+    std::string_view path = directory.path;
     path.remove_prefix(options_.prefix.size());
     if (path.starts_with('/')) path.remove_prefix(1);
     return path;
   }
 
-  bool open_again(Folder& folder) const {
-    auto again = descend(top_.get(), below_top(folder));
+  bool open_again(Directory& directory) const {
+    auto again = descend(top_.get(), below_top(directory));
     if (!again) return false;
-    folder.fd = std::move(*again);
-    ++folder.open_folders;
+    directory.fd = std::move(*again);
+    ++directory.open_directories;
     return true;
   }
 
-  void enter(const Folder& parent, const char* name, Worker& worker) {
+  void enter(const Directory& parent, const char* name, Worker& worker) {
     if (parent.depth >= kMostWalkDepth) {
       ++unreadable_;
       return;
@@ -222,36 +222,38 @@ class Walk {
     std::string path = parent.path;
     if (!path.empty()) path += '/';
     path += name;
-    auto folder = std::make_shared<Folder>(std::move(opened), std::move(path), open_);
-    folder->device = info.st_dev;
-    folder->depth = parent.depth + 1;
-    folder->scope = options_.ignored ? nullptr : read_ignore_scope(folder->fd.get(), folder->path, parent.scope);
-    read(std::move(folder), worker);
+    auto directory = std::make_shared<Directory>(std::move(opened), std::move(path), open_);
+    directory->device = info.st_dev;
+    directory->depth = parent.depth + 1;
+    directory->scope =
+        options_.ignored ? nullptr : read_ignore_scope(directory->fd.get(), directory->path, parent.scope);
+    read(std::move(directory), worker);
   }
 
-  /// Visits one name and returns whether it is a folder to be read.
-  bool visit(const Folder& folder, const char* name, Kind kind, Worker& worker) {
+  /// Visits one name and returns whether it is a directory to be read.
+  bool visit(const Directory& directory, const char* name, Kind kind, Worker& worker) {
     if (name[0] == '.' && !options_.everything && (!options_.hidden || std::strcmp(name, ".git") == 0)) return false;
     std::string& path = worker.path;
-    path.assign(folder.path);
+    path.assign(directory.path);
     if (!path.empty()) path += '/';
     path += name;
-    const bool is_folder = kind == Kind::folder;
-    if (is_ignored(folder.scope.get(), path, is_folder)) return false;
+    const bool is_directory = kind == Kind::directory;
+    if (is_ignored(directory.scope.get(), path, is_directory)) return false;
     const WalkStep step =
-        visit_({.kind = kind, .path = path, .name = name, .folder = folder.fd.get(), .thread = worker.number});
+        visit_({.kind = kind, .path = path, .name = name, .directory = directory.fd.get(), .thread = worker.number});
     if (step == WalkStep::stop) stop();
-    return is_folder && step == WalkStep::go_on;
+    return is_directory && step == WalkStep::go_on;
   }
 
-  /// Reads a folder: visits what is in it and leaves the folders in it, and what other threads may do, in the queue.
-  void read(std::shared_ptr<Folder> folder, Worker& worker) {
+  /// Reads a directory: visits what is in it and leaves the directories in it, and what other threads may do, in the
+  /// queue.
+  void read(std::shared_ptr<Directory> directory, Worker& worker) {
     std::vector<Item> left;
     std::vector<Child> names;
     bool shared = false;
     for (;;) {
       if (stopping()) return;
-      const long got = ::syscall(SYS_getdents64, folder->fd.get(), worker.block.data(), worker.block.size());
+      const long got = ::syscall(SYS_getdents64, directory->fd.get(), worker.block.data(), worker.block.size());
       if (got < 0 && errno == ENOENT) break;  // removed meanwhile
       if (got < 0) {
         ++unreadable_;
@@ -264,38 +266,39 @@ class Walk {
         at += entry->size;
         const char* name = entry->name;
         if (name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'))) continue;
-        const Kind kind = kind_of(folder->fd.get(), *entry);
+        const Kind kind = kind_of(directory->fd.get(), *entry);
         if (options_.sorted || sharing) {
           names.push_back({name, kind});
         } else {
           if (stopping()) return;
-          if (visit(*folder, name, kind, worker)) left.push_back({folder, {{name, kind}}, true});
+          if (visit(*directory, name, kind, worker)) left.push_back({directory, {{name, kind}}, true});
         }
       }
-      if (sharing && !options_.sorted) shared = share(folder, names, left, worker) || shared;
+      if (sharing && !options_.sorted) shared = share(directory, names, left, worker) || shared;
     }
     if (options_.sorted) {
       std::ranges::sort(names, std::ranges::greater{}, &Child::name);
-      for (Child& child : names) left.push_back({folder, {std::move(child)}});
+      for (Child& child : names) left.push_back({directory, {std::move(child)}});
     }
-    if (!shared && open_ > kMostOpen) folder->close();
+    if (!shared && open_ > kMostOpen) directory->close();
     push(std::move(left));
   }
 
   /// Gives half of `names` away and visits the rest.
-  bool share(const std::shared_ptr<Folder>& folder, std::vector<Child>& names, std::vector<Item>& left,
+  bool share(const std::shared_ptr<Directory>& directory, std::vector<Child>& names, std::vector<Item>& left,
              Worker& worker) {
     const bool gives = names.size() >= kWorthSharing;
     if (gives) {
       const auto half = names.begin() + static_cast<std::ptrdiff_t>(names.size() / 2);
       std::vector<Item> given;
-      given.push_back({folder, {std::make_move_iterator(half), std::make_move_iterator(names.end())}});
+      given.push_back({directory, {std::make_move_iterator(half), std::make_move_iterator(names.end())}});
       names.erase(half, names.end());
       push(std::move(given));
     }
     for (Child& child : names) {
       if (stopping()) break;
-      if (visit(*folder, child.name.c_str(), child.kind, worker)) left.push_back({folder, {std::move(child)}, true});
+      if (visit(*directory, child.name.c_str(), child.kind, worker))
+        left.push_back({directory, {std::move(child)}, true});
     }
     names.clear();
     return gives;  // the descriptor is in use
@@ -303,26 +306,26 @@ class Walk {
 
   void process(Item item, Worker& worker) {
     if (item.visited) {
-      enter(*item.folder, item.children.front().name.c_str(), worker);
+      enter(*item.directory, item.children.front().name.c_str(), worker);
       return;
     }
-    // Only a sorted walk, which is on one thread, leaves names behind in a folder that it has closed.
-    const bool was_closed = !item.folder->fd;
-    if (was_closed && !open_again(*item.folder)) {
+    // Only a sorted walk, which is on one thread, leaves names behind in a directory that it has closed.
+    const bool was_closed = !item.directory->fd;
+    if (was_closed && !open_again(*item.directory)) {
       ++unreadable_;
       return;
     }
     std::vector<Item> left;
     for (Child& child : item.children) {
       if (stopping()) return;
-      if (!visit(*item.folder, child.name.c_str(), child.kind, worker)) continue;
+      if (!visit(*item.directory, child.name.c_str(), child.kind, worker)) continue;
       if (options_.sorted) {
-        enter(*item.folder, child.name.c_str(), worker);
+        enter(*item.directory, child.name.c_str(), worker);
       } else {
-        left.push_back({item.folder, {std::move(child)}, true});
+        left.push_back({item.directory, {std::move(child)}, true});
       }
     }
-    if (was_closed) item.folder->close();
+    if (was_closed) item.directory->close();
     push(std::move(left));
   }
 
@@ -392,7 +395,7 @@ class Walk {
   std::atomic<std::uint64_t> unreadable_ = 0;
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::vector<Item> queue_;  // the newest first: depth first, so that few folders are open
+  std::vector<Item> queue_;  // the newest first: depth first, so that few directories are open
   std::size_t pending_ = 0;  // items that wait or are being processed
   std::atomic<unsigned> waiting_ = 0;
   std::atomic<unsigned> started_ = 1;
@@ -402,9 +405,9 @@ class Walk {
 
 }  // namespace
 
-WalkSummary walk(const UniqueFd& folder, const WalkOptions& options, const std::stop_token& stop,
+WalkSummary walk(const UniqueFd& directory, const WalkOptions& options, const std::stop_token& stop,
                  const std::function<WalkStep(const WalkEntry&)>& visit) {
-  return Walk{folder, options, stop, visit}.run();
+  return Walk{directory, options, stop, visit}.run();
 }
 
 }  // namespace skiff::fs

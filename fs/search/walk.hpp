@@ -12,9 +12,9 @@
 namespace skiff::fs {
 
 struct WalkOptions {
-  /// The path of the folder below the root, "" for the root: what every path in the walk begins with.
+  /// The path of the directory below the root, "" for the root: what every path in the walk begins with.
   std::string prefix = {};
-  /// A descriptor of the root, if that isn't the folder: the ignore files on the way from it count too. Not owned.
+  /// A descriptor of the root, if that isn't the directory: the ignore files on the way from it count too. Not owned.
   int root = -1;
   bool hidden = false;      ///< also names that begin with a dot; `.git` never
   bool ignored = false;     ///< also what `.gitignore` files ignore
@@ -25,24 +25,24 @@ struct WalkOptions {
 
 /// One name that a walk has come to. Valid during the call only.
 struct WalkEntry {
-  enum class Kind : std::uint8_t { file, folder, link, other } kind;
+  enum class Kind : std::uint8_t { file, directory, link, other } kind;
   std::string_view path;  ///< with the prefix
   const char* name;       ///< its last component
-  int folder;             ///< a descriptor of the folder that holds it
+  int directory;          ///< a descriptor of the directory that holds it
   unsigned thread;        ///< below `WalkOptions::threads`
 };
 
-enum class WalkStep : std::uint8_t { go_on, leave_out, stop };  ///< `leave_out`: not into this folder
+enum class WalkStep : std::uint8_t { go_on, leave_out, stop };  ///< `leave_out`: not into this directory
 
 struct WalkSummary {
-  std::uint64_t unreadable = 0;  ///< folders that could not be opened or read, or are too deep
+  std::uint64_t unreadable = 0;  ///< directories that could not be opened or read, or are too deep
   bool stopped = false;          ///< by the visitor or the stop token, before the end
 };
 
-/// Visits everything beneath `folder`, a folder before what is in it, on up to `threads` threads at once. No link is
-/// followed, virtual file systems such as /proc are not entered; about 128 descriptors are open at most. What can't be
-/// read is counted and left out.
-[[nodiscard]] WalkSummary walk(const UniqueFd& folder, const WalkOptions& options, const std::stop_token& stop,
+/// Visits everything beneath `directory`, a directory before what is in it, on up to `threads` threads at once. No link
+/// is followed, virtual file systems such as /proc are not entered; about 128 descriptors are open at most. What can't
+/// be read is counted and left out.
+[[nodiscard]] WalkSummary walk(const UniqueFd& directory, const WalkOptions& options, const std::stop_token& stop,
                                const std::function<WalkStep(const WalkEntry&)>& visit);
 
 }  // namespace skiff::fs

@@ -161,8 +161,8 @@ std::optional<PathWildcard> PathWildcard::compile(std::string_view pattern) {
   std::size_t stars = 0;
   bool only_stars = true;
   const auto end_part = [&] {
-    part.any_folders = only_stars && stars > 1;
-    if (part.any_folders) part.name = {};
+    part.any_directories = only_stars && stars > 1;
+    if (part.any_directories) part.name = {};
     part.name.settle();
     path.parts_.push_back(std::exchange(part, {}));
     stars = 0;
@@ -203,10 +203,10 @@ std::optional<PathWildcard> PathWildcard::compile(std::string_view pattern) {
 bool PathWildcard::matches(std::string_view path) const noexcept {
   constexpr std::size_t none = static_cast<std::size_t>(-1);
   const auto end_of = [path](std::size_t from) { return std::min(path.find('/', from), path.size()); };
-  if (!parts_.back().any_folders && !parts_.back().name.matches(path.substr(path.rfind('/') + 1))) return false;
+  if (!parts_.back().any_directories && !parts_.back().name.matches(path.substr(path.rfind('/') + 1))) return false;
   std::size_t part = 0, at = 0, retry = none, retry_at = 0;
   while (at <= path.size()) {
-    if (part < parts_.size() && parts_[part].any_folders) {
+    if (part < parts_.size() && parts_[part].any_directories) {
       retry = ++part;
       retry_at = at;
       if (part == parts_.size()) return true;
@@ -226,15 +226,15 @@ bool PathWildcard::matches(std::string_view path) const noexcept {
   return part == parts_.size();
 }
 
-bool PathWildcard::may_match_beneath(std::string_view folder) const noexcept {
+bool PathWildcard::may_match_beneath(std::string_view directory) const noexcept {
   std::size_t at = 0;
   for (const Part& part : parts_) {
-    if (part.any_folders || at > folder.size() || folder.empty()) return true;
-    const std::size_t end = std::min(folder.find('/', at), folder.size());
-    if (!part.name.matches(folder.substr(at, end - at))) return false;
+    if (part.any_directories || at > directory.size() || directory.empty()) return true;
+    const std::size_t end = std::min(directory.find('/', at), directory.size());
+    if (!part.name.matches(directory.substr(at, end - at))) return false;
     at = end + 1;
   }
-  return false;  // the pattern ends at this folder or above it
+  return false;  // the pattern ends at this directory or above it
 }
 
 }  // namespace skiff::fs

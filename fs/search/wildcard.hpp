@@ -43,14 +43,14 @@ class PathWildcard {
   [[nodiscard]] static std::optional<PathWildcard> compile(std::string_view pattern);
 
   [[nodiscard]] bool matches(std::string_view path) const noexcept;
-  /// False when nothing beneath this folder can match: a walk may leave it out.
-  [[nodiscard]] bool may_match_beneath(std::string_view folder) const noexcept;
+  /// False when nothing beneath this directory can match: a walk may leave it out.
+  [[nodiscard]] bool may_match_beneath(std::string_view directory) const noexcept;
   /// Whether the pattern is a single component.
   [[nodiscard]] bool is_name() const noexcept { return parts_.size() == 1; }
 
  private:
   struct Part {
-    bool any_folders = false;  ///< `**`
+    bool any_directories = false;  ///< `**`
     NameWildcard name;
   };
   std::vector<Part> parts_;

@@ -47,12 +47,11 @@ std::unexpected<Error> failed(int error, const std::string& path) {
 }
 
 Result<bool> is_empty(const Place& place, const std::string& name) {
-  const UniqueFd folder{::openat(place.parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
-  if (!folder) return failed(errno, name);
-  auto reader = FolderReader::open(folder.get());
-  if (!reader) return std::unexpected{std::move(reader.error())};
-  FolderReader::Name first;
-  auto got = reader->next(first);
+  const UniqueFd directory{::openat(place.parent.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  if (!directory) return failed(errno, name);
+  SKIFF_TRY(auto reader, DirectoryReader::open(directory.get()));
+  DirectoryReader::Name first;
+  auto got = reader.next(first);
   if (!got) return got;
   return !*got;
 }
@@ -61,7 +60,7 @@ class Batch {
  public:
   Batch(const Tree& tree, const std::stop_token& stop) : tree_{tree}, stop_{stop} {}
   ~Batch() {
-    // The last first: what a later one staged is in the folders that an earlier one made.
+    // The last first: what a later one staged is in the directories that an earlier one made.
     while (!prepared_.empty()) prepared_.pop_back();
   }
   Batch(const Batch&) = delete;
@@ -107,25 +106,22 @@ class Batch {
     const Operation& operation = *one.operation;
     const bool writes = operation.kind == OperationKind::write;
     const bool follows = writes || operation.kind == OperationKind::edit;
-    auto place =
-        tree_.locate(operation.path, follows ? Links::follow : Links::keep, writes ? Parents::make : Parents::require);
-    if (!place) return std::unexpected{std::move(place.error())};
-    one.place = std::move(*place);
-    if (auto added = add_key(one.place, operation.path, keys); !added) return added;
+    SKIFF_TRY(auto place, tree_.locate(operation.path, follows ? Links::follow : Links::keep,
+                                       writes ? Parents::make : Parents::require));
+    one.place = std::move(place);
+    SKIFF_TRY_VOID(add_key(one.place, operation.path, keys));
     if (operation.kind != OperationKind::move) return {};
-    auto to = tree_.locate(operation.to, Links::keep, Parents::make);
-    if (!to) return std::unexpected{std::move(to.error())};
-    one.to = std::move(*to);
+    SKIFF_TRY(auto to, tree_.locate(operation.to, Links::keep, Parents::make));
+    one.to = std::move(to);
     return add_key(one.to, operation.to, keys);
   }
 
   static Result<> add_key(const Place& place, const std::string& path, std::vector<NameKey>& keys) {
-    auto key = key_of(place.parent.get(), place.name);
-    if (!key) return std::unexpected{std::move(key.error())};
-    if (std::ranges::find(keys, *key) != keys.end()) {
+    SKIFF_TRY(auto key, key_of(place.parent.get(), place.name));
+    if (std::ranges::find(keys, key) != keys.end()) {
       return fail(Errc::invalid_field, "the batch names " + quoted(path) + " twice", "path");
     }
-    keys.push_back(std::move(*key));
+    keys.push_back(std::move(key));
     return {};
   }
 
@@ -149,58 +145,51 @@ class Batch {
   template <class Make>
   Result<> stage_file(Prepared& one, Make make) const {
     const Operation& operation = *one.operation;
-    auto found = check_file_target(one.place, operation.conditions, operation.path);
-    if (!found) return std::unexpected{std::move(found.error())};
-    one.found = std::move(*found);
+    SKIFF_TRY(auto found, check_file_target(one.place, operation.conditions, operation.path));
+    one.found = std::move(found);
     std::string text;
-    if (auto made = make(text); !made) return made;
-    auto staged = StagedFile::make(one.place.parent.get(), 0666);
-    if (!staged) return std::unexpected{std::move(staged.error())};
-    one.staged.emplace(std::move(*staged));
+    SKIFF_TRY_VOID(make(text));
+    SKIFF_TRY(auto staged, StagedFile::make(one.place.parent.get(), 0666));
+    one.staged.emplace(std::move(staged));
     if (const int error = write_all(one.staged->fd(), text); error != 0) return failed(error, operation.path);
     return set_attributes(one.staged->fd(), {.mode = operation.mode}, one.found);
   }
 
   static Result<> make_edits(Prepared& one, std::string& text) {
     const Operation& operation = *one.operation;
-    auto old_text = read_text(one.place, operation.path);
-    if (!old_text) return std::unexpected{std::move(old_text.error())};
-    auto replaced = replace(*old_text, operation.edits);
-    if (!replaced) return std::unexpected{std::move(replaced.error())};
-    Diff diff = unified_diff(operation.path, *old_text, replaced->text, replaced->changed);
+    SKIFF_TRY(auto old_text, read_text(one.place, operation.path));
+    SKIFF_TRY(auto replaced, replace(old_text, operation.edits));
+    Diff diff = unified_diff(operation.path, old_text, replaced.text, replaced.changed);
     one.outcome.diff = std::move(diff.text);
     one.outcome.diff_cut = diff.cut;
-    text = std::move(replaced->text);
+    text = std::move(replaced.text);
     return {};
   }
 
   static Result<> check(Prepared& one) {
     const Operation& operation = *one.operation;
-    auto found = check_target(one.place, operation.conditions, operation.path);
-    if (!found) return std::unexpected{std::move(found.error())};
-    if (!*found) return fail(Errc::path_not_found, "there is no " + quoted(operation.path));
-    one.found = std::move(*found);
-    const bool folder = one.found->type == EntryType::folder;
+    SKIFF_TRY(auto found, check_target(one.place, operation.conditions, operation.path));
+    if (!found) return fail(Errc::path_not_found, "there is no " + quoted(operation.path));
+    one.found = std::move(found);
+    const bool directory = one.found->type == EntryType::directory;
     if (operation.kind == OperationKind::remove) {
-      if (!folder || operation.contents == Contents::remove) return {};
+      if (!directory || operation.contents == Contents::remove) return {};
       return check_empty(one, one.place.name);
     }
-    auto replaced = check_target(one.to, {}, operation.to);
-    if (!replaced) return std::unexpected{std::move(replaced.error())};
-    one.replaced = std::move(*replaced);
-    if (one.to.folder && !folder) return fail(Errc::not_a_directory, quoted(operation.to) + " names a directory");
+    SKIFF_TRY(auto replaced, check_target(one.to, {}, operation.to));
+    one.replaced = std::move(replaced);
+    if (one.to.directory && !directory) return fail(Errc::not_a_directory, quoted(operation.to) + " names a directory");
     if (!one.replaced) return {};
     if (operation.existing == Existing::refuse) return fail(Errc::already_exists, quoted(operation.to) + " exists");
-    if (one.replaced->type == EntryType::folder)
+    if (one.replaced->type == EntryType::directory)
       return fail(Errc::is_a_directory, quoted(operation.to) + " is a directory");
-    if (folder) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a directory");
+    if (directory) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a directory");
     return {};
   }
 
   static Result<> check_empty(const Prepared& one, const std::string& name) {
-    auto empty = is_empty(one.place, name);
-    if (!empty) return std::unexpected{std::move(empty.error())};
-    if (*empty) return {};
+    SKIFF_TRY(auto empty, is_empty(one.place, name));
+    if (empty) return {};
     return fail(Errc::directory_not_empty, quoted(one.operation->path) + " is not empty");
   }
 
@@ -218,17 +207,16 @@ class Batch {
   }
 
   Result<> put_new(Prepared& one) {
-    if (auto published = one.staged->publish(one.place.name, Existing::refuse); !published) return published;
+    SKIFF_TRY_VOID(one.staged->publish(one.place.name, Existing::refuse));
     undo_.emplace_back([&one] { ::unlinkat(one.place.parent.get(), one.place.name.c_str(), 0); });
     return {};
   }
 
   Result<> put_over(Prepared& one) {
-    auto temporary = one.staged->name_it();
-    if (!temporary) return std::unexpected{std::move(temporary.error())};
-    const auto exchange = [&one, name = *temporary] {
-      const int folder = one.place.parent.get();
-      return ::renameat2(folder, name.c_str(), folder, one.place.name.c_str(), RENAME_EXCHANGE) == 0 ? 0 : errno;
+    SKIFF_TRY(auto temporary, one.staged->name_it());
+    const auto exchange = [&one, name = temporary] {
+      const int directory = one.place.parent.get();
+      return ::renameat2(directory, name.c_str(), directory, one.place.name.c_str(), RENAME_EXCHANGE) == 0 ? 0 : errno;
     };
     // What has the temporary name goes with the staged file: the old content now, or the new one when it is undone.
     int error = exchange();
@@ -238,8 +226,8 @@ class Batch {
       return {};
     }
     if (!means_unsupported(error)) return failed(error, one.operation->path);
-    if (auto set = set_aside(one.place); !set) return set;
-    error = rename_over(one.place, *temporary, one.place.name);
+    SKIFF_TRY_VOID(set_aside(one.place));
+    error = rename_over(one.place, temporary, one.place.name);
     if (error != 0) return failed(error, one.operation->path);
     one.staged->renamed();
     return {};
@@ -247,8 +235,8 @@ class Batch {
 
   Result<> take_away(Prepared& one) {
     const std::string aside = temporary_name();
-    if (auto set = set_aside(one.place, aside, one.found->type, one.operation->contents); !set) return set;
-    if (one.found->type == EntryType::folder && one.operation->contents == Contents::refuse) {
+    SKIFF_TRY_VOID(set_aside(one.place, aside, one.found->type, one.operation->contents));
+    if (one.found->type == EntryType::directory && one.operation->contents == Contents::refuse) {
       return check_empty(one, aside);
     }
     return {};
@@ -256,7 +244,7 @@ class Batch {
 
   Result<> move_on(Prepared& one) {
     if (one.replaced) {
-      if (auto set = set_aside(one.to); !set) return set;
+      SKIFF_TRY_VOID(set_aside(one.to));
     }
     const auto rename = [](const Place& from, const Place& to) {
       return rename_new(from.parent.get(), from.name, to.parent.get(), to.name);
@@ -269,14 +257,15 @@ class Batch {
   /// Under another name until the batch is done; then it is removed, or it is put back.
   Result<> set_aside(const Place& place, const std::string& aside = temporary_name(), EntryType type = EntryType::file,
                      Contents contents = Contents::refuse) {
-    const int folder = place.parent.get();
-    if (const int error = rename_new(folder, place.name, folder, aside); error != 0) return failed(error, place.name);
+    const int directory = place.parent.get();
+    if (const int error = rename_new(directory, place.name, directory, aside); error != 0)
+      return failed(error, place.name);
     undo_.emplace_back([&place, aside] { (void)rename_over(place, aside, place.name); });
     finish_.emplace_back([this, &place, aside, type, contents] {
-      if (type == EntryType::folder && contents == Contents::remove) {
+      if (type == EntryType::directory && contents == Contents::remove) {
         [[maybe_unused]] const auto removed = remove_tree(tree_, place.parent.get(), aside);
-      } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::folder ? AT_REMOVEDIR : 0) != 0) {
-        // Someone has put something into the folder in the last moment: better it comes back than that is lost.
+      } else if (::unlinkat(place.parent.get(), aside.c_str(), type == EntryType::directory ? AT_REMOVEDIR : 0) != 0) {
+        // Someone has put something into the directory in the last moment: better it comes back than that is lost.
         (void)rename_new(place.parent.get(), aside, place.parent.get(), place.name);
       }
     });
@@ -317,15 +306,11 @@ Result<Outcome> run_one(const Tree& tree, const Operation& operation, const std:
       return outcome(write_file(tree, operation.path, operation.content,
                                 {.conditions = operation.conditions, .attributes = {.mode = operation.mode}}));
     case OperationKind::edit: {
-      auto edited = edit(tree, operation.path, operation.edits, {.conditions = operation.conditions});
-      if (!edited) return std::unexpected{std::move(edited.error())};
-      return Outcome{
-          .written = std::move(edited->written), .diff = std::move(edited->diff), .diff_cut = edited->diff_cut};
+      SKIFF_TRY(auto edited, edit(tree, operation.path, operation.edits, {.conditions = operation.conditions}));
+      return Outcome{.written = std::move(edited.written), .diff = std::move(edited.diff), .diff_cut = edited.diff_cut};
     }
     case OperationKind::remove:
-      if (auto removed = remove(tree, operation.path, operation.contents, operation.conditions, stop); !removed) {
-        return std::unexpected{std::move(removed.error())};
-      }
+      SKIFF_TRY_VOID(remove(tree, operation.path, operation.contents, operation.conditions, stop));
       return Outcome{};
     case OperationKind::move:
       return outcome(move(tree, operation.path, operation.to,

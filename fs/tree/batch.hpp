@@ -25,7 +25,7 @@ struct Operation {
   std::optional<mode_t> mode = {};       ///< write
   std::vector<Edit> edits = {};          ///< edit
   std::string to = {};                   ///< move
-  Existing existing = Existing::refuse;  ///< move: what may be at `to`; in an atomic batch never a folder
+  Existing existing = Existing::refuse;  ///< move: what may be at `to`; in an atomic batch never a directory
   Contents contents = Contents::refuse;  ///< remove
   Conditions conditions = {};            ///< of what is at `path`
 };
@@ -41,9 +41,9 @@ inline constexpr std::size_t kMostOperations = 500;
 /// All operations or none. With all names locked everything is checked first and all new content is written to
 /// temporary files; then come the renames, in order. When one of those fails, what was done is undone. While they run,
 /// and when the agent is killed meanwhile, a reader can see a part of them; a kill may also leave names that begin with
-/// ".skiff-". Folders that were made on the way to a file stay. No name may occur twice. Errors: those of the single
-/// operations with the operation's number in front, and its field below "/operations/N"; not_supported for a move to
-/// another file system; cancelled when `stop` is requested before the renames.
+/// ".skiff-". Directories that were made on the way to a file stay. No name may occur twice. Errors: those of the
+/// single operations with the operation's number in front, and its field below "/operations/N"; not_supported for a
+/// move to another file system; cancelled when `stop` is requested before the renames.
 [[nodiscard]] Result<std::vector<Outcome>> run_all(const Tree& tree, std::span<const Operation> operations,
                                                    const std::stop_token& stop = {});
 

@@ -40,15 +40,14 @@ struct Ends {
   Place to;
   NameLock lock;
   Entry entry;
-  bool same = false;  ///< both are one name of one folder
+  bool same = false;  ///< both are one name of one directory
 };
 
 Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path, std::string_view to_path,
                        const Transfer& options) {
-  auto to = tree.locate(to_path, Links::keep, options.parents);
-  if (!to) return std::unexpected{std::move(to.error())};
+  SKIFF_TRY(auto to, tree.locate(to_path, Links::keep, options.parents));
   auto from_key = key_of(from.parent.get(), from.name);
-  auto to_key = key_of(to->parent.get(), to->name);
+  auto to_key = key_of(to.parent.get(), to.name);
   if (!from_key) return std::unexpected{std::move(from_key.error())};
   if (!to_key) return std::unexpected{std::move(to_key.error())};
   const bool same = *from_key == *to_key;
@@ -56,34 +55,30 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
   keys.push_back(std::move(*from_key));
   keys.push_back(std::move(*to_key));
   NameLock lock{std::move(keys)};
-  auto entry = check_target(from, options.conditions, from_path);
-  if (!entry) return std::unexpected{std::move(entry.error())};
-  if (!*entry) return fail(Errc::path_not_found, "there is no " + quoted(from_path));
-  if (to->folder && (**entry).type != EntryType::folder) {
+  SKIFF_TRY(auto entry, check_target(from, options.conditions, from_path));
+  if (!entry) return fail(Errc::path_not_found, "there is no " + quoted(from_path));
+  if (to.directory && entry->type != EntryType::directory) {
     return fail(Errc::not_a_directory, quoted(to_path) + " names a directory, " + quoted(from_path) + " is none");
   }
-  return Ends{.from = std::move(from),
-              .to = std::move(*to),
-              .lock = std::move(lock),
-              .entry = std::move(**entry),
-              .same = same};
+  return Ends{
+      .from = std::move(from), .to = std::move(to), .lock = std::move(lock), .entry = std::move(*entry), .same = same};
 }
 
 /// A whole copy under a temporary name beside its destination, then that name.
 Result<> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Place& to,
                          std::string_view to_path, const Transfer& options, Keep keep) {
-  const int folder = to.parent.get();
+  const int directory = to.parent.get();
   const std::string temporary = temporary_name();
-  auto copied = copy_tree(object, std::string{from_path}, folder, temporary, keep, options.stop);
+  auto copied = copy_tree(object, std::string{from_path}, directory, temporary, keep, options.stop);
   int error = 0;
   if (copied) {
-    error = rename_new(folder, temporary, folder, to.name);
+    error = rename_new(directory, temporary, directory, to.name);
     if (error == EEXIST && options.existing == Existing::replace) {
-      error = ::renameat(folder, temporary.c_str(), folder, to.name.c_str()) == 0 ? 0 : errno;
+      error = ::renameat(directory, temporary.c_str(), directory, to.name.c_str()) == 0 ? 0 : errno;
     }
     if (error == 0) return {};
   }
-  [[maybe_unused]] const auto removed = remove_tree(tree, folder, temporary);
+  [[maybe_unused]] const auto removed = remove_tree(tree, directory, temporary);
   if (!copied) return copied;
   return failed(error, "write", to_path);
 }
@@ -101,19 +96,17 @@ bool same_inode(const Entry& one, const std::optional<Entry>& other) {
 
 }  // namespace
 
-Result<Written> make_folder(const Tree& tree, std::string_view path, Parents parents) {
+Result<Written> make_directory(const Tree& tree, std::string_view path, Parents parents) {
   if (parents == Parents::make) {
     if (auto existing = tree.open_object(path, Links::follow)) {
       auto status = status_of(existing->get());
       if (status && S_ISDIR(status->st_mode)) return written(existing->get(), false);
     }
   }
-  auto place = tree.locate(path, Links::keep, parents);
-  if (!place) return std::unexpected{std::move(place.error())};
-  auto lock = NameLock::of(place->parent.get(), place->name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
-  if (::mkdirat(place->parent.get(), place->name.c_str(), 0777) != 0) return failed(errno, "make", path);
-  return what_is_at(*place, true);
+  SKIFF_TRY(auto place, tree.locate(path, Links::keep, parents));
+  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
+  if (::mkdirat(place.parent.get(), place.name.c_str(), 0777) != 0) return failed(errno, "make", path);
+  return what_is_at(place, true);
 }
 
 Result<Written> make_link(const Tree& tree, std::string_view path, std::string_view target, Parents parents) {
@@ -121,100 +114,82 @@ Result<Written> make_link(const Tree& tree, std::string_view path, std::string_v
   if (text.empty() || text.contains('\0')) {
     return fail(Errc::invalid_field, "a link's target is not empty and holds no NUL byte", "target");
   }
-  auto place = tree.locate(path, Links::keep, parents);
-  if (!place) return std::unexpected{std::move(place.error())};
-  if (place->folder) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
-  auto lock = NameLock::of(place->parent.get(), place->name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
-  if (::symlinkat(text.c_str(), place->parent.get(), place->name.c_str()) != 0) return failed(errno, "make", path);
-  return what_is_at(*place, true);
+  SKIFF_TRY(auto place, tree.locate(path, Links::keep, parents));
+  if (place.directory) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
+  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
+  if (::symlinkat(text.c_str(), place.parent.get(), place.name.c_str()) != 0) return failed(errno, "make", path);
+  return what_is_at(place, true);
 }
 
 Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, const Conditions& conditions) {
   std::optional<NameLock> lock;
   if (conditions.if_match) {
-    auto place = tree.locate(path, Links::follow);
-    if (!place) return std::unexpected{std::move(place.error())};
-    auto key = key_of(place->parent.get(), place->name);
-    if (!key) return std::unexpected{std::move(key.error())};
+    SKIFF_TRY(auto place, tree.locate(path, Links::follow));
+    SKIFF_TRY(auto key, key_of(place.parent.get(), place.name));
     std::vector<NameKey> keys;
-    keys.push_back(std::move(*key));
+    keys.push_back(std::move(key));
     lock.emplace(std::move(keys));
-    if (auto holds = check_target(*place, conditions, path); !holds) return std::unexpected{std::move(holds.error())};
+    SKIFF_TRY_VOID(check_target(place, conditions, path));
   }
-  auto object = tree.open_object(path, Links::follow, Use::change);
-  if (!object) return std::unexpected{std::move(object.error())};
-  if (::chmod(proc_path(object->get()).c_str(), mode & 07777U) != 0) return failed(errno, "set the mode of", path);
-  return written(object->get(), false);
+  SKIFF_TRY(auto object, tree.open_object(path, Links::follow, Use::change));
+  if (::chmod(proc_path(object.get()).c_str(), mode & 07777U) != 0) return failed(errno, "set the mode of", path);
+  return written(object.get(), false);
 }
 
 Result<> remove(const Tree& tree, std::string_view path, Contents contents, const Conditions& conditions,
                 const std::stop_token& stop) {
-  auto place = tree.locate(path, Links::keep);
-  if (!place) return std::unexpected{std::move(place.error())};
-  auto lock = NameLock::of(place->parent.get(), place->name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
-  auto entry = check_target(*place, conditions, path);
-  if (!entry) return std::unexpected{std::move(entry.error())};
-  if (!*entry) return fail(Errc::path_not_found, "there is no " + quoted(path));
-  const bool folder = (**entry).type == EntryType::folder;
-  if (folder && contents == Contents::remove) return remove_tree(tree, place->parent.get(), place->name, stop);
-  if (::unlinkat(place->parent.get(), place->name.c_str(), folder ? AT_REMOVEDIR : 0) == 0) return {};
+  SKIFF_TRY(auto place, tree.locate(path, Links::keep));
+  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
+  SKIFF_TRY(auto entry, check_target(place, conditions, path));
+  if (!entry) return fail(Errc::path_not_found, "there is no " + quoted(path));
+  const bool directory = entry->type == EntryType::directory;
+  if (directory && contents == Contents::remove) return remove_tree(tree, place.parent.get(), place.name, stop);
+  if (::unlinkat(place.parent.get(), place.name.c_str(), directory ? AT_REMOVEDIR : 0) == 0) return {};
   return failed(errno == EEXIST ? ENOTEMPTY : errno, "remove", path);
 }
 
 Result<Written> move(const Tree& tree, std::string_view from, std::string_view to, const Transfer& options) {
-  auto place = tree.locate(from, Links::keep);
-  if (!place) return std::unexpected{std::move(place.error())};
-  auto ends = find_ends(tree, std::move(*place), from, to, options);
-  if (!ends) return std::unexpected{std::move(ends.error())};
-  if (ends->same) return what_is_at(ends->to, false);
-  auto replaced = check_free(ends->to, to, options.existing);
-  if (!replaced) return std::unexpected{std::move(replaced.error())};
-  const int from_folder = ends->from.parent.get();
-  const int to_folder = ends->to.parent.get();
-  int error = rename_new(from_folder, ends->from.name, to_folder, ends->to.name);
+  SKIFF_TRY(auto place, tree.locate(from, Links::keep));
+  SKIFF_TRY(auto ends, find_ends(tree, std::move(place), from, to, options));
+  if (ends.same) return what_is_at(ends.to, false);
+  SKIFF_TRY(auto replaced, check_free(ends.to, to, options.existing));
+  const int from_directory = ends.from.parent.get();
+  const int to_directory = ends.to.parent.get();
+  int error = rename_new(from_directory, ends.from.name, to_directory, ends.to.name);
   if (error == EEXIST && options.existing == Existing::replace) {
-    error = ::renameat(from_folder, ends->from.name.c_str(), to_folder, ends->to.name.c_str()) == 0 ? 0 : errno;
+    error = ::renameat(from_directory, ends.from.name.c_str(), to_directory, ends.to.name.c_str()) == 0 ? 0 : errno;
     // Between two names of one file rename(2) does nothing at all.
-    if (error == 0 && same_inode(ends->entry, *replaced)) (void)::unlinkat(from_folder, ends->from.name.c_str(), 0);
+    if (error == 0 && same_inode(ends.entry, replaced)) (void)::unlinkat(from_directory, ends.from.name.c_str(), 0);
   }
   if (error == EXDEV) {
-    const UniqueFd object = look(ends->from);
+    const UniqueFd object = look(ends.from);
     if (!object) return failed(errno, "move", from);
-    auto moved = copy_into_place(tree, object.get(), from, ends->to, to, options, Keep::everything);
-    if (moved) moved = remove_tree(tree, from_folder, ends->from.name);
+    auto moved = copy_into_place(tree, object.get(), from, ends.to, to, options, Keep::everything);
+    if (moved) moved = remove_tree(tree, from_directory, ends.from.name);
     if (!moved) return std::unexpected{std::move(moved.error())};
     error = 0;
   }
   if (error != 0) return failed(error, "move " + quoted(from) + " to", to);
-  return what_is_at(ends->to, !replaced->has_value());
+  return what_is_at(ends.to, !replaced.has_value());
 }
 
 Result<Written> copy(const Tree& tree, std::string_view from, std::string_view to, const Transfer& options) {
   // The source is only read: it may lie below a root that can only be read, or be a root.
-  auto object = tree.open_object(from, Links::keep);
-  if (!object) return std::unexpected{std::move(object.error())};
-  auto source = entry_of(object->get());
-  if (!source) return std::unexpected{std::move(source.error())};
+  SKIFF_TRY(auto object, tree.open_object(from, Links::keep));
+  SKIFF_TRY(auto source, entry_of(object.get()));
   if (options.conditions.if_match) {
-    auto matches = options.conditions.if_match->match(object->get(), *source);
-    if (!matches) return std::unexpected{std::move(matches.error())};
-    if (!*matches) return fail(Errc::precondition_failed, quoted(from) + " was changed: it has another entity tag");
+    SKIFF_TRY(auto matches, options.conditions.if_match->match(object.get(), source));
+    if (!matches) return fail(Errc::precondition_failed, quoted(from) + " was changed: it has another entity tag");
   }
-  auto place = tree.locate(to, Links::keep, options.parents);
-  if (!place) return std::unexpected{std::move(place.error())};
-  if (place->folder && source->type != EntryType::folder) {
+  SKIFF_TRY(auto place, tree.locate(to, Links::keep, options.parents));
+  if (place.directory && source.type != EntryType::directory) {
     return fail(Errc::not_a_directory, quoted(to) + " names a directory, " + quoted(from) + " is none");
   }
-  auto lock = NameLock::of(place->parent.get(), place->name);
-  if (!lock) return std::unexpected{std::move(lock.error())};
-  auto replaced = check_free(*place, to, options.existing);
-  if (!replaced) return std::unexpected{std::move(replaced.error())};
-  if (same_inode(*source, *replaced)) return what_is_at(*place, false);
-  auto copied = copy_into_place(tree, object->get(), from, *place, to, options, Keep::mode);
-  if (!copied) return std::unexpected{std::move(copied.error())};
-  return what_is_at(*place, !replaced->has_value());
+  SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
+  SKIFF_TRY(auto replaced, check_free(place, to, options.existing));
+  if (same_inode(source, replaced)) return what_is_at(place, false);
+  SKIFF_TRY_VOID(copy_into_place(tree, object.get(), from, place, to, options, Keep::mode));
+  return what_is_at(place, !replaced.has_value());
 }
 
 }  // namespace skiff::fs

@@ -35,69 +35,65 @@ class Copy {
  public:
   Copy(Keep keep, const std::stop_token& stop) : keep_{keep}, stop_{stop} {}
 
-  Result<> run(int object, const std::string& name, int to_folder, const std::string& to) {
+  Result<> run(int object, const std::string& name, int to_directory, const std::string& to) {
     if (stop_.stop_requested()) return stopped_error();
-    auto status = status_of(object);
-    if (!status) return std::unexpected{std::move(status.error())};
-    if (S_ISDIR(status->st_mode)) return copy_folder(object, *status, name, to_folder, to);
-    if (S_ISLNK(status->st_mode)) return copy_link(object, *status, to_folder, to);
-    if (auto regular = check_regular(status->st_mode, name); !regular) return regular;
-    return copy_file(object, *status, name, to_folder, to);
+    SKIFF_TRY(auto status, status_of(object));
+    if (S_ISDIR(status.st_mode)) return copy_directory(object, status, name, to_directory, to);
+    if (S_ISLNK(status.st_mode)) return copy_link(object, status, to_directory, to);
+    SKIFF_TRY_VOID(check_regular(status.st_mode, name));
+    return copy_file(object, status, name, to_directory, to);
   }
 
  private:
-  Result<> copy_file(int object, const struct stat& status, const std::string& name, int to_folder,
+  Result<> copy_file(int object, const struct stat& status, const std::string& name, int to_directory,
                      const std::string& to) const {
     const UniqueFd in = reopen(object, O_RDONLY);
     if (!in) return failed(name);
-    const UniqueFd out{::openat(to_folder, to.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)};
+    const UniqueFd out{::openat(to_directory, to.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)};
     if (!out) return failed(to);
-    if (auto copied = copy_bytes(in.get(), out.get(), stop_); !copied) return copied;
+    SKIFF_TRY_VOID(copy_bytes(in.get(), out.get(), stop_));
     return set_attributes_of(out.get(), status, name);
   }
 
-  Result<> copy_link(int object, const struct stat& status, int to_folder, const std::string& to) const {
+  Result<> copy_link(int object, const struct stat& status, int to_directory, const std::string& to) const {
     std::array<char, kMostPathBytes + 1> target;
     const ssize_t size = ::readlinkat(object, "", target.data(), target.size() - 1);
     if (size < 0) return failed(to);
     target[static_cast<std::size_t>(size)] = '\0';
-    if (::symlinkat(target.data(), to_folder, to.c_str()) != 0) return failed(to);
+    if (::symlinkat(target.data(), to_directory, to.c_str()) != 0) return failed(to);
     if (keep_ == Keep::everything) {
-      (void)::fchownat(to_folder, to.c_str(), status.st_uid, status.st_gid, AT_SYMLINK_NOFOLLOW);
+      (void)::fchownat(to_directory, to.c_str(), status.st_uid, status.st_gid, AT_SYMLINK_NOFOLLOW);
       const std::array times{status.st_atim, status.st_mtim};
-      (void)::utimensat(to_folder, to.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+      (void)::utimensat(to_directory, to.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
     }
     return {};
   }
 
-  Result<> copy_folder(int object, const struct stat& status, const std::string& name, int to_folder,
-                       const std::string& to) {
+  Result<> copy_directory(int object, const struct stat& status, const std::string& name, int to_directory,
+                          const std::string& to) {
     if (top_ && same_object(*top_, status)) {
       return fail(Errc::invalid_field, "copy " + quoted(name) + ": a directory can't be copied into itself", "to");
     }
     if (depth_ == kMostCopyDepth)
       return fail(Errc::name_too_long, "copy " + quoted(name) + ": directories lie too deep");
     // Ours alone until it is complete.
-    if (::mkdirat(to_folder, to.c_str(), 0700) != 0) return failed(to);
-    const UniqueFd made{::openat(to_folder, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    if (::mkdirat(to_directory, to.c_str(), 0700) != 0) return failed(to);
+    const UniqueFd made{::openat(to_directory, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
     if (!made) return failed(to);
     if (!top_) {
-      auto top = status_of(made.get());
-      if (!top) return std::unexpected{std::move(top.error())};
-      top_ = *top;
+      SKIFF_TRY(auto top, status_of(made.get()));
+      top_ = top;
     }
     ++depth_;
-    auto reader = FolderReader::open(object);
-    if (!reader) return std::unexpected{std::move(reader.error())};
-    for (FolderReader::Name found;;) {
-      auto got = reader->next(found);
-      if (!got) return std::unexpected{std::move(got.error())};
-      if (!*got) break;
+    SKIFF_TRY(auto reader, DirectoryReader::open(object));
+    for (DirectoryReader::Name found;;) {
+      SKIFF_TRY(auto got, reader.next(found));
+      if (!got) break;
       const std::string child{found.name};
       const UniqueFd inside{::openat(object, child.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
       if (!inside && errno == ENOENT) continue;  // gone meanwhile
       if (!inside) return failed(child);
-      if (auto copied = run(inside.get(), child, made.get(), child); !copied) return copied;
+      SKIFF_TRY_VOID(run(inside.get(), child, made.get(), child));
     }
     --depth_;
     return set_attributes_of(made.get(), status, name);
@@ -141,14 +137,13 @@ Result<> copy_range(int from, int to, off_t& at, off_t end, const std::stop_toke
   while (at < end) {
     if (stop.stop_requested()) return stopped_error();
     const auto wanted = static_cast<std::size_t>(std::min<off_t>(end - at, kCopyBlock));
-    auto got = read_at(from, static_cast<std::uint64_t>(at), {buffer.get(), wanted});
-    if (!got) return std::unexpected{std::move(got.error())};
-    if (*got == 0) return {};
+    SKIFF_TRY(auto got, read_at(from, static_cast<std::uint64_t>(at), {buffer.get(), wanted}));
+    if (got == 0) return {};
     if (::lseek(to, at, SEEK_SET) < 0) return std::unexpected{system_error(errno, "copy a file")};
-    if (const int error = write_all(to, {buffer.get(), *got}); error != 0) {
+    if (const int error = write_all(to, {buffer.get(), got}); error != 0) {
       return std::unexpected{system_error(error, "copy a file")};
     }
-    at += static_cast<off_t>(*got);
+    at += static_cast<off_t>(got);
   }
   return {};
 }
@@ -157,28 +152,27 @@ Result<> copy_range(int from, int to, off_t& at, off_t end, const std::stop_toke
 
 Result<> copy_bytes(int from, int to, const std::stop_token& stop) {
   if (::ioctl(to, FICLONE, from) == 0) return {};
-  auto status = status_of(from);
-  if (!status) return std::unexpected{std::move(status.error())};
+  SKIFF_TRY(auto status, status_of(from));
   // Files of /proc say that they are empty: those are read to their end.
-  const off_t size = status->st_size > 0 ? status->st_size : std::numeric_limits<off_t>::max();
+  const off_t size = status.st_size > 0 ? status.st_size : std::numeric_limits<off_t>::max();
   off_t at = 0;
   while (at < size) {
     off_t data = ::lseek(from, at, SEEK_DATA);
-    if (data < 0 && errno == ENXIO && status->st_size > 0) break;  // a hole up to the end
-    if (data < 0) data = at;                                       // holes are not known here
+    if (data < 0 && errno == ENXIO && status.st_size > 0) break;  // a hole up to the end
+    if (data < 0) data = at;                                      // holes are not known here
     const off_t hole = ::lseek(from, data, SEEK_HOLE);
-    const off_t end = hole > data && status->st_size > 0 ? std::min(hole, size) : size;
+    const off_t end = hole > data && status.st_size > 0 ? std::min(hole, size) : size;
     at = data;
-    if (auto copied = copy_range(from, to, at, end, stop); !copied) return copied;
+    SKIFF_TRY_VOID(copy_range(from, to, at, end, stop));
     if (at < end) return {};  // it was cut meanwhile, or has come to its end
   }
   if (::ftruncate(to, size) != 0) return std::unexpected{system_error(errno, "copy a file")};
   return {};
 }
 
-Result<> copy_tree(int object, const std::string& name, int to_folder, const std::string& to, Keep keep,
+Result<> copy_tree(int object, const std::string& name, int to_directory, const std::string& to, Keep keep,
                    const std::stop_token& stop) {
-  return Copy{keep, stop}.run(object, name, to_folder, to);
+  return Copy{keep, stop}.run(object, name, to_directory, to);
 }
 
 }  // namespace skiff::fs

@@ -23,14 +23,14 @@ constexpr std::uint64_t kMostHashedInAll = 16 << 20;
 
 struct Candidate {
   std::string name;
-  bool maybe_folder = false;
+  bool maybe_directory = false;
   bool wanted = false;
   bool operator<(const Candidate& other) const { return name < other.name; }
 };
 
-/// A folder on the way to where the list is. Its names come in sorted batches of bounded size.
+/// A directory on the way to where the list is. Its names come in sorted batches of bounded size.
 struct Level {
-  FolderReader reader;
+  DirectoryReader reader;
   std::string prefix;  // of its entries' paths
   std::vector<Candidate> batch = {};
   std::size_t next = 0;
@@ -45,11 +45,9 @@ class Listing {
  public:
   explicit Listing(const ListOptions& options) : options_{options}, limit_{std::max<std::size_t>(options.limit, 1)} {}
 
-  Result<Page> run(UniqueFd folder) {
-    if (auto entered = enter(folder.get(), "", options_.cursor); !entered) {
-      return std::unexpected{std::move(entered.error())};
-    }
-    folder.reset();
+  Result<Page> run(UniqueFd directory) {
+    SKIFF_TRY_VOID(enter(directory.get(), "", options_.cursor));
+    directory.reset();
     while (!levels_.empty()) {
       if (options_.stop.stop_requested()) return stopped_error();
       Level& level = levels_.back();
@@ -58,23 +56,21 @@ class Listing {
           levels_.pop_back();
           continue;
         }
-        if (auto filled = fill(level); !filled) return std::unexpected{std::move(filled.error())};
+        SKIFF_TRY_VOID(fill(level));
         continue;
       }
       const Candidate candidate = std::move(level.batch[level.next++]);
-      auto done = visit(level, candidate);
-      if (!done) return std::unexpected{std::move(done.error())};
-      if (*done) break;
+      SKIFF_TRY(auto done, visit(level, candidate));
+      if (done) break;
     }
     if (levels_.empty()) page_.next_cursor.clear();
     return std::move(page_);
   }
 
  private:
-  Result<> enter(int folder, std::string prefix, std::string_view cursor) {
-    auto reader = FolderReader::open(folder);
-    if (!reader) return std::unexpected{std::move(reader.error())};
-    Level level{.reader = std::move(*reader), .prefix = std::move(prefix)};
+  Result<> enter(int directory, std::string prefix, std::string_view cursor) {
+    SKIFF_TRY(auto reader, DirectoryReader::open(directory));
+    Level level{.reader = std::move(reader), .prefix = std::move(prefix)};
     if (!cursor.empty()) {
       const std::size_t slash = cursor.find('/');
       level.resume_at = cursor.substr(0, slash);
@@ -86,26 +82,25 @@ class Listing {
     return {};
   }
 
-  /// The next names in order: as many as can be needed at once, found in one pass over the folder.
+  /// The next names in order: as many as can be needed at once, found in one pass over the directory.
   Result<> fill(Level& level) {
     const std::size_t most = std::max(limit_ - page_.entries.size() + 1, kLeastBatch);
     level.batch.clear();
     level.next = 0;
     level.more = false;
     level.reader.rewind();
-    FolderReader::Name found;
+    DirectoryReader::Name found;
     for (;;) {
-      auto got = level.reader.next(found);
-      if (!got) return std::unexpected{std::move(got.error())};
-      if (!*got) break;
+      SKIFF_TRY(auto got, level.reader.next(found));
+      if (!got) break;
       if (++visited_ % kLookForStop == 0 && options_.stop.stop_requested()) return stopped_error();
-      // The folder that the cursor lies in is not given again, but looked into.
+      // The directory that the cursor lies in is not given again, but looked into.
       const bool resumed = level.has_after && !level.resume_at.empty() && found.name == level.resume_at;
       if (level.has_after && found.name <= level.after && !resumed) continue;
-      const bool maybe_folder = options_.depth == Depth::all && (found.type == DT_DIR || found.type == DT_UNKNOWN);
+      const bool maybe_directory = options_.depth == Depth::all && (found.type == DT_DIR || found.type == DT_UNKNOWN);
       const bool wanted = !resumed && (!options_.wanted || options_.wanted(level.prefix + std::string{found.name}));
-      if (!wanted && !maybe_folder) continue;
-      level.batch.push_back({.name = std::string{found.name}, .maybe_folder = maybe_folder, .wanted = wanted});
+      if (!wanted && !maybe_directory) continue;
+      level.batch.push_back({.name = std::string{found.name}, .maybe_directory = maybe_directory, .wanted = wanted});
       if (level.batch.size() >= 2 * most) cut(level, most);
     }
     if (level.batch.size() > most) cut(level, most);
@@ -135,15 +130,15 @@ class Listing {
     const bool full = page_.entries.size() == limit_;
     // Where everything so far stays behind: a page may also end at something that is not wanted.
     if (candidate.wanted && full) return true;
-    if (candidate.maybe_folder && !resumed && visited_ > kMostVisited && !page_.next_cursor.empty()) return true;
+    if (candidate.maybe_directory && !resumed && visited_ > kMostVisited && !page_.next_cursor.empty()) return true;
 
     auto entry = entry_at(level.reader.fd(), candidate.name);
     if (!entry && entry.error().code == Errc::path_not_found) return false;  // gone meanwhile
     if (!entry) return std::unexpected{std::move(entry.error())};
-    const bool folder = candidate.maybe_folder && entry->type == EntryType::folder;
+    const bool directory = candidate.maybe_directory && entry->type == EntryType::directory;
     if (candidate.wanted) add(level.reader.fd(), candidate.name, path, std::move(*entry));
     if (!resumed) page_.next_cursor = path;
-    if (!folder) return false;
+    if (!directory) return false;
     if (levels_.size() == kMostListDepth) {
       page_.too_deep = true;
       return false;
@@ -160,13 +155,13 @@ class Listing {
     return false;
   }
 
-  void add(int folder, const std::string& name, const std::string& path, Entry entry) {
+  void add(int directory, const std::string& name, const std::string& path, Entry entry) {
     std::string tag;
     if (options_.tags && time_tag_is_final(entry)) {
       tag = time_tag(entry);
     } else if (options_.tags && entry.size <= std::min(kMostHashed, kMostHashedInAll - hashed_)) {
       hashed_ += entry.size;
-      const UniqueFd object{::openat(folder, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+      const UniqueFd object{::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
       if (object) tag = entity_tag(object.get(), entry).value_or(std::string{});
     }
     page_.entries.push_back({.path = path, .entry = std::move(entry), .tag = std::move(tag)});
@@ -183,9 +178,8 @@ class Listing {
 }  // namespace
 
 Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options) {
-  auto folder = tree.open_folder(path);
-  if (!folder) return std::unexpected{std::move(folder.error())};
-  return Listing{options}.run(std::move(*folder));
+  SKIFF_TRY(auto directory, tree.open_directory(path));
+  return Listing{options}.run(std::move(directory));
 }
 
 }  // namespace skiff::fs

@@ -19,15 +19,15 @@ struct ListOptions {
   Depth depth = Depth::one;
   std::size_t limit = 1000;  ///< entries of a page, at least 1
   std::string cursor = {};   ///< of the page before
-  /// Whether an entry, by its path below the listed folder, belongs to the list. A folder that does not is looked into
-  /// all the same.
+  /// Whether an entry, by its path below the listed directory, belongs to the list. A directory that does not is looked
+  /// into all the same.
   std::function<bool(std::string_view path)> wanted = {};
   bool tags = true;
   std::stop_token stop = {};
 };
 
 struct Listed {
-  std::string path;  ///< below the listed folder
+  std::string path;  ///< below the listed directory
   Entry entry;
   std::string tag;  ///< empty for a fresh file that is too large to be hashed for a list
 };
@@ -35,13 +35,13 @@ struct Listed {
 struct Page {
   std::vector<Listed> entries;
   std::string next_cursor;  ///< empty: this was the last page
-  bool too_deep = false;    ///< there are folders below 256 levels, which were not looked into
+  bool too_deep = false;    ///< there are directories below 256 levels, which were not looked into
 };
 
-/// The entries of a folder; a link at the end of `path` is followed, none below it. Sorted by bytes, name by name, a
-/// folder before what it holds. A page goes on after the last name of the one before, whatever was made or removed
-/// meanwhile. Memory grows with the limit, not with the folder. A page may end early, with a cursor, when very much of
-/// what is there is not wanted. Errors: those of Tree; not_a_directory; cancelled when `stop` is requested.
+/// The entries of a directory; a link at the end of `path` is followed, none below it. Sorted by bytes, name by name, a
+/// directory before what it holds. A page goes on after the last name of the one before, whatever was made or removed
+/// meanwhile. Memory grows with the limit, not with the directory. A page may end early, with a cursor, when very much
+/// of what is there is not wanted. Errors: those of Tree; not_a_directory; cancelled when `stop` is requested.
 [[nodiscard]] Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options = {});
 
 }  // namespace skiff::fs

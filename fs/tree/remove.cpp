@@ -19,39 +19,39 @@ namespace {
 
 constexpr std::size_t kMostLevels = 64;
 constexpr int kMostSwaps = 1000;
-constexpr int kMostPasses = 16;  // over one folder: more only when others fill it
+constexpr int kMostPasses = 16;  // over one directory: more only when others fill it
 
 class Removal {
  public:
-  Removal(const Tree& tree, int folder, const std::stop_token& stop) : tree_{tree}, folder_{folder}, stop_{stop} {}
+  Removal(const Tree& tree, int directory, const std::stop_token& stop)
+      : tree_{tree}, directory_{directory}, stop_{stop} {}
 
   Result<> run(const std::string& name) {
-    if (auto begun = remove(folder_, name); !begun) return begun;
+    SKIFF_TRY_VOID(remove(directory_, name));
     while (!levels_.empty()) {
       if (stop_.stop_requested()) return stopped_error();
-      if (auto stepped = step(); !stepped) return stepped;
+      SKIFF_TRY_VOID(step());
     }
     return {};
   }
 
  private:
   struct Level {
-    FolderReader reader;
+    DirectoryReader reader;
     std::string name;  // in the level above
     int passes = 1;
   };
 
-  [[nodiscard]] int above() const { return levels_.size() > 1 ? levels_[levels_.size() - 2].reader.fd() : folder_; }
+  [[nodiscard]] int above() const { return levels_.size() > 1 ? levels_[levels_.size() - 2].reader.fd() : directory_; }
 
   static std::unexpected<Error> failed(int error, const std::string& name) {
     return std::unexpected{system_error(error, "remove " + quoted(name))};
   }
 
   Result<> step() {
-    FolderReader::Name found;
-    auto got = levels_.back().reader.next(found);
-    if (!got) return std::unexpected{std::move(got.error())};
-    if (*got) {
+    DirectoryReader::Name found;
+    SKIFF_TRY(auto got, levels_.back().reader.next(found));
+    if (got) {
       const std::string name{found.name};
       return remove(levels_.back().reader.fd(), name);
     }
@@ -62,50 +62,48 @@ class Removal {
     }
     const int error = errno;
     if (error == ENOTDIR && swaps_++ < kMostSwaps) {
-      // Something else has its name now. The folder lives on wherever it was put, and that may be outside by now.
+      // Something else has its name now. The directory lives on wherever it was put, and that may be outside by now.
       const std::string name = std::move(level.name);
-      const int folder = above();
+      const int directory = above();
       levels_.pop_back();
-      return remove(folder, name);
+      return remove(directory, name);
     }
-    // Something was added, or the folder was read past something while others were removed from it.
+    // Something was added, or the directory was read past something while others were removed from it.
     if ((error != ENOTEMPTY && error != EEXIST) || level.passes++ == kMostPasses) return failed(error, level.name);
     level.reader.rewind();
     return {};
   }
 
-  /// At once what is not a folder; a folder becomes the next level.
-  Result<> remove(int folder, const std::string& name) {
+  /// At once what is not a directory; a directory becomes the next level.
+  Result<> remove(int directory, const std::string& name) {
     UniqueFd inside;
     while (!inside) {
-      if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) return {};
-      // POSIX says EPERM for a folder, Linux EISDIR.
+      if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+      // POSIX says EPERM for a directory, Linux EISDIR.
       const int error = errno;
       if (error != EISDIR && error != EPERM) return failed(error, name);
-      inside.reset(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      inside.reset(::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (inside || errno == ENOENT) continue;
       if (errno != ENOTDIR || error == EPERM || swaps_++ == kMostSwaps) return failed(error, name);
     }
-    auto status = status_of(inside.get());
-    if (!status) return std::unexpected{std::move(status.error())};
-    if (tree_.is_read_only_root(*status)) return refuse_write(name);
-    if (levels_.size() == kMostLevels) return raise(folder, name);
-    auto reader = FolderReader::open(inside.get());
-    if (!reader) return std::unexpected{std::move(reader.error())};
-    levels_.push_back({.reader = std::move(*reader), .name = name});
+    SKIFF_TRY(auto status, status_of(inside.get()));
+    if (tree_.is_read_only_root(status)) return refuse_write(name);
+    if (levels_.size() == kMostLevels) return raise(directory, name);
+    SKIFF_TRY(auto reader, DirectoryReader::open(inside.get()));
+    levels_.push_back({.reader = std::move(reader), .name = name});
     return {};
   }
 
-  /// A folder that lies too deep is moved up, to be found again later: so no depth needs more descriptors.
-  Result<> raise(int folder, const std::string& name) {
-    const int error = rename_new(folder, name, levels_.front().reader.fd(), temporary_name());
+  /// A directory that lies too deep is moved up, to be found again later: so no depth needs more descriptors.
+  Result<> raise(int directory, const std::string& name) {
+    const int error = rename_new(directory, name, levels_.front().reader.fd(), temporary_name());
     if (error != 0 && error != ENOENT) return failed(error, name);
     levels_.front().passes = 0;
     return {};
   }
 
   const Tree& tree_;
-  int folder_;
+  int directory_;
   const std::stop_token& stop_;
   std::vector<Level> levels_;
   int swaps_ = 0;
@@ -113,8 +111,8 @@ class Removal {
 
 }  // namespace
 
-Result<> remove_tree(const Tree& tree, int folder, const std::string& name, const std::stop_token& stop) {
-  return Removal{tree, folder, stop}.run(name);
+Result<> remove_tree(const Tree& tree, int directory, const std::string& name, const std::stop_token& stop) {
+  return Removal{tree, directory, stop}.run(name);
 }
 
 }  // namespace skiff::fs

@@ -15,7 +15,7 @@ struct WatchEvent {
   enum class Type : std::uint8_t { created, modified, deleted, renamed, overflow } type;
   std::string path = {};
   std::string from = {};  ///< of `renamed`: the path before
-  bool is_folder = false;
+  bool is_directory = false;
   std::uint64_t cursor = 0;  ///< one more with each event
 };
 

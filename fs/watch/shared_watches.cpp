@@ -14,7 +14,7 @@
 namespace skiff::fs {
 namespace asio = boost::asio;
 
-FolderWatch::FolderWatch(Watch watch, Executor executor, BlockingPool* pool)
+DirectoryWatch::DirectoryWatch(Watch watch, Executor executor, BlockingPool* pool)
     : pool_{pool},
       watch_{std::move(watch)},
       newest_{watch_.newest()},
@@ -22,14 +22,14 @@ FolderWatch::FolderWatch(Watch watch, Executor executor, BlockingPool* pool)
       held_{executor, [this] { ready_.cancel(); }},
       changed_{executor} {}
 
-FolderWatch::~FolderWatch() {
+DirectoryWatch::~DirectoryWatch() {
   boost::system::error_code ignored;
   ready_.close(ignored);  // first, so that the pool's is the last descriptor of it
   pool_->post([over = std::move(watch_)] {});
 }
 
-Task<Result<std::vector<WatchEvent>>> FolderWatch::events(std::shared_ptr<FolderWatch> self, std::uint64_t cursor,
-                                                          std::size_t most, SteadyTime until) {
+Task<Result<std::vector<WatchEvent>>> DirectoryWatch::events(std::shared_ptr<DirectoryWatch> self, std::uint64_t cursor,
+                                                             std::size_t most, SteadyTime until) {
   Deadline limit{co_await asio::this_coro::executor, [&watch = *self] { watch.wake(); }};
   for (bool waited = false;; waited = true) {
     while (self->draining_) co_await self->changed_.wait();
@@ -43,7 +43,7 @@ Task<Result<std::vector<WatchEvent>>> FolderWatch::events(std::shared_ptr<Folder
   }
 }
 
-Task<> FolderWatch::pump(std::shared_ptr<FolderWatch> self) {
+Task<> DirectoryWatch::pump(std::shared_ptr<DirectoryWatch> self) {
   while (!self->over_) {
     self->draining_ = true;
     auto turn = [&watch = self->watch_] { return watch.drain(); };
@@ -60,7 +60,7 @@ Task<> FolderWatch::pump(std::shared_ptr<FolderWatch> self) {
 }
 
 /// Until the kernel has news or a held rename is due.
-Task<> FolderWatch::quiet() {
+Task<> DirectoryWatch::quiet() {
   if (const auto due = watch_.deadline()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - std::chrono::steady_clock::now());
     held_.expires_after(std::max(left, std::chrono::milliseconds{1}));
@@ -69,30 +69,29 @@ Task<> FolderWatch::quiet() {
   held_.clear();
 }
 
-void FolderWatch::end() {
+void DirectoryWatch::end() {
   over_ = true;
   ready_.cancel();
   changed_.notify_all();
 }
 
-FolderWatches::FolderWatches(Executor executor, BlockingPool& pool, Limits limits)
+DirectoryWatches::DirectoryWatches(Executor executor, BlockingPool& pool, Limits limits)
     : executor_{executor}, pool_{pool}, limits_{limits}, pumps_{executor}, sweep_due_{executor, [this] { sweep(); }} {}
 
-Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<UniqueFd>()> open, std::string prefix,
-                                                        bool recursive) {
+Task<Result<DirectoryWatches::Reader>> DirectoryWatches::join(std::function<Result<UniqueFd>()> open,
+                                                              std::string prefix, bool recursive) {
   Key key{.prefix = std::move(prefix), .recursive = recursive};
-  UniqueFd folder;
+  UniqueFd directory;
   auto look = [&]() -> Result<> {
-    auto opened = open();
-    if (!opened) return std::unexpected{std::move(opened.error())};
-    const auto info = status_of(opened->get());
+    SKIFF_TRY(auto opened, open());
+    const auto info = status_of(opened.get());
     if (!info) return std::unexpected{info.error()};
     key.device = info->st_dev;
     key.inode = info->st_ino;
-    folder = std::move(*opened);
+    directory = std::move(opened);
     return {};
   };
-  if (auto looked = co_await pool_.run(std::move(look)); !looked) co_return std::unexpected{std::move(looked.error())};
+  SKIFF_CO_TRY_VOID(co_await pool_.run(std::move(look)));
   const auto shared = [&] {
     const auto found = entries_.find(key);
     return found != entries_.end() && !found->second.watch->over();
@@ -103,31 +102,30 @@ Task<Result<FolderWatches::Reader>> FolderWatches::join(std::function<Result<Uni
   const auto now = std::chrono::floor<std::chrono::microseconds>(wall_now()).time_since_epoch().count();
   const WatchOptions options{
       .prefix = key.prefix, .recursive = recursive, .first_cursor = static_cast<std::uint64_t>(now)};
-  auto begin = [&] { return Watch::open(std::move(folder), options, {}); };
-  auto watch = co_await pool_.run(std::move(begin));
-  if (!watch) co_return std::unexpected{std::move(watch.error())};
+  auto begin = [&] { return Watch::open(std::move(directory), options, {}); };
+  SKIFF_CO_TRY(auto watch, co_await pool_.run(std::move(begin)));
   if (closed_) co_return fail(Errc::draining, "the agent is stopping");
   if (!shared()) {
-    auto begun = std::make_shared<FolderWatch>(std::move(*watch), executor_, &pool_);
+    auto begun = std::make_shared<DirectoryWatch>(std::move(watch), executor_, &pool_);
     entries_.insert_or_assign(key, Entry{.watch = begun});
     pumps_.spawn("directory watch", serve(this, begun));
   }
   co_return read(key);
 }
 
-Task<> FolderWatches::serve(FolderWatches* self, std::shared_ptr<FolderWatch> watch) {
-  co_await FolderWatch::pump(watch);
+Task<> DirectoryWatches::serve(DirectoryWatches* self, std::shared_ptr<DirectoryWatch> watch) {
+  co_await DirectoryWatch::pump(watch);
   watch.reset();
   self->sweep();
 }
 
-FolderWatches::Reader FolderWatches::read(const Key& key) {
+DirectoryWatches::Reader DirectoryWatches::read(const Key& key) {
   Entry& entry = entries_.at(key);
   ++entry.readers;
   return {*this, key, entry.watch};
 }
 
-void FolderWatches::leave(const Key& key, const FolderWatch& watch) {
+void DirectoryWatches::leave(const Key& key, const DirectoryWatch& watch) {
   const auto found = entries_.find(key);
   // One that was over may have been replaced meanwhile.
   if (found == entries_.end() || found->second.watch.get() != &watch || --found->second.readers > 0) return;
@@ -136,7 +134,7 @@ void FolderWatches::leave(const Key& key, const FolderWatch& watch) {
 }
 
 /// Forgets the watches that are over, that have waited long enough for a reader, and the oldest of too many.
-void FolderWatches::sweep() {
+void DirectoryWatches::sweep() {
   std::vector<SteadyTime> waiting;
   for (const auto& [key, entry] : entries_) {
     if (entry.readers == 0) waiting.push_back(entry.left);
@@ -163,7 +161,7 @@ void FolderWatches::sweep() {
   sweep_due_.expires_after(std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds{1}));
 }
 
-Task<> FolderWatches::close() {
+Task<> DirectoryWatches::close() {
   closed_ = true;
   for (auto& [key, entry] : entries_) entry.watch->end();
   co_await pumps_.join();

@@ -20,18 +20,18 @@
 
 namespace skiff::fs {
 
-/// A folder that is watched for any number of readers, each at its own cursor. Reactor thread only.
-class FolderWatch {
+/// A directory that is watched for any number of readers, each at its own cursor. Reactor thread only.
+class DirectoryWatch {
  public:
   /// `pool` outlives it: it ends the watch, as inotify(7) takes its time for that (0.4 s were seen).
-  FolderWatch(Watch watch, Executor executor, BlockingPool* pool);
-  ~FolderWatch();
-  FolderWatch(const FolderWatch&) = delete;
-  FolderWatch& operator=(const FolderWatch&) = delete;
+  DirectoryWatch(Watch watch, Executor executor, BlockingPool* pool);
+  ~DirectoryWatch();
+  DirectoryWatch(const DirectoryWatch&) = delete;
+  DirectoryWatch& operator=(const DirectoryWatch&) = delete;
 
   /// Up to `most` events after `cursor` (see WatchLog::after). Waits until there may be one, `until` has come, the
   /// watch is over or `wake()` was called: the list may be empty. Errors: those of inotify(7), after the last event.
-  [[nodiscard]] static Task<Result<std::vector<WatchEvent>>> events(std::shared_ptr<FolderWatch> self,
+  [[nodiscard]] static Task<Result<std::vector<WatchEvent>>> events(std::shared_ptr<DirectoryWatch> self,
                                                                     std::uint64_t cursor, std::size_t most,
                                                                     SteadyTime until);
   /// Ends the waits of all readers: one of them has something else to look at.
@@ -39,14 +39,14 @@ class FolderWatch {
 
   /// The cursor of the newest event.
   [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
-  /// The folder is gone, the watch failed or the agent stops: after the last events nothing will come.
+  /// The directory is gone, the watch failed or the agent stops: after the last events nothing will come.
   [[nodiscard]] bool over() const noexcept { return over_; }
 
  private:
-  friend class FolderWatches;
+  friend class DirectoryWatches;
   using Descriptor = boost::asio::posix::basic_stream_descriptor<Executor>;
 
-  static Task<> pump(std::shared_ptr<FolderWatch> self);
+  static Task<> pump(std::shared_ptr<DirectoryWatch> self);
   Task<> quiet();
   void end();
 
@@ -61,17 +61,17 @@ class FolderWatch {
   Event changed_;
 };
 
-/// The folders that are being watched. One that nobody reads any more is kept for a while, so that a client that comes
-/// back with its last cursor has missed nothing. Reactor thread only.
-class FolderWatches {
+/// The directories that are being watched. One that nobody reads any more is kept for a while, so that a client that
+/// comes back with its last cursor has missed nothing. Reactor thread only.
+class DirectoryWatches {
  public:
   struct Limits {
     std::chrono::milliseconds linger{60'000};  ///< how long a watch is kept without a reader
     std::size_t most_lingering = 16;  ///< of those; the kernel gives a user 128 instances of inotify(7) by default
   };
-  FolderWatches(Executor executor, BlockingPool& pool, Limits limits);
+  DirectoryWatches(Executor executor, BlockingPool& pool, Limits limits);
 
-  /// What makes one folder's watch another than that of the next.
+  /// What makes one directory's watch another than that of the next.
   struct Key {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -83,22 +83,22 @@ class FolderWatches {
   /// Holds a watch for one reader.
   class Reader {
    public:
-    Reader(FolderWatches& all, Key key, std::shared_ptr<FolderWatch> watch)
+    Reader(DirectoryWatches& all, Key key, std::shared_ptr<DirectoryWatch> watch)
         : all_{all}, key_{std::move(key)}, watch_{std::move(watch)} {}
     Reader(Reader&& other) noexcept = default;
     Reader& operator=(Reader&&) = delete;
     ~Reader() {
       if (watch_) all_.leave(key_, *watch_);
     }
-    [[nodiscard]] const std::shared_ptr<FolderWatch>& watch() const noexcept { return watch_; }
+    [[nodiscard]] const std::shared_ptr<DirectoryWatch>& watch() const noexcept { return watch_; }
 
    private:
-    FolderWatches& all_;
+    DirectoryWatches& all_;
     Key key_;
-    std::shared_ptr<FolderWatch> watch_;
+    std::shared_ptr<DirectoryWatch> watch_;
   };
 
-  /// Joins the watch of the folder that `open` gives, or begins one; `open` runs on the pool. `prefix` is what the
+  /// Joins the watch of the directory that `open` gives, or begins one; `open` runs on the pool. `prefix` is what the
   /// paths of its events begin with. Errors: those of `open` and of Watch::open; draining.
   [[nodiscard]] Task<Result<Reader>> join(std::function<Result<UniqueFd>()> open, std::string prefix, bool recursive);
 
@@ -109,13 +109,13 @@ class FolderWatches {
 
  private:
   struct Entry {
-    std::shared_ptr<FolderWatch> watch;
+    std::shared_ptr<DirectoryWatch> watch;
     std::size_t readers = 0;
     SteadyTime left{};  ///< when the last reader went
   };
-  static Task<> serve(FolderWatches* self, std::shared_ptr<FolderWatch> watch);
+  static Task<> serve(DirectoryWatches* self, std::shared_ptr<DirectoryWatch> watch);
   Reader read(const Key& key);
-  void leave(const Key& key, const FolderWatch& watch);
+  void leave(const Key& key, const DirectoryWatch& watch);
   void sweep();
 
   Executor executor_;

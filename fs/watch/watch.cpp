@@ -23,10 +23,10 @@ constexpr int kMostBlocks = 64;  // a drain: then others have their turn
 }  // namespace
 
 struct Watch::State {
-  State(UniqueFd folder, const WatchOptions& options, UniqueFd opened)
-      : top{std::move(folder)},
+  State(UniqueFd directory, const WatchOptions& options, UniqueFd opened)
+      : top{std::move(directory)},
         inotify{std::move(opened)},
-        folders{inotify, top, options.prefix, options.most_folders, options.recursive},
+        directories{inotify, top, options.prefix, options.most_directories, options.recursive},
         log{options.most_events, options.first_cursor},
         recursive{options.recursive},
         hold{options.hold} {}
@@ -57,15 +57,15 @@ struct Watch::State {
 
   /// The queue is empty.
   Result<bool> finish(Clock::time_point now) {
-    folders.forget_told();
+    directories.forget_told();
     expire(now);
     log.end_batch();
     if (!std::exchange(overflowed, false) || !recursive || gone) return false;
-    // Folders may have come and gone unseen: begin anew. The kernel gives new numbers, so that what is still said of
-    // the old ones is not taken for news.
+    // Directories may have come and gone unseen: begin anew. The kernel gives new numbers, so that what is still said
+    // of the old ones is not taken for news.
     moved.clear();
-    folders.remove_all();
-    if (auto started = folders.start({}); !started) {
+    directories.remove_all();
+    if (auto started = directories.start({}); !started) {
       if (started.error().code == Errc::path_not_found) gone = true;
       return std::unexpected{started.error()};
     }
@@ -76,7 +76,7 @@ struct Watch::State {
     for (const std::uint32_t cookie : log.expire(now)) {
       // What was moved out of sight is watched no more.
       if (const auto from = moved.find(cookie); from != moved.end()) {
-        folders.drop(from->second.parent, from->second.name);
+        directories.drop(from->second.parent, from->second.name);
         moved.erase(from);
       }
     }
@@ -86,40 +86,40 @@ struct Watch::State {
     if ((event.mask & IN_Q_OVERFLOW) != 0) {
       overflowed = true;
       expire(Clock::time_point::max());
-      log.add({.type = Type::overflow, .path = folders.path_of(WatchFolders::kNone)});
+      log.add({.type = Type::overflow, .path = directories.path_of(WatchDirectories::kNone)});
       return;
     }
     if (event.wd == above && (event.mask & IN_DELETE) != 0) look_whether_gone();
-    if (!folders.knows(event.wd)) return;
-    const bool is_folder = (event.mask & IN_ISDIR) != 0;
+    if (!directories.knows(event.wd)) return;
+    const bool is_directory = (event.mask & IN_ISDIR) != 0;
     if ((event.mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
-      // Of the others the folder above them tells.
-      if (folders.is_top(event.wd)) end();
-      if ((event.mask & IN_IGNORED) != 0) folders.remove(event.wd, true);
+      // Of the others the directory above them tells.
+      if (directories.is_top(event.wd)) end();
+      if ((event.mask & IN_IGNORED) != 0) directories.remove(event.wd, true);
       return;
     }
     if (name.empty()) return;
-    const std::string path = folders.path_of(event.wd, name);
+    const std::string path = directories.path_of(event.wd, name);
     if ((event.mask & IN_CREATE) != 0) {
-      if (folders.take_told(event.wd, name)) return;
-      appear(event.wd, name, path, is_folder);
+      if (directories.take_told(event.wd, name)) return;
+      appear(event.wd, name, path, is_directory);
     } else if ((event.mask & IN_DELETE) != 0) {
-      (void)folders.take_told(event.wd, name);
-      if (is_folder) folders.drop(event.wd, name);
-      log.add({.type = Type::deleted, .path = path, .is_folder = is_folder});
+      (void)directories.take_told(event.wd, name);
+      if (is_directory) directories.drop(event.wd, name);
+      log.add({.type = Type::deleted, .path = path, .is_directory = is_directory});
     } else if ((event.mask & IN_MOVED_FROM) != 0) {
-      (void)folders.take_told(event.wd, name);
-      log.hold(event.cookie, {.type = Type::deleted, .path = path, .is_folder = is_folder}, now + hold);
+      (void)directories.take_told(event.wd, name);
+      log.hold(event.cookie, {.type = Type::deleted, .path = path, .is_directory = is_directory}, now + hold);
       moved.insert_or_assign(event.cookie, Moved{event.wd, name});
     } else if ((event.mask & IN_MOVED_TO) != 0) {
-      arrive(event, name, path, is_folder);
+      arrive(event, name, path, is_directory);
     } else {
-      log.add({.type = Type::modified, .path = path, .is_folder = is_folder});
+      log.add({.type = Type::modified, .path = path, .is_directory = is_directory});
     }
   }
 
-  /// The descriptor of the folder keeps it alive, so that its own watch does not tell when it is removed: the one on
-  /// the folder above it does. Without the right to read that one, nothing tells.
+  /// The descriptor of the directory keeps it alive, so that its own watch does not tell when it is removed: the one on
+  /// the directory above it does. Without the right to read that one, nothing tells.
   void watch_above() {
     const UniqueFd parent{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
     struct stat mine{}, its{};
@@ -136,45 +136,45 @@ struct Watch::State {
 
   void end() {
     if (std::exchange(gone, true)) return;
-    log.add({.type = Type::deleted, .path = folders.path_of(WatchFolders::kNone), .is_folder = true});
+    log.add({.type = Type::deleted, .path = directories.path_of(WatchDirectories::kNone), .is_directory = true});
   }
 
-  void appear(int parent, const std::string& name, const std::string& path, bool is_folder) {
-    log.add({.type = Type::created, .path = path, .is_folder = is_folder});
-    if (is_folder) adopt(parent, name, true);
+  void appear(int parent, const std::string& name, const std::string& path, bool is_directory) {
+    log.add({.type = Type::created, .path = path, .is_directory = is_directory});
+    if (is_directory) adopt(parent, name, true);
   }
 
   void adopt(int parent, const std::string& name, bool tell) {
-    folders.adopt(
+    directories.adopt(
         parent, name,
-        [this, tell](const std::string& found, bool folder) {
-          if (tell) log.add({.type = Type::created, .path = found, .is_folder = folder});
+        [this, tell](const std::string& found, bool directory) {
+          if (tell) log.add({.type = Type::created, .path = found, .is_directory = directory});
         },
         [this](const std::string& missed, const Error&) { log.add({.type = Type::overflow, .path = missed}); });
   }
 
-  void arrive(const inotify_event& event, const std::string& name, const std::string& path, bool is_folder) {
-    const bool told = folders.take_told(event.wd, name);
+  void arrive(const inotify_event& event, const std::string& name, const std::string& path, bool is_directory) {
+    const bool told = directories.take_told(event.wd, name);
     const auto from = moved.find(event.cookie);
     if (from == moved.end() || !log.pair(event.cookie, path)) {
-      if (!told) appear(event.wd, name, path, is_folder);
+      if (!told) appear(event.wd, name, path, is_directory);
       return;
     }
     const Moved old = std::move(from->second);
     moved.erase(from);
-    if (!is_folder) return;
-    if (!told) folders.drop(event.wd, name);  // an empty folder that it took the place of
-    if (!folders.move(old.parent, old.name, event.wd, name)) adopt(event.wd, name, false);
+    if (!is_directory) return;
+    if (!told) directories.drop(event.wd, name);  // an empty directory that it took the place of
+    if (!directories.move(old.parent, old.name, event.wd, name)) adopt(event.wd, name, false);
   }
 
   UniqueFd top;
   UniqueFd inotify;
-  WatchFolders folders;
+  WatchDirectories directories;
   WatchLog log;
   const bool recursive;
   const std::chrono::milliseconds hold;
   std::unordered_map<std::uint32_t, Moved> moved;  // first halves of renames, by their cookie
-  int above = WatchFolders::kNone;                 // the watch on the folder that holds this one
+  int above = WatchDirectories::kNone;             // the watch on the directory that holds this one
   bool overflowed = false;
   bool gone = false;
   std::vector<char> block = std::vector<char>(kEventBlock);
@@ -185,7 +185,7 @@ Watch::~Watch() = default;
 Watch::Watch(Watch&&) noexcept = default;
 Watch& Watch::operator=(Watch&&) noexcept = default;
 
-Result<Watch> Watch::open(UniqueFd folder, const WatchOptions& options, const std::stop_token& stop) {
+Result<Watch> Watch::open(UniqueFd directory, const WatchOptions& options, const std::stop_token& stop) {
   UniqueFd inotify{::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
   if (!inotify && errno == EMFILE) {
     return fail(Errc::resource_exhausted,
@@ -193,8 +193,8 @@ Result<Watch> Watch::open(UniqueFd folder, const WatchOptions& options, const st
                 "is reached");
   }
   if (!inotify) return std::unexpected{system_error(errno, "begin to watch")};
-  auto state = std::make_unique<State>(std::move(folder), options, std::move(inotify));
-  if (auto started = state->folders.start(stop); !started) return std::unexpected{started.error()};
+  auto state = std::make_unique<State>(std::move(directory), options, std::move(inotify));
+  if (auto started = state->directories.start(stop); !started) return std::unexpected{started.error()};
   state->watch_above();
   return Watch{std::move(state)};
 }

@@ -16,27 +16,28 @@
 namespace skiff::fs {
 
 struct WatchOptions {
-  std::string prefix = {};  ///< the path of the folder, which that of each event begins with
+  std::string prefix = {};  ///< the path of the directory, which that of each event begins with
   bool recursive = false;
-  std::size_t most_folders = 8192;  ///< watched at once; the kernel has its own bound for all of a user
-  std::size_t most_events = 8192;   ///< kept for those who come back
+  std::size_t most_directories = 8192;  ///< watched at once; the kernel has its own bound for all of a user
+  std::size_t most_events = 8192;       ///< kept for those who come back
   std::uint64_t first_cursor = 1;
   std::chrono::milliseconds hold{20};  ///< how long the first half of a rename waits for the second
 };
 
-/// Watches a folder. The owner polls `fd()` in its reactor and calls `drain()` when it is readable and when
+/// Watches a directory. The owner polls `fd()` in its reactor and calls `drain()` when it is readable and when
 /// `deadline()` has come; then `after()` has the news. Links are not followed. One thread at a time; `open` and `drain`
-/// block on the disk when there are new folders.
+/// block on the disk when there are new directories.
 ///
-/// What was in a new folder before it could be watched is told as created. When the kernel drops events (or a folder
-/// can't be watched any more: then the event has its path), `overflow` says so; the folders are then looked through
-/// again, so that nothing that happens from there on is missed.
+/// What was in a new directory before it could be watched is told as created. When the kernel drops events (or a
+/// directory can't be watched any more: then the event has its path), `overflow` says so; the directories are then
+/// looked through again, so that nothing that happens from there on is missed.
 class Watch {
  public:
   using Clock = WatchLog::Clock;
 
-  /// `resource_exhausted` when there are more folders than allowed, or the kernel gives no more watches or instances.
-  [[nodiscard]] static Result<Watch> open(UniqueFd folder, const WatchOptions& options, const std::stop_token& stop);
+  /// `resource_exhausted` when there are more directories than allowed, or the kernel gives no more watches or
+  /// instances.
+  [[nodiscard]] static Result<Watch> open(UniqueFd directory, const WatchOptions& options, const std::stop_token& stop);
   ~Watch();
   Watch(Watch&&) noexcept;
   Watch& operator=(Watch&&) noexcept;
@@ -48,7 +49,7 @@ class Watch {
   /// Up to `most` events after that cursor; see `WatchLog::after`.
   [[nodiscard]] std::vector<WatchEvent> after(std::uint64_t cursor, std::size_t most) const;
   [[nodiscard]] std::uint64_t newest() const noexcept;
-  /// The folder itself is gone: nothing will come any more.
+  /// The directory itself is gone: nothing will come any more.
   [[nodiscard]] bool ended() const noexcept;
 
  private:

@@ -18,11 +18,11 @@ namespace {
 constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MODIFY | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO |
                                 IN_DELETE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-bool is_folder(int parent, const dirent& entry) {
+bool is_directory(int parent, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
   struct stat info{};
   return ::fstatat(parent, entry.d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
@@ -30,11 +30,11 @@ bool is_folder(int parent, const dirent& entry) {
 
 }  // namespace
 
-WatchFolders::WatchFolders(const UniqueFd& inotify, const UniqueFd& top, std::string prefix, std::size_t most,
-                           bool recursive)
+WatchDirectories::WatchDirectories(const UniqueFd& inotify, const UniqueFd& top, std::string prefix, std::size_t most,
+                                   bool recursive)
     : inotify_{inotify}, top_{top}, prefix_{std::move(prefix)}, most_{most}, recursive_{recursive} {}
 
-Result<> WatchFolders::start(const std::stop_token& stop) {
+Result<> WatchDirectories::start(const std::stop_token& stop) {
   const auto watch = add(top_.get(), kNone, "");
   if (!watch) return std::unexpected{watch.error()};
   top_watch_ = *watch;
@@ -46,12 +46,12 @@ Result<> WatchFolders::start(const std::stop_token& stop) {
   return {};
 }
 
-Result<int> WatchFolders::add(int folder, int parent, const std::string& name) {
-  if (folders_.size() >= most_) {
+Result<int> WatchDirectories::add(int directory, int parent, const std::string& name) {
+  if (directories_.size() >= most_) {
     return fail(Errc::resource_exhausted, "there are more than " + std::to_string(most_) + " directories to watch");
   }
-  // By its descriptor, so that it is this folder whatever its name leads to by now.
-  const std::string path = "/proc/self/fd/" + std::to_string(folder);
+  // By its descriptor, so that it is this directory whatever its name leads to by now.
+  const std::string path = "/proc/self/fd/" + std::to_string(directory);
   const int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), kMask);
   if (watch < 0 && errno == ENOSPC) {
     return fail(Errc::resource_exhausted,
@@ -59,34 +59,34 @@ Result<int> WatchFolders::add(int folder, int parent, const std::string& name) {
   }
   if (watch < 0) return std::unexpected{system_error(errno, "watch a directory")};
   // It may be known by the name that it had before.
-  if (folders_.contains(watch)) detach(watch);
-  Folder& added = folders_[watch];
+  if (directories_.contains(watch)) detach(watch);
+  Directory& added = directories_[watch];
   added.parent = parent;
   added.name = name;
   if (parent != kNone) {
-    auto& children = folders_[parent].children;
+    auto& children = directories_[parent].children;
     const auto old = children.find(name);
     if (old != children.end() && old->second != watch) remove(old->second, false);
-    folders_[parent].children[name] = watch;
+    directories_[parent].children[name] = watch;
   }
   return watch;
 }
 
-void WatchFolders::detach(int watch) {
-  const Folder& folder = folders_.at(watch);
-  const auto parent = folders_.find(folder.parent);
-  if (parent == folders_.end()) return;
-  const auto mine = parent->second.children.find(folder.name);
+void WatchDirectories::detach(int watch) {
+  const Directory& directory = directories_.at(watch);
+  const auto parent = directories_.find(directory.parent);
+  if (parent == directories_.end()) return;
+  const auto mine = parent->second.children.find(directory.name);
   if (mine != parent->second.children.end() && mine->second == watch) parent->second.children.erase(mine);
 }
 
-void WatchFolders::adopt(int parent, const std::string& name, const Found& found, const Missed& missed) {
+void WatchDirectories::adopt(int parent, const std::string& name, const Found& found, const Missed& missed) {
   if (!recursive_) return;
   const auto above = descend(top_.get(), std::string_view{path_of(parent)}.substr(prefix_.size()));
   if (!above) return;
-  const auto folder = descend(above->get(), name);
-  if (!folder) return;  // gone again, and there is an event that says so
-  const auto watch = add(folder->get(), parent, name);
+  const auto directory = descend(above->get(), name);
+  if (!directory) return;  // gone again, and there is an event that says so
+  const auto watch = add(directory->get(), parent, name);
   if (!watch) {
     if (watch.error().code == Errc::resource_exhausted) missed(path_of(parent, name), watch.error());
     return;
@@ -94,27 +94,27 @@ void WatchFolders::adopt(int parent, const std::string& name, const Found& found
   scan({*watch}, &found, missed, {});
 }
 
-void WatchFolders::scan(std::vector<int> watches, const Found* found, const Missed& missed,
-                        const std::stop_token& stop) {
+void WatchDirectories::scan(std::vector<int> watches, const Found* found, const Missed& missed,
+                            const std::stop_token& stop) {
   while (!watches.empty() && !stop.stop_requested()) {
     const int watch = watches.back();
     watches.pop_back();
-    auto folder = descend(top_.get(), std::string_view{path_of(watch)}.substr(prefix_.size()));
-    if (!folder) continue;
-    const int fd = folder->get();
-    const std::unique_ptr<DIR, CloseFolder> listing{::fdopendir(fd)};
+    auto directory = descend(top_.get(), std::string_view{path_of(watch)}.substr(prefix_.size()));
+    if (!directory) continue;
+    const int fd = directory->get();
+    const std::unique_ptr<DIR, CloseDirectory> listing{::fdopendir(fd)};
     if (!listing) continue;
-    (void)folder->release();  // the listing closes it
+    (void)directory->release();  // the listing closes it
     while (const dirent* entry = ::readdir(listing.get())) {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
-      const bool folder_inside = is_folder(fd, *entry);
+      const bool directory_inside = is_directory(fd, *entry);
       if (found != nullptr) {
-        Folder& mine = folders_[watch];
+        Directory& mine = directories_[watch];
         if (mine.told.empty()) telling_.push_back(watch);
-        if (mine.told.insert(name).second) (*found)(path_of(watch, name), folder_inside);
+        if (mine.told.insert(name).second) (*found)(path_of(watch, name), directory_inside);
       }
-      if (!folder_inside || !recursive_) continue;
+      if (!directory_inside || !recursive_) continue;
       const auto inside = descend(fd, name);
       if (!inside) continue;
       const auto added = add(inside->get(), watch, name);
@@ -128,38 +128,38 @@ void WatchFolders::scan(std::vector<int> watches, const Found* found, const Miss
   }
 }
 
-void WatchFolders::drop(int parent, const std::string& name) {
-  const auto above = folders_.find(parent);
-  if (above == folders_.end()) return;
+void WatchDirectories::drop(int parent, const std::string& name) {
+  const auto above = directories_.find(parent);
+  if (above == directories_.end()) return;
   const auto child = above->second.children.find(name);
   if (child != above->second.children.end()) remove(child->second, false);
 }
 
-void WatchFolders::remove(int watch, bool ended) {
-  if (!folders_.contains(watch)) return;
+void WatchDirectories::remove(int watch, bool ended) {
+  if (!directories_.contains(watch)) return;
   detach(watch);
   std::vector<int> going{watch};
   while (!going.empty()) {
     const int one = going.back();
     going.pop_back();
-    const auto folder = folders_.find(one);
-    if (folder == folders_.end()) continue;
-    for (const auto& [name, child] : folder->second.children) going.push_back(child);
-    folders_.erase(folder);
+    const auto directory = directories_.find(one);
+    if (directory == directories_.end()) continue;
+    for (const auto& [name, child] : directory->second.children) going.push_back(child);
+    directories_.erase(directory);
     if (!ended || one != watch) ::inotify_rm_watch(inotify_.get(), one);
   }
 }
 
-void WatchFolders::remove_all() {
-  for (const auto& [watch, folder] : folders_) ::inotify_rm_watch(inotify_.get(), watch);
-  folders_.clear();
+void WatchDirectories::remove_all() {
+  for (const auto& [watch, directory] : directories_) ::inotify_rm_watch(inotify_.get(), watch);
+  directories_.clear();
   telling_.clear();
 }
 
-bool WatchFolders::move(int parent, const std::string& name, int new_parent, const std::string& new_name) {
-  const auto from = folders_.find(parent);
-  const auto to = folders_.find(new_parent);
-  if (from == folders_.end() || to == folders_.end()) return false;
+bool WatchDirectories::move(int parent, const std::string& name, int new_parent, const std::string& new_name) {
+  const auto from = directories_.find(parent);
+  const auto to = directories_.find(new_parent);
+  if (from == directories_.end() || to == directories_.end()) return false;
   const auto child = from->second.children.find(name);
   if (child == from->second.children.end()) {
     const auto already = to->second.children.find(new_name);  // a scan was faster
@@ -168,18 +168,18 @@ bool WatchFolders::move(int parent, const std::string& name, int new_parent, con
   const int watch = child->second;
   from->second.children.erase(child);
   to->second.children[new_name] = watch;
-  Folder& moved = folders_.at(watch);
+  Directory& moved = directories_.at(watch);
   moved.parent = new_parent;
   moved.name = new_name;
   return true;
 }
 
-std::string WatchFolders::path_of(int watch, std::string_view name) const {
+std::string WatchDirectories::path_of(int watch, std::string_view name) const {
   std::vector<std::string_view> names;
   if (!name.empty()) names.push_back(name);
-  for (auto folder = folders_.find(watch); folder != folders_.end() && folder->second.parent != kNone;
-       folder = folders_.find(folder->second.parent)) {
-    names.push_back(folder->second.name);
+  for (auto directory = directories_.find(watch); directory != directories_.end() && directory->second.parent != kNone;
+       directory = directories_.find(directory->second.parent)) {
+    names.push_back(directory->second.name);
   }
   std::string path = prefix_;
   for (auto part = names.rbegin(); part != names.rend(); ++part) {
@@ -189,14 +189,15 @@ std::string WatchFolders::path_of(int watch, std::string_view name) const {
   return path;
 }
 
-bool WatchFolders::take_told(int watch, const std::string& name) {
-  const auto folder = folders_.find(watch);
-  return folder != folders_.end() && folder->second.told.erase(name) > 0;
+bool WatchDirectories::take_told(int watch, const std::string& name) {
+  const auto directory = directories_.find(watch);
+  return directory != directories_.end() && directory->second.told.erase(name) > 0;
 }
 
-void WatchFolders::forget_told() {
+void WatchDirectories::forget_told() {
   for (const int watch : std::exchange(telling_, {})) {
-    if (const auto folder = folders_.find(watch); folder != folders_.end()) folder->second.told.clear();
+    if (const auto directory = directories_.find(watch); directory != directories_.end())
+      directory->second.told.clear();
   }
 }
 

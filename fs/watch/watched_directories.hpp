@@ -14,50 +14,50 @@
 
 namespace skiff::fs {
 
-/// The folders that an inotify descriptor watches, as a tree: a watch is known by a number, and has a path through the
-/// folders above it, so that moving one folder moves all in it.
-class WatchFolders {
+/// The directories that an inotify descriptor watches, as a tree: a watch is known by a number, and has a path through
+/// the directories above it, so that moving one directory moves all in it.
+class WatchDirectories {
  public:
   static constexpr int kNone = -1;
 
-  /// `inotify` and `top` must outlive it. `prefix` is the path of `top`; at most `most` folders are watched.
-  WatchFolders(const UniqueFd& inotify, const UniqueFd& top, std::string prefix, std::size_t most, bool recursive);
+  /// `inotify` and `top` must outlive it. `prefix` is the path of `top`; at most `most` directories are watched.
+  WatchDirectories(const UniqueFd& inotify, const UniqueFd& top, std::string prefix, std::size_t most, bool recursive);
 
-  /// Tells what a scan came across: its path, and whether it is a folder.
-  using Found = std::function<void(const std::string& path, bool is_folder)>;
-  /// Tells of a folder that can't be watched, and why.
+  /// Tells what a scan came across: its path, and whether it is a directory.
+  using Found = std::function<void(const std::string& path, bool is_directory)>;
+  /// Tells of a directory that can't be watched, and why.
   using Missed = std::function<void(const std::string& path, Error why)>;
 
-  /// Watches `top`, and with `recursive` all folders in it.
+  /// Watches `top`, and with `recursive` all directories in it.
   [[nodiscard]] Result<> start(const std::stop_token& stop);
-  /// Watches the folder `name` in `parent` and all in it; tells what is in it already, which no event will.
+  /// Watches the directory `name` in `parent` and all in it; tells what is in it already, which no event will.
   void adopt(int parent, const std::string& name, const Found& found, const Missed& missed);
-  /// Forgets the folder `name` in `parent`, if it is one, and all in it.
+  /// Forgets the directory `name` in `parent`, if it is one, and all in it.
   void drop(int parent, const std::string& name);
-  /// Forgets one folder and all in it. `ended`: the kernel has ended the watch itself.
+  /// Forgets one directory and all in it. `ended`: the kernel has ended the watch itself.
   void remove(int watch, bool ended);
   void remove_all();
-  /// False when that folder was not watched.
+  /// False when that directory was not watched.
   bool move(int parent, const std::string& name, int new_parent, const std::string& new_name);
 
-  [[nodiscard]] bool knows(int watch) const { return folders_.contains(watch); }
+  [[nodiscard]] bool knows(int watch) const { return directories_.contains(watch); }
   [[nodiscard]] bool is_top(int watch) const noexcept { return watch == top_watch_; }
-  /// The path of what has this name in the folder; the folder's own for "".
+  /// The path of what has this name in the directory; the directory's own for "".
   [[nodiscard]] std::string path_of(int watch, std::string_view name = {}) const;
   /// Whether a scan has told of this name already; then the event says nothing new. Asked once a name.
   [[nodiscard]] bool take_told(int watch, const std::string& name);
   /// The queue was empty after the last scan: what comes now is news.
   void forget_told();
-  [[nodiscard]] std::size_t size() const noexcept { return folders_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return directories_.size(); }
 
  private:
-  struct Folder {
+  struct Directory {
     int parent = kNone;
     std::string name = {};
     std::unordered_map<std::string, int> children = {};
     std::unordered_set<std::string> told = {};
   };
-  [[nodiscard]] Result<int> add(int folder, int parent, const std::string& name);
+  [[nodiscard]] Result<int> add(int directory, int parent, const std::string& name);
   void scan(std::vector<int> watches, const Found* found, const Missed& missed, const std::stop_token& stop);
   void detach(int watch);
 
@@ -67,8 +67,8 @@ class WatchFolders {
   const std::size_t most_;
   const bool recursive_;
   int top_watch_ = kNone;
-  std::unordered_map<int, Folder> folders_;
-  std::vector<int> telling_;  // folders with a `told`
+  std::unordered_map<int, Directory> directories_;
+  std::vector<int> telling_;  // directories with a `told`
 };
 
 }  // namespace skiff::fs

@@ -27,7 +27,7 @@ void ChunkedDecoder::take_payload(std::uint64_t count) noexcept {
 Result<std::size_t> ChunkedDecoder::consume(std::string_view bytes) {
   std::size_t used = 0;
   while (used < bytes.size() && state_ != State::payload && state_ != State::done) {
-    if (auto stepped = step(bytes[used]); !stepped) return std::unexpected{std::move(stepped.error())};
+    SKIFF_TRY_VOID(step(bytes[used]));
     ++used;
   }
   return used;

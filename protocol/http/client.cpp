@@ -126,9 +126,8 @@ Task<Result<std::vector<Address>>> HttpClient::State::addresses(std::shared_ptr<
   const HttpClientOptions& options = self->options;
   std::vector<Address> found;
   if (!options.unix_path.empty()) {
-    auto address = Address::parse("unix:" + options.unix_path);
-    if (!address) co_return std::unexpected{std::move(address.error())};
-    found.push_back(*address);
+    SKIFF_CO_TRY(auto address, Address::parse("unix:" + options.unix_path));
+    found.push_back(address);
   } else if (auto literal = Address::ip(options.host, options.port)) {
     found.push_back(*literal);
   } else if (options.resolver) {
@@ -155,10 +154,9 @@ Task<Result<>> HttpClient::State::ensure_connected(std::shared_ptr<State> self) 
   self->reused = false;
   const unsigned closes = self->closes;
   const SteadyTime until = std::chrono::steady_clock::now() + self->options.connect_time;
-  auto stream = co_await dial(self, until);
-  if (!stream) co_return std::unexpected{std::move(stream.error())};
+  SKIFF_CO_TRY(auto stream, co_await dial(self, until));
   if (self->closes != closes) co_return given_up();
-  self->stream = std::move(*stream);
+  self->stream = std::move(stream);
   self->input = std::make_unique<HttpInput>(self->stream);
   co_return Result<>{};
 }
@@ -170,13 +168,12 @@ Task<Result<Stream>> HttpClient::State::dial(std::shared_ptr<State> self, Steady
     if (!stream) co_return stream;
     co_return co_await secure(self, std::move(*stream), until);
   }
-  auto found = co_await addresses(self);
-  if (!found) co_return std::unexpected{std::move(found.error())};
+  SKIFF_CO_TRY(auto found, co_await addresses(self));
   Result<Stream> stream = fail(Errc::io_error, "\"" + self->options.host + "\" has no address");
-  for (std::size_t i = 0; i < found->size(); ++i) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
     // One that swallows everything leaves its share of the time to those behind it.
-    const milliseconds share = left(until) / static_cast<int>(found->size() - i);
-    Address target = (*found)[i];
+    const milliseconds share = left(until) / static_cast<int>(found.size() - i);
+    Address target = found[i];
     stream = co_await protocol::connect(std::move(target), share, self->executor);
     if (stream) stream = co_await secure(self, std::move(*stream), until);
     if (stream) break;
@@ -187,11 +184,9 @@ Task<Result<Stream>> HttpClient::State::dial(std::shared_ptr<State> self, Steady
 Task<Result<Stream>> HttpClient::State::secure(std::shared_ptr<State> self, Stream stream, SteadyTime until) {
   if (!self->options.tls) co_return stream;
   const std::string& name = self->options.tls_server_name;
-  auto session = self->options.tls->session(stream.fd(), name.empty() ? self->options.host : name);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  stream.secure(std::move(*session));
-  auto done = co_await stream.handshake(left(until));
-  if (!done) co_return std::unexpected{std::move(done.error())};
+  SKIFF_CO_TRY(auto session, self->options.tls->session(stream.fd(), name.empty() ? self->options.host : name));
+  stream.secure(std::move(session));
+  SKIFF_CO_TRY_VOID(co_await stream.handshake(left(until)));
   co_return stream;
 }
 
@@ -199,7 +194,7 @@ Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request req
                                         std::optional<std::uint64_t> length) {
   if (!is_token(request.method))
     co_return fail(Errc::invalid_field, "\"" + request.method + "\" is not an HTTP method");
-  if (auto connected = co_await ensure_connected(self); !connected) co_return connected;
+  SKIFF_CO_TRY_VOID(co_await ensure_connected(self));
   Headers headers{{"Host", host_field(self->options)}};
   headers.append(request.headers);
   const bool may_be_empty =

@@ -72,7 +72,7 @@ Task<Result<std::string>> HttpExchange::read_body(std::size_t limit) {
   if (input.body_done()) co_return std::string{};
   // A body that is known to be too large is not asked for.
   if (input.body_left() <= limit) {
-    if (auto sent = co_await send_continue(); !sent) co_return std::unexpected{std::move(sent.error())};
+    SKIFF_CO_TRY_VOID(co_await send_continue());
   }
   auto body = co_await input.read_whole_body(limit, connection_.limits().body_idle_time);
   if (!body) {
@@ -87,7 +87,7 @@ Task<Result<std::size_t>> HttpExchange::read_body_some(std::span<char> into) {
   HttpInput& input = connection_.input_;
   if (input.body_done()) co_return std::size_t{0};
   if (connection_.continue_wanted_) {
-    if (auto sent = co_await send_continue(); !sent) co_return std::unexpected{std::move(sent.error())};
+    SKIFF_CO_TRY_VOID(co_await send_continue());
   }
   auto got = co_await input.read_body(into, connection_.limits().body_idle_time);
   if (got) co_return got;
@@ -159,7 +159,7 @@ Task<Result<>> HttpExchange::send(std::span<const std::string_view> parts) {
 }
 
 Task<Result<>> HttpExchange::respond(HttpResponse response) {
-  if (auto begun = begin_head(response, response.body.size(), false); !begun) co_return begun;
+  SKIFF_CO_TRY_VOID(begin_head(response, response.body.size(), false));
   const std::array<std::string_view, 2> parts{head_, bodiless_ ? std::string_view{} : std::string_view{response.body}};
   phase_ = Phase::done;
   body_bytes_sent_ = parts[1].size();
@@ -182,7 +182,7 @@ Task<Result<>> HttpExchange::respond(HttpResponse response) {
 }
 
 Task<Result<>> HttpExchange::start(HttpResponse head, std::optional<std::uint64_t> length, Send when) {
-  if (auto begun = begin_head(head, length, true); !begun) co_return begun;
+  SKIFF_CO_TRY_VOID(begin_head(head, length, true));
   phase_ = Phase::body;
   if (when == Send::with_first_write) co_return Result<>{};
   co_return co_await send_head();
@@ -266,7 +266,7 @@ Task<Result<>> HttpExchange::send_file(BlockingPool& disk, int file, std::uint64
     co_return std::unexpected{misuse("a file outside of a streamed response with a length")};
   }
   if (!head_.empty()) {
-    if (auto sent = co_await send_head(); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await send_head());
   }
   if (bodiless_) co_return Result<>{};
   if (length > body_bytes_left_) co_return std::unexpected{misuse("more bytes than the response's length")};
@@ -307,7 +307,7 @@ Task<Result<>> HttpExchange::copy_file(BlockingPool& disk, int file, std::uint64
     if (got == 0) co_return std::unexpected{cut_file()};
     if (got < 0) co_return fail(Errc::io_error, "the file can't be read any more");
     const std::string_view bytes{block.get(), static_cast<std::size_t>(got)};
-    if (auto sent = co_await write(bytes); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await write(bytes));
     offset += bytes.size();
     length -= bytes.size();
   }
@@ -358,9 +358,9 @@ void HttpExchange::cancel() noexcept {
 }
 
 Task<Result<>> HttpExchange::upgrade(Headers headers, UpgradeHandler handler) {
-  if (auto kept = vouch(); !kept) co_return kept;
+  SKIFF_CO_TRY_VOID(vouch());
   const HttpResponse head{.status = 101, .headers = std::move(headers), .body = {}};
-  if (auto begun = begin_head(head, std::nullopt, false); !begun) co_return begun;
+  SKIFF_CO_TRY_VOID(begin_head(head, std::nullopt, false));
   upgrade_ = std::move(handler);
   phase_ = Phase::upgraded;
   co_return co_await send_head();

@@ -56,8 +56,7 @@ Task<Result<bool>> HttpInput::fill(std::size_t most, std::chrono::milliseconds l
       buffer_.received(**got);
       co_return **got > 0;
     }
-    auto ready = co_await stream_.readable(limit);
-    if (!ready) co_return std::unexpected{std::move(ready.error())};
+    SKIFF_CO_TRY_VOID(co_await stream_.readable(limit));
   }
 }
 
@@ -94,8 +93,7 @@ Task<Result<std::size_t>> HttpInput::read_payload(std::span<char> into, std::uin
       if (*got) note(**got);
       co_return std::move(*got);
     }
-    auto ready = co_await stream_.readable(idle_limit);
-    if (!ready) co_return std::unexpected{std::move(ready.error())};
+    SKIFF_CO_TRY_VOID(co_await stream_.readable(idle_limit));
   }
 }
 
@@ -123,9 +121,8 @@ Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono
     if (const std::uint64_t left = chunks_->payload_left(); left > 0) {
       // A small rest of a chunk is read with the framing behind it, in one call.
       if (buffer_.empty() && left < into.size()) {
-        auto filled = co_await fill(kBodyBuffer, idle_limit);
-        if (!filled) co_return std::unexpected{std::move(filled.error())};
-        if (!*filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
+        SKIFF_CO_TRY(auto filled, co_await fill(kBodyBuffer, idle_limit));
+        if (!filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
       }
       auto got = co_await read_payload(into, left, idle_limit);
       if (!got) co_return got;
@@ -133,9 +130,8 @@ Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono
       chunks_->take_payload(*got);
       co_return got;
     }
-    auto filled = co_await fill(kBodyBuffer, idle_limit);
-    if (!filled) co_return std::unexpected{std::move(filled.error())};
-    if (!*filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
+    SKIFF_CO_TRY(auto filled, co_await fill(kBodyBuffer, idle_limit));
+    if (!filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
   }
 }
 
@@ -152,9 +148,8 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
     if (framing_.kind == BodyFraming::Kind::length)
       step = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kBodyRead));
     body.resize(size + std::min(step - 1, limit - size) + 1);
-    auto got = co_await read_body(std::span{body}.subspan(size), idle_limit);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    size += *got;
+    SKIFF_CO_TRY(auto got, co_await read_body(std::span{body}.subspan(size), idle_limit));
+    size += got;
     if (size > limit) co_return too_large();
   }
   body.resize(size);

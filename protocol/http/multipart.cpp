@@ -195,9 +195,8 @@ Result<MultipartParser::Step> MultipartParser::read_head(std::string_view input)
     return fail(Errc::payload_too_large,
                 "the head of a part has more than " + std::to_string(kMostHeadBytes) + " bytes");
   }
-  auto head = parse_head(input.substr(0, end));
-  if (!head) return std::unexpected{std::move(head.error())};
-  head_ = std::move(*head);
+  SKIFF_TRY(auto head, parse_head(input.substr(0, end)));
+  head_ = std::move(head);
   state_ = State::data;
   return Step{.event = Event::part, .used = end + kHeadEnd.size()};
 }

@@ -12,10 +12,9 @@ Task<Result<>> MultipartBody::fill() {
     end_ -= begin_;
     begin_ = 0;
   }
-  auto got = co_await http_.read_body_some({buffer_.get() + end_, kBufferBytes - end_});
-  if (!got) co_return std::unexpected{std::move(got.error())};
-  if (*got == 0) co_return fail(Errc::invalid_request, "the multipart body ends before its last boundary");
-  end_ += *got;
+  SKIFF_CO_TRY(auto got, co_await http_.read_body_some({buffer_.get() + end_, kBufferBytes - end_}));
+  if (got == 0) co_return fail(Errc::invalid_request, "the multipart body ends before its last boundary");
+  end_ += got;
   co_return Result<>{};
 }
 
@@ -27,17 +26,16 @@ Task<Result<MultipartParser::Step>> MultipartBody::advance() {
     begin_ += step->used;
     if (step->event != MultipartParser::Event::more) co_return step;
     if (step->used > 0) continue;
-    if (auto filled = co_await fill(); !filled) co_return std::unexpected{std::move(filled.error())};
+    SKIFF_CO_TRY_VOID(co_await fill());
   }
 }
 
 Task<Result<bool>> MultipartBody::next_part() {
   for (;;) {
-    auto step = co_await advance();
-    if (!step) co_return std::unexpected{std::move(step.error())};
-    switch (step->event) {
+    SKIFF_CO_TRY(auto step, co_await advance());
+    switch (step.event) {
       case MultipartParser::Event::data:
-        begin_ += step->used;
+        begin_ += step.used;
         break;
       case MultipartParser::Event::part:
         in_part_ = true;
@@ -46,9 +44,8 @@ Task<Result<bool>> MultipartBody::next_part() {
         // An epilogue means nothing, but a client may send one.
         char rest[4096];
         for (;;) {
-          auto got = co_await http_.read_body_some(rest);
-          if (!got) co_return std::unexpected{std::move(got.error())};
-          if (*got == 0) co_return false;
+          SKIFF_CO_TRY(auto got, co_await http_.read_body_some(rest));
+          if (got == 0) co_return false;
         }
       }
       case MultipartParser::Event::part_end:
@@ -60,14 +57,13 @@ Task<Result<bool>> MultipartBody::next_part() {
 
 Task<Result<std::size_t>> MultipartBody::read_some(std::span<char> into) {
   if (!in_part_) co_return std::size_t{0};
-  auto step = co_await advance();
-  if (!step) co_return std::unexpected{std::move(step.error())};
-  if (step->event != MultipartParser::Event::data) {
+  SKIFF_CO_TRY(auto step, co_await advance());
+  if (step.event != MultipartParser::Event::data) {
     in_part_ = false;
     co_return std::size_t{0};
   }
-  const std::size_t size = std::min(into.size(), step->bytes.size());
-  std::memcpy(into.data(), step->bytes.data(), size);
+  const std::size_t size = std::min(into.size(), step.bytes.size());
+  std::memcpy(into.data(), step.bytes.data(), size);
   begin_ += size;
   co_return size;
 }

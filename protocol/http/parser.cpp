@@ -244,17 +244,12 @@ HeadResult<std::size_t> HeadScanner::scan(std::string_view bytes) {
 
 HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t target_bytes) {
   const std::size_t line_end = head.find("\r\n");
-  if (auto checked = check_request_line(head.substr(0, line_end), target_bytes); !checked) {
-    return std::unexpected{std::move(checked.error())};
-  }
-  if (auto checked = check_fields(head.substr(line_end + 2)); !checked) {
-    return std::unexpected{std::move(checked.error())};
-  }
+  SKIFF_TRY_VOID(check_request_line(head.substr(0, line_end), target_bytes));
+  SKIFF_TRY_VOID(check_fields(head.substr(line_end + 2)));
   HeadReader<true> reader{head.size() + 1};
   const bool read = reader.read(head);
   // The framing is judged first, because its messages say more than Beast's codes.
-  auto framing = explicit_framing(reader.headers, reader.version);
-  if (!framing) return std::unexpected{std::move(framing.error())};
+  SKIFF_TRY(auto framing, explicit_framing(reader.headers, reader.version));
   if (!read) return refuse("the header is not valid HTTP");
 
   auto target = Target::parse(reader.target);
@@ -265,9 +260,9 @@ HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t ta
                       .version = reader.version,
                       .headers = std::move(reader.headers),
                       .host = {},
-                      .body = *framing};
-  if (auto checked = check_host(request); !checked) return std::unexpected{std::move(checked.error())};
-  if (auto checked = check_repeats(request.headers); !checked) return std::unexpected{std::move(checked.error())};
+                      .body = framing};
+  SKIFF_TRY_VOID(check_host(request));
+  SKIFF_TRY_VOID(check_repeats(request.headers));
   request.keep_alive = wants_keep_alive(request.headers, request.version);
   if (const auto expect = request.headers.find("Expect");
       expect && request.version >= 11 && !same_text(*expect, "100-continue")) {

@@ -21,12 +21,11 @@ Result<> parse_query(std::string_view text, std::vector<Target::Parameter>& into
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     if (piece.empty()) continue;
     const std::size_t equals = piece.find('=');
-    auto name = percent_decode(piece.substr(0, equals), Plus::is_space);
-    if (!name) return std::unexpected{std::move(name.error())};
-    auto value = percent_decode(equals == std::string_view::npos ? std::string_view{} : piece.substr(equals + 1),
-                                Plus::is_space);
-    if (!value) return std::unexpected{std::move(value.error())};
-    into.push_back({std::move(*name), std::move(*value)});
+    SKIFF_TRY(auto name, percent_decode(piece.substr(0, equals), Plus::is_space));
+    SKIFF_TRY(auto value,
+              percent_decode(equals == std::string_view::npos ? std::string_view{} : piece.substr(equals + 1),
+                             Plus::is_space));
+    into.push_back({std::move(name), std::move(value)});
   }
   return {};
 }
@@ -110,17 +109,14 @@ Result<Target> Target::parse(std::string_view text) {
   const std::size_t question = text.find('?');
   if (target.path.empty()) target.path = text.substr(0, question);
   if (question != std::string_view::npos) {
-    if (auto parsed = parse_query(text.substr(question + 1), target.query); !parsed) {
-      return std::unexpected{std::move(parsed.error())};
-    }
+    SKIFF_TRY_VOID(parse_query(text.substr(question + 1), target.query));
   }
   std::string_view rest{target.path};
   while (!rest.empty()) {
     rest.remove_prefix(1);
     const std::size_t slash = std::min(rest.find('/'), rest.size());
-    auto segment = percent_decode(rest.substr(0, slash));
-    if (!segment) return std::unexpected{std::move(segment.error())};
-    target.segments.push_back(std::move(*segment));
+    SKIFF_TRY(auto segment, percent_decode(rest.substr(0, slash)));
+    target.segments.push_back(std::move(segment));
     rest.remove_prefix(slash);
   }
   return target;

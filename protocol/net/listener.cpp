@@ -194,8 +194,7 @@ Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<vo
 Result<std::unique_ptr<Listener>> Listener::open(Executor executor, const Address& address) {
   UniqueFd socket{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
   if (!socket) return failed(errno, "listen on", address);
-  auto bound = address.is_unix() ? bind_unix(socket.get(), address) : bind_tcp(socket.get(), address);
-  if (!bound) return std::unexpected{std::move(bound.error())};
+  SKIFF_TRY_VOID(address.is_unix() ? bind_unix(socket.get(), address) : bind_tcp(socket.get(), address));
   if (::listen(socket.get(), SOMAXCONN) != 0) return failed(errno, "listen on", address);
   sockaddr_storage real{};
   socklen_t length = sizeof real;

@@ -200,7 +200,7 @@ Task<Result<>> Stream::State::handshake(std::shared_ptr<State> self, millisecond
       left -= std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
     }
     const auto what = step.kind == IoStep::Kind::want_write ? Descriptor::wait_write : Descriptor::wait_read;
-    if (auto waited = co_await wait(self, what, Side::read, left); !waited) co_return waited;
+    SKIFF_CO_TRY_VOID(co_await wait(self, what, Side::read, left));
   }
 }
 
@@ -212,8 +212,7 @@ Task<Result<std::size_t>> Stream::State::read_some(std::shared_ptr<State> self, 
     if (step.kind == IoStep::Kind::end) co_return std::size_t{0};
     if (step.kind == IoStep::Kind::failed) co_return std::unexpected{std::move(step.error)};
     const auto what = step.kind == IoStep::Kind::want_write ? Descriptor::wait_write : Descriptor::wait_read;
-    auto waited = co_await wait(self, what, Side::read, limit);
-    if (!waited) co_return std::unexpected{std::move(waited.error())};
+    SKIFF_CO_TRY_VOID(co_await wait(self, what, Side::read, limit));
   }
 }
 
@@ -230,7 +229,7 @@ Task<Result<>> Stream::State::write_all(std::shared_ptr<State> self, std::span<c
     if (step.kind == IoStep::Kind::failed) co_return std::unexpected{std::move(step.error)};
     if (step.kind == IoStep::Kind::end) co_return fail(Errc::io_error, "write: the peer closed the connection");
     const auto what = step.kind == IoStep::Kind::want_read ? Descriptor::wait_read : Descriptor::wait_write;
-    if (auto waited = co_await wait(self, what, Side::write, stall_limit); !waited) co_return waited;
+    SKIFF_CO_TRY_VOID(co_await wait(self, what, Side::write, stall_limit));
   }
   co_return Result<>{};
 }
@@ -239,7 +238,7 @@ Task<Result<>> Stream::State::broken(std::shared_ptr<State> self) {
   for (;;) {
     pollfd entry{.fd = self->fd(), .events = 0, .revents = 0};
     if (::poll(&entry, 1, 0) > 0) co_return Result<>{};
-    if (auto waited = co_await wait(self, Descriptor::wait_error, Side::read, kForever); !waited) co_return waited;
+    SKIFF_CO_TRY_VOID(co_await wait(self, Descriptor::wait_error, Side::read, kForever));
   }
 }
 

@@ -171,7 +171,7 @@ class OpenSslContext final : public TlsContext, public std::enable_shared_from_t
     SSL_set_bio(ssl.get(), bio, bio);
     if (is_client_) {
       SSL_set_connect_state(ssl.get());
-      if (auto named = expect_name(ssl.get(), server_name); !named) return std::unexpected{std::move(named.error())};
+      SKIFF_TRY_VOID(expect_name(ssl.get(), server_name));
     } else {
       SSL_set_accept_state(ssl.get());
     }
@@ -269,16 +269,13 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientSettings& 
     return bad_setting("CA file \"" + settings.ca_file + "\"");
   }
   if (!settings.ca_pem.empty()) {
-    if (auto trusted = trust_pem(context.get(), settings.ca_pem); !trusted) {
-      return std::unexpected{std::move(trusted.error())};
-    }
+    SKIFF_TRY_VOID(trust_pem(context.get(), settings.ca_pem));
   }
   if (settings.ca_file.empty() && settings.ca_pem.empty() && settings.system_ca) {
     SSL_CTX_set_default_verify_paths(context.get());
   }
   if (!settings.certificate_pem.empty()) {
-    auto used = use_client_certificate(context.get(), settings.certificate_pem, settings.key_pem);
-    if (!used) return std::unexpected{std::move(used.error())};
+    SKIFF_TRY_VOID(use_client_certificate(context.get(), settings.certificate_pem, settings.key_pem));
   }
   const bool verify = !settings.insecure_skip_verify;
   SSL_CTX_set_verify(context.get(), verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);

@@ -26,18 +26,16 @@ Sha256::Digest digest_of(const TlsServerSettings& settings) {
 
 Result<std::shared_ptr<ReloadableTls>> ReloadableTls::open(TlsServerSettings settings) {
   const Sha256::Digest seen = digest_of(settings);
-  auto context = TlsContext::server(settings);
-  if (!context) return std::unexpected{std::move(context.error())};
-  return std::shared_ptr<ReloadableTls>{new ReloadableTls{std::move(settings), std::move(*context), seen}};
+  SKIFF_TRY(auto context, TlsContext::server(settings));
+  return std::shared_ptr<ReloadableTls>{new ReloadableTls{std::move(settings), std::move(context), seen}};
 }
 
 Result<ReloadableTls::Outcome> ReloadableTls::reload() {
   const Sha256::Digest now = digest_of(settings_);
   if (now == seen_) return Outcome::unchanged;
   seen_ = now;
-  auto context = TlsContext::server(settings_);
-  if (!context) return std::unexpected{std::move(context.error())};
-  current_ = std::move(*context);
+  SKIFF_TRY(auto context, TlsContext::server(settings_));
+  current_ = std::move(context);
   return Outcome::changed;
 }
 

@@ -45,7 +45,7 @@ Result<> check_browser(const BrowserGuard& guard, const protocol::HttpExchange& 
   const auto& request = http.request();
   std::optional<std::string_view> host;
   if (!request.host.empty()) host = request.host;
-  if (auto allowed = guard.check_host(host, own_address(http)); !allowed) return allowed;
+  SKIFF_TRY_VOID(guard.check_host(host, own_address(http)));
   if (is_safe_method(request.method) && !request.headers.contains("Upgrade")) return {};
   return guard.check_origin(request.headers.find("Origin"), http.is_tls() ? "https" : "http", host);
 }

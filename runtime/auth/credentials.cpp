@@ -51,7 +51,7 @@ Result<> take_protocols(Presented& presented, std::string_view offered) {
     if (!protocol.starts_with(kBearerProtocol)) continue;
     const auto token = protocol::decode_base64url(protocol.substr(kBearerProtocol.size()));
     if (!token) return malformed();
-    if (auto taken = presented.take(*token); !taken) return taken;
+    SKIFF_TRY_VOID(presented.take(*token));
   }
   return {};
 }
@@ -150,17 +150,14 @@ Result<Identity> Authenticator::authenticate(std::optional<std::string_view> tok
     if (now >= known->second.not_before && now < known->second.expires) return known->second.identity;
     verified_.erase(known);
   }
-  auto claims = verify_jwt(*token, keys_, sandbox_id_, now);
-  if (!claims) return std::unexpected{std::move(claims.error())};
+  SKIFF_TRY(auto claims, verify_jwt(*token, keys_, sandbox_id_, now));
   std::string who = to_hex(digest).substr(0, 8);
-  for (const std::string& named : {claims->id, claims->subject}) {
+  for (const std::string& named : {claims.id, claims.subject}) {
     if (!named.empty()) who = named.substr(0, 128);
   }
-  Identity identity{.scopes = claims->scopes,
-                    .session = std::move(claims->session),
-                    .name = "jwt:" + who,
-                    .expires = claims->expires};
-  remember(digest, Verified{identity, claims->not_before, claims->expires}, now);
+  Identity identity{
+      .scopes = claims.scopes, .session = std::move(claims.session), .name = "jwt:" + who, .expires = claims.expires};
+  remember(digest, Verified{identity, claims.not_before, claims.expires}, now);
   return identity;
 }
 

@@ -59,11 +59,10 @@ Result<std::vector<PublicKey>> PublicKey::parse_pem(std::string_view pem) {
 }
 
 Result<std::vector<PublicKey>> PublicKey::read_pem_file(const std::string& path) {
-  auto text = read_small_file(path, kLongestPemFile);
-  if (!text) return std::unexpected{std::move(text.error())};
-  auto keys = parse_pem(*text);
+  SKIFF_TRY(auto text, read_small_file(path, kLongestPemFile));
+  auto keys = parse_pem(text);
   // It may have been a private key, by mistake.
-  wipe(*text);
+  wipe(text);
   if (!keys) keys.error().message = "\"" + path + "\": " + keys.error().message;
   return keys;
 }

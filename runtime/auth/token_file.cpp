@@ -90,10 +90,9 @@ Result<std::vector<TokenEntry>> parse_token_file(std::string_view text) {
 }
 
 Result<std::vector<TokenEntry>> read_token_file(const std::string& path) {
-  auto text = read_small_file(path, kLongestTokenFile);
-  if (!text) return std::unexpected{std::move(text.error())};
-  auto entries = parse_token_file(*text);
-  wipe(*text);
+  SKIFF_TRY(auto text, read_small_file(path, kLongestTokenFile));
+  auto entries = parse_token_file(text);
+  wipe(text);
   if (!entries) entries.error().message = "\"" + path + "\": " + entries.error().message;
   return entries;
 }

@@ -28,7 +28,7 @@ bool is_probe(const HttpDialect& dialect, const protocol::HttpRequest& head) {
 Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect) {
   auto allowed = api::check_browser(*guard, request->http);
   if (!allowed) co_return allowed;
-  if (auto kept = request->http.vouch(); !kept) co_return kept;
+  SKIFF_CO_TRY_VOID(request->http.vouch());
   if (request->agent.draining) {
     request->http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");

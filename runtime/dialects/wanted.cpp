@@ -44,7 +44,7 @@ Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::
       // The address of a further door.
       if (equals == std::string::npos && !found.empty() && !found.back().addresses.empty() &&
           part.find(':') != std::string::npos) {
-        if (auto added = add_address(part); !added) return std::unexpected{std::move(added.error())};
+        SKIFF_TRY_VOID(add_address(part));
         continue;
       }
       return fail(Errc::invalid_field,
@@ -56,7 +56,7 @@ Result<std::vector<Wanted>> wanted(const std::vector<std::string>& values, std::
     }
     found.push_back({.dialect = &*row, .addresses = {}});
     if (equals == std::string::npos) continue;
-    if (auto added = add_address(part.substr(equals + 1)); !added) return std::unexpected{std::move(added.error())};
+    SKIFF_TRY_VOID(add_address(part.substr(equals + 1)));
   }
   for (Wanted& one : found) {
     const auto& doors = one.dialect->doors;

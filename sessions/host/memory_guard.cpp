@@ -20,25 +20,26 @@ constexpr double kFastestGrowth = 4.0 * 1024 * 1024 * 1024;  // bytes a second
 }  // namespace
 
 MemoryGauge::MemoryGauge(const std::filesystem::path& root)
-    : folder_{find_cgroup(root, {"memory", "memory.usage_in_bytes", "memory.current"})} {}
+    : directory_{find_cgroup(root, {"memory", "memory.usage_in_bytes", "memory.current"})} {}
 
 std::optional<std::uint64_t> MemoryGauge::oom_kills() const {
-  if (!folder_) return std::nullopt;
-  return read_cgroup_entry(folder_->group / (folder_->version2 ? "memory.events" : "memory.oom_control"), "oom_kill");
+  if (!directory_) return std::nullopt;
+  return read_cgroup_entry(directory_->group / (directory_->version2 ? "memory.events" : "memory.oom_control"),
+                           "oom_kill");
 }
 
 std::optional<MemoryUse> MemoryGauge::read() const {
-  if (!folder_) return std::nullopt;
-  const bool version2 = folder_->version2;
+  if (!directory_) return std::nullopt;
+  const bool version2 = directory_->version2;
   std::optional<MemoryUse> worst;
-  folder_->each_level([&](const std::filesystem::path& folder) {
-    const auto usage = read_cgroup_number(folder / (version2 ? "memory.current" : "memory.usage_in_bytes"));
+  directory_->each_level([&](const std::filesystem::path& directory) {
+    const auto usage = read_cgroup_number(directory / (version2 ? "memory.current" : "memory.usage_in_bytes"));
     if (!usage) return;
     const std::uint64_t cache =
-        read_cgroup_entry(folder / "memory.stat", version2 ? "inactive_file" : "total_inactive_file").value_or(0);
+        read_cgroup_entry(directory / "memory.stat", version2 ? "inactive_file" : "total_inactive_file").value_or(0);
     const MemoryUse use{
         .used = *usage - std::min(cache, *usage),
-        .limit = read_cgroup_number(folder / (version2 ? "memory.max" : "memory.limit_in_bytes")).value_or(0)};
+        .limit = read_cgroup_number(directory / (version2 ? "memory.max" : "memory.limit_in_bytes")).value_or(0)};
     if (!worst || use.share() > worst->share()) worst = use;
   });
   return worst;

@@ -37,7 +37,7 @@ class MemoryGauge {
   [[nodiscard]] std::optional<std::uint64_t> oom_kills() const;
 
  private:
-  std::optional<CgroupFolder> folder_;
+  std::optional<CgroupDirectory> directory_;
 };
 
 /// Keeps the container's OOM killer from ending the agent with its commands (kubelet sets memory.oom.group): looks at

@@ -73,12 +73,12 @@ std::optional<std::uint64_t> socket_inode(std::string_view link) {
   return parsed<std::uint64_t>(link.substr(kSocket.size(), link.size() - kSocket.size() - 1));
 }
 
-/// Calls `visit` with each entry of a folder whose name is a number, in ascending order.
+/// Calls `visit` with each entry of a directory whose name is a number, in ascending order.
 template <class Visit>
-void each_number(const std::filesystem::path& folder, Visit visit) {
+void each_number(const std::filesystem::path& directory, Visit visit) {
   std::error_code error;
   std::vector<int> numbers;
-  for (auto it = std::filesystem::directory_iterator{folder, error};
+  for (auto it = std::filesystem::directory_iterator{directory, error};
        !error && it != std::filesystem::directory_iterator{}; it.increment(error)) {
     if (const auto number = parsed<int>(it->path().filename().string())) numbers.push_back(*number);
   }
@@ -91,15 +91,15 @@ void find_holders(const std::filesystem::path& proc, std::vector<ListeningPort>&
   for (ListeningPort& port : ports) wanted.emplace(port.inode, &port);
   each_number(proc, [&](pid_t pid) {
     if (wanted.empty()) return;
-    const auto folder = proc / std::to_string(pid);
-    each_number(folder / "fd", [&](int fd) {
+    const auto directory = proc / std::to_string(pid);
+    each_number(directory / "fd", [&](int fd) {
       std::error_code error;
-      const auto link = std::filesystem::read_symlink(folder / "fd" / std::to_string(fd), error);
+      const auto link = std::filesystem::read_symlink(directory / "fd" / std::to_string(fd), error);
       const auto inode = error ? std::nullopt : socket_inode(link.native());
       const auto found = inode ? wanted.find(*inode) : wanted.end();
       if (found == wanted.end()) return;
       found->second->pid = pid;
-      std::ifstream name{folder / "comm"};
+      std::ifstream name{directory / "comm"};
       std::getline(name, found->second->process);
       wanted.erase(found);
     });

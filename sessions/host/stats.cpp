@@ -27,10 +27,10 @@ std::optional<std::uint64_t> quota_of_version2(const std::filesystem::path& file
 }
 
 /// A quota of -1 is none, and is no number here.
-std::optional<std::uint64_t> quota_of_version1(const std::filesystem::path& folder) {
-  std::ifstream in{folder / "cpu.cfs_quota_us"};
+std::optional<std::uint64_t> quota_of_version1(const std::filesystem::path& directory) {
+  std::ifstream in{directory / "cpu.cfs_quota_us"};
   std::int64_t quota = -1;
-  const auto period = read_cgroup_number(folder / "cpu.cfs_period_us");
+  const auto period = read_cgroup_number(directory / "cpu.cfs_period_us");
   if (!(in >> quota) || quota < 0 || !period || *period == 0) return std::nullopt;
   return static_cast<std::uint64_t>(quota) * 1000 / *period;
 }
@@ -52,32 +52,32 @@ void read_cpu(const std::filesystem::path& root, ContainerStats& stats) {
   stats.cpu.throttled_us = bound->version2
                                ? read_cgroup_entry(bound->group / "cpu.stat", "throttled_usec")
                                : divided(read_cgroup_entry(bound->group / "cpu.stat", "throttled_time"), 1000);
-  bound->each_level([&](const std::filesystem::path& folder) {
+  bound->each_level([&](const std::filesystem::path& directory) {
     take_least(stats.cpu.limit_millis,
-               bound->version2 ? quota_of_version2(folder / "cpu.max") : quota_of_version1(folder));
+               bound->version2 ? quota_of_version2(directory / "cpu.max") : quota_of_version1(directory));
   });
 }
 
 void read_memory(const std::filesystem::path& root, ContainerStats& stats) {
-  const auto folder = find_cgroup(root, {"memory", "memory.usage_in_bytes", "memory.current"});
-  if (!folder) return;
-  stats.cgroup_version = folder->version2 ? 2 : 1;
+  const auto directory = find_cgroup(root, {"memory", "memory.usage_in_bytes", "memory.current"});
+  if (!directory) return;
+  stats.cgroup_version = directory->version2 ? 2 : 1;
   if (const auto use = MemoryGauge{root}.read()) {
     stats.memory.used_bytes = use->used;
     if (use->limit > 0) stats.memory.limit_bytes = use->limit;
   }
-  const auto& group = folder->group;
+  const auto& group = directory->group;
   stats.memory.peak_bytes =
-      read_cgroup_number(group / (folder->version2 ? "memory.peak" : "memory.max_usage_in_bytes"));
+      read_cgroup_number(group / (directory->version2 ? "memory.peak" : "memory.max_usage_in_bytes"));
   stats.memory.oom_kills =
-      read_cgroup_entry(group / (folder->version2 ? "memory.events" : "memory.oom_control"), "oom_kill");
+      read_cgroup_entry(group / (directory->version2 ? "memory.events" : "memory.oom_control"), "oom_kill");
 }
 
 void read_pids(const std::filesystem::path& root, ContainerStats& stats) {
-  const auto folder = find_cgroup(root, {"pids", "pids.current", "pids.current"});
-  if (!folder) return;
-  stats.pids.used = read_cgroup_number(folder->group / "pids.current");
-  folder->each_level([&](const std::filesystem::path& level) {
+  const auto directory = find_cgroup(root, {"pids", "pids.current", "pids.current"});
+  if (!directory) return;
+  stats.pids.used = read_cgroup_number(directory->group / "pids.current");
+  directory->each_level([&](const std::filesystem::path& level) {
     take_least(stats.pids.limit, read_cgroup_number(level / "pids.max"));
   });
 }

@@ -35,7 +35,7 @@ class OutputBudget {
  public:
   struct Limits {
     std::size_t memory_bytes;       ///< of all logs together
-    std::filesystem::path spool;    ///< folder for what no longer fits in memory; empty: none
+    std::filesystem::path spool;    ///< directory for what no longer fits in memory; empty: none
     std::uint64_t spool_bytes = 0;  ///< quota of all logs together
     std::chrono::milliseconds lossless_patience{
         30'000};  ///< a lossless reader that takes nothing this long loses that right

@@ -51,21 +51,21 @@ SpoolFile::~SpoolFile() {
 Result<> SpoolFile::open() {
   const std::lock_guard lock{opening_};
   if (fd_) return {};
-  const std::string& folder = spool_->folder_.native();
-  UniqueFd file{::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+  const std::string& directory = spool_->directory_.native();
+  UniqueFd file{::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
   // Overlay and network file systems may lack O_TMPFILE; kernels say so with any of these.
   if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
-    std::string name = folder + "/output.XXXXXX";
+    std::string name = directory + "/output.XXXXXX";
     file.reset(::mkostemp(name.data(), O_CLOEXEC));
     if (file) ::unlink(name.c_str());
   }
-  if (!file) return std::unexpected{system_error(errno, "make a spool file in \"" + folder + "\"")};
+  if (!file) return std::unexpected{system_error(errno, "make a spool file in \"" + directory + "\"")};
   fd_ = std::move(file);
   return {};
 }
 
 Result<> SpoolFile::write(std::uint64_t at, std::span<const char> first, std::span<const char> second) {
-  if (auto opened = open(); !opened) return opened;
+  SKIFF_TRY_VOID(open());
   const auto call = [this](const iovec* parts, int count, off_t place) {
     return ::pwritev(fd_.get(), parts, count, place);
   };
@@ -88,8 +88,8 @@ Result<> SpoolFile::read(std::uint64_t at, std::span<char> first, std::span<char
   return {};
 }
 
-Spool::Spool(Executor executor, BlockingPool& disk, std::filesystem::path folder, std::uint64_t quota)
-    : disk_{disk}, folder_{std::move(folder)}, quota_{quota}, writes_{executor} {}
+Spool::Spool(Executor executor, BlockingPool& disk, std::filesystem::path directory, std::uint64_t quota)
+    : disk_{disk}, directory_{std::move(directory)}, quota_{quota}, writes_{executor} {}
 
 std::optional<std::uint64_t> Spool::write(Job job, std::move_only_function<void(bool)> done) {
   const std::size_t size = job.bytes.size() + job.index.size();

@@ -48,14 +48,14 @@ class SpoolFile {
   bool warned_ = false;
 };
 
-/// The folder that output goes to when it leaves memory: a quota for all logs, and a bound on what is being written at
-/// any moment. Reactor thread only. `drain()` before the reactor goes.
+/// The directory that output goes to when it leaves memory: a quota for all logs, and a bound on what is being written
+/// at any moment. Reactor thread only. `drain()` before the reactor goes.
 class Spool : public std::enable_shared_from_this<Spool> {
  public:
   /// Above this many bytes in flight the disk is slower than the commands, and these have to wait.
   static constexpr std::size_t kMostInFlight = 8 * 1024 * 1024;
 
-  Spool(Executor executor, BlockingPool& disk, std::filesystem::path folder, std::uint64_t quota);
+  Spool(Executor executor, BlockingPool& disk, std::filesystem::path directory, std::uint64_t quota);
 
   struct Job {
     std::shared_ptr<SpoolFile> file;
@@ -78,7 +78,7 @@ class Spool : public std::enable_shared_from_this<Spool> {
   static Task<> run(std::shared_ptr<Spool> self, Job job, std::uint64_t at, std::move_only_function<void(bool)> done);
 
   BlockingPool& disk_;
-  const std::filesystem::path folder_;
+  const std::filesystem::path directory_;
   const std::uint64_t quota_;
   std::uint64_t used_ = 0;
   std::size_t in_flight_ = 0;

@@ -59,7 +59,7 @@ std::optional<std::string> find_group(const std::filesystem::path& root, bool ve
   return std::nullopt;
 }
 
-/// Strips the leading slashes, so that it can go below another folder.
+/// Strips the leading slashes, so that it can go below another directory.
 std::string_view relative(std::string_view path) {
   path.remove_prefix(std::min(path.find_first_not_of('/'), path.size()));
   return path;
@@ -67,17 +67,17 @@ std::string_view relative(std::string_view path) {
 
 }  // namespace
 
-void CgroupFolder::each_level(const std::function<void(const std::filesystem::path&)>& visit) const {
+void CgroupDirectory::each_level(const std::function<void(const std::filesystem::path&)>& visit) const {
   const auto same = [](const std::filesystem::path& a, const std::filesystem::path& b) {
     return (a / "").lexically_normal() == (b / "").lexically_normal();
   };
-  for (auto folder = group;; folder = folder.parent_path()) {
-    visit(folder);
-    if (same(folder, mount) || !folder.has_relative_path()) return;
+  for (auto directory = group;; directory = directory.parent_path()) {
+    visit(directory);
+    if (same(directory, mount) || !directory.has_relative_path()) return;
   }
 }
 
-std::optional<CgroupFolder> find_cgroup(const std::filesystem::path& root, const CgroupQuery& query) {
+std::optional<CgroupDirectory> find_cgroup(const std::filesystem::path& root, const CgroupQuery& query) {
   for (const bool version2 : {false, true}) {
     const auto mount = find_mount(root, version2, query.controller);
     const auto group = find_group(root, version2, query.controller);
@@ -89,12 +89,12 @@ std::optional<CgroupFolder> find_cgroup(const std::filesystem::path& root, const
         (below.starts_with(mount->root) && (below.size() == mount->root.size() || below[mount->root.size()] == '/'));
     if (mount->root != "/") below = inside ? below.substr(mount->root.size()) : std::string_view{};
     const auto mounted = root / relative(mount->point);
-    auto folder = mounted / relative(below);
+    auto directory = mounted / relative(below);
     std::error_code ignored;
-    if (!std::filesystem::is_directory(folder, ignored)) folder = mounted;
+    if (!std::filesystem::is_directory(directory, ignored)) directory = mounted;
     // The root group of version 2 has no such file, nor has a group whose controller is on version 1.
-    if (!std::filesystem::exists(folder / (version2 ? query.version2_file : query.version1_file), ignored)) continue;
-    return CgroupFolder{version2, folder.lexically_normal(), mounted.lexically_normal()};
+    if (!std::filesystem::exists(directory / (version2 ? query.version2_file : query.version1_file), ignored)) continue;
+    return CgroupDirectory{version2, directory.lexically_normal(), mounted.lexically_normal()};
   }
   return std::nullopt;
 }

@@ -9,12 +9,12 @@
 namespace skiff::sessions {
 
 /// Where this process' cgroup has its files for a controller (cgroups(7)).
-struct CgroupFolder {
+struct CgroupDirectory {
   bool version2 = false;
-  std::filesystem::path group;  ///< the folder of this process' cgroup
+  std::filesystem::path group;  ///< the directory of this process' cgroup
   std::filesystem::path mount;  ///< where the hierarchy is mounted
 
-  /// Calls `visit` with the group's folder, then with each one above it up to the mount: limits of any of them hold.
+  /// Calls `visit` with the group's directory, then with each one above it up to the mount: limits of any of them hold.
   void each_level(const std::function<void(const std::filesystem::path&)>& visit) const;
 };
 
@@ -27,7 +27,7 @@ struct CgroupQuery {
 
 /// The first version (1, then 2) that has the controller for this process; nothing where none is mounted. `root` is put
 /// before /proc and /sys/fs/cgroup: for tests.
-[[nodiscard]] std::optional<CgroupFolder> find_cgroup(const std::filesystem::path& root, const CgroupQuery& query);
+[[nodiscard]] std::optional<CgroupDirectory> find_cgroup(const std::filesystem::path& root, const CgroupQuery& query);
 
 /// A number in a file; nothing for "max", for what version 1 means by it, and when the file can't be read.
 [[nodiscard]] std::optional<std::uint64_t> read_cgroup_number(const std::filesystem::path& file);

@@ -23,7 +23,7 @@ constexpr std::array kControllers{Controller{"memory", "memory_bytes"}, Controll
 /// Of cpu.max: a share of this many microseconds.
 constexpr std::uint64_t kCpuPeriod = 100'000;
 
-/// 0 or errno. A control file exists already; O_CREAT is for plain folders, which tests use.
+/// 0 or errno. A control file exists already; O_CREAT is for plain directories, which tests use.
 int write_file(const std::filesystem::path& file, std::string_view text) {
   const UniqueFd opened{::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
   if (!opened) return errno;
@@ -47,22 +47,23 @@ std::vector<std::pair<std::string_view, bool>> wanted_by(const ResourceLimits& l
 
 CommandGroup::~CommandGroup() {
   processes_.reset();
-  // EBUSY while a process is still on its way out: then the kernel keeps an empty folder, which costs next to nothing.
-  ::rmdir(folder_.c_str());
+  // EBUSY while a process is still on its way out: then the kernel keeps an empty directory, which costs next to
+  // nothing.
+  ::rmdir(directory_.c_str());
 }
 
 bool CommandGroup::kill() const {
-  const auto file = folder_ / "cgroup.kill";
+  const auto file = directory_ / "cgroup.kill";
   std::error_code ignored;
   return std::filesystem::exists(file, ignored) && write_file(file, "1") == 0;
 }
 
 std::optional<std::uint64_t> CommandGroup::peak_bytes() const {
-  return read_cgroup_number(folder_ / "memory.peak");
+  return read_cgroup_number(directory_ / "memory.peak");
 }
 
 bool CommandGroup::out_of_memory() const {
-  return read_cgroup_entry(folder_ / "memory.events", "oom_kill").value_or(0) > 0;
+  return read_cgroup_entry(directory_ / "memory.events", "oom_kill").value_or(0) > 0;
 }
 
 CgroupHome::CgroupHome(std::string_view wanted, const std::filesystem::path& root) {
@@ -84,14 +85,14 @@ CgroupHome::CgroupHome(std::string_view wanted, const std::filesystem::path& roo
   if (write_file(leaf / "cgroup.procs", "0") == 0) offer(own->group);
 }
 
-void CgroupHome::offer(const std::filesystem::path& folder) {
-  const auto there = words_in(folder / "cgroup.controllers");
+void CgroupHome::offer(const std::filesystem::path& directory) {
+  const auto there = words_in(directory / "cgroup.controllers");
   for (const Controller& one : kControllers) {
     if (std::ranges::find(there, one.name) == there.end()) continue;
-    if (write_file(folder / "cgroup.subtree_control", '+' + std::string{one.name}) != 0) continue;
+    if (write_file(directory / "cgroup.subtree_control", '+' + std::string{one.name}) != 0) continue;
     offered_.push_back(one.limit);
   }
-  folder_ = folder;
+  directory_ = directory;
 }
 
 Result<> CgroupHome::check(const ResourceLimits& limits) const {
@@ -112,14 +113,14 @@ std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag 
     return std::unexpected{SpawnFailure{"cgroup", ENOTSUP, std::move(possible.error().message)}};
   }
   // By the tag, which no other command has: ids are chosen by clients, the same one in many sessions.
-  const auto folder = folder_ / ("skiff-" + std::to_string(tag));
+  const auto directory = directory_ / ("skiff-" + std::to_string(tag));
   const auto failure = [](int error, const std::filesystem::path& what) {
     return std::unexpected{
         SpawnFailure{"cgroup", error, system_error(error, "bound the command by \"" + what.string() + '"').message}};
   };
-  if (::mkdir(folder.c_str(), 0755) != 0) return failure(errno, folder);
+  if (::mkdir(directory.c_str(), 0755) != 0) return failure(errno, directory);
   const auto failed = [&](int error, const std::filesystem::path& what) {
-    ::rmdir(folder.c_str());
+    ::rmdir(directory.c_str());
     return failure(error, what);
   };
   std::vector<std::pair<std::string_view, std::string>> files;
@@ -134,11 +135,11 @@ std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag 
     files.emplace_back("cpu.max", std::to_string(share) + ' ' + std::to_string(kCpuPeriod));
   }
   for (const auto& [file, text] : files) {
-    if (const int error = write_file(folder / file, text)) return failed(error, folder / file);
+    if (const int error = write_file(directory / file, text)) return failed(error, directory / file);
   }
-  UniqueFd processes{::open((folder / "cgroup.procs").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
-  if (const int error = errno; !processes) return failed(error, folder / "cgroup.procs");
-  return std::make_unique<CommandGroup>(folder, std::move(processes));
+  UniqueFd processes{::open((directory / "cgroup.procs").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)};
+  if (const int error = errno; !processes) return failed(error, directory / "cgroup.procs");
+  return std::make_unique<CommandGroup>(directory, std::move(processes));
 }
 
 }  // namespace skiff::sessions

@@ -18,11 +18,11 @@
 namespace skiff::sessions {
 
 /// The cgroup of one command: a leaf that bounds what all of its processes use together. Whatever it does, it can't
-/// leave it (cgroups(7)). The folder goes with this object, or when its last process is gone.
+/// leave it (cgroups(7)). The directory goes with this object, or when its last process is gone.
 class CommandGroup {
  public:
-  CommandGroup(std::filesystem::path folder, UniqueFd processes)
-      : folder_{std::move(folder)}, processes_{std::move(processes)} {}
+  CommandGroup(std::filesystem::path directory, UniqueFd processes)
+      : directory_{std::move(directory)}, processes_{std::move(processes)} {}
   ~CommandGroup();
   CommandGroup(const CommandGroup&) = delete;
   CommandGroup& operator=(const CommandGroup&) = delete;
@@ -36,16 +36,16 @@ class CommandGroup {
   [[nodiscard]] bool out_of_memory() const;
 
  private:
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
   UniqueFd processes_;
 };
 
-/// A folder of cgroup version 2 that the agent may write to, where commands with limits get their leaves. Reactor
+/// A directory of cgroup version 2 that the agent may write to, where commands with limits get their leaves. Reactor
 /// thread only.
 class CgroupHome {
  public:
-  /// `wanted` is a folder that was delegated to the agent; "auto": the agent's own cgroup, if it may be written to and
-  /// holds nothing but the agent, which then moves into a leaf; "none": no home. `root` goes before /proc and
+  /// `wanted` is a directory that was delegated to the agent; "auto": the agent's own cgroup, if it may be written to
+  /// and holds nothing but the agent, which then moves into a leaf; "none": no home. `root` goes before /proc and
   /// /sys/fs/cgroup: for tests.
   explicit CgroupHome(std::string_view wanted, const std::filesystem::path& root = "/");
 
@@ -58,9 +58,9 @@ class CgroupHome {
                                                                                 const ResourceLimits& limits) const;
 
  private:
-  void offer(const std::filesystem::path& folder);
+  void offer(const std::filesystem::path& directory);
 
-  std::filesystem::path folder_;
+  std::filesystem::path directory_;
   std::vector<std::string_view> offered_;
 };
 

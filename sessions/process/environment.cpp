@@ -12,7 +12,7 @@
 namespace skiff::sessions {
 namespace {
 
-// What a login shell of Debian sets for a user; root's holds the sbin folders too.
+// What a login shell of Debian sets for a user; root's holds the sbin directories too.
 constexpr std::string_view kUserPath = "/usr/local/bin:/usr/bin:/bin";
 constexpr std::string_view kRootPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

@@ -14,7 +14,7 @@ namespace skiff::sessions {
 namespace {
 
 // As landlock(7) has them; written out, because the headers of Debian 12 are older than scopes.
-constexpr std::uint64_t kExecute = 1U << 0U, kWriteFile = 1U << 1U, kReadFile = 1U << 2U, kReadFolder = 1U << 3U,
+constexpr std::uint64_t kExecute = 1U << 0U, kWriteFile = 1U << 1U, kReadFile = 1U << 2U, kReadDirectory = 1U << 3U,
                         kIoctlDevice = 1U << 15U;
 constexpr std::uint64_t kEveryAccess = (1U << 16U) - 1;  // ABI 5: the first 16 rights
 constexpr std::uint64_t kScopeSignal = 1U << 1U;
@@ -29,43 +29,43 @@ struct RulesetAttributes {
 
 struct [[gnu::packed]] PathRule {
   std::uint64_t allowed = 0;
-  std::int32_t folder = -1;
+  std::int32_t directory = -1;
 };
 
-constexpr std::uint64_t kRead = kExecute | kReadFile | kReadFolder;
+constexpr std::uint64_t kRead = kExecute | kReadFile | kReadDirectory;
 
-struct SystemFolder {
+struct SystemDirectory {
   const char* path;
   std::uint64_t allowed;
 };
 /// Those that an image does not have are left out. Devices are written to (/dev/null, terminals), not made.
 constexpr std::array kSystem{
-    SystemFolder{"/bin", kRead},
-    SystemFolder{"/etc", kRead},
-    SystemFolder{"/lib", kRead},
-    SystemFolder{"/lib32", kRead},
-    SystemFolder{"/lib64", kRead},
-    SystemFolder{"/nix", kRead},
-    SystemFolder{"/opt", kRead},
-    SystemFolder{"/proc", kRead},
-    SystemFolder{"/run", kRead},
-    SystemFolder{"/sbin", kRead},
-    SystemFolder{"/sys", kRead},
-    SystemFolder{"/usr", kRead},
-    SystemFolder{"/var", kRead},
-    SystemFolder{"/tmp", kEveryAccess},
-    SystemFolder{"/dev", kRead | kWriteFile | kIoctlDevice},
+    SystemDirectory{"/bin", kRead},
+    SystemDirectory{"/etc", kRead},
+    SystemDirectory{"/lib", kRead},
+    SystemDirectory{"/lib32", kRead},
+    SystemDirectory{"/lib64", kRead},
+    SystemDirectory{"/nix", kRead},
+    SystemDirectory{"/opt", kRead},
+    SystemDirectory{"/proc", kRead},
+    SystemDirectory{"/run", kRead},
+    SystemDirectory{"/sbin", kRead},
+    SystemDirectory{"/sys", kRead},
+    SystemDirectory{"/usr", kRead},
+    SystemDirectory{"/var", kRead},
+    SystemDirectory{"/tmp", kEveryAccess},
+    SystemDirectory{"/dev", kRead | kWriteFile | kIoctlDevice},
 };
 
 /// 0 or errno.
-int allow(int ruleset, const UniqueFd& folder, std::uint64_t access) {
-  const PathRule rule{.allowed = access, .folder = folder.get()};
+int allow(int ruleset, const UniqueFd& directory, std::uint64_t access) {
+  const PathRule rule{.allowed = access, .directory = directory.get()};
   return ::syscall(SYS_landlock_add_rule, ruleset, kPathBeneath, &rule, 0) == 0 ? 0 : errno;
 }
 
 int allow_system(int ruleset, const char* path, std::uint64_t access) {
-  const UniqueFd folder{::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  return folder ? allow(ruleset, folder, access) : errno;
+  const UniqueFd directory{::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  return directory ? allow(ruleset, directory, access) : errno;
 }
 
 bool is_absent(int error) {
@@ -108,7 +108,7 @@ Result<> check_offered(Isolation level) {
 
 Result<std::shared_ptr<const Ruleset>> Ruleset::create(Isolation level, const fs::Tree& roots) {
   if (level == Isolation::none) return nullptr;
-  if (auto offered = check_offered(level); !offered) return std::unexpected{std::move(offered.error())};
+  SKIFF_TRY_VOID(check_offered(level));
   RulesetAttributes attributes{.scoped = kScopeSignal};
   if (level == Isolation::landlock) attributes.handled_fs = kEveryAccess;
   UniqueFd ruleset{static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0))};
@@ -121,7 +121,7 @@ Result<std::shared_ptr<const Ruleset>> Ruleset::create(Isolation level, const fs
         return std::unexpected{system_error(error, "let commands into \"" + std::string{path} + '"')};
       }
     }
-    for (const fs::RootFolder& root : roots.roots()) {
+    for (const fs::RootDirectory& root : roots.roots()) {
       const bool writable = root.access == fs::Access::read_write;
       if (const int error = allow(ruleset.get(), root.fd, writable ? kEveryAccess : kRead)) {
         return std::unexpected{system_error(error, "let commands into a root of the session")};

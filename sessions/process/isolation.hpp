@@ -15,7 +15,7 @@ namespace skiff::sessions {
 enum class Isolation : unsigned char {
   none,
   protect,   ///< it can't signal or trace what is not its own, the agent and other commands, nor set their limits
-  landlock,  ///< and it writes only below its roots and /tmp, and reads only there and in system folders
+  landlock,  ///< and it writes only below its roots and /tmp, and reads only there and in system directories
 };
 
 [[nodiscard]] std::string_view name(Isolation level) noexcept;
@@ -31,8 +31,8 @@ enum class Isolation : unsigned char {
 /// its own. Immutable, shared by all commands of a session. It implies no_new_privs: no sudo, no set-uid programs.
 class Ruleset {
  public:
-  /// For commands that may reach `roots`: the folders that are open there, whatever has their names by now. Null for
-  /// `none`. Errors: isolation_unavailable where the kernel can't.
+  /// For commands that may reach `roots`: the directories that are open there, whatever has their names by now. Null
+  /// for `none`. Errors: isolation_unavailable where the kernel can't.
   [[nodiscard]] static Result<std::shared_ptr<const Ruleset>> create(Isolation level, const fs::Tree& roots);
 
   explicit Ruleset(UniqueFd fd) : fd_{std::move(fd)} {}

@@ -27,8 +27,8 @@
 namespace skiff::sessions {
 namespace {
 
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { ::closedir(folder); }
+struct CloseDirectory {
+  void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
 template <class Number>
@@ -46,13 +46,13 @@ void note_lack(bool opened) {
   if (!opened && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) lacking = true;
 }
 
-/// Calls `visit` with every name in the folder that is a number.
+/// Calls `visit` with every name in the directory that is a number.
 template <class Visit>
 void each_number(const char* path, Visit visit) {
-  const std::unique_ptr<DIR, CloseFolder> folder{::opendir(path)};
-  note_lack(static_cast<bool>(folder));
-  if (!folder) return;
-  while (const dirent* entry = ::readdir(folder.get())) {
+  const std::unique_ptr<DIR, CloseDirectory> directory{::opendir(path)};
+  note_lack(static_cast<bool>(directory));
+  if (!directory) return;
+  while (const dirent* entry = ::readdir(directory.get())) {
     if (const auto number = number_of<int>(entry->d_name)) visit(*number);
   }
 }
@@ -135,10 +135,10 @@ std::string read_command_line(pid_t pid) {
 }
 
 bool holds(pid_t pid, const std::vector<ino_t>& inodes) {
-  const std::string folder = proc_path(pid, "fd/");
+  const std::string directory = proc_path(pid, "fd/");
   bool found = false;
-  each_number(folder.c_str(), [&](int fd) {
-    const std::string path = folder + std::to_string(fd);
+  each_number(directory.c_str(), [&](int fd) {
+    const std::string path = directory + std::to_string(fd);
     struct stat info{};
     if (found || !leads_to_pipe_or_device(path) || ::stat(path.c_str(), &info) != 0) return;
     // Inode numbers are only unique within a file system: those of terminals (devpts, majors 136 to 143) are small, so
@@ -196,11 +196,11 @@ bool is_member(const Tree& tree, pid_t pid) {
 /// The children of all threads of `pid`, of a kernel that tells them (CONFIG_PROC_CHILDREN).
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> threads;
-  const std::string folder = proc_path(pid, "task/");
-  each_number(folder.c_str(), [&](pid_t thread) { threads.push_back(thread); });
+  const std::string directory = proc_path(pid, "task/");
+  each_number(directory.c_str(), [&](pid_t thread) { threads.push_back(thread); });
   std::vector<pid_t> children;
   for (const pid_t thread : threads) {
-    const UniqueFd file{::open((folder + std::to_string(thread) + "/children").c_str(), O_RDONLY | O_CLOEXEC)};
+    const UniqueFd file{::open((directory + std::to_string(thread) + "/children").c_str(), O_RDONLY | O_CLOEXEC)};
     note_lack(static_cast<bool>(file));
     if (!file) continue;
     std::array<char, 4096> buffer;

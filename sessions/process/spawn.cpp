@@ -18,7 +18,7 @@
 namespace skiff::sessions {
 namespace {
 
-/// What sh and execvp(3) use when PATH is not set, and the folders where images put things.
+/// What sh and execvp(3) use when PATH is not set, and the directories where images put things.
 constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 std::string_view path_of(const SpawnRequest& request) {
@@ -45,9 +45,9 @@ std::vector<std::string> candidates_of(const SpawnRequest& request) {
   std::vector<std::string> found;
   for (;;) {
     const std::size_t end = std::min(path.find(':'), path.size());
-    const std::string_view folder = path.substr(0, end);
+    const std::string_view directory = path.substr(0, end);
     // An empty part means the working directory.
-    found.push_back(folder.empty() ? name : std::string{folder} + '/' + name);
+    found.push_back(directory.empty() ? name : std::string{directory} + '/' + name);
     if (end == path.size()) return found;
     path.remove_prefix(end + 1);
   }

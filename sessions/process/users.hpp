@@ -27,7 +27,7 @@ struct Credentials {
 /// Looks up "name", "uid", "name:group" or "uid:gid" in /etc/passwd and /etc/group, by reading those files (passwd(5),
 /// group(5)): getpwnam(3) can't be used in a static binary. A number without an entry is accepted. Without a group the
 /// user's supplementary groups are found too; with one, that is the only group, as in an image's USER. Errors:
-/// user_not_found. `etc` is the folder of both files.
+/// user_not_found. `etc` is the directory of both files.
 [[nodiscard]] Result<Credentials> look_up_user(const std::string& user, const std::filesystem::path& etc = "/etc");
 
 /// The agent's own credentials.

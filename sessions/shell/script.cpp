@@ -13,7 +13,7 @@ namespace {
 
 /// After the command: the status is kept in $1, which no dump shows.
 constexpr std::string_view kBashDump = R"(builtin set +exuv -- "$?";builtin trap - DEBUG ERR RETURN;)";
-// In POSIX mode bash's pwd fails in a folder that is gone, which must not be taken for the session's folder.
+// In POSIX mode bash's pwd fails in a directory that is gone, which must not be taken for the session's directory.
 constexpr std::string_view kBashSections =
     R"(builtin echo '#bash';builtin pwd||builtin printf '%s\n' "$PWD";)"
     R"(builtin echo '#umask';builtin umask;builtin echo '#options';builtin shopt -p;)"
@@ -33,7 +33,7 @@ std::string ShellScript::text() const {
   const std::string dump_fd = std::to_string(kDumpFd);
   std::string text = std::string{"{ \\unset "} + kVariable + ';';
   if (!cwd.empty()) {
-    // What cd says when the folder is gone is for the user to see.
+    // What cd says when the directory is gone is for the user to see.
     text += "\\command cd -- " + quote_word(cwd) + " >/dev/null||\\command cd -- " + quote_word(fallback_cwd) +
             " >/dev/null||\\exit 126;";
   }

@@ -25,7 +25,7 @@ struct ShellScript {
   bool login = false;
   std::string_view command;
   const ShellSnapshot* before = nullptr;  ///< null: none yet
-  std::string cwd = {};                   ///< to change to first; empty: stay in the folder that it is started in
+  std::string cwd = {};                   ///< to change to first; empty: stay in the directory that it is started in
   std::string fallback_cwd = {};          ///< when that is gone
   bool tells_start = false;               ///< say where it started, so that a command's own cwd is known again
   bool dumps = true;

@@ -32,7 +32,7 @@ class ShellSnapshot {
   [[nodiscard]] Dialect dialect() const noexcept { return dialect_; }
   /// The working directory, absolute; empty when the shell could not tell.
   [[nodiscard]] const std::string& cwd() const noexcept { return cwd_; }
-  /// The command ended in the folder that it was told to start in.
+  /// The command ended in the directory that it was told to start in.
   [[nodiscard]] bool stayed() const noexcept { return stayed_; }
   /// bash: options that the script sets after the snapshot was read, because they change how text is read.
   [[nodiscard]] bool expand_aliases() const noexcept { return expand_aliases_; }

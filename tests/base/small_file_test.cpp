@@ -10,8 +10,8 @@ namespace skiff {
 namespace {
 
 TEST(SmallFile, IsReadWholeUpToItsLimit) {
-  const test::TemporaryFolder folder;
-  const std::string path = folder.path() / "file";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory.path() / "file";
   std::ofstream{path} << "four";
   EXPECT_EQ(read_small_file(path, 4).value(), "four");
   const auto larger = read_small_file(path, 3);
@@ -20,12 +20,12 @@ TEST(SmallFile, IsReadWholeUpToItsLimit) {
 }
 
 TEST(SmallFile, SaysWhichFileIsMissing) {
-  const test::TemporaryFolder folder;
-  const auto missing = read_small_file(folder.path() / "none", 10);
+  const test::TemporaryDirectory directory;
+  const auto missing = read_small_file(directory.path() / "none", 10);
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, Errc::path_not_found);
   EXPECT_NE(missing.error().message.find("none"), std::string::npos);
-  EXPECT_FALSE(read_small_file(folder.path(), 10).has_value()) << "a directory is not a file";
+  EXPECT_FALSE(read_small_file(directory.path(), 10).has_value()) << "a directory is not a file";
 }
 
 TEST(SmallFile, WipesAText) {

@@ -56,14 +56,14 @@ TEST_F(InterruptedTest, AnArchiveGoesOutAndComesBack) {
   const int before = Interruptions::count();
   while (Interruptions::count() - before < kInterruptions) {
     std::string packed;
-    const auto from = tree.open_folder("from");
+    const auto from = tree.open_directory("from");
     ASSERT_TRUE(from);
     ASSERT_TRUE(write_archive(*from, options, {}, [&](std::string_view bytes) {
       packed += bytes;
       return true;
     }));
-    ASSERT_TRUE(make_folder(tree, "to", Parents::make));
-    const auto to = tree.open_folder("to");
+    ASSERT_TRUE(make_directory(tree, "to", Parents::make));
+    const auto to = tree.open_directory("to");
     ASSERT_TRUE(to);
     std::string_view left = packed;
     const ByteSource source = [&](std::span<char> into) -> Result<std::size_t> {

@@ -17,10 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos) std::abort();
   }
   if (split->absolute != text.starts_with('/')) std::abort();
-  if (split->names.empty() && !split->folder) std::abort();
-  const std::string again = join(split->names, split->folder);
+  if (split->names.empty() && !split->directory) std::abort();
+  const std::string again = join(split->names, split->directory);
   const auto second = split_path(again);
-  if (!second || second->absolute || second->folder != split->folder) std::abort();
+  if (!second || second->absolute || second->directory != split->directory) std::abort();
   if (!std::ranges::equal(second->names, split->names)) std::abort();
   return 0;
 }

@@ -113,8 +113,8 @@ void remove_tree(const files::path& path) {
 /// link to the outside; 4 the archive as it stands. Nothing outside of the target changes, nobody gets rights by it,
 /// and what came out is the same when it is packed and unpacked once more.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const test::TemporaryFolder folder;
-  static const files::path top = files::canonical(folder.path());
+  static const test::TemporaryDirectory directory;
+  static const files::path top = files::canonical(directory.path());
   static const bool is_ready = [] {
     files::create_directories(top / "outside/directory");
     std::ofstream{top / "outside/secret"} << "kept";

@@ -20,7 +20,7 @@ using Json = nlohmann::json;
 using test::access_as;
 using test::connect_as;
 using test::RawClient;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 
 /// A token of the default service account, as the kubelet asks for one.
 Task<std::string> service_account_token(Client* admin) {
@@ -41,14 +41,14 @@ Task<std::string> service_account_token(Client* admin) {
 CO_TEST(KubeAccess, IsThatOfAServiceAccountWhoseTokenChanges) {
   Client admin = connect_as(executor, "admin");
   const Access known = access_as("admin");
-  const TemporaryFolder folder;
-  folder.write("ca.crt", known.ca_pem);
-  folder.write("namespace", "default");
-  folder.write("token", "one-that-has-expired");
+  const TemporaryDirectory directory;
+  directory.write("ca.crt", known.ca_pem);
+  directory.write("namespace", "default");
+  directory.write("token", "one-that-has-expired");
   const std::map<std::string, std::string> variables{{"KUBERNETES_SERVICE_HOST", known.server.host},
                                                      {"KUBERNETES_SERVICE_PORT", std::to_string(known.server.port)}};
   AccessOptions options;
-  options.service_account_folder = folder / "";
+  options.service_account_directory = directory / "";
   auto access = find_access(options, [&](const char* name) {
     const auto at = variables.find(name);
     return at == variables.end() ? std::string{} : at->second;
@@ -58,7 +58,7 @@ CO_TEST(KubeAccess, IsThatOfAServiceAccountWhoseTokenChanges) {
   auto pods = co_await client.list(kPods, "default");
   CO_ASSERT_TRUE(!pods.has_value());
   EXPECT_EQ(pods.error().status.code, 401u);
-  folder.write("token", co_await service_account_token(&admin));
+  directory.write("token", co_await service_account_token(&admin));
   pods = co_await client.list(kPods, "default");
   CO_ASSERT_TRUE(!pods.has_value());
   EXPECT_NE(pods.error().error.message.find("User \"system:serviceaccount:default:default\" cannot list"),
@@ -68,12 +68,12 @@ CO_TEST(KubeAccess, IsThatOfAServiceAccountWhoseTokenChanges) {
 
 CO_TEST(KubeAccess, IsWhatAPluginGives) {
   const Access known = access_as("admin");
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto credential = [&](Json status) {
-    return folder.write("credential", Json{{"apiVersion", "client.authentication.k8s.io/v1"},
-                                           {"kind", "ExecCredential"},
-                                           {"status", std::move(status)}}
-                                          .dump());
+    return directory.write("credential", Json{{"apiVersion", "client.authentication.k8s.io/v1"},
+                                              {"kind", "ExecCredential"},
+                                              {"status", std::move(status)}}
+                                             .dump());
   };
   const std::string path = credential({{"token", "nobody-knows-this"}});
   Access access = known;

@@ -20,8 +20,8 @@ using test::TestServer;
 struct Node {
   explicit Node(Executor executor)
       : node{executor,
-             protocol::TlsContext::server({.certificate_file = folder.write("cert", certificate.certificate_pem),
-                                           .key_file = folder.write("key", certificate.key_pem)})
+             protocol::TlsContext::server({.certificate_file = directory.write("cert", certificate.certificate_pem),
+                                           .key_file = directory.write("key", certificate.key_pem)})
                  .value()} {}
 
   Task<> announce(Client* client) {
@@ -36,7 +36,7 @@ struct Node {
     EXPECT_TRUE(made.has_value()) << made.error().error.message;
   }
 
-  test::TemporaryFolder folder;
+  test::TemporaryDirectory directory;
   test::Certificate certificate = test::make_certificate();
   test::CannedNode node;
   std::string name = test::fresh_name("node");

@@ -37,6 +37,7 @@ TESTED_ELSEWHERE = {
     "container/cli/commands/gc.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/key_rotate.cpp": "tests/kubernetes/launcher/test_operators.py drives it through the real binary",
     "container/cli/commands/kill.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/cli/in_namespace.cpp": "tests/integration/test_launcher_cluster.py and tests/kubernetes/launcher drive it through the real binary",
     "container/cli/commands/licenses.cpp": "tests/integration/test_launcher_as_docker.py compares it with NOTICE",
     "container/cli/commands/logs.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/manifest.cpp": "tests/kubernetes/launcher drives it through the real binary on a real node",

@@ -18,12 +18,12 @@ using ::testing::IsEmpty;
 class Exposures : public ::testing::Test {
  protected:
   Exposures() {
-    std::filesystem::create_directory(folder_ / "root");
-    settings_.root = folder_ / "root";
+    std::filesystem::create_directory(directory_ / "root");
+    settings_.root = directory_ / "root";
   }
   /// A file for its owner alone.
   std::string secret(const std::string& name) {
-    const std::string path = folder_.write(name, "secret\n");
+    const std::string path = directory_.write(name, "secret\n");
     std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     return path;
   }
@@ -33,13 +33,13 @@ class Exposures : public ::testing::Test {
     return exposures(settings_, addresses);
   }
 
-  test::TemporaryFolder folder_;
+  test::TemporaryDirectory directory_;
   Settings settings_;
 };
 
 TEST_F(Exposures, AreNoneOfSecretsOutsideTheRootThatTheirOwnerReads) {
   settings_.token_file = secret("token");
-  settings_.tls_cert = folder_.write("certificate", "for all");
+  settings_.tls_cert = directory_.write("certificate", "for all");
   settings_.tls_key = secret("key");
   EXPECT_THAT(found({"0.0.0.0:7070"}), IsEmpty());
 }
@@ -54,16 +54,16 @@ TEST_F(Exposures, AreFilesThatEverybodyReads) {
 TEST_F(Exposures, AreFilesBelowTheRootByWhateverNameTheyAreGiven) {
   settings_.tls_key = secret("root/key");
   EXPECT_THAT(found(), ElementsAre(AllOf(HasSubstr("--tls-key"), HasSubstr("below the root"))));
-  std::filesystem::create_symlink("root", folder_ / "link");
-  settings_.tls_key = folder_ / "link/key";
+  std::filesystem::create_symlink("root", directory_ / "link");
+  settings_.tls_key = directory_ / "link/key";
   EXPECT_THAT(found(), ElementsAre(HasSubstr("below the root")));
   settings_.root = "/";
   settings_.tls_key = secret("beside");
   EXPECT_THAT(found(), ElementsAre(HasSubstr("below the root \"/\"")));
 }
 
-TEST_F(Exposures, AreNotFilesInAFolderThatOnlyBeginsAsTheRoot) {
-  std::filesystem::create_directory(folder_ / "root2");
+TEST_F(Exposures, AreNotFilesInADirectoryThatOnlyBeginsAsTheRoot) {
+  std::filesystem::create_directory(directory_ / "root2");
   settings_.token_file = secret("root2/token");
   EXPECT_THAT(found(), IsEmpty());
 }

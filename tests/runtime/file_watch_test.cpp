@@ -27,32 +27,32 @@ Task<> expect_told(Executor executor, std::string file, Change change) {
 }
 
 CO_TEST(FileWatch, AFileThatIsWrittenIsTold) {
-  const test::FakeRoot folder;
-  folder.write("cert", "1");
-  co_await expect_told(executor, folder.path / "cert", [&] { folder.write("cert", "2"); });
+  const test::FakeRoot directory;
+  directory.write("cert", "1");
+  co_await expect_told(executor, directory.path / "cert", [&] { directory.write("cert", "2"); });
 }
 
 CO_TEST(FileWatch, AFileThatIsReplacedIsTold) {
-  const test::FakeRoot folder;
-  folder.write("cert", "1");
-  folder.write("new/cert", "2");
-  co_await expect_told(executor, folder.path / "cert",
-                       [&] { std::filesystem::rename(folder.path / "new/cert", folder.path / "cert"); });
+  const test::FakeRoot directory;
+  directory.write("cert", "1");
+  directory.write("new/cert", "2");
+  co_await expect_told(executor, directory.path / "cert",
+                       [&] { std::filesystem::rename(directory.path / "new/cert", directory.path / "cert"); });
 }
 
 CO_TEST(FileWatch, ASecretsLinkThatIsSwappedIsTold) {
-  const test::FakeRoot folder;
-  folder.write("..1/cert", "1");
-  folder.write("..2/cert", "2");
-  folder.link("..data", "..1");
-  folder.link("cert", "..data/cert");
-  co_await expect_told(executor, folder.path / "cert", [&] {
-    folder.link("..data_tmp", "..2");
-    std::filesystem::rename(folder.path / "..data_tmp", folder.path / "..data");
+  const test::FakeRoot directory;
+  directory.write("..1/cert", "1");
+  directory.write("..2/cert", "2");
+  directory.link("..data", "..1");
+  directory.link("cert", "..data/cert");
+  co_await expect_told(executor, directory.path / "cert", [&] {
+    directory.link("..data_tmp", "..2");
+    std::filesystem::rename(directory.path / "..data_tmp", directory.path / "..data");
   });
 }
 
-TEST(FileWatch, AFolderThatIsNotThereIsAnError) {
+TEST(FileWatch, ADirectoryThatIsNotThereIsAnError) {
   EXPECT_FALSE(FileWatch::open({"/nonexistent/cert"}));
 }
 

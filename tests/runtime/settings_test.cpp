@@ -17,7 +17,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const Surroundings kHere{.is_init = false, .host_name = "pod-7", .working_folder = "/home/me", .has_workspace = false};
+const Surroundings kHere{
+    .is_init = false, .host_name = "pod-7", .working_directory = "/home/me", .has_workspace = false};
 
 Result<Settings> settings_from(std::vector<const char*> arguments, std::vector<const char*> environment = {},
                                const Surroundings& surroundings = kHere) {
@@ -101,7 +102,7 @@ TEST(SkiffdSettings, AreRefusedWhenTheyDoNotFitTogether) {
 
 TEST(SkiffdSettings, NeedARootAndAnIdThatCanBeFound) {
   Surroundings nowhere = kHere;
-  nowhere.working_folder.clear();
+  nowhere.working_directory.clear();
   EXPECT_THAT(settings_from({}, {}, nowhere).error().message, HasSubstr("--root"));
   EXPECT_THAT(settings_from({"--root", "sub"}, {}, nowhere).error().message, HasSubstr("absolute"));
   EXPECT_TRUE(settings_from({"--root", "/w"}, {}, nowhere));
@@ -176,7 +177,7 @@ TEST(SkiffdSettings, AreDocumentedAsTheyAre) {
 TEST(Surroundings, AreThoseOfThisProcess) {
   const Surroundings here = look_around();
   EXPECT_FALSE(here.is_init);
-  EXPECT_EQ(here.working_folder, std::filesystem::current_path().string());
+  EXPECT_EQ(here.working_directory, std::filesystem::current_path().string());
   EXPECT_FALSE(here.host_name.empty());
 }
 

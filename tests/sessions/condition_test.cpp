@@ -43,9 +43,9 @@ CO_TEST(ListeningTcp, KnowsWhatListensNow) {
 }
 
 CO_TEST(UntilExists, TellsNothingOfWhatLiesOutside) {
-  const test::TemporaryFolder folder;
-  std::filesystem::create_directory_symlink("/etc", folder.path() / "out");
-  const auto tree = std::make_shared<const fs::Tree>(fs::Tree::open({.path = folder.path().string()}).value());
+  const test::TemporaryDirectory directory;
+  std::filesystem::create_directory_symlink("/etc", directory.path() / "out");
+  const auto tree = std::make_shared<const fs::Tree>(fs::Tree::open({.path = directory.path().string()}).value());
   BlockingPool pool{"test", 1};
   const auto at_the_link = co_await until_exists(&pool, tree, "out");
   EXPECT_TRUE(at_the_link);

@@ -47,11 +47,11 @@ CO_TEST(Session, SeesItsRootAgainOnceItWasMadeAnew) {
   spec.root = "own";
   const auto session = (co_await here.registry.create(std::move(spec))).value();
   CO_ASSERT_TRUE(co_await session->tree());
-  std::filesystem::remove(here.folder.path() / "own");
-  std::filesystem::create_directories(here.folder.path() / "own" / "fresh");
+  std::filesystem::remove(here.directory.path() / "own");
+  std::filesystem::create_directories(here.directory.path() / "own" / "fresh");
   const auto tree = co_await session->tree();
   CO_ASSERT_TRUE(tree);
-  EXPECT_TRUE((*tree)->open_folder("fresh"));
+  EXPECT_TRUE((*tree)->open_directory("fresh"));
   co_await here.close();
 }
 

@@ -7,7 +7,7 @@
 
 namespace skiff::test {
 
-/// A folder with files that look like a container's /proc and /sys/fs/cgroup; gone with its content when the test is
+/// A directory with files that look like a container's /proc and /sys/fs/cgroup; gone with its content when the test is
 /// over.
 class FakeRoot {
  public:

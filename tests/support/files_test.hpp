@@ -16,7 +16,7 @@
 #include "fs/path/tree.hpp"
 #include "tests/support/temporary_directory.hpp"
 
-/// What tests of files share: real folders, and a tree over them.
+/// What tests of files share: real directories, and a tree over them.
 namespace skiff::test {
 
 inline void put(const std::filesystem::path& path, std::string_view bytes) {
@@ -30,10 +30,10 @@ inline std::string get(const std::filesystem::path& path) {
 
 using Names = std::set<std::string>;
 
-/// The names in a folder.
-inline Names names_in(const std::filesystem::path& folder) {
+/// The names in a directory.
+inline Names names_in(const std::filesystem::path& directory) {
   Names names;
-  for (const auto& entry : std::filesystem::directory_iterator{folder}) names.insert(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator{directory}) names.insert(entry.path().filename());
   return names;
 }
 
@@ -48,7 +48,7 @@ std::string word(const Result<T>& result) {
 class Files : public ::testing::Test {
  protected:
   Files() {
-    for (const auto& folder : {root, library, outside}) std::filesystem::create_directory(folder);
+    for (const auto& directory : {root, library, outside}) std::filesystem::create_directory(directory);
     put(outside / "secret", "secret");
     put(library / "book", "words");
   }
@@ -60,10 +60,10 @@ class Files : public ::testing::Test {
     return std::move(*tree);
   }
 
-  TemporaryFolder folder_;
+  TemporaryDirectory directory_;
 
  public:
-  const std::filesystem::path& top = folder_.path();
+  const std::filesystem::path& top = directory_.path();
   const std::filesystem::path root = top / "root";
   const std::filesystem::path library = top / "library";
   const std::filesystem::path outside = top / "outside";

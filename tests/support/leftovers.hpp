@@ -88,10 +88,11 @@ class Leftovers : public testing::EmptyTestEventListener {
 
   static std::set<std::string> files() {
     std::set<std::string> names;
-    const char* folder = std::getenv("TMPDIR");
+    const char* directory = std::getenv("TMPDIR");
     std::error_code ignored;
-    if (folder == nullptr) return names;
-    for (const auto& entry : std::filesystem::directory_iterator{folder, ignored}) names.insert(entry.path().string());
+    if (directory == nullptr) return names;
+    for (const auto& entry : std::filesystem::directory_iterator{directory, ignored})
+      names.insert(entry.path().string());
     return names;
   }
 

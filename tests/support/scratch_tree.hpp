@@ -15,7 +15,7 @@
 
 namespace skiff::test {
 
-/// A folder of files that is gone after the test.
+/// A directory of files that is gone after the test.
 class ScratchTree {
  public:
   ScratchTree() {
@@ -34,7 +34,7 @@ class ScratchTree {
   [[nodiscard]] UniqueFd open(const std::string& below = ".") const {
     return UniqueFd{::open((path_ / below).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   }
-  /// Writes a file, and makes the folders above it.
+  /// Writes a file, and makes the directories above it.
   void write(const std::string& name, std::string_view content = "") const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream{path_ / name, std::ios::binary} << content;
@@ -44,11 +44,11 @@ class ScratchTree {
     text << std::ifstream{path_ / name, std::ios::binary}.rdbuf();
     return text.str();
   }
-  void folder(const std::string& name) const { std::filesystem::create_directories(path_ / name); }
+  void directory(const std::string& name) const { std::filesystem::create_directories(path_ / name); }
   void link(const std::string& name, const std::string& target) const {
     std::filesystem::create_symlink(target, path_ / name);
   }
-  /// Runs a shell line in the folder and returns its exit status.
+  /// Runs a shell line in the directory and returns its exit status.
   int shell(const std::string& line) const {
     return std::system(("cd '" + path_.string() + "' && " + line).c_str());  // NOLINT: tests only
   }

@@ -15,7 +15,7 @@ struct Supervised {
   explicit Supervised(Executor executor)
       : disk{"test-disk", 1},
         supervisor{executor, disk, disk, limits(), {.memory_bytes = std::size_t{64} << 20U, .spool = {}}, 1},
-        registry{supervisor, {.root = folder.path().string(), .shell = "/bin/sh", .inherited = {}}} {}
+        registry{supervisor, {.root = directory.path().string(), .shell = "/bin/sh", .inherited = {}}} {}
 
   static sessions::SupervisorLimits limits() {
     sessions::SupervisorLimits limits;
@@ -39,7 +39,7 @@ struct Supervised {
     co_await supervisor.budget.drain();
   }
 
-  TemporaryFolder folder;
+  TemporaryDirectory directory;
   BlockingPool disk;
   sessions::Supervisor supervisor;
   sessions::Registry registry;

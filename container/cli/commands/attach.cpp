@@ -35,30 +35,26 @@ class Attach final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& id = arguments.words.at(1);
-    auto keys = DetachKeys::parse(detach_keys_);
-    if (!keys) co_return std::unexpected{std::move(keys.error())};
-    auto endpoint = co_await context.endpoint(arguments.words.at(0));
-    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-    AgentClient agent{context.executor(), *endpoint};
-    auto shown = co_await agent.get(command_path(session_, id));
-    if (!shown) co_return std::unexpected{std::move(shown.error())};
-    AgentAnswer known{*shown, "a command"};
+    SKIFF_CO_TRY(auto keys, DetachKeys::parse(detach_keys_));
+    SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0)));
+    AgentClient agent{context.executor(), endpoint};
+    SKIFF_CO_TRY(auto shown, co_await agent.get(command_path(session_, id)));
+    AgentAnswer known{shown, "a command"};
     AttachedOptions options{.stdin_too = known.flag("stdin/open"),
                             .terminal = known.flag("tty"),
                             .starts = false,
-                            .detach = std::move(*keys),
+                            .detach = std::move(keys),
                             .sandbox = arguments.words.at(0),
                             .session = session_};
     const std::uint64_t fed = known.number("stdin/offset").value_or(0);
-    if (auto fits = known.check(); !fits) co_return std::unexpected{std::move(fits.error())};
-    CommandStream command{context.executor(), *endpoint, session_, id};
+    SKIFF_CO_TRY_VOID(known.check());
+    CommandStream command{context.executor(), endpoint, session_, id};
     command.attach({.from = from_, .fed = fed});
     if (const auto size = terminal_size(); size && options.terminal) {
       (void)co_await command.resize(size->columns, size->rows);
     }
-    auto end = co_await stay_attached(&context, &command, std::move(options));
-    if (!end) co_return std::unexpected{std::move(end.error())};
-    co_return end->status;
+    SKIFF_CO_TRY(auto end, co_await stay_attached(&context, &command, std::move(options)));
+    co_return end.status;
   }
 
  private:

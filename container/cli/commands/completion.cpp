@@ -25,7 +25,7 @@ class Completion final : public Invocation {
     if (shell != "bash" && shell != "zsh" && shell != "fish") {
       co_return fail(Errc::invalid_field, "there is no completion for \"" + shell + "\": expected bash, zsh or fish");
     }
-    if (auto printed = print(completion_script(shell)); !printed) co_return std::unexpected{std::move(printed.error())};
+    SKIFF_CO_TRY_VOID(print(completion_script(shell)));
     co_return 0;
   }
 };
@@ -68,7 +68,7 @@ class Complete final : public Invocation {
     }
     for (const auto& one : candidates.items) text += one.text + (one.help.empty() ? "" : "\t" + one.help) + "\n";
     if (candidates.files) text += ":files\n";
-    if (auto printed = print(text); !printed) co_return std::unexpected{std::move(printed.error())};
+    SKIFF_CO_TRY_VOID(print(text));
     co_return 0;
   }
 
@@ -105,18 +105,18 @@ class Complete final : public Invocation {
     co_return ids;
   }
 
-  /// The entries of the folder that is typed so far, with what stands before the path.
+  /// The entries of the directory that is typed so far, with what stands before the path.
   static Task<std::vector<std::string>> paths(Context* context, std::string sandbox, std::string typed,
                                               std::string before) {
     const std::size_t slash = typed.rfind('/');
-    const std::string folder = slash == std::string::npos ? "" : typed.substr(0, slash + 1);
+    const std::string directory = slash == std::string::npos ? "" : typed.substr(0, slash + 1);
     std::string url = "/v1/files:list?limit=1000";
-    if (!folder.empty()) url += "&path=" + protocol::percent_encode(folder);
+    if (!directory.empty()) url += "&path=" + protocol::percent_encode(directory);
     auto found = co_await items(context, std::move(sandbox), std::move(url), "name");
     for (std::string& one : found) {
       // Never a flag of ours.
-      const bool is_like_a_flag = before.empty() && folder.empty() && one.starts_with('-');
-      one.insert(0, std::string{before}.append(is_like_a_flag ? "./" : "").append(folder));
+      const bool is_like_a_flag = before.empty() && directory.empty() && one.starts_with('-');
+      one.insert(0, std::string{before}.append(is_like_a_flag ? "./" : "").append(directory));
     }
     co_return found;
   }

@@ -93,9 +93,8 @@ class Agents {
 
   Task<Result<AgentClient*>> of(std::string name) {
     if (!agent_ || name != name_) {
-      auto agent = co_await context_->agent(name);
-      if (!agent) co_return std::unexpected{std::move(agent.error())};
-      agent_ = std::move(*agent);
+      SKIFF_CO_TRY(auto agent, co_await context_->agent(name));
+      agent_ = std::move(agent);
       name_ = std::move(name);
     }
     co_return agent_.get();
@@ -150,7 +149,7 @@ class Copy final : public Invocation {
     if (form == "json" || form == "yaml") {
       const nlohmann::json value{
           {"entries", all.entries}, {"bytes", all.bytes}, {"skipped", all.skipped}, {"links_left_out", all.left_out}};
-      if (auto shown = context.show(value, "", ""); !shown) co_return std::unexpected{std::move(shown.error())};
+      SKIFF_CO_TRY_VOID(context.show(value, "", ""));
     }
     auto status = std::move(failures).status();
     if (status && all.left_out > 0) co_return 1;
@@ -161,39 +160,46 @@ class Copy final : public Invocation {
   static Task<Result<TarSummary>> copy(Agents* agents, std::string from, std::string to, bool shows) {
     const auto source = remote_of(from);
     const auto target = remote_of(to);
-    auto agent = co_await agents->of(source ? source->name : target->name);
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await agents->of(source ? source->name : target->name));
     Meter meter;
     CopyProgress progress;
     if (shows) {
       progress = [&meter](std::uint64_t bytes, std::optional<std::uint64_t> total) { meter.show(bytes, total); };
     }
-    if (source) co_return co_await copy_out(*agent, source->path, to, std::move(progress));
-    co_return co_await copy_in(*agent, from, target->path, std::move(progress));
+    Task<Result<TarSummary>> copying = source ? copy_out(agent, source->path, to, std::move(progress))
+                                              : copy_in(agent, from, target->path, std::move(progress));
+    auto copied = co_await std::move(copying);
+    if (!copied) co_return std::unexpected{explained(std::move(copied.error()), source ? *source : *target, !!source)};
+    co_return copied;
+  }
+
+  /// docker and kubectl take paths from the root of the container: the agent's files are those of its own directory.
+  static Error explained(Error error, const Remote& remote, bool is_out) {
+    if (error.code != Errc::path_escapes_root || !remote.path.starts_with('/')) return error;
+    error.message += "; " + remote.name + ":PATH without a / begins at the sandbox's directory, and `skiff exec ";
+    error.message += is_out ? remote.name + " cat " + remote.path + " > FILE` reads any file"
+                            : "-i " + remote.name + " sh -c 'cat > " + remote.path + "' < FILE` writes any file";
+    return error;
   }
 
   static Task<Result<int>> print_archive(Agents* agents, Remote from) {
-    auto agent = co_await agents->of(from.name);
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
-    auto head = co_await (*agent)->open("/v1/files:archive?path=" + protocol::percent_encode(from.path));
-    if (!head) co_return std::unexpected{std::move(head.error())};
+    SKIFF_CO_TRY(auto agent, co_await agents->of(from.name));
+    auto head = co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(from.path));
+    if (!head) co_return std::unexpected{explained(std::move(head.error()), from, true)};
     std::string block(kArchiveBlock, '\0');
     for (;;) {
-      auto got = co_await (*agent)->http().read_some(block);
-      if (!got) co_return std::unexpected{std::move(got.error())};
-      if (*got == 0) co_return 0;
-      if (auto printed = print({block.data(), *got}); !printed) co_return std::unexpected{std::move(printed.error())};
+      SKIFF_CO_TRY(auto got, co_await agent->http().read_some(block));
+      if (got == 0) co_return 0;
+      SKIFF_CO_TRY_VOID(print({block.data(), got}));
     }
   }
 
   static Task<Result<int>> read_archive(Agents* agents, Remote to) {
-    auto input = standard_input();
-    if (!input) co_return std::unexpected{std::move(input.error())};
-    auto agent = co_await agents->of(to.name);
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto input, standard_input());
+    SKIFF_CO_TRY(auto agent, co_await agents->of(to.name));
     std::string path = "/v1/files:archive?path=" + protocol::percent_encode(to.path);
-    auto sent = co_await upload(*agent, std::move(path), std::move(*input), {}, {});
-    if (!sent) co_return std::unexpected{std::move(sent.error())};
+    auto sent = co_await upload(agent, std::move(path), std::move(input), {}, {});
+    if (!sent) co_return std::unexpected{explained(std::move(sent.error()), to, false)};
     co_return 0;
   }
 };

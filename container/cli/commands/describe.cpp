@@ -113,17 +113,15 @@ std::string page_of(const json& value) {
 class Describe final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
     json items = json::array();
     std::string pages;
     std::string names;
     for (const std::string& name : arguments.words) {
-      auto sandbox = co_await (*driver)->get(name);
-      if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-      json value = to_json_value(*sandbox);
-      if (sandbox->state == SandboxState::running) value.update(co_await ask_agent(&context, name));
-      value.update(co_await ask_cluster(&context, *sandbox));
+      SKIFF_CO_TRY(auto sandbox, co_await driver->get(name));
+      json value = to_json_value(sandbox);
+      if (sandbox.state == SandboxState::running) value.update(co_await ask_agent(&context, name));
+      value.update(co_await ask_cluster(&context, sandbox));
       pages += (pages.empty() ? "" : "\n\n") + page_of(value);
       names += name + "\n";
       items.push_back(std::move(value));

@@ -23,16 +23,15 @@ class Doctor final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
     context.set_agent_image(agent_image_);
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    std::vector<Check> checks = co_await (*driver)->examine();
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    std::vector<Check> checks = co_await driver->examine();
     // What comes first is whether the host answers at all.
     const bool answers = checks.front().passed;
     // A skiffd that somebody else has started may have any version.
-    if (answers && (*driver)->name() != "direct")
-      checks.push_back(co_await examine_agents(*driver, context.options().owner));
+    if (answers && driver->name() != "direct")
+      checks.push_back(co_await examine_agents(driver, context.options().owner));
     nlohmann::json items = nlohmann::json::array();
-    std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{(*driver)->name()}}};
+    std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{driver->name()}}};
     std::string remedies;
     bool all_passed = true;
     for (const Check& check : checks) {
@@ -43,10 +42,8 @@ class Doctor final : public Invocation {
       all_passed = false;
       remedies += "\n" + check.what + ": " + check.remedy + "\n";
     }
-    const nlohmann::json value{{"driver", (*driver)->name()}, {"passed", all_passed}, {"items", std::move(items)}};
-    if (auto shown = context.show(value, format_table(rows) + remedies, ""); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    const nlohmann::json value{{"driver", driver->name()}, {"passed", all_passed}, {"items", std::move(items)}};
+    SKIFF_CO_TRY_VOID(context.show(value, format_table(rows) + remedies, ""));
     if (!all_passed) co_return fail(Errc::not_supported, "not everything is as it must be");
     co_return 0;
   }

@@ -21,7 +21,7 @@ namespace {
 class Exec final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    std::vector<Setting> rows = flags_.rows();
+    std::vector<Setting> rows = flags_.rows_of_an_existing_sandbox();
     rows.push_back({.flag = "env",
                     .environment = "",
                     .target = setting::List{&env_},
@@ -62,58 +62,61 @@ class Exec final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     if (detach_) mode_ = "background";
-    auto request = flags_.request(std::move(arguments.rest));
-    if (!request) co_return std::unexpected{std::move(request.error())};
-    if (mode_ == "wait" && request->contains("stdin_open")) {
+    SKIFF_CO_TRY(auto request, flags_.request(std::move(arguments.rest)));
+    if (mode_ == "wait" && request.contains("stdin_open")) {
       co_return fail(Errc::invalid_field,
                      "-i goes with --mode stream: nothing can be fed while its result is waited for");
     }
-    auto joined = flags_.attached(arguments.words.at(0));
-    if (!joined) co_return std::unexpected{std::move(joined.error())};
-    joined->session = session_;
-    auto env = parse_env(env_);
-    if (!env) co_return std::unexpected{std::move(env.error())};
-    for (auto& [name, value] : *env) (*request)["env"][name] = std::move(value);
+    SKIFF_CO_TRY(auto joined, flags_.attached(arguments.words.at(0)));
+    joined.session = session_;
+    SKIFF_CO_TRY(auto env, parse_env(env_));
+    for (auto& [name, value] : env) request["env"][name] = std::move(value);
     const std::string id = id_.empty() ? new_id("c") : id_;
-    auto endpoint = co_await context.endpoint(arguments.words.at(0));
-    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0)));
     if (mode_ == "stream") {
-      CommandStream command{context.executor(), *endpoint, session_, id};
-      command.start(std::move(*request));
-      auto end = co_await stay_attached(&context, &command, std::move(*joined));
-      if (!end) co_return std::unexpected{std::move(end.error())};
+      CommandStream command{context.executor(), endpoint, session_, id};
+      command.start(std::move(request));
+      auto end = co_await stay_attached(&context, &command, std::move(joined));
+      if (!end) co_return std::unexpected{explained(std::move(end.error()))};
       co_return end->status;
     }
-    (*request)["id"] = id;
-    (*request)["mode"] = mode_;
-    if (mode_ == "wait") (*request)["on_disconnect"] = "kill";
-    AgentClient agent{context.executor(), std::move(*endpoint)};
-    std::string body = request->dump();
+    request["id"] = id;
+    request["mode"] = mode_;
+    if (mode_ == "wait") request["on_disconnect"] = "kill";
+    AgentClient agent{context.executor(), std::move(endpoint)};
+    std::string body = request.dump();
     auto result =
         co_await agent.post("/v1/sessions/" + protocol::percent_encode(session_) + "/commands", std::move(body));
-    if (!result) co_return std::unexpected{std::move(result.error())};
+    if (!result) co_return std::unexpected{explained(std::move(result.error()))};
     co_return mode_ == "wait" ? show_result(context, *result) : show_started(context, *result, id);
   }
 
  private:
+  /// In a cluster agents are not root: whose the commands are is said where the sandbox is made.
+  static Error explained(Error error) {
+    if (error.code == Errc::cannot_switch_user)
+      error.message += "; `skiff up NAME -u UID` makes a sandbox of another user";
+    return error;
+  }
+
   static Result<int> show_started(const Context& context, const nlohmann::json& command, const std::string& id) {
     const std::string line = id + "\n";
-    if (auto shown = context.show(command, line, line); !shown) return std::unexpected{std::move(shown.error())};
+    SKIFF_TRY_VOID(context.show(command, line, line));
     return 0;
   }
 
   static Result<int> show_result(const Context& context, const nlohmann::json& result) {
     const std::string& form = context.options().output;
     if (form == "json" || form == "yaml" || form.starts_with(kJsonPath)) {
-      if (auto shown = context.show(result, "", ""); !shown) return std::unexpected{std::move(shown.error())};
+      SKIFF_TRY_VOID(context.show(result, "", ""));
       return exit_status(CommandExit::of(result));
     }
     AgentAnswer answer{result, "the result of a command"};
     const std::string out = answer.bytes("stdout");
     const std::string errors = answer.bytes("stderr");
     const bool is_truncated = answer.flag("truncated");
-    if (auto fits = answer.check(); !fits) return std::unexpected{std::move(fits.error())};
-    if (auto printed = print(out); !printed) return std::unexpected{std::move(printed.error())};
+    SKIFF_TRY_VOID(answer.check());
+    SKIFF_TRY_VOID(print(out));
     [[maybe_unused]] const int error = write_all(STDERR_FILENO, errors);
     if (is_truncated) say("the middle of its output was left out: --mode stream gives all of it");
     return exit_status(CommandExit::of(result));

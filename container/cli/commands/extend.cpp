@@ -26,29 +26,32 @@ class Extend final : public Invocation {
              .value = "TIME",
              .group = "",
              .help = "How long it may be idle.",
-             .shown_default = "as it was"}};
+             .shown_default = "as it was"},
+            {.flag = "wait",
+             .environment = "",
+             .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
+             .value = "TIME",
+             .group = "",
+             .help = "Longest time until its agent can be told."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
     const std::string& name = arguments.words.at(0);
     Lease lease;
     if (ttl_.count() > 0) lease.ttl = ttl_;
     if (idle_ttl_.count() > 0) lease.idle_ttl = idle_ttl_;
-    auto extended = co_await (*driver)->extend(name, lease);
-    if (!extended) co_return std::unexpected{std::move(extended.error())};
-    const std::string line = extended->expires_at ? name + " lives until " + *extended->expires_at + "\n"
-                                                  : name + " has no lease: it lives until it is removed\n";
-    if (auto shown = context.show(to_json_value(*extended), line, name + "\n"); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY(auto extended, co_await driver->extend(name, lease, wait_));
+    const std::string line = extended.expires_at ? name + " lives until " + *extended.expires_at + "\n"
+                                                 : name + " has no lease: it lives until it is removed\n";
+    SKIFF_CO_TRY_VOID(context.show(to_json_value(extended), line, name + "\n"));
     co_return 0;
   }
 
  private:
   std::chrono::milliseconds ttl_{0};
   std::chrono::milliseconds idle_ttl_{0};
+  std::chrono::milliseconds wait_{120'000};
 };
 
 }  // namespace

@@ -28,19 +28,17 @@ Result<FileEntries> file_entries(const json& items) {
     if (const std::string target = entry.bytes("target"); !target.empty()) path += " -> " + target;
     entries.rows.push_back({entry.text("mode"), format_size(entry.number("size").value_or(0)),
                             entry.text("modified_at"), std::move(path)});
-    if (auto fits = entry.check(); !fits) return std::unexpected{std::move(fits.error())};
+    SKIFF_TRY_VOID(entry.check());
     entries.names += name;
   }
   return entries;
 }
 
 Task<Result<FileRecords>> find_records(AgentClient* agent, std::string path) {
-  auto head = co_await agent->open(std::move(path));
-  if (!head) co_return std::unexpected{std::move(head.error())};
-  auto body = co_await agent->http().read_body(kMostRecordBytes);
-  if (!body) co_return std::unexpected{std::move(body.error())};
+  SKIFF_CO_TRY_VOID(co_await agent->open(std::move(path)));
+  SKIFF_CO_TRY(auto body, co_await agent->http().read_body(kMostRecordBytes));
   FileRecords found{.records = json::array()};
-  for (std::string_view rest = *body; !rest.empty();) {
+  for (std::string_view rest = body; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     auto record = protocol::parse_json(line);
@@ -48,7 +46,7 @@ Task<Result<FileRecords>> find_records(AgentClient* agent, std::string path) {
     AgentAnswer said{*record, "a line of its answer"};
     const bool is_last = said.text("type") == "summary";
     if (is_last) found.is_truncated = said.flag("truncated");
-    if (auto fits = said.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    SKIFF_CO_TRY_VOID(said.check());
     if (is_last) co_return found;
     found.records.push_back(std::move(*record));
   }

@@ -13,20 +13,15 @@ constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
 class FilesCat final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0), {.scope = "read"});
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0), {.scope = "read"}));
     std::string buffer(kFileBlock, '\0');
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
       // A slash as %2F, so that even ../x arrives as it is and the agent judges it.
-      auto head = co_await (*agent)->open("/v1/files/" + protocol::percent_encode(arguments.words[i]));
-      if (!head) co_return std::unexpected{std::move(head.error())};
+      SKIFF_CO_TRY_VOID(co_await agent->open("/v1/files/" + protocol::percent_encode(arguments.words[i])));
       for (;;) {
-        auto got = co_await (*agent)->http().read_some(buffer);
-        if (!got) co_return std::unexpected{std::move(got.error())};
-        if (*got == 0) break;
-        if (auto printed = print({buffer.data(), *got}); !printed) {
-          co_return std::unexpected{std::move(printed.error())};
-        }
+        SKIFF_CO_TRY(auto got, co_await agent->http().read_some(buffer));
+        if (got == 0) break;
+        SKIFF_CO_TRY_VOID(print({buffer.data(), got}));
       }
     }
     co_return 0;

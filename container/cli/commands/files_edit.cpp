@@ -40,16 +40,12 @@ class FilesEdit final : public Invocation {
         co_return fail(Errc::invalid_field, "--old and --new are texts: their bytes have to be UTF-8");
       }
     }
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     const nlohmann::json edit{{"old", old_}, {"new", new_}, {"count", count_}};
     std::string body = nlohmann::json{{"edits", nlohmann::json::array({edit})}}.dump();
-    auto done =
-        co_await (*agent)->patch("/v1/files/" + protocol::percent_encode(arguments.words.at(1)), std::move(body));
-    if (!done) co_return std::unexpected{std::move(done.error())};
-    if (auto shown = context.show(*done, "", arguments.words.at(1) + "\n"); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY(auto done, co_await agent->patch("/v1/files/" + protocol::percent_encode(arguments.words.at(1)),
+                                                  std::move(body)));
+    SKIFF_CO_TRY_VOID(context.show(done, "", arguments.words.at(1) + "\n"));
     co_return 0;
   }
 

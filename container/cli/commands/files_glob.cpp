@@ -16,21 +16,19 @@ namespace {
 class FilesGlob final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     std::string url = "/v1/files:glob?pattern=" + protocol::percent_encode(arguments.words.at(1));
-    auto found = co_await find_records(agent->get(), std::move(url));
-    if (!found) co_return std::unexpected{std::move(found.error())};
+    SKIFF_CO_TRY(auto found, co_await find_records(agent.get(), std::move(url)));
     std::string paths;
-    for (const auto& record : found->records) {
+    for (const auto& record : found.records) {
       AgentAnswer match{record, "a match"};
       paths += printable(match.bytes("path")) + "\n";
-      if (auto fits = match.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      SKIFF_CO_TRY_VOID(match.check());
     }
-    if (auto shown = context.show({{"items", found->records}}, paths, paths); !shown) {
+    if (auto shown = context.show({{"items", found.records}}, paths, paths); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
-    if (found->is_truncated) say("there are more matches than these");
+    if (found.is_truncated) say("there are more matches than these");
     co_return 0;
   }
 };

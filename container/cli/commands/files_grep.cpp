@@ -33,32 +33,30 @@ class FilesGrep final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     std::string url = "/v1/files:grep?pattern=" + protocol::percent_encode(arguments.words.at(1));
     if (ignore_case_) url += "&ignore_case=true";
     if (fixed_) url += "&literal=true";
     if (arguments.words.size() > 2) url += "&path=" + protocol::percent_encode(arguments.words[2]);
-    auto found = co_await find_records(agent->get(), std::move(url));
-    if (!found) co_return std::unexpected{std::move(found.error())};
+    SKIFF_CO_TRY(auto found, co_await find_records(agent.get(), std::move(url)));
     std::string lines;
     std::string paths;
     std::string last;
-    for (const auto& record : found->records) {
+    for (const auto& record : found.records) {
       AgentAnswer match{record, "a match"};
       const std::string path = printable(match.bytes("path"));
       const std::string number = std::to_string(match.number("line_number").value_or(0));
       lines.append(path).append(1, ':').append(number).append(1, ':');
       lines.append(printable_lines(match.bytes("text"))).append(1, '\n');
-      if (auto fits = match.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      SKIFF_CO_TRY_VOID(match.check());
       if (path != last) paths += path + "\n";
       last = path;
     }
-    if (auto shown = context.show({{"items", found->records}}, lines, paths); !shown) {
+    if (auto shown = context.show({{"items", found.records}}, lines, paths); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
-    if (found->is_truncated) say("there are more matches than these");
-    co_return found->records.empty() ? 1 : 0;
+    if (found.is_truncated) say("there are more matches than these");
+    co_return found.records.empty() ? 1 : 0;
   }
 
  private:

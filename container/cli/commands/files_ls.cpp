@@ -24,14 +24,12 @@ class FilesLs final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0), {.scope = "read"});
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0), {.scope = "read"}));
     std::string url = "/v1/files:list?limit=10000";
     if (recursive_) url += "&recursive=true";
     if (arguments.words.size() > 1) url += "&path=" + protocol::percent_encode(arguments.words.at(1));
-    auto listed = co_await (*agent)->get_items(std::move(url));
-    if (!listed) co_return std::unexpected{std::move(listed.error())};
-    const nlohmann::json items = std::move(*listed);
+    SKIFF_CO_TRY(auto listed, co_await agent->get_items(std::move(url)));
+    const nlohmann::json items = std::move(listed);
     const auto entries = file_entries(items);
     if (!entries) co_return std::unexpected{entries.error()};
     if (auto shown = context.show({{"items", items}}, format_table(entries->rows), entries->names); !shown) {

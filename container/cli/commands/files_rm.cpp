@@ -27,12 +27,11 @@ class FilesRm final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
       std::string url = "/v1/files/" + protocol::percent_encode(arguments.words[i]);
       if (recursive_) url += "?recursive=true";
-      auto removed = co_await (*agent)->remove(std::move(url));
+      auto removed = co_await agent->remove(std::move(url));
       const bool is_fine = removed || (force_ && removed.error().code == Errc::path_not_found);
       if (!is_fine) co_return std::unexpected{std::move(removed.error())};
     }

@@ -15,15 +15,13 @@ namespace {
 class FilesStat final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     std::string url = "/v1/files:stat";
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
       url += (i == 1 ? "?path=" : "&path=") + protocol::percent_encode(arguments.words[i]);
     }
-    auto answer = co_await (*agent)->get(std::move(url));
-    if (!answer) co_return std::unexpected{std::move(answer.error())};
-    AgentAnswer page{*answer, "its answer"};
+    SKIFF_CO_TRY(auto answer, co_await agent->get(std::move(url)));
+    AgentAnswer page{answer, "its answer"};
     nlohmann::json there = nlohmann::json::array();
     std::size_t items = 0;
     for (const auto& item : page.list("items")) {
@@ -31,12 +29,12 @@ class FilesStat final : public Invocation {
       AgentAnswer one{item, "a file"};
       const std::string code = one.text("error/code");
       const std::string detail = one.text("error/detail");
-      if (auto fits = one.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      SKIFF_CO_TRY_VOID(one.check());
       if (code.empty()) there.push_back(item);
       if (code.empty() || code == name(Errc::path_not_found)) continue;
       co_return fail(find_code(code).value_or(Errc::io_error), detail);
     }
-    if (auto fits = page.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    SKIFF_CO_TRY_VOID(page.check());
     if (items != arguments.words.size() - 1) {
       co_return std::unexpected{foreign_answer("it does not say what is at each path")};
     }

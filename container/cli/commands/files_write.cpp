@@ -14,14 +14,11 @@ class FilesWrite final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& path = arguments.words.at(1);
-    auto input = standard_input();
-    if (!input) co_return std::unexpected{std::move(input.error())};
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto input, standard_input());
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     std::string url = "/v1/files/" + protocol::percent_encode(path);
-    auto written = co_await upload(agent->get(), std::move(url), std::move(*input), {}, {});
-    if (!written) co_return std::unexpected{std::move(written.error())};
-    if (auto shown = context.show({{"path", path}, {"bytes", written->bytes}}, "", path + "\n"); !shown) {
+    SKIFF_CO_TRY(auto written, co_await upload(agent.get(), std::move(url), std::move(input), {}, {}));
+    if (auto shown = context.show({{"path", path}, {"bytes", written.bytes}}, "", path + "\n"); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
     co_return 0;

@@ -53,31 +53,27 @@ class Forward final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
     const std::string& name = arguments.words.at(0);
-    auto sandbox = co_await context.endpoint(name);
-    if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
+    SKIFF_CO_TRY_VOID(co_await context.endpoint(name));
     TaskGroup group{context.executor()};
     std::vector<std::unique_ptr<protocol::Listener>> listeners;
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
-      auto ports = parse_ports(arguments.words[i]);
-      if (!ports) co_return std::unexpected{std::move(ports.error())};
-      auto opened = listen(context.executor(), *ports);
-      if (!opened) co_return std::unexpected{std::move(opened.error())};
-      for (auto& listener : *opened) {
-        const std::string line = listener->address().text() + " -> " + name + ":" + std::to_string(ports->remote);
-        if (auto printed = print(line + "\n"); !printed) co_return std::unexpected{std::move(printed.error())};
-        remotes_.push_back(ports->remote);
+      SKIFF_CO_TRY(auto ports, parse_ports(arguments.words[i]));
+      SKIFF_CO_TRY(auto opened, listen(context.executor(), ports));
+      for (auto& listener : opened) {
+        const std::string line = listener->address().text() + " -> " + name + ":" + std::to_string(ports.remote);
+        SKIFF_CO_TRY_VOID(print(line + "\n"));
+        remotes_.push_back(ports.remote);
         listeners.push_back(std::move(listener));
       }
     }
     std::exception_ptr failure;
     try {
       for (std::size_t i = 0; i + 1 < listeners.size(); ++i) {
-        group.spawn("listen", accept(listeners[i].get(), &group, *driver, name, remotes_[i]));
+        group.spawn("listen", accept(listeners[i].get(), &group, driver, name, remotes_[i]));
       }
-      co_await accept(listeners.back().get(), &group, *driver, name, remotes_.back());
+      co_await accept(listeners.back().get(), &group, driver, name, remotes_.back());
     } catch (...) {
       failure = std::current_exception();  // interrupted, which is how it ends
     }
@@ -99,10 +95,9 @@ class Forward final : public Invocation {
       auto address = protocol::Address::ip(is_both ? "127.0.0.1" : text, ports.local);
       if (!address)
         return fail(Errc::invalid_field, "--address " + text + ": expected an IP address or localhost", "--address");
-      auto listener = protocol::Listener::open(executor, *address);
-      if (!listener) return std::unexpected{std::move(listener.error())};
-      const std::uint16_t port = (*listener)->address().port();
-      listeners.push_back(std::move(*listener));
+      SKIFF_TRY(auto listener, protocol::Listener::open(executor, *address));
+      const std::uint16_t port = listener->address().port();
+      listeners.push_back(std::move(listener));
       if (!is_both) continue;
       auto other = protocol::Listener::open(executor, *protocol::Address::ip("::1", port));
       if (other) listeners.push_back(std::move(*other));

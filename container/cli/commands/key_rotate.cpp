@@ -39,15 +39,11 @@ class KeyRotate final : public Invocation {
       co_return fail(Errc::not_supported, "the key of local sandboxes is not rotated: keys are rotated in a cluster",
                      "--driver");
     }
-    auto cluster = context.cluster();
-    if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-    auto report = co_await (finishes_ ? finish_rotation(*cluster) : rotate_key(*cluster));
-    if (!report) co_return std::unexpected{std::move(report.error())};
-    const auto value = nlohmann::json::parse(protocol::to_json(*report));
-    if (auto shown = context.show(value, key_table(*report), report->current + "\n"); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
-    if (!finishes_ || report->older.empty()) co_return 0;
+    SKIFF_CO_TRY(auto cluster, context.cluster());
+    SKIFF_CO_TRY(auto report, co_await (finishes_ ? finish_rotation(cluster) : rotate_key(cluster)));
+    const auto value = nlohmann::json::parse(protocol::to_json(report));
+    SKIFF_CO_TRY_VOID(context.show(value, key_table(report), report.current + "\n"));
+    if (!finishes_ || report.older.empty()) co_return 0;
     co_return fail(Errc::sandbox_conflict,
                    "older keys are still known to sandboxes: `skiff stop NAME && skiff start NAME` gives one the "
                    "current key, a pool gets it by `skiff pool scale POOL 0` and back, or by being made again");

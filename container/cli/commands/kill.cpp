@@ -31,29 +31,26 @@ class Kill final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     std::string id;
     if (arguments.words.size() > 1) {
       id = arguments.words.at(1);
     } else {
-      auto only = co_await only_command(agent->get(), arguments.words.at(0));
-      if (!only) co_return std::unexpected{std::move(only.error())};
-      id = std::move(*only);
+      SKIFF_CO_TRY(auto only, co_await only_command(agent.get(), arguments.words.at(0)));
+      id = std::move(only);
     }
     std::string body = nlohmann::json{{"signal", signal_}}.dump();
-    auto sent = co_await (*agent)->post(command_path(session_, id) + "/signal", std::move(body));
-    if (!sent) co_return std::unexpected{std::move(sent.error())};
+    SKIFF_CO_TRY_VOID(co_await agent->post(command_path(session_, id) + "/signal", std::move(body)));
     co_return 0;
   }
 
  private:
   /// The one that runs; with several nobody knows which is meant.
   Task<Result<std::string>> only_command(AgentClient* agent, std::string name) const {
-    auto all = co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) + "/commands?limit=1000");
-    if (!all) co_return std::unexpected{std::move(all.error())};
+    SKIFF_CO_TRY(auto all, co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) +
+                                                     "/commands?limit=1000"));
     std::vector<std::string> running;
-    for (const nlohmann::json& one : *all) {
+    for (const nlohmann::json& one : all) {
       if (text_at(one, "state") == "running") running.push_back(text_at(one, "id"));
     }
     if (running.size() == 1) co_return std::move(running.front());

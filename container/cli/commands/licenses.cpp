@@ -10,7 +10,7 @@ namespace {
 class Licenses final : public Invocation {
  public:
   Task<Result<int>> run(Context& /*context*/, SettingsTable::Arguments /*arguments*/) override {
-    if (auto printed = print(licenses()); !printed) co_return std::unexpected{std::move(printed.error())};
+    SKIFF_CO_TRY_VOID(print(licenses()));
     co_return 0;
   }
 };

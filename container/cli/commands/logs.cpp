@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -105,38 +106,40 @@ class Logs final : public Invocation {
     if (from_ > 0 && (lines_ || has_time)) {
       co_return fail(Errc::invalid_field, "--from counts bytes: leave out --tail, --since and --timestamps with it");
     }
-    auto endpoint = co_await context.endpoint(arguments.words.at(0));
-    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-    AgentClient agent{context.executor(), *endpoint};
+    SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0)));
+    AgentClient agent{context.executor(), endpoint};
     std::string id;
     if (arguments.words.size() > 1) {
       id = arguments.words.at(1);
     } else {
-      auto newest = co_await newest_command(&agent);
-      if (!newest) co_return std::unexpected{std::move(newest.error())};
-      id = std::move(*newest);
+      SKIFF_CO_TRY(auto newest, co_await newest_command(&agent));
+      id = std::move(newest);
     }
-    if (has_time) co_return co_await show_lines(&agent, std::move(id));
+    if (follow_ && timestamps_) {
+      co_return fail(Errc::invalid_field, "-f passes bytes on: leave out --timestamps with it");
+    }
+    if (has_time && !follow_) co_return co_await show_lines(&agent, std::move(id));
     AttachedOptions options{.signals = false};
-    auto shown = co_await agent.get(command_path(session_, id));
-    if (!shown) co_return std::unexpected{std::move(shown.error())};
-    AgentAnswer said{*shown, "a command"};
+    SKIFF_CO_TRY(auto shown, co_await agent.get(command_path(session_, id)));
+    AgentAnswer said{shown, "a command"};
     const std::uint64_t end = said.number("output/next_offset").value_or(0);
-    if (auto fits = said.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    SKIFF_CO_TRY_VOID(said.check());
     if (lines_) {
-      auto begin = co_await offset_of_last_lines(&agent, id, end, *lines_);
-      if (!begin) co_return std::unexpected{std::move(begin.error())};
-      from_ = *begin;
+      SKIFF_CO_TRY(auto begin, co_await offset_of_last_lines(&agent, id, end, *lines_));
+      from_ = begin;
+    }
+    if (since_.count() > 0) {
+      SKIFF_CO_TRY(auto begin, co_await offset_of_time(&agent, id, end));
+      from_ = std::max(from_, begin);
     }
     if (!follow_) {
       options.until = end;
       if (end <= from_) co_return 0;
     }
-    CommandStream command{context.executor(), *endpoint, session_, id};
+    CommandStream command{context.executor(), endpoint, session_, id};
     // One who only looks on never holds the command up.
     command.attach({.from = from_, .lossless = false});
-    auto left = co_await stay_attached(&context, &command, std::move(options));
-    if (!left) co_return std::unexpected{std::move(left.error())};
+    SKIFF_CO_TRY_VOID(co_await stay_attached(&context, &command, std::move(options)));
     co_return 0;
   }
 
@@ -145,9 +148,8 @@ class Logs final : public Invocation {
     if (follow_) co_return fail(Errc::invalid_field, "--agent shows what there is: leave out -f");
     if (arguments.words.size() > 1)
       co_return fail(Errc::invalid_field, "--agent is not the log of a command: leave out COMMAND");
-    auto driver = co_await context->driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    auto sandbox = co_await (*driver)->get(arguments.words.at(0));
+    SKIFF_CO_TRY(auto driver, co_await context->driver());
+    auto sandbox = co_await driver->get(arguments.words.at(0));
     if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
     const auto detail = [&sandbox](const char* key) {
       const auto found = sandbox->details.find(key);
@@ -158,15 +160,13 @@ class Logs final : public Invocation {
       co_return fail(Errc::not_supported, "sandbox \"" + sandbox->name +
                                               "\" has no log that skiff can reach: what has started its skiffd has it");
     }
-    auto cluster = context->cluster();
-    if (!cluster) co_return std::unexpected{std::move(cluster.error())};
+    SKIFF_CO_TRY(auto cluster, context->cluster());
     AgentLogOptions options{.tail = lines_, .timestamps = timestamps_, .previous = previous_};
     if (since_.count() > 0) {
       options.since_seconds = static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(since_).count());
     }
-    auto log = co_await agent_log(&(*cluster)->client(), detail("namespace"), detail("pod"), options);
-    if (!log) co_return std::unexpected{std::move(log.error())};
-    if (auto printed = print(*log); !printed) co_return std::unexpected{std::move(printed.error())};
+    SKIFF_CO_TRY(auto log, co_await agent_log(&cluster->client(), detail("namespace"), detail("pod"), options));
+    SKIFF_CO_TRY_VOID(print(log));
     co_return 0;
   }
 
@@ -175,11 +175,10 @@ class Logs final : public Invocation {
     if (previous_ || since_.count() > 0 || timestamps_) {
       return fail(Errc::invalid_field, "the driver local has a file alone: leave out -p, --since and --timestamps");
     }
-    auto text = read_small_file(path, kLongestLog);
-    if (!text) return std::unexpected{std::move(text.error())};
-    std::string_view shown{*text};
+    SKIFF_TRY(auto text, read_small_file(path, kLongestLog));
+    std::string_view shown{text};
     if (lines_) shown.remove_prefix(begin_of_last_lines(shown, *lines_).value_or(0));
-    if (auto printed = print(shown); !printed) return std::unexpected{std::move(printed.error())};
+    SKIFF_TRY_VOID(print(shown));
     return 0;
   }
 
@@ -210,28 +209,39 @@ class Logs final : public Invocation {
                                                    std::uint64_t lines) const {
     for (std::uint64_t piece = std::uint64_t{64} << 10U;; piece *= 8) {
       const std::uint64_t begin = end > piece ? end - piece : 0;
-      auto events = co_await read_events(agent, id, begin);
-      if (!events) co_return std::unexpected{std::move(events.error())};
+      SKIFF_CO_TRY(auto events, co_await read_events(agent, id, begin));
       // What the agent has dropped is not there to be counted.
-      const std::uint64_t first = events->empty() ? end : events->front().offset;
+      const std::uint64_t first = events.empty() ? end : events.front().offset;
       std::string text;
-      for (const TimedOutput& one : *events) text += one.bytes;
-      if (const auto at = begin_of_last_lines(text, lines)) co_return offset_at(*events, *at).value_or(end);
+      for (const TimedOutput& one : events) text += one.bytes;
+      if (const auto at = begin_of_last_lines(text, lines)) co_return offset_at(events, *at).value_or(end);
       if (begin == 0 || first > begin) co_return first;
     }
   }
 
+  /// When what --since means begins, in milliseconds since 1970.
+  [[nodiscard]] long long oldest_ms() const {
+    if (since_.count() == 0) return std::numeric_limits<long long>::min();
+    return std::chrono::floor<milliseconds>(wall_now()).time_since_epoch().count() - since_.count();
+  }
+
+  /// Where the output since that time begins: at `end` when all of it is older.
+  Task<Result<std::uint64_t>> offset_of_time(AgentClient* agent, std::string id, std::uint64_t end) const {
+    SKIFF_CO_TRY(auto events, co_await read_events(agent, std::move(id), 0));
+    const long long oldest = oldest_ms();
+    const auto first =
+        std::ranges::find_if(events, [oldest](const TimedOutput& one) { return unix_ms(one.time) >= oldest; });
+    co_return first == events.end() ? end : first->offset;
+  }
+
   /// What was printed up to now, each line with its time, or those since some time.
   Task<Result<int>> show_lines(AgentClient* agent, std::string id) const {
-    if (follow_) co_return fail(Errc::invalid_field, "-f passes bytes on: leave out --since and --timestamps with it");
-    auto events = co_await read_events(agent, std::move(id), 0);
-    if (!events) co_return std::unexpected{std::move(events.error())};
-    const long long now = std::chrono::floor<milliseconds>(wall_now()).time_since_epoch().count();
-    const long long oldest = since_.count() > 0 ? now - since_.count() : 0;
+    SKIFF_CO_TRY(auto events, co_await read_events(agent, std::move(id), 0));
+    const long long oldest = oldest_ms();
     std::string text;
     bool in_line = false;
-    for (const TimedOutput& one : *events) {
-      if (oldest > 0 && unix_ms(one.time) < oldest) continue;
+    for (const TimedOutput& one : events) {
+      if (unix_ms(one.time) < oldest) continue;
       for (const char c : one.bytes) {
         if (timestamps_ && !std::exchange(in_line, true)) text += one.time + " ";
         text += c;
@@ -240,19 +250,17 @@ class Logs final : public Invocation {
     }
     std::string_view shown{text};
     if (lines_) shown.remove_prefix(begin_of_last_lines(shown, *lines_).value_or(0));
-    if (auto printed = print(shown); !printed) co_return std::unexpected{std::move(printed.error())};
+    SKIFF_CO_TRY_VOID(print(shown));
     co_return 0;
   }
 
   /// The output from an offset up to now, both streams together.
   Task<Result<std::vector<TimedOutput>>> read_events(AgentClient* agent, std::string id, std::uint64_t from) const {
     std::string path = command_path(session_, id) + "/output?from=" + std::to_string(from);
-    auto head = co_await agent->open(std::move(path));
-    if (!head) co_return std::unexpected{std::move(head.error())};
-    auto body = co_await agent->http().read_body(kLongestLog);
-    if (!body) co_return std::unexpected{std::move(body.error())};
+    SKIFF_CO_TRY_VOID(co_await agent->open(std::move(path)));
+    SKIFF_CO_TRY(auto body, co_await agent->http().read_body(kLongestLog));
     std::vector<TimedOutput> events;
-    std::string_view rest{*body};
+    std::string_view rest{body};
     while (!rest.empty()) {
       const std::size_t line = std::min(rest.find('\n'), rest.size());
       const auto event = protocol::parse_json(rest.substr(0, line)).value_or(nlohmann::json{});
@@ -270,17 +278,17 @@ class Logs final : public Invocation {
 
   /// Lists are in the order of the starts.
   Task<Result<std::string>> newest_command(AgentClient* agent) const {
-    auto all = co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) + "/commands?limit=1000");
-    if (!all) co_return std::unexpected{std::move(all.error())};
-    if (all->empty()) {
+    SKIFF_CO_TRY(auto all, co_await agent->get_items("/v1/sessions/" + protocol::percent_encode(session_) +
+                                                     "/commands?limit=1000"));
+    if (all.empty()) {
       co_return fail(Errc::command_not_found, "no command was started in session \"" + session_ + "\" yet");
     }
-    for (const nlohmann::json& one : *all) {
+    for (const nlohmann::json& one : all) {
       if (text_at(one, "id") == kMainCommand) co_return std::string{kMainCommand};
     }
-    AgentAnswer newest{all->back(), "a command"};
+    AgentAnswer newest{all.back(), "a command"};
     std::string id = newest.text("id");
-    if (auto fits = newest.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+    SKIFF_CO_TRY_VOID(newest.check());
     co_return id;
   }
 
@@ -306,6 +314,7 @@ Command logs_command() {
               "started, else of the newest.\n"
               "--agent is the log of the sandbox itself.\n\n"
               "  skiff logs demo -f --tail 20\n"
+              "  skiff logs demo -f --since 5m\n"
               "  skiff logs demo --agent",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},

@@ -54,13 +54,13 @@ class Manifest final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const bool of_a_sandbox = !arguments.words.empty();
-    auto spec = spec_.spec(of_a_sandbox ? arguments.words.front() : "", context.options().owner, arguments.given);
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
+    SKIFF_CO_TRY(auto spec,
+                 spec_.spec(of_a_sandbox ? arguments.words.front() : "", context.options().owner, arguments.given));
     if (of_a_sandbox && (dry_run_.asks_nobody() || has_no_cluster(context))) {
-      co_return print_offline_manifest(context, std::move(*spec));
+      co_return print_offline_manifest(context, std::move(spec));
     }
-    if (of_a_sandbox) co_return co_await print_manifest(&context, std::move(*spec), true);
-    co_return co_await print_template(&context, std::move(*spec));
+    if (of_a_sandbox) co_return co_await print_manifest(&context, std::move(spec), true);
+    co_return co_await print_template(&context, std::move(spec));
   }
 
  private:
@@ -78,11 +78,9 @@ class Manifest final : public Invocation {
     if (wanted.name.empty()) {
       co_return fail(Errc::missing_field, "name a sandbox, or by --template NAME the SandboxTemplate to print", "NAME");
     }
-    auto pools = co_await pools_of(context);
-    if (!pools) co_return std::unexpected{std::move(pools.error())};
-    auto made = co_await (*pools)->template_of(std::move(wanted));
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    std::vector<kube::Object> objects{std::move(*made)};
+    SKIFF_CO_TRY(auto pools, co_await pools_of(context));
+    SKIFF_CO_TRY(auto made, co_await pools->template_of(std::move(wanted)));
+    std::vector<kube::Object> objects{std::move(made)};
     co_return print_objects(context->options(), std::move(objects));
   }
 
@@ -95,11 +93,9 @@ constexpr std::size_t kLongestKey = std::size_t{64} << 10U;
 }  // namespace
 
 Task<Result<int>> print_manifest(Context* context, SandboxSpec spec, bool to_be_applied) {
-  auto driver = co_await context->driver();
-  if (!driver) co_return std::unexpected{std::move(driver.error())};
-  auto objects = co_await (*driver)->manifest(std::move(spec), to_be_applied);
-  if (!objects) co_return std::unexpected{std::move(objects.error())};
-  co_return print_objects(context->options(), std::move(*objects));
+  SKIFF_CO_TRY(auto driver, co_await context->driver());
+  SKIFF_CO_TRY(auto objects, co_await driver->manifest(std::move(spec), to_be_applied));
+  co_return print_objects(context->options(), std::move(objects));
 }
 
 Result<int> print_offline_manifest(const Context& context, SandboxSpec spec) {
@@ -111,17 +107,15 @@ Result<int> print_offline_manifest(const Context& context, SandboxSpec spec) {
   }
   OfflineContext known = context.offline();
   if (!options.key_file.empty()) {
-    auto pem = read_small_file(options.key_file, kLongestKey);
-    if (!pem) return std::unexpected{std::move(pem.error())};
-    auto key = SigningKey::parse_pem(*pem);
-    wipe(*pem);
+    SKIFF_TRY(auto pem, read_small_file(options.key_file, kLongestKey));
+    auto key = SigningKey::parse_pem(pem);
+    wipe(pem);
     if (!key) return fail(key.error().code, "--key-file " + options.key_file + ": " + key.error().message);
     known.key = std::move(*key);
   }
   const bool has_credential = known.key || !spec.pod.token_secret.empty();
   const std::string home = known.namespace_name;
-  auto objects = offline_manifest(std::move(spec), known);
-  if (!objects) return std::unexpected{std::move(objects.error())};
+  SKIFF_TRY(auto objects, offline_manifest(std::move(spec), known));
   std::string unknown =
       "no cluster was asked: not whether namespace \"" + home + "\" would take this, nor whether it assigns user ids";
   if (!has_credential) {
@@ -130,7 +124,7 @@ Result<int> print_offline_manifest(const Context& context, SandboxSpec spec) {
         "private key, --token-secret a token";
   }
   say(unknown);
-  return print_objects(options, std::move(*objects));
+  return print_objects(options, std::move(objects));
 }
 
 Command manifest_command() {

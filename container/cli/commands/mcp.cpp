@@ -45,23 +45,20 @@ class Mcp final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const bool is_given = !arguments.words.empty();
     const std::string name = is_given ? arguments.words.front() : make_name("mcp-");
-    auto spec = spec_.spec(name, context.options().owner, arguments.given);
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
-    spec->is_one_shot = true;
-    if (!spec->lease.idle_ttl) spec->lease.idle_ttl = kAbandonedTime;
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    auto input = standard_input();
-    if (!input) co_return std::unexpected{std::move(input.error())};
+    SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
+    spec.is_one_shot = true;
+    if (!spec.lease.idle_ttl) spec.lease.idle_ttl = kAbandonedTime;
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    SKIFF_CO_TRY(auto input, standard_input());
     McpBridge bridge{context.executor(),
-                     [&] { return is_given ? context.endpoint(name) : make(&context, *driver, &*spec); },
+                     [&] { return is_given ? context.endpoint(name) : make(&context, driver, &spec); },
                      [](std::string_view line) {
                        if (auto printed = print(line); !printed) say(printed.error().message);
                      }};
     BlockingPool pool{"skiff-stdin", 1};
     ToReactor blocks{context.executor(), kLongestMessage};
     TaskGroup reading{context.executor()};
-    reading.spawn("stdin", read_on_thread(&pool, *input, blocks));
+    reading.spawn("stdin", read_on_thread(&pool, input, blocks));
     std::exception_ptr failure;
     Result<> done;
     try {
@@ -72,11 +69,11 @@ class Mcp final : public Invocation {
     }
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     blocks.leave();
-    input->interrupt();
+    input.interrupt();
     co_await reading.join();
     co_await bridge.close();
     if (made_) {
-      auto removed = co_await (*driver)->remove_if(made_->name, made_->id, {});
+      auto removed = co_await driver->remove_if(made_->name, made_->id, {});
       if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
     }
     if (failure) std::rethrow_exception(failure);
@@ -88,9 +85,8 @@ class Mcp final : public Invocation {
   Task<Result<Endpoint>> make(Context* context, Driver* driver, const SandboxSpec* spec) {
     context->tell_notice(*driver);
     BringUp wanted{.spec = *spec};
-    auto up = co_await bring_up(driver, std::move(wanted), context->progress(spec->name));
-    if (!up) co_return std::unexpected{std::move(up.error())};
-    made_ = std::move(up->sandbox);
+    SKIFF_CO_TRY(auto up, co_await bring_up(driver, std::move(wanted), context->progress(spec->name)));
+    made_ = std::move(up.sandbox);
     co_return co_await context->endpoint(made_->name);
   }
 

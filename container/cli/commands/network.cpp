@@ -31,24 +31,21 @@ class Network final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& name = arguments.words.at(0);
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
     const bool changes = !dry_run_.is_wanted();
-    auto now =
-        co_await (*driver)->set_network(name, changes ? network_ : "", changes ? allow_ : std::vector<std::string>{});
-    if (!now) co_return std::unexpected{std::move(now.error())};
+    SKIFF_CO_TRY(auto now, co_await driver->set_network(name, changes ? network_ : "",
+                                                        changes ? allow_ : std::vector<std::string>{}));
     if (!changes) {
-      if (!network_.empty()) now->network = network_;
-      if (!allow_.empty()) now->allow = allow_;
-      if (auto valid = check_pod_options(*now); !valid) co_return std::unexpected{std::move(valid.error())};
+      if (!network_.empty()) now.network = network_;
+      if (!allow_.empty()) now.allow = allow_;
+      SKIFF_CO_TRY_VOID(check_pod_options(now));
     }
-    const nlohmann::json value{{"name", name}, {"network", now->network}, {"allow", now->allow}};
+    const nlohmann::json value{{"name", name}, {"network", now.network}, {"allow", now.allow}};
     std::string from;
-    for (const std::string& cidr : now->allow) from += (from.empty() ? "" : ", ") + cidr;
+    for (const std::string& cidr : now.allow) from += (from.empty() ? "" : ", ") + cidr;
     const std::string line =
-        name + " may reach: " + now->network + "; may be reached from: " + (from.empty() ? "everywhere" : from) + "\n";
-    if (auto shown = context.show(value, line, name + "\n"); !shown)
-      co_return std::unexpected{std::move(shown.error())};
+        name + " may reach: " + now.network + "; may be reached from: " + (from.empty() ? "everywhere" : from) + "\n";
+    SKIFF_CO_TRY_VOID(context.show(value, line, name + "\n"));
     co_return 0;
   }
 

@@ -13,20 +13,17 @@ namespace {
 class PoolStatusOf final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto pools = co_await pools_of(&context);
-    if (!pools) co_return std::unexpected{std::move(pools.error())};
+    SKIFF_CO_TRY(auto pools, co_await pools_of(&context));
     std::vector<PoolStatus> all;
     Result<> shown;
     if (arguments.words.empty()) {
-      auto listed = co_await (*pools)->list();
-      if (!listed) co_return std::unexpected{std::move(listed.error())};
-      all = std::move(*listed);
+      SKIFF_CO_TRY(auto listed, co_await pools->list());
+      all = std::move(listed);
       shown = show_pools(context, all);
     } else {
-      auto one = co_await (*pools)->status(arguments.words.front());
-      if (!one) co_return std::unexpected{std::move(one.error())};
-      shown = show_pool(context, *one);
-      all.push_back(std::move(*one));
+      SKIFF_CO_TRY(auto one, co_await pools->status(arguments.words.front()));
+      shown = show_pool(context, one);
+      all.push_back(std::move(one));
     }
     if (!shown) co_return std::unexpected{std::move(shown.error())};
     // Where no controller keeps it full, one that was cut off may have left it short.

@@ -25,12 +25,11 @@ nlohmann::json value_of(const PoolStatus& pool) {
 }  // namespace
 
 Task<Result<Pools*>> pools_of(Context* context) {
-  auto driver = co_await context->driver();
-  if (!driver) co_return std::unexpected{std::move(driver.error())};
-  if (Pools* const pools = (*driver)->pools(); pools != nullptr) co_return pools;
+  SKIFF_CO_TRY(auto driver, co_await context->driver());
+  if (Pools* const pools = driver->pools(); pools != nullptr) co_return pools;
   co_return fail(
       Errc::not_supported,
-      "the " + std::string{(*driver)->name()} + " driver has no pools: they need a cluster (`--driver pod` or `claim`)",
+      "the " + std::string{driver->name()} + " driver has no pools: they need a cluster (`--driver pod` or `claim`)",
       "--driver");
 }
 

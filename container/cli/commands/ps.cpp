@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <limits>
 #include <map>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -13,12 +11,12 @@
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/in_namespace.hpp"
 #include "container/cli/json_path.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/pod_flags.hpp"
 #include "container/cli/printable.hpp"
 #include "container/cli/terminal.hpp"
-#include "container/cluster/namespaces.hpp"
 
 namespace skiff::container {
 namespace {
@@ -118,11 +116,8 @@ class Ps final : public Invocation {
     only_names_ = std::ranges::count(arguments.given, "--quiet") > 0 && context.options().output == "table";
     std::map<std::string, std::string> before;
     for (bool is_first = true;; is_first = false) {
-      auto found = co_await look(&context);
-      if (!found) co_return std::unexpected{std::move(found.error())};
-      if (auto shown = show(context, std::move(*found), is_first, before); !shown) {
-        co_return std::unexpected{std::move(shown.error())};
-      }
+      SKIFF_CO_TRY(auto found, co_await look(&context));
+      SKIFF_CO_TRY_VOID(show(context, std::move(found), is_first, before));
       if (!watch_) co_return 0;
       co_await pause(kWatchPause);
     }
@@ -137,18 +132,12 @@ class Ps final : public Invocation {
   Task<Result<Found>> look(Context* context) {
     Found found;
     if (!all_namespaces_) {
-      auto page = co_await look_in(context);
-      if (!page) co_return std::unexpected{std::move(page.error())};
-      found = std::move(*page);
+      SKIFF_CO_TRY(auto page, co_await look_in(context));
+      found = std::move(page);
     } else {
-      auto cluster = context->cluster();
-      if (!cluster) co_return std::unexpected{std::move(cluster.error())};
-      auto namespaces = co_await namespaces_of_sandboxes(
-          *cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod);
-      if (!namespaces) co_return std::unexpected{std::move(namespaces.error())};
-      for (const std::string& name : *namespaces) {
-        Context there = context->in_namespace(name);
-        auto page = co_await look_and_close(&there);
+      SKIFF_CO_TRY(auto namespaces, co_await namespaces_in_use(context));
+      for (const std::string& name : namespaces) {
+        auto page = co_await in_namespace<Found>(context, name, [this](Context* there) { return look_in(there); });
         if (!page) co_return std::unexpected{std::move(page.error())};
         for (Listed& one : page->items) {
           one.namespace_name = name;
@@ -156,33 +145,16 @@ class Ps final : public Invocation {
         }
       }
     }
-    if (auto sorted = sort(found.items); !sorted) co_return std::unexpected{std::move(sorted.error())};
-    co_return found;
-  }
-
-  /// What the driver holds open is ended whatever happens.
-  Task<Result<Found>> look_and_close(Context* there) {
-    Result<Found> found;
-    std::exception_ptr cancelled;
-    try {
-      found = co_await look_in(there);
-    } catch (...) {
-      cancelled = std::current_exception();
-    }
-    if (cancelled) co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    co_await there->close();
-    if (cancelled) std::rethrow_exception(cancelled);
+    SKIFF_CO_TRY_VOID(sort(found.items));
     co_return found;
   }
 
   Task<Result<Found>> look_in(Context* context) {
-    auto driver = co_await context->driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    Task<Result<SandboxPage>> looking = names_.empty() ? list(context, *driver) : get_named(*driver);
-    auto page = co_await std::move(looking);
-    if (!page) co_return std::unexpected{std::move(page.error())};
-    Found found{.items = {}, .next = std::move(page->next)};
-    for (Sandbox& sandbox : page->items) {
+    SKIFF_CO_TRY(auto driver, co_await context->driver());
+    Task<Result<SandboxPage>> looking = names_.empty() ? list(context, driver) : get_named(driver);
+    SKIFF_CO_TRY(auto page, co_await std::move(looking));
+    Found found{.items = {}, .next = std::move(page.next)};
+    for (Sandbox& sandbox : page.items) {
       std::string last = sandbox.details.contains("last_used_at") ? sandbox.details.at("last_used_at") : "";
       found.items.push_back({.namespace_name = {}, .sandbox = std::move(sandbox), .last_used_at = std::move(last)});
     }
@@ -208,9 +180,8 @@ class Ps final : public Invocation {
     for (const auto& known : protocol::EnumNames<SandboxState>::values) {
       if (known.name == status_) filter.state = known.value;
     }
-    auto labels = parse_pairs(labels_, "--label");
-    if (!labels) co_return std::unexpected{std::move(labels.error())};
-    filter.labels = std::move(*labels);
+    SKIFF_CO_TRY(auto labels, parse_pairs(labels_, "--label"));
+    filter.labels = std::move(labels);
     filter.cursor = cursor_;
     filter.limit = limit_ == 0 ? std::numeric_limits<std::size_t>::max() : limit_;
     co_return co_await driver->list(std::move(filter));
@@ -219,9 +190,8 @@ class Ps final : public Invocation {
   Task<Result<SandboxPage>> get_named(Driver* driver) {
     SandboxPage page;
     for (const std::string& name : names_) {
-      auto sandbox = co_await driver->get(name);
-      if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-      page.items.push_back(std::move(*sandbox));
+      SKIFF_CO_TRY(auto sandbox, co_await driver->get(name));
+      page.items.push_back(std::move(sandbox));
     }
     co_return page;
   }
@@ -230,9 +200,8 @@ class Ps final : public Invocation {
     if (sort_by_.empty()) return {};
     std::vector<std::pair<nlohmann::json, std::size_t>> keys;
     for (std::size_t i = 0; i < items.size(); ++i) {
-      auto key = find_json_path(sort_by_, to_json_value(items[i].sandbox));
-      if (!key) return std::unexpected{std::move(key.error())};
-      keys.emplace_back(key->empty() ? nlohmann::json{} : std::move(key->front()), i);
+      SKIFF_TRY(auto key, find_json_path(sort_by_, to_json_value(items[i].sandbox)));
+      keys.emplace_back(key.empty() ? nlohmann::json{} : std::move(key.front()), i);
     }
     std::ranges::sort(keys, [](const auto& a, const auto& b) {
       return a.first == b.first ? a.second < b.second : a.first < b.first;

@@ -59,25 +59,23 @@ class Rbac final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const Options& options = context.options();
     role_.all_namespaces = role_.all_namespaces || namespace_per_sandbox_;
-    auto gateway = own_gateway(options);
-    if (!gateway) co_return std::unexpected{std::move(gateway.error())};
-    auto rules = rules_of({.commands = std::move(arguments.words),
-                           .driver = options.driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod,
-                           .namespace_per_sandbox = namespace_per_sandbox_,
-                           .gateway = std::move(*gateway),
-                           .name_prefix = options.name_prefix});
-    if (!rules) co_return std::unexpected{std::move(rules.error())};
-    if (rules->empty()) co_return fail(Errc::invalid_field, "that needs nothing of a cluster");
+    SKIFF_CO_TRY(auto gateway, own_gateway(options));
+    SKIFF_CO_TRY(auto rules, rules_of({.commands = std::move(arguments.words),
+                                       .driver = options.driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod,
+                                       .namespace_per_sandbox = namespace_per_sandbox_,
+                                       .gateway = std::move(gateway),
+                                       .name_prefix = options.name_prefix}));
+    if (rules.empty()) co_return fail(Errc::invalid_field, "that needs nothing of a cluster");
     role_.namespace_name = options.access.namespace_name;
-    std::vector<nlohmann::json> objects = role_objects(*rules, role_);
+    std::vector<nlohmann::json> objects = role_objects(rules, role_);
     // A Role is for kubectl: what is a table elsewhere is YAML here.
     if (options.output == "table" || options.output == "wide" || options.output == "yaml") {
-      if (auto shown = print(yaml_documents(objects)); !shown) co_return std::unexpected{std::move(shown.error())};
+      SKIFF_CO_TRY_VOID(print(yaml_documents(objects)));
       co_return 0;
     }
     const std::string lines = names(objects);
     const nlohmann::json list{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(objects)}};
-    if (auto shown = context.show(list, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(context.show(list, lines, lines));
     co_return 0;
   }
 

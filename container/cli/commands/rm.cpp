@@ -11,6 +11,7 @@
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/pod_flags.hpp"
 #include "container/cli/removal_flags.hpp"
@@ -48,12 +49,13 @@ class Rm final : public Invocation {
                                .group = "",
                                .help = "All sandboxes of --owner with this label.",
                                .letter = 'l'},
-                              {.flag = "dry-run",
+                              {.flag = "ignore-not-found",
                                .environment = "",
-                               .target = setting::Switch{&dry_run_},
+                               .target = setting::Switch{&ignore_not_found_},
                                .value = "",
                                .group = "",
-                               .help = "Only print the names of what would be removed."}};
+                               .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
+    rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));
     return rows;
   }
@@ -64,16 +66,13 @@ class Rm final : public Invocation {
       co_return fail(Errc::invalid_field, is_by_list ? std::string{all_ ? "--all" : "--label"} + " takes no names"
                                                      : "name what to remove, or say --all or --label NAME=VALUE");
     }
-    auto how = removal_.removal();
-    if (!how) co_return std::unexpected{std::move(how.error())};
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    SKIFF_CO_TRY(auto how, removal_.removal());
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
     std::vector<Chosen> chosen;
     for (std::string& name : arguments.words) chosen.push_back({.name = std::move(name)});
     if (is_by_list) {
-      auto listed = co_await list_chosen(*driver, context.options().owner);
-      if (!listed) co_return std::unexpected{std::move(listed.error())};
-      chosen = std::move(*listed);
+      SKIFF_CO_TRY(auto listed, co_await list_chosen(driver, context.options().owner));
+      chosen = std::move(listed);
     }
     // A name that is given twice is one sandbox.
     std::set<std::string> seen;
@@ -81,7 +80,7 @@ class Rm final : public Invocation {
     std::vector<std::optional<Result<bool>>> outcomes(chosen.size());
     // All of them at once: one that is slow to end holds nothing up.
     co_await in_parallel(chosen.size(), chosen.size(), [&](std::size_t index) {
-      return remove_one(*driver, chosen[index], *how, &context.signals(), &outcomes[index]);
+      return remove_one(driver, chosen[index], how, &context.signals(), &outcomes[index]);
     });
     nlohmann::json removed = nlohmann::json::array();
     std::string lines;
@@ -96,12 +95,12 @@ class Rm final : public Invocation {
       } else if (*done) {
         removed.push_back(name);
         lines += name + "\n";
-      } else if (!is_by_list) {  // it needs no removing, unless it is another one that was meant
-        say(name + ": there is none (" + (*driver)->place() + ")");
+      } else if (!is_by_list && !ignore_not_found_) {  // it needs no removing, unless it is another one that was meant
+        say(name + ": there is none (" + driver->place() + ")");
       }
     }
     const nlohmann::json value{{"removed", std::move(removed)}};
-    if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(context.show(value, lines, lines));
     if (!first.message.empty()) co_return fail(first.code, "not everything could be removed");
     co_return 0;
   }
@@ -110,22 +109,20 @@ class Rm final : public Invocation {
   Task<Result<std::vector<Chosen>>> list_chosen(Driver* driver, std::string owner) {
     SandboxFilter filter{.limit = std::numeric_limits<std::size_t>::max()};
     if (!everyone_) filter.owner = std::move(owner);
-    auto labels = parse_pairs(labels_, "--label");
-    if (!labels) co_return std::unexpected{std::move(labels.error())};
-    filter.labels = std::move(*labels);
-    auto page = co_await driver->list(std::move(filter));
-    if (!page) co_return std::unexpected{std::move(page.error())};
+    SKIFF_CO_TRY(auto labels, parse_pairs(labels_, "--label"));
+    filter.labels = std::move(labels);
+    SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
     std::vector<Chosen> chosen;
-    for (Sandbox& sandbox : page->items) chosen.push_back({std::move(sandbox.name), std::move(sandbox.id)});
+    for (Sandbox& sandbox : page.items) chosen.push_back({std::move(sandbox.name), std::move(sandbox.id)});
     co_return chosen;
   }
 
   /// Nothing for what an interrupt left undone.
   Task<> remove_one(Driver* driver, Chosen one, Removal how, Signals* signals, std::optional<Result<bool>>* outcome) {
     if (signals->interrupted_by() != 0) co_return;
-    if (dry_run_ && !one.id.empty()) {
-      outcome->emplace(true);  // it was listed
-    } else if (dry_run_) {
+    if (dry_run_.is_wanted() && (dry_run_.asks_nobody() || !one.id.empty())) {
+      outcome->emplace(true);  // it was named, or listed
+    } else if (dry_run_.is_wanted()) {
       outcome->emplace(co_await exists(driver, std::move(one.name)));
     } else if (one.id.empty()) {
       outcome->emplace(co_await driver->remove(std::move(one.name), std::move(how)));
@@ -143,7 +140,8 @@ class Rm final : public Invocation {
 
   bool all_ = false;
   bool everyone_ = false;
-  bool dry_run_ = false;
+  bool ignore_not_found_ = false;
+  DryRun dry_run_;
   std::vector<std::string> labels_;
   RemovalFlags removal_;
 };

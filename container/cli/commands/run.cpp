@@ -60,34 +60,37 @@ class Run final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto request = command_.request(std::move(arguments.rest));
-    if (!request) co_return std::unexpected{std::move(request.error())};
+    SKIFF_CO_TRY(auto request, command_.request(std::move(arguments.rest)));
     if (rm_ && !keep_.empty()) {
       co_return fail(Errc::invalid_field, "--rm and --keep contradict each other: for a name alone there is --name");
     }
     if (!keep_.empty() && !name_.empty() && keep_ != name_) {
       co_return fail(Errc::invalid_field, "--keep and --name say different names");
     }
+    if (!arguments.words.empty() && std::ranges::count(arguments.given, "--image") > 0) {
+      const std::string& word = arguments.words.front();
+      co_return fail(Errc::invalid_field,
+                     "--image says the image, and so does \"" + word + "\": if that is a name, it is --name " + word);
+    }
     const std::string& given = keep_.empty() ? name_ : keep_;
     const std::string name = given.empty() ? make_name("run-") : given;
     const bool is_kept = !rm_ && (!given.empty() || detach_);
-    auto joined = command_.attached(name);
-    if (!joined) co_return std::unexpected{std::move(joined.error())};
-    auto spec = spec_.spec(name, context.options().owner, arguments.given);
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
-    if (!arguments.words.empty()) spec->image = arguments.words.front();
-    spec->is_one_shot = !is_kept;
-    if (!is_kept && !spec->lease.idle_ttl) spec->lease.idle_ttl = kOrphanTime;
-    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(*spec));
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(*spec), false);
-    context.tell_notice(**driver);
-    BringUp wanted{.spec = std::move(*spec)};
+    SKIFF_CO_TRY(auto joined, command_.attached(name));
+    SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
+    if (!arguments.words.empty()) spec.image = arguments.words.front();
+    spec.is_one_shot = !is_kept;
+    if (!is_kept && !spec.lease.idle_ttl) spec.lease.idle_ttl = kOrphanTime;
+    if (dry_run_.asks_nobody()) co_return with_note(context, print_offline_manifest(context, std::move(spec)));
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    if (dry_run_.is_wanted()) {
+      auto printed = co_await print_manifest(&context, std::move(spec), false);
+      co_return with_note(context, std::move(printed));
+    }
+    context.tell_notice(*driver);
+    BringUp wanted{.spec = std::move(spec)};
     // Who runs a command wants to see that command; the phases are for those who watch a terminal.
     Progress progress = shows_progress() ? context.progress(name) : Progress{[](Phase, std::string_view) {}};
-    auto up = co_await bring_up(*driver, std::move(wanted), std::move(progress));
-    if (!up) co_return std::unexpected{std::move(up.error())};
+    SKIFF_CO_TRY_VOID(co_await bring_up(driver, std::move(wanted), std::move(progress)));
 
     bool goes_on = false;
     // Whoever looks at a sandbox that stays, by `skiff logs NAME`, means this one.
@@ -95,9 +98,9 @@ class Run final : public Invocation {
     Result<AttachedEnd> end = std::unexpected{Error{}};
     std::exception_ptr failure;
     try {
-      auto endpoint = co_await (*driver)->endpoint(name, {});
+      auto endpoint = co_await driver->endpoint(name, {});
       if (endpoint && detach_) {
-        auto left = co_await leave(context.executor(), *endpoint, id, std::move(*request));
+        auto left = co_await leave(context.executor(), *endpoint, id, std::move(request));
         goes_on = left && *left == 0;
         if (left) {
           end = AttachedEnd{.status = *left};
@@ -106,8 +109,8 @@ class Run final : public Invocation {
         }
       } else if (endpoint) {
         CommandStream command{context.executor(), *endpoint, "default", id};
-        command.start(std::move(*request));
-        end = co_await stay_attached(&context, &command, std::move(*joined));
+        command.start(std::move(request));
+        end = co_await stay_attached(&context, &command, std::move(joined));
       } else {
         end = std::unexpected{std::move(endpoint.error())};
       }
@@ -119,30 +122,35 @@ class Run final : public Invocation {
     // One that was asked for and has no command yet is of no use to anybody.
     if (!goes_on && (!is_kept || detach_)) {
       co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-      auto removed = co_await (*driver)->remove(name, {});
+      auto removed = co_await driver->remove(name, {});
       if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
     }
     if (failure) std::rethrow_exception(failure);
     if (!end) co_return std::unexpected{std::move(end.error())};
     if (goes_on && detach_) {
       const nlohmann::json value{{"sandbox", name}, {"command", id}};
-      if (auto shown = context.show(value, name + "\n", name + "\n"); !shown) {
-        co_return std::unexpected{std::move(shown.error())};
-      }
+      SKIFF_CO_TRY_VOID(context.show(value, name + "\n", name + "\n"));
     }
     co_return end->status;
   }
 
  private:
+  /// What was printed as what --dry-run would make: the command is none of that.
+  static Result<int> with_note(const Context& context, Result<int> printed) {
+    if (printed && !context.options().quiet) {
+      say("the command is not a part of this: skiff starts it when the sandbox answers, which a dry run does not try");
+    }
+    return printed;
+  }
+
   /// Starts it in the background; the status says whether that was possible.
   static Task<Result<int>> leave(Executor executor, Endpoint endpoint, std::string id, nlohmann::json request) {
     request["id"] = std::move(id);
     request["mode"] = "background";
     AgentClient agent{executor, std::move(endpoint)};
     std::string body = request.dump();
-    auto started = co_await agent.post("/v1/commands", std::move(body));
-    if (!started) co_return std::unexpected{std::move(started.error())};
-    const CommandExit exit = CommandExit::of(*started);
+    SKIFF_CO_TRY(auto started, co_await agent.post("/v1/commands", std::move(body)));
+    const CommandExit exit = CommandExit::of(started);
     co_return exit.cause == "spawn_failed" ? exit_status(exit) : 0;
   }
 
@@ -163,9 +171,10 @@ Command run_command() {
       .group = "Sandboxes",
       .summary = "run one command in a sandbox of its own, as docker run does",
       .text =
-          "The sandbox goes when the command has ended, unless --keep, --name or -d keeps it. With the local driver\n"
-          "there is no IMAGE: the command runs on this machine, in a new directory. Should skiff be killed, the\n"
-          "command goes on, and the sandbox ends by itself 5 minutes after it (--idle-ttl).\n\n"
+          "The command has to be said: ENTRYPOINT and CMD of the image are not run. The sandbox goes when it has\n"
+          "ended, unless --keep, --name or -d keeps it. With the local driver there is no IMAGE: the command runs on\n"
+          "this machine, in a new directory. Should skiff be killed, the command goes on, and the sandbox ends by\n"
+          "itself 5 minutes after it (--idle-ttl).\n\n"
           "  skiff run python:3.12 -- python -c 'print(6 * 7)'\n"
           "  skiff run -- sh -c 'echo hello from $(uname)'\n"
           "  seq 9 | skiff run -i -- sort -r\n"

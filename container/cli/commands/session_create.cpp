@@ -48,18 +48,15 @@ class SessionCreate final : public Invocation {
     if (!id.empty()) request["id"] = id;
     if (!root_.empty()) request["root"] = root_;
     if (!cwd_.empty()) request["cwd"] = cwd_;
-    auto env = parse_env(env_);
-    if (!env) co_return std::unexpected{std::move(env.error())};
-    for (auto& [name, value] : *env) request["env"][name] = std::move(value);
+    SKIFF_CO_TRY(auto env, parse_env(env_));
+    for (auto& [name, value] : env) request["env"][name] = std::move(value);
     std::string body = request.dump();
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
-    auto made = co_await (*agent)->post("/v1/sessions", std::move(body));
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    AgentAnswer session{*made, "a session"};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
+    SKIFF_CO_TRY(auto made, co_await agent->post("/v1/sessions", std::move(body)));
+    AgentAnswer session{made, "a session"};
     const std::string line = printable(session.text("id")) + "\n";
-    if (auto fits = session.check(); !fits) co_return std::unexpected{std::move(fits.error())};
-    if (auto shown = context.show(*made, line, line); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(session.check());
+    SKIFF_CO_TRY_VOID(context.show(made, line, line));
     co_return 0;
   }
 

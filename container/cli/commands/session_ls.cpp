@@ -16,21 +16,19 @@ namespace {
 class SessionLs final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
-    auto items = co_await (*agent)->get_items("/v1/sessions?limit=500");
-    if (!items) co_return std::unexpected{std::move(items.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
+    SKIFF_CO_TRY(auto items, co_await agent->get_items("/v1/sessions?limit=500"));
     const long long now = std::chrono::floor<std::chrono::milliseconds>(wall_now()).time_since_epoch().count();
     std::vector<std::vector<std::string>> rows{{"ID", "AGE", "RUNNING", "CWD"}};
     std::string names;
-    for (const auto& item : *items) {
+    for (const auto& item : items) {
       AgentAnswer session{item, "a session"};
       rows.push_back({session.text("id"), format_age(session.text("created_at"), now),
                       std::to_string(session.number("commands/live").value_or(0)), session.text("cwd")});
-      if (auto fits = session.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      SKIFF_CO_TRY_VOID(session.check());
       names += printable(rows.back().front()) + "\n";
     }
-    if (auto shown = context.show({{"items", *items}}, format_table(rows), names); !shown) {
+    if (auto shown = context.show({{"items", items}}, format_table(rows), names); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
     co_return 0;

@@ -10,11 +10,9 @@ namespace {
 class SessionRm final : public Invocation {
  public:
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
-      auto removed = co_await (*agent)->remove("/v1/sessions/" + protocol::percent_encode(arguments.words[i]));
-      if (!removed) co_return std::unexpected{std::move(removed.error())};
+      SKIFF_CO_TRY_VOID(co_await agent->remove("/v1/sessions/" + protocol::percent_encode(arguments.words[i])));
     }
     co_return 0;
   }

@@ -32,26 +32,23 @@ class Shell final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto keys = DetachKeys::parse(detach_keys_);
-    if (!keys) co_return std::unexpected{std::move(keys.error())};
-    auto endpoint = co_await context.endpoint(arguments.words.at(0));
-    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+    SKIFF_CO_TRY(auto keys, DetachKeys::parse(detach_keys_));
+    SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0)));
     const bool terminal = ::isatty(STDIN_FILENO) == 1;
     nlohmann::json request{{"command", std::string{kShell} + (terminal ? " -i" : "")}, {"stdin_open", true}};
     if (terminal) {
       request["tty"] = terminal_request();
       if (const char* kind = std::getenv("TERM"); kind != nullptr) request["env"]["TERM"] = kind;
     }
-    CommandStream command{context.executor(), *endpoint, session_, new_id("shell-")};
+    CommandStream command{context.executor(), endpoint, session_, new_id("shell-")};
     command.start(std::move(request));
     AttachedOptions options{.stdin_too = true,
                             .terminal = terminal,
-                            .detach = std::move(*keys),
+                            .detach = std::move(keys),
                             .sandbox = arguments.words.at(0),
                             .session = session_};
-    auto end = co_await stay_attached(&context, &command, std::move(options));
-    if (!end) co_return std::unexpected{std::move(end.error())};
-    co_return end->status;
+    SKIFF_CO_TRY(auto end, co_await stay_attached(&context, &command, std::move(options)));
+    co_return end.status;
   }
 
  private:

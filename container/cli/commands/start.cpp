@@ -29,8 +29,7 @@ class Start final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
     nlohmann::json items = nlohmann::json::array();
     std::string lines;
     std::string names;
@@ -42,7 +41,7 @@ class Start final : public Invocation {
     }
     std::vector<std::optional<Result<Sandbox>>> outcomes(chosen.size());
     co_await in_parallel(chosen.size(), kStartedAtOnce, [&](std::size_t index) {
-      return start_one(*driver, chosen[index], wait_, context.progress(chosen[index]), &outcomes[index]);
+      return start_one(driver, chosen[index], wait_, context.progress(chosen[index]), &outcomes[index]);
     });
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const std::string& name = chosen[i];
@@ -58,7 +57,7 @@ class Start final : public Invocation {
     const bool is_one = arguments.words.size() == 1;
     if (is_one && items.empty()) co_return std::move(failures).status();
     const nlohmann::json value = is_one ? items.front() : nlohmann::json{{"items", items}};
-    if (auto shown = context.show(value, lines, names); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(context.show(value, lines, names));
     co_return std::move(failures).status();
   }
 

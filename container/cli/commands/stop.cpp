@@ -24,14 +24,12 @@ class Stop final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto how = removal_.removal();
-    if (!how) co_return std::unexpected{std::move(how.error())};
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
+    SKIFF_CO_TRY(auto how, removal_.removal());
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
     const std::vector<std::string>& names = arguments.words;
     std::vector<Result<>> outcomes(names.size());
     co_await in_parallel(names.size(), kStoppedAtOnce, [&](std::size_t index) {
-      return stop_one(*driver, names[index], *how, dry_run_.is_wanted(), &outcomes[index]);
+      return stop_one(driver, names[index], how, dry_run_.is_wanted(), &outcomes[index]);
     });
     nlohmann::json stopped = nlohmann::json::array();
     std::string lines;
@@ -45,7 +43,7 @@ class Stop final : public Invocation {
       lines += names[i] + "\n";
     }
     const nlohmann::json value{{"stopped", std::move(stopped)}};
-    if (auto shown = context.show(value, lines, lines); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(context.show(value, lines, lines));
     co_return std::move(failures).status();
   }
 

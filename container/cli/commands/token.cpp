@@ -30,14 +30,10 @@ class Token final : public Invocation {
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     TokenGrant grant{.scope = "", .lifetime = std::chrono::ceil<std::chrono::seconds>(ttl_)};
     for (const std::string& scope : scopes_) grant.scope += (grant.scope.empty() ? "" : " ") + scope;
-    auto endpoint = co_await context.endpoint(arguments.words.at(0), std::move(grant));
-    if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-    auto token = endpoint->token();
-    if (!token) co_return std::unexpected{std::move(token.error())};
-    const nlohmann::json value{{"token", *token}, {"url", endpoint->url}};
-    if (auto shown = context.show(value, *token + "\n", *token + "\n"); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0), std::move(grant)));
+    SKIFF_CO_TRY(auto token, endpoint.token());
+    const nlohmann::json value{{"token", token}, {"url", endpoint.url}};
+    SKIFF_CO_TRY_VOID(context.show(value, token + "\n", token + "\n"));
     co_return 0;
   }
 

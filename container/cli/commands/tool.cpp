@@ -17,7 +17,7 @@ class Tool final : public Invocation {
     using namespace std::chrono_literals;
     return {{.flag = "folder",
              .environment = "SKIFF_TOOL_FOLDER",
-             .target = setting::List{&call_.folders},
+             .target = setting::List{&call_.directories},
              .value = "DIR",
              .group = "",
              .help = "Where tools are, in this order; relative to the sandbox's directory."},
@@ -38,13 +38,11 @@ class Tool final : public Invocation {
         co_return fail(Errc::invalid_field, "the tool's arguments are not a JSON object, as '{\"path\": \"a.txt\"}'");
       }
     }
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    auto answer = co_await call_tool(*driver, call_);
-    if (!answer) co_return std::unexpected{std::move(answer.error())};
-    const std::string text = format_json(*answer);
-    if (auto shown = context.show(*answer, text, text); !shown) co_return std::unexpected{std::move(shown.error())};
-    co_return (*answer)["status"] == "ok" ? 0 : 1;
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    SKIFF_CO_TRY(auto answer, co_await call_tool(driver, call_));
+    const std::string text = format_json(answer);
+    SKIFF_CO_TRY_VOID(context.show(answer, text, text));
+    co_return answer["status"] == "ok" ? 0 : 1;
   }
 
  private:

@@ -55,7 +55,7 @@ Result<Table> command_table(const json& items) {
     table.push_back({command.text("id"), command.text("session"), outcome_of(command, item.contains("hints")),
                      digits(command.number("pid")), format_age(command.text("started_at"), now),
                      format_size(command.number("output/next_offset").value_or(0)), line_of(command)});
-    if (auto fits = command.check(); !fits) return std::unexpected{std::move(fits.error())};
+    SKIFF_TRY_VOID(command.check());
   }
   return table;
 }
@@ -67,7 +67,7 @@ Result<Table> process_table(const json& items) {
     table.push_back({digits(process.number("pid")), digits(process.number("parent")), process.text("state"),
                      format_size(process.number("rss_bytes").value_or(0)), process.text("command"),
                      shown_line(process.text("command_line"))});
-    if (auto fits = process.check(); !fits) return std::unexpected{std::move(fits.error())};
+    SKIFF_TRY_VOID(process.check());
   }
   return table;
 }
@@ -85,17 +85,14 @@ class Top final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    auto agent = co_await context.agent(arguments.words.at(0));
-    if (!agent) co_return std::unexpected{std::move(agent.error())};
-    auto sessions = co_await (*agent)->get_items("/v1/sessions?limit=500");
-    if (!sessions) co_return std::unexpected{std::move(sessions.error())};
+    SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
+    SKIFF_CO_TRY(auto sessions, co_await agent->get_items("/v1/sessions?limit=500"));
     json items = json::array();
-    for (const auto& session : *sessions) {
+    for (const auto& session : sessions) {
       std::string path = "/v1/sessions/" + protocol::percent_encode(text_at(session, "id"));
       path += processes_ ? "/processes" : "/commands?limit=500";
-      auto found = co_await (*agent)->get_items(std::move(path));
-      if (!found) co_return std::unexpected{std::move(found.error())};
-      for (auto& item : *found) items.push_back(std::move(item));
+      SKIFF_CO_TRY(auto found, co_await agent->get_items(std::move(path)));
+      for (auto& item : found) items.push_back(std::move(item));
     }
     const auto table = processes_ ? process_table(items) : command_table(items);
     if (!table) co_return std::unexpected{table.error()};

@@ -45,25 +45,21 @@ class Up final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string name = arguments.words.empty() ? make_name("box-") : arguments.words.front();
-    auto spec = spec_.spec(name, context.options().owner, arguments.given);
-    if (!spec) co_return std::unexpected{std::move(spec.error())};
-    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(*spec));
-    auto driver = co_await context.driver();
-    if (!driver) co_return std::unexpected{std::move(driver.error())};
-    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(*spec), false);
-    context.tell_notice(**driver);
-    BringUp request{.spec = std::move(*spec), .get_or_create = get_or_create_, .setup = setup_};
+    SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
+    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(spec));
+    SKIFF_CO_TRY(auto driver, co_await context.driver());
+    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(spec), false);
+    context.tell_notice(*driver);
+    BringUp request{.spec = std::move(spec), .get_or_create = get_or_create_, .setup = setup_};
     Progress progress = context.progress(name);
-    auto up = co_await bring_up(*driver, std::move(request), std::move(progress));
-    if (!up) co_return std::unexpected{std::move(up.error())};
-    for (const std::string& difference : up->differences) say(up->sandbox.name + ": " + difference);
-    nlohmann::json value = to_json_value(up->sandbox);
-    value["new"] = up->is_new;
+    SKIFF_CO_TRY(auto up, co_await bring_up(driver, std::move(request), std::move(progress)));
+    for (const std::string& difference : up.differences) say(up.sandbox.name + ": " + difference);
+    nlohmann::json value = to_json_value(up.sandbox);
+    value["new"] = up.is_new;
     const std::string line =
-        up->sandbox.name + (up->is_new ? " is up" : " was there already") + " at " + up->sandbox.address + "\n";
-    auto shown = context.show(value, line, up->sandbox.name + "\n");
-    if (!shown) co_return std::unexpected{std::move(shown.error())};
-    if (rm_on_exit_) co_await stay(context.executor(), *driver, up->sandbox);
+        up.sandbox.name + (up.is_new ? " is up" : " was there already") + " at " + up.sandbox.address + "\n";
+    SKIFF_CO_TRY_VOID(context.show(value, line, up.sandbox.name + "\n"));
+    if (rm_on_exit_) co_await stay(context.executor(), driver, up.sandbox);
     co_return 0;
   }
 

@@ -16,17 +16,15 @@ class Version final : public Invocation {
     nlohmann::json value{{"skiff", SKIFF_VERSION}};
     std::string text = "skiff " SKIFF_VERSION "\n";
     if (!arguments.words.empty()) {
-      auto agent = co_await context.agent(arguments.words.front(), {.scope = "read"});
-      if (!agent) co_return std::unexpected{std::move(agent.error())};
-      auto answer = co_await (*agent)->get("/v1/version");
-      if (!answer) co_return std::unexpected{std::move(answer.error())};
-      AgentAnswer known{*answer, "its version"};
+      SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.front(), {.scope = "read"}));
+      SKIFF_CO_TRY(auto answer, co_await agent->get("/v1/version"));
+      AgentAnswer known{answer, "its version"};
       const std::string version = known.text("version");
-      if (auto fits = known.check(); !fits) co_return std::unexpected{std::move(fits.error())};
+      SKIFF_CO_TRY_VOID(known.check());
       value["skiffd"] = version;
       text += "skiffd " + printable(version) + "\n";
     }
-    if (auto shown = context.show(value, text, text); !shown) co_return std::unexpected{std::move(shown.error())};
+    SKIFF_CO_TRY_VOID(context.show(value, text, text));
     co_return 0;
   }
 };

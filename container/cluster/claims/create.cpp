@@ -22,9 +22,9 @@ bool wants_claim(const SandboxSpec& spec) {
 
 /// That the controller can make it: it has headless services only.
 Result<> check_spec(const SandboxSpec& spec) {
-  if (auto valid = check_name(spec.name); !valid) return valid;
-  if (auto valid = labels::check_user_labels(spec.labels); !valid) return valid;
-  if (auto valid = check_pod_options(spec.pod); !valid) return valid;
+  SKIFF_TRY_VOID(check_name(spec.name));
+  SKIFF_TRY_VOID(labels::check_user_labels(spec.labels));
+  SKIFF_TRY_VOID(check_pod_options(spec.pod));
   if (spec.pod.namespace_per_sandbox || !spec.pod.quota.empty()) {
     return fail(Errc::invalid_field, "--namespace-per-sandbox and --quota are for `--driver pod`",
                 "--namespace-per-sandbox");
@@ -49,9 +49,8 @@ Result<> check_spec(const SandboxSpec& spec) {
 Task<Result<ClaimSource>> source_of(ClaimPools* pools, SandboxSpec spec, SandboxApi api) {
   ClaimSource source{.pool = spec.pod.pool, .template_name = spec.pod.template_name};
   if (api == SandboxApi::v1beta1 && source.pool.empty()) {
-    auto pool = co_await pools->pool_of_template(source.template_name);
-    if (!pool) co_return std::unexpected{std::move(pool.error())};
-    source.pool = std::move(*pool);
+    SKIFF_CO_TRY(auto pool, co_await pools->pool_of_template(source.template_name));
+    source.pool = std::move(pool);
     co_return source;
   }
   if (source.pool.empty()) co_return source;
@@ -93,29 +92,24 @@ Task<kube::Outcome<Object>> create_claim(Cluster* cluster, kube::Resource resour
 }  // namespace
 
 Task<Result<ClaimPlan>> plan_claim(Cluster* cluster, ClaimPools* pools, SandboxSpec spec, ClaimWish wish) {
-  if (auto valid = check_spec(spec); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_spec(spec));
   if (!wants_claim(spec)) {
-    if (auto filled = cluster->fill_in_images(spec); !filled) co_return std::unexpected{std::move(filled.error())};
+    SKIFF_CO_TRY_VOID(cluster->fill_in_images(spec));
   }
-  auto api = co_await pools->api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
-  auto pem = co_await public_key(cluster, wish.makes_key);
-  if (!pem) co_return std::unexpected{std::move(pem.error())};
+  SKIFF_CO_TRY(auto api, co_await pools->api());
+  SKIFF_CO_TRY(auto pem, co_await public_key(cluster, wish.makes_key));
   ManifestContext context{.namespace_name = cluster->namespace_name(),
                           .prefix = cluster->options().name_prefix,
                           .sandbox_id = std::move(wish.creation),
-                          .public_key = std::move(*pem)};
+                          .public_key = std::move(pem)};
   context.assigns_ids = co_await cluster->assigns_ids();
   if (wants_claim(spec)) {
-    auto source = co_await source_of(pools, spec, *api);
-    if (!source) co_return std::unexpected{std::move(source.error())};
-    co_return ClaimPlan{.api = *api, .object = make_claim(spec, context, *api, *source, wish.until)};
+    SKIFF_CO_TRY(auto source, co_await source_of(pools, spec, api));
+    co_return ClaimPlan{.api = api, .object = make_claim(spec, context, api, source, wish.until)};
   }
-  auto sandbox = make_sandbox(spec, context, *api, wish.until);
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  auto policy = make_network_policy(spec, context);
-  if (!policy) co_return std::unexpected{std::move(policy.error())};
-  co_return ClaimPlan{.api = *api, .object = std::move(*sandbox), .policy = std::move(*policy)};
+  SKIFF_CO_TRY(auto sandbox, make_sandbox(spec, context, api, wish.until));
+  SKIFF_CO_TRY(auto policy, make_network_policy(spec, context));
+  co_return ClaimPlan{.api = api, .object = std::move(sandbox), .policy = std::move(policy)};
 }
 
 Task<Result<Object>> make_planned(Cluster* cluster, ClaimPlan plan) {

@@ -88,17 +88,16 @@ ClaimDriver::ClaimDriver(Cluster* cluster, ReachOptions reach)
 Task<Result<Object>> ClaimDriver::find(std::string name) {
   const auto foreign = foreign_claim_name(name);
   if (auto valid = check_name(name); !valid && !foreign) co_return std::unexpected{std::move(valid.error())};
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
   if (foreign) {
-    auto found = co_await cluster_->client().get(at(kube::kSandboxClaims, *api), cluster_->namespace_name(), *foreign);
+    auto found = co_await cluster_->client().get(at(kube::kSandboxClaims, api), cluster_->namespace_name(), *foreign);
     if (found && !labels::is_ours(*found)) co_return std::move(*found);
     if (found || found.error().not_found()) co_return std::unexpected{no_such_sandbox(name)};
     co_return std::unexpected{std::move(found.error().error)};
   }
   for (const kube::Resource& kind : {kube::kSandboxClaims, kube::kSandboxes}) {
     auto found =
-        co_await cluster_->client().get(at(kind, *api), cluster_->namespace_name(), cluster_->object_name(name));
+        co_await cluster_->client().get(at(kind, api), cluster_->namespace_name(), cluster_->object_name(name));
     if (!found && found.error().not_found()) continue;
     if (!found) co_return std::unexpected{std::move(found.error().error)};
     // A Sandbox of that name may be the one of somebody's claim, or not ours at all.
@@ -119,19 +118,17 @@ Task<Result<std::optional<Object>>> ClaimDriver::sandbox_of(Object object) {
   if (!is_claim(object)) co_return std::move(object);
   const std::string name = sandbox_name(object);
   if (name.empty()) co_return std::nullopt;
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
-  auto sandbox = co_await cluster_->client().get(at(kube::kSandboxes, *api), object.namespace_name(), name);
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
+  auto sandbox = co_await cluster_->client().get(at(kube::kSandboxes, api), object.namespace_name(), name);
   if (sandbox) co_return std::move(*sandbox);
   if (sandbox.error().not_found()) co_return std::nullopt;
   co_return std::unexpected{std::move(sandbox.error().error)};
 }
 
 Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
-  auto sandbox = co_await sandbox_of(object);
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  if (!*sandbox) co_return std::unexpected{not_running(object)};
-  const std::string pod = pod_name(**sandbox);
+  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
+  if (!sandbox) co_return std::unexpected{not_running(object)};
+  const std::string pod = pod_name(*sandbox);
   auto found = co_await cluster_->client().get(kube::kPods, object.namespace_name(), pod);
   if (!found && found.error().not_found()) co_return std::unexpected{not_running(object)};
   if (!found) co_return std::unexpected{std::move(found.error().error)};
@@ -139,11 +136,11 @@ Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
   co_return ReachTarget{.sandbox = describe_claim(object).name,
                         .namespace_name = object.namespace_name(),
                         .pod = std::move(*found),
-                        .gateway_id = (*sandbox)->name()};
+                        .gateway_id = sandbox->name()};
 }
 
 Task<Result<Endpoint>> ClaimDriver::endpoint_of(ReachTarget target, std::string owner, TokenGrant grant) {
-  if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_grant(grant));
   auto key = co_await cluster_->signing_key_of(target.pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
   auto token = [key = std::move(*key), id = agent_id(target.pod), owner = std::move(owner), grant = std::move(grant)] {
@@ -153,9 +150,8 @@ Task<Result<Endpoint>> ClaimDriver::endpoint_of(ReachTarget target, std::string 
 }
 
 Task<Result<Object>> ClaimDriver::patch(Object object, json patch) {
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
-  auto patched = co_await cluster_->client().patch(resource_of(object, *api), object.namespace_name(), object.name(),
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
+  auto patched = co_await cluster_->client().patch(resource_of(object, api), object.namespace_name(), object.name(),
                                                    kube::PatchKind::merge, std::move(patch));
   if (patched) co_return std::move(*patched);
   if (patched.error().not_found()) {
@@ -190,31 +186,27 @@ Task<Result<>> ClaimDriver::bind(const Object* object, Endpoint endpoint, bool i
 
 Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool is_new, SteadyTime deadline,
                                             Progress progress) {
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
-  const kube::Resource resource = resource_of(awaited, *api);
-  auto ready = co_await wait_for_claim(&cluster_->client(), resource, std::move(awaited), deadline, progress);
-  if (!ready) co_return std::unexpected{std::move(ready.error())};
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
+  const kube::Resource resource = resource_of(awaited, api);
+  SKIFF_CO_TRY(auto ready,
+               co_await wait_for_claim(&cluster_->client(), resource, std::move(awaited), deadline, progress));
   progress(Phase::starting, "agent");
   const SandboxSpec spec = spec_of(object);
-  auto target =
-      co_await target_of(ready->name() == object.name() && is_claim(*ready) == is_claim(object) ? *ready : object);
-  if (!target) co_return std::unexpected{std::move(target.error())};
-  const std::string id = agent_id(target->pod);
-  auto endpoint = co_await within(deadline, endpoint_of(std::move(*target), spec.owner, {}));
+  SKIFF_CO_TRY(auto target, co_await target_of(
+                                ready.name() == object.name() && is_claim(ready) == is_claim(object) ? ready : object));
+  const std::string id = agent_id(target.pod);
+  auto endpoint = co_await within(deadline, endpoint_of(std::move(target), spec.owner, {}));
   if (!endpoint || !*endpoint) {
     const std::string why = endpoint ? endpoint->error().message : "no answer in time; `--wait` gives more";
     co_return std::unexpected{bring_up_failure(FailureReason::not_ready, "its agent can't be reached: " + why)};
   }
-  auto bound = co_await bind(&object, std::move(**endpoint), is_new);
-  if (!bound) co_return std::unexpected{std::move(bound.error())};
+  SKIFF_CO_TRY_VOID(co_await bind(&object, std::move(**endpoint), is_new));
   json known = lifetime_patch(is_claim(object), lease_end(spec.lease, {}));
   known["metadata"]["labels"][labels::kSandbox] = labels::label_value(id);
   if (!spec.lease.ttl) known.erase("spec");
-  auto written = co_await patch(object, std::move(known));
-  if (!written) co_return std::unexpected{std::move(written.error())};
+  SKIFF_CO_TRY(auto written, co_await patch(object, std::move(known)));
   progress(Phase::ready, "");
-  Sandbox sandbox = describe_claim(*written);
+  Sandbox sandbox = describe_claim(written);
   // The condition may be older than what the agent itself has answered.
   sandbox.state = SandboxState::running;
   sandbox.reason.clear();
@@ -228,16 +220,14 @@ Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   const std::string creation = new_id("s");
   // Generous at first: the lease begins when it answers, and is set right then.
   ClaimWish wish{.creation = creation, .until = lease_end(spec.lease, spec.wait)};
-  auto plan = co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish));
-  if (!plan) co_return std::unexpected{std::move(plan.error())};
-  auto work = make(std::move(*plan), deadline, std::move(progress));
+  SKIFF_CO_TRY(auto plan, co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish)));
+  auto work = make(std::move(plan), deadline, std::move(progress));
   co_return co_await undo_unless(std::move(work), [&] { return withdraw(name, creation); }, kLateArrival);
 }
 
 Task<Result<Sandbox>> ClaimDriver::make(ClaimPlan plan, SteadyTime deadline, Progress progress) {
-  auto made = co_await make_planned(cluster_, std::move(plan));
-  if (!made) co_return std::unexpected{std::move(made.error())};
-  co_return co_await bring_up(*made, *made, true, deadline, std::move(progress));
+  SKIFF_CO_TRY(auto made, co_await make_planned(cluster_, std::move(plan)));
+  co_return co_await bring_up(made, made, true, deadline, std::move(progress));
 }
 
 Task<Result<>> ClaimDriver::withdraw(std::string name, std::string creation) {
@@ -250,9 +240,8 @@ Task<Result<>> ClaimDriver::withdraw(std::string name, std::string creation) {
 
 Task<Result<std::vector<Object>>> ClaimDriver::manifest(SandboxSpec spec, bool to_be_applied) {
   ClaimWish wish{.creation = new_id("s"), .until = lease_end(spec.lease, spec.wait), .makes_key = to_be_applied};
-  auto plan = co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish));
-  if (!plan) co_return std::unexpected{std::move(plan.error())};
-  co_return co_await try_planned(cluster_, std::move(*plan));
+  SKIFF_CO_TRY(auto plan, co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish)));
+  co_return co_await try_planned(cluster_, std::move(plan));
 }
 
 Task<Result<PodOptions>> ClaimDriver::set_network(std::string, std::string, std::vector<std::string>) {
@@ -264,21 +253,19 @@ Task<Result<PodOptions>> ClaimDriver::set_network(std::string, std::string, std:
 }
 
 Task<Result<Sandbox>> ClaimDriver::get(std::string name) {
-  auto object = co_await find(std::move(name));
-  if (!object) co_return std::unexpected{std::move(object.error())};
-  co_return describe_claim(*object);
+  SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
+  co_return describe_claim(object);
 }
 
 Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
   const bool claims = !filter.cursor.starts_with(kBare);
   const std::string_view prefix = claims ? kClaims : kBare;
   if (!filter.cursor.empty() && !filter.cursor.starts_with(prefix)) {
     co_return fail(Errc::invalid_field, "--cursor \"" + filter.cursor + "\": expected the `next` of a page before it",
                    "--cursor");
   }
-  const kube::Resource kind = at(claims ? kube::kSandboxClaims : kube::kSandboxes, *api);
+  const kube::Resource kind = at(claims ? kube::kSandboxClaims : kube::kSandboxes, api);
   std::string token = filter.cursor.empty() ? filter.cursor : filter.cursor.substr(prefix.size());
   const bool wants_all = claims && filter.others && !filter.owner && filter.labels.empty();
   kube::ListOptions options{.label_selector = wants_all ? std::string{} : labels::selector("sandbox", filter),
@@ -316,70 +303,59 @@ Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
 }
 
 Task<Result<Object>> ClaimDriver::suspend(Object object, Removal how) {
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
-  auto sandbox = co_await sandbox_of(object);
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  if (!*sandbox) co_return std::unexpected{not_running(object)};
-  const std::string pod = pod_name(**sandbox);
-  json mode = mode_patch(*api, false);
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
+  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
+  if (!sandbox) co_return std::unexpected{not_running(object)};
+  const std::string pod = pod_name(*sandbox);
+  json mode = mode_patch(api, false);
   // What is stopped on purpose doesn't run out of time.
   if (!is_claim(object)) mode["spec"].update(lifetime_patch(false, std::nullopt)["spec"]);
   if (is_claim(object) && object.find({"spec", "lifecycle"}) != nullptr) {
-    auto kept = co_await patch(object, lifetime_patch(true, std::nullopt));
-    if (!kept) co_return std::unexpected{std::move(kept.error())};
+    SKIFF_CO_TRY_VOID(co_await patch(object, lifetime_patch(true, std::nullopt)));
   }
-  auto suspended = co_await patch(**sandbox, std::move(mode));
+  auto suspended = co_await patch(*sandbox, std::move(mode));
   if (!suspended) co_return suspended;
   if (!how.wait) co_return suspended;
   GoneWait wait{.resource = kube::kPods, .namespace_name = object.namespace_name(), .name = pod, .limit = how.patience};
-  auto gone = co_await wait_until_gone(&cluster_->client(), std::move(wait));
-  if (!gone) co_return std::unexpected{std::move(gone.error())};
+  SKIFF_CO_TRY_VOID(co_await wait_until_gone(&cluster_->client(), std::move(wait)));
   co_return suspended;
 }
 
 Task<Result<>> ClaimDriver::stop(std::string name, Removal how) {
-  if (auto fits = refuse_haste(how); !fits) co_return fits;
-  auto object = co_await find(std::move(name));
-  if (!object) co_return std::unexpected{std::move(object.error())};
-  if (judge_claim(*object).state == SandboxState::stopped) co_return Result<>{};
-  auto suspended = co_await suspend(std::move(*object), std::move(how));
-  if (!suspended) co_return std::unexpected{std::move(suspended.error())};
+  SKIFF_CO_TRY_VOID(refuse_haste(how));
+  SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
+  if (judge_claim(object).state == SandboxState::stopped) co_return Result<>{};
+  SKIFF_CO_TRY_VOID(co_await suspend(std::move(object), std::move(how)));
   co_return Result<>{};
 }
 
 Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, milliseconds wait, Progress progress) {
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
   const std::optional<WallTime> until = lease_end(spec_of(object).lease, wait);
-  json mode = mode_patch(*api, true);
+  json mode = mode_patch(api, true);
   if (!is_claim(object)) mode["spec"].update(lifetime_patch(false, until)["spec"]);
   if (is_claim(object) && until) {
-    auto renewed = co_await patch(object, lifetime_patch(true, until));
-    if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+    SKIFF_CO_TRY_VOID(co_await patch(object, lifetime_patch(true, until)));
   }
-  auto resumed = co_await patch(std::move(sandbox), std::move(mode));
-  if (!resumed) co_return std::unexpected{std::move(resumed.error())};
-  co_return co_await bring_up(std::move(object), std::move(*resumed), false, deadline, std::move(progress));
+  SKIFF_CO_TRY(auto resumed, co_await patch(std::move(sandbox), std::move(mode)));
+  co_return co_await bring_up(std::move(object), std::move(resumed), false, deadline, std::move(progress));
 }
 
 Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
   const auto waiting = cluster_->client().transport().wait_until(std::chrono::steady_clock::now() + wait);
-  auto object = co_await find(std::move(name));
-  if (!object) co_return std::unexpected{std::move(object.error())};
-  if (judge_claim(*object).state == SandboxState::running) co_return describe_claim(*object);
-  if (judge_claim(*object).state == SandboxState::creating) {
+  SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
+  if (judge_claim(object).state == SandboxState::running) co_return describe_claim(object);
+  if (judge_claim(object).state == SandboxState::creating) {
     // Somebody else is at it.
     const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
-    co_return co_await bring_up(*object, *object, false, deadline, std::move(progress));
+    co_return co_await bring_up(object, object, false, deadline, std::move(progress));
   }
   // An agent that has ended has left its Pod behind, which must go first.
-  auto sandbox = co_await suspend(*object, {.patience = wait});
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  auto work = resume(*object, std::move(*sandbox), wait, std::move(progress));
+  SKIFF_CO_TRY(auto sandbox, co_await suspend(object, {.patience = wait}));
+  auto work = resume(object, std::move(sandbox), wait, std::move(progress));
   // As it was before: stopped.
-  co_return co_await undo_unless(std::move(work), [&] { return stop_again(*object); }, kLateArrival);
+  co_return co_await undo_unless(std::move(work), [&] { return stop_again(object); }, kLateArrival);
 }
 
 Task<Result<>> ClaimDriver::stop_again(Object object) {
@@ -388,8 +364,7 @@ Task<Result<>> ClaimDriver::stop_again(Object object) {
   if (!now) co_return std::unexpected{std::move(now.error())};
   // Somebody may have removed it, and made another one.
   if (now->uid() != object.uid()) co_return Result<>{};
-  auto suspended = co_await suspend(std::move(*now), {});
-  if (!suspended) co_return std::unexpected{std::move(suspended.error())};
+  SKIFF_CO_TRY_VOID(co_await suspend(std::move(*now), {}));
   co_return Result<>{};
 }
 
@@ -398,66 +373,54 @@ Task<Result<bool>> ClaimDriver::remove(std::string name, Removal how) {
 }
 
 Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string id, Removal how) {
-  if (auto fits = refuse_haste(how); !fits) co_return std::unexpected{std::move(fits.error())};
+  SKIFF_CO_TRY_VOID(refuse_haste(how));
   const Turnstile::Place place = co_await removals_.enter();
   auto object = co_await find(std::move(name));
   if (!object && object.error().code == Errc::sandbox_not_found) co_return false;
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (!id.empty() && describe_claim(*object).id != id) co_return false;
   if (how.only_if && !how.only_if(describe_claim(*object))) co_return false;
-  if (auto removed = co_await remove_found(std::move(*object), std::move(how)); !removed) {
-    co_return std::unexpected{std::move(removed.error())};
-  }
+  SKIFF_CO_TRY_VOID(co_await remove_found(std::move(*object), std::move(how)));
   co_return true;
 }
 
 Task<Result<>> ClaimDriver::remove_found(Object object, Removal how) {
-  auto api = co_await pools_.api();
-  if (!api) co_return std::unexpected{std::move(api.error())};
-  auto sandbox = co_await sandbox_of(object);
-  if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
-  co_return co_await remove_claim(cluster_, *api, std::move(object), std::move(*sandbox), std::move(how));
+  SKIFF_CO_TRY(auto api, co_await pools_.api());
+  SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
+  co_return co_await remove_claim(cluster_, api, std::move(object), std::move(sandbox), std::move(how));
 }
 
-Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease) {
-  auto object = co_await find_running(std::move(name));
-  if (!object) co_return std::unexpected{std::move(object.error())};
-  SandboxSpec spec = spec_of(*object);
-  auto target = co_await target_of(*object);
-  if (!target) co_return std::unexpected{std::move(target.error())};
-  auto endpoint = co_await endpoint_of(std::move(*target), spec.owner, {});
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
+Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease, milliseconds wait) {
+  const auto waiting = cluster_->client().transport().wait_until(std::chrono::steady_clock::now() + wait);
+  SKIFF_CO_TRY(auto object, co_await find_running(std::move(name)));
+  SandboxSpec spec = spec_of(object);
+  SKIFF_CO_TRY(auto target, co_await target_of(object));
+  SKIFF_CO_TRY(auto endpoint, co_await endpoint_of(std::move(target), spec.owner, {}));
   json body = json::object();
   if (lease.ttl) body["ttl_ms"] = lease.ttl->count();
   if (lease.idle_ttl) body["idle_ttl_ms"] = lease.idle_ttl->count();
-  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   std::string text = body.dump();
-  auto renewed = co_await agent.post("/v1/lease", std::move(text));
-  if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  SKIFF_CO_TRY_VOID(co_await agent.post("/v1/lease", std::move(text)));
   if (lease.ttl) spec.lease.ttl = lease.ttl;
   if (lease.idle_ttl) spec.lease.idle_ttl = lease.idle_ttl;
   json change = spec_patch(spec);
-  if (spec.lease.ttl) change.merge_patch(lifetime_patch(is_claim(*object), lease_end(spec.lease, {})));
-  auto written = co_await patch(std::move(*object), std::move(change));
-  if (!written) co_return std::unexpected{std::move(written.error())};
-  co_return describe_claim(*written);
+  if (spec.lease.ttl) change.merge_patch(lifetime_patch(is_claim(object), lease_end(spec.lease, {})));
+  SKIFF_CO_TRY(auto written, co_await patch(std::move(object), std::move(change)));
+  co_return describe_claim(written);
 }
 
 Task<Result<Endpoint>> ClaimDriver::endpoint(std::string name, TokenGrant grant) {
-  auto object = co_await find_running(std::move(name));
-  if (!object) co_return std::unexpected{std::move(object.error())};
-  auto target = co_await target_of(*object);
-  if (!target) co_return std::unexpected{std::move(target.error())};
-  std::string owner = labels::get(*object, labels::kOwner);
-  co_return co_await endpoint_of(std::move(*target), std::move(owner), std::move(grant));
+  SKIFF_CO_TRY(auto object, co_await find_running(std::move(name)));
+  SKIFF_CO_TRY(auto target, co_await target_of(object));
+  std::string owner = labels::get(object, labels::kOwner);
+  co_return co_await endpoint_of(std::move(target), std::move(owner), std::move(grant));
 }
 
 Task<Result<protocol::Stream>> ClaimDriver::dial(std::string name, std::uint16_t port) {
-  auto object = co_await find_running(std::move(name));
-  if (!object) co_return std::unexpected{std::move(object.error())};
-  auto target = co_await target_of(std::move(*object));
-  if (!target) co_return std::unexpected{std::move(target.error())};
-  co_return co_await reach_.dial(std::move(*target), port);
+  SKIFF_CO_TRY(auto object, co_await find_running(std::move(name)));
+  SKIFF_CO_TRY(auto target, co_await target_of(std::move(object)));
+  co_return co_await reach_.dial(std::move(target), port);
 }
 
 Task<std::vector<Check>> ClaimDriver::examine() {

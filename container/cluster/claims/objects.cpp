@@ -78,13 +78,12 @@ void take_id_from_pod(json& pod_spec) {
 
 /// A template's own policy; none for open networks, as the controller's default lets in nobody but its router.
 Result<> put_network(json& body, const SandboxSpec& spec, const ManifestContext& context) {
-  auto policy = make_network_policy(spec, context);
-  if (!policy) return std::unexpected{std::move(policy.error())};
-  if (!*policy) {
+  SKIFF_TRY(auto policy, make_network_policy(spec, context));
+  if (!policy) {
     body["networkPolicyManagement"] = "Unmanaged";
     return {};
   }
-  const json& rules = (*policy)->json.at("spec");
+  const json& rules = policy->json.at("spec");
   body["networkPolicyManagement"] = "Managed";
   body["networkPolicy"] = {{"ingress", rules.at("ingress")}, {"egress", rules.at("egress")}};
   return {};
@@ -108,14 +107,13 @@ Result<Object> make_sandbox(const SandboxSpec& spec, const ManifestContext& cont
                             std::optional<WallTime> until) {
   auto pod = make_pod(spec, context);
   if (!pod) return pod;
-  auto volumes = make_volume_claims(spec, context);
-  if (!volumes) return std::unexpected{std::move(volumes.error())};
+  SKIFF_TRY(auto volumes, make_volume_claims(spec, context));
   Object sandbox = make_of(at(kube::kSandboxes, api), spec, context);
   labels::put(sandbox, labels::kSandbox, context.sandbox_id);
   json& body = sandbox.json["spec"];
   body["podTemplate"] = template_of(std::move(*pod));
   if (api == SandboxApi::v1beta1) body["service"] = spec.pod.service != ServiceKind::none;
-  for (const Object& volume : *volumes) {
+  for (const Object& volume : volumes) {
     // Named as the Pod's volume (volume-N for ...-vol-N): the controller puts its own claim there.
     const std::string number = volume.name().substr(volume.name().rfind('-') + 1);
     body["volumeClaimTemplates"].push_back(
@@ -156,7 +154,7 @@ Result<Object> make_template(const PoolSpec& pool, const ManifestContext& contex
   // Not the Pod's own labels: a list of sandboxes must not find what only waits in a pool.
   body["podTemplate"]["metadata"]["labels"] = {{labels::kPool, labels::label_value(pool.name)}};
   if (!spec.pod.annotations.empty()) body["podTemplate"]["metadata"]["annotations"] = spec.pod.annotations;
-  if (auto put = put_network(body, spec, context); !put) return std::unexpected{std::move(put.error())};
+  SKIFF_TRY_VOID(put_network(body, spec, context));
   return made;
 }
 

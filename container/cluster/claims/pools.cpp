@@ -64,18 +64,16 @@ Task<Result<SandboxApi>> ClaimPools::api() {
 }
 
 Task<Result<Object>> ClaimPools::find(std::string name) {
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
-  auto pool = co_await cluster_->client().get(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name(), name);
+  SKIFF_CO_TRY(auto version, co_await api());
+  auto pool = co_await cluster_->client().get(at(kube::kSandboxWarmPools, version), cluster_->namespace_name(), name);
   if (!pool && pool.error().not_found()) co_return std::unexpected{no_such_pool(name)};
   if (!pool) co_return std::unexpected{std::move(pool.error().error)};
   co_return std::move(*pool);
 }
 
 Task<Result<std::string>> ClaimPools::pool_of_template(std::string template_name) {
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
-  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name());
+  SKIFF_CO_TRY(auto version, co_await api());
+  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, version), cluster_->namespace_name());
   if (!pools) co_return std::unexpected{std::move(pools.error().error)};
   std::erase_if(pools->items,
                 [&](const Object& pool) { return pool.text({"spec", "sandboxTemplateRef", "name"}) != template_name; });
@@ -91,30 +89,25 @@ Task<Result<std::string>> ClaimPools::pool_of_template(std::string template_name
 }
 
 Task<Result<Object>> ClaimPools::plan_template(const PoolSpec* wanted, SandboxApi api) {
-  auto key = co_await cluster_->signing_key(true);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto pem = key->public_pem();
-  if (!pem) co_return std::unexpected{std::move(pem.error())};
+  SKIFF_CO_TRY(auto key, co_await cluster_->signing_key(true));
+  SKIFF_CO_TRY(auto pem, key.public_pem());
   ManifestContext context;
   context.namespace_name = cluster_->namespace_name();
   context.prefix = cluster_->options().name_prefix;
-  context.public_key = std::move(*pem);
+  context.public_key = std::move(pem);
   context.assigns_ids = co_await cluster_->assigns_ids();
   co_return make_template(*wanted, context, api);
 }
 
 Task<Result<Object>> ClaimPools::template_of(PoolSpec wanted) {
-  if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
-    co_return std::unexpected{std::move(filled.error())};
-  }
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
-  auto planned = co_await plan_template(&wanted, *version);
+  SKIFF_CO_TRY_VOID(check_pool(wanted));
+  SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
+  SKIFF_CO_TRY(auto version, co_await api());
+  auto planned = co_await plan_template(&wanted, version);
   if (!planned) co_return planned;
   Object trial = *planned;
   auto taken =
-      co_await cluster_->client().create(at(kube::kSandboxTemplates, *version), std::move(trial), {.dry_run = true});
+      co_await cluster_->client().create(at(kube::kSandboxTemplates, version), std::move(trial), {.dry_run = true});
   // Who applies it again changes it.
   if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error().error)};
   co_return planned;
@@ -126,10 +119,9 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, st
   std::optional<Object> made_template;
   std::string template_name = wanted->sandbox.pod.template_name;
   if (template_name.empty()) {
-    auto body = co_await plan_template(wanted, api);
-    if (!body) co_return std::unexpected{std::move(body.error())};
-    mark_creation(*body, creation);
-    auto made = co_await cluster_->client().create(at(kube::kSandboxTemplates, api), std::move(*body));
+    SKIFF_CO_TRY(auto body, co_await plan_template(wanted, api));
+    mark_creation(body, creation);
+    auto made = co_await cluster_->client().create(at(kube::kSandboxTemplates, api), std::move(body));
     if (!made && made.error().already_exists()) {
       co_return fail(Errc::already_exists, "there is a SandboxTemplate \"" + wanted->name +
                                                "\": take another name, or give it as --template");
@@ -153,8 +145,7 @@ Task<Result<>> ClaimPools::take_back(std::string name, SandboxApi api, std::stri
   auto pool = co_await client.get(at(kube::kSandboxWarmPools, api), cluster_->namespace_name(), name);
   if (!pool && !pool.error().not_found()) co_return std::unexpected{std::move(pool.error().error)};
   if (pool && is_marked(*pool, creation)) {
-    auto removed = co_await remove(std::move(name));
-    if (!removed) co_return std::unexpected{std::move(removed.error())};
+    SKIFF_CO_TRY_VOID(co_await remove(std::move(name)));
     co_return Result<>{};
   }
   // Its template comes first, and may be all there is.
@@ -169,9 +160,8 @@ Task<Result<>> ClaimPools::take_back(std::string name, SandboxApi api, std::stri
 }
 
 Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime deadline, Progress progress) {
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
-  kube::WatchOptions options{.resource = at(kube::kSandboxWarmPools, *version),
+  SKIFF_CO_TRY(auto version, co_await api());
+  kube::WatchOptions options{.resource = at(kube::kSandboxWarmPools, version),
                              .namespace_name = cluster_->namespace_name(),
                              .field_selector = "metadata.name=" + pool.name(),
                              .resource_version = pool.resource_version()};
@@ -200,38 +190,34 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
 }
 
 Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) {
-  if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_pool(wanted));
   // Of a template that exists, which images is said there.
   if (wanted.sandbox.pod.template_name.empty()) {
-    if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
-      co_return std::unexpected{std::move(filled.error())};
-    }
+    SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
   }
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
+  SKIFF_CO_TRY(auto version, co_await api());
   const std::string creation = new_id("c");
   const std::string name = wanted.name;
-  auto work = make_and_fill(std::move(wanted), *version, creation, deadline, std::move(progress));
-  co_return co_await undo_unless(std::move(work), [&] { return take_back(name, *version, creation); }, kLateArrival);
+  auto work = make_and_fill(std::move(wanted), version, creation, deadline, std::move(progress));
+  co_return co_await undo_unless(std::move(work), [&] { return take_back(name, version, creation); }, kLateArrival);
 }
 
 Task<Result<PoolStatus>> ClaimPools::make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
                                                    SteadyTime deadline, Progress progress) {
-  auto made = co_await make(&wanted, api, std::move(creation));
-  if (!made) co_return std::unexpected{std::move(made.error())};
-  co_return co_await wait_until_full(std::move(*made), deadline, std::move(progress));
+  SKIFF_CO_TRY(auto made, co_await make(&wanted, api, std::move(creation)));
+  co_return co_await wait_until_full(std::move(made), deadline, std::move(progress));
 }
 
 Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std::chrono::milliseconds wait,
                                            Progress progress) {
   if (size > kLargestPool) co_return fail(Errc::invalid_field, "--size: expected 0 to 1000", "--size");
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
+  SKIFF_CO_TRY(auto version, co_await api());
   const json patch{{"spec", {{"replicas", size}}}};
-  auto patched = co_await cluster_->client().patch(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name(),
+  auto patched = co_await cluster_->client().patch(at(kube::kSandboxWarmPools, version), cluster_->namespace_name(),
                                                    name, kube::PatchKind::merge, patch);
   if (!patched && patched.error().not_found()) co_return std::unexpected{no_such_pool(name)};
   if (!patched) co_return std::unexpected{std::move(patched.error().error)};
@@ -239,9 +225,8 @@ Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std:
 }
 
 Task<Result<std::map<std::string, unsigned>>> ClaimPools::count_claims() {
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
-  auto claims = co_await cluster_->client().list(at(kube::kSandboxClaims, *version), cluster_->namespace_name());
+  SKIFF_CO_TRY(auto version, co_await api());
+  auto claims = co_await cluster_->client().list(at(kube::kSandboxClaims, version), cluster_->namespace_name());
   if (!claims) co_return std::unexpected{std::move(claims.error().error)};
   std::map<std::string, unsigned> counts;
   for (const Object& claim : claims->items) {
@@ -255,32 +240,27 @@ Task<Result<std::map<std::string, unsigned>>> ClaimPools::count_claims() {
 }
 
 Task<Result<PoolStatus>> ClaimPools::status(std::string name) {
-  auto pool = co_await find(name);
-  if (!pool) co_return std::unexpected{std::move(pool.error())};
-  auto claims = co_await count_claims();
-  if (!claims) co_return std::unexpected{std::move(claims.error())};
-  co_return status_of(*pool, (*claims)[name]);
+  SKIFF_CO_TRY(auto pool, co_await find(name));
+  SKIFF_CO_TRY(auto claims, co_await count_claims());
+  co_return status_of(pool, claims[name]);
 }
 
 Task<Result<std::vector<PoolStatus>>> ClaimPools::list() {
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
-  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, *version), cluster_->namespace_name());
+  SKIFF_CO_TRY(auto version, co_await api());
+  auto pools = co_await cluster_->client().list(at(kube::kSandboxWarmPools, version), cluster_->namespace_name());
   if (!pools) co_return std::unexpected{std::move(pools.error().error)};
-  auto claims = co_await count_claims();
-  if (!claims) co_return std::unexpected{std::move(claims.error())};
+  SKIFF_CO_TRY(auto claims, co_await count_claims());
   std::vector<PoolStatus> all;
-  for (const Object& pool : pools->items) all.push_back(status_of(pool, (*claims)[pool.name()]));
+  for (const Object& pool : pools->items) all.push_back(status_of(pool, claims[pool.name()]));
   std::ranges::sort(all, {}, &PoolStatus::name);
   co_return all;
 }
 
 Task<Result<bool>> ClaimPools::remove(std::string name) {
-  auto version = co_await api();
-  if (!version) co_return std::unexpected{std::move(version.error())};
+  SKIFF_CO_TRY(auto version, co_await api());
   kube::Client& client = cluster_->client();
-  const kube::Resource pools = at(kube::kSandboxWarmPools, *version);
-  const kube::Resource templates = at(kube::kSandboxTemplates, *version);
+  const kube::Resource pools = at(kube::kSandboxWarmPools, version);
+  const kube::Resource templates = at(kube::kSandboxTemplates, version);
   auto pool = co_await client.get(pools, cluster_->namespace_name(), name);
   if (!pool && pool.error().not_found()) co_return false;
   if (!pool) co_return std::unexpected{std::move(pool.error().error)};
@@ -297,8 +277,7 @@ Task<Result<bool>> ClaimPools::remove(std::string name) {
     if (resource.plural == templates.plural && owner.empty()) continue;
     GoneWait wait{
         .resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = kRemovalTime};
-    auto gone = co_await wait_until_gone(&client, std::move(wait));
-    if (!gone) co_return std::unexpected{std::move(gone.error())};
+    SKIFF_CO_TRY_VOID(co_await wait_until_gone(&client, std::move(wait)));
   }
   co_return true;
 }

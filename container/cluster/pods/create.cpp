@@ -62,17 +62,14 @@ Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, cons
     if (is_owned) object.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
   };
   std::vector<std::pair<kube::Resource, Object>> objects;
-  auto quota = make_quota(record->spec, *context);
-  if (!quota) co_return std::unexpected{std::move(quota.error())};
-  if (*quota) objects.emplace_back(kube::kResourceQuotas, std::move(**quota));
-  auto claims = make_volume_claims(record->spec, *context);
-  if (!claims) co_return std::unexpected{std::move(claims.error())};
-  for (Object& claim : *claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
+  SKIFF_CO_TRY(auto quota, make_quota(record->spec, *context));
+  if (quota) objects.emplace_back(kube::kResourceQuotas, std::move(*quota));
+  SKIFF_CO_TRY(auto claims, make_volume_claims(record->spec, *context));
+  for (Object& claim : claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
   if (auto service = make_service(record->spec, *context)) objects.emplace_back(kube::kServices, std::move(*service));
   for (auto& [resource, object] : objects) {
     own(object);
-    auto made = co_await make(cluster, resource, std::move(object));
-    if (!made) co_return std::unexpected{std::move(made.error())};
+    SKIFF_CO_TRY_VOID(co_await make(cluster, resource, std::move(object)));
   }
   co_return Result<>{};
 }
@@ -80,9 +77,9 @@ Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, cons
 }  // namespace
 
 Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spec) {
-  if (auto valid = check_name(spec->name); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (auto valid = labels::check_user_labels(spec->labels); !valid) co_return std::unexpected{std::move(valid.error())};
-  if (auto valid = check_pod_options(spec->pod); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_name(spec->name));
+  SKIFF_CO_TRY_VOID(labels::check_user_labels(spec->labels));
+  SKIFF_CO_TRY_VOID(check_pod_options(spec->pod));
   if (!spec->pod.template_name.empty()) {
     co_return fail(Errc::invalid_field, "--template is for --driver claim", "--template");
   }
@@ -91,7 +88,7 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
     co_return fail(Errc::invalid_field, "\"" + object_name + "\" is too long for a name in Kubernetes",
                    "--name-prefix");
   }
-  if (auto filled = cluster->fill_in_images(*spec); !filled) co_return std::unexpected{std::move(filled.error())};
+  SKIFF_CO_TRY_VOID(cluster->fill_in_images(*spec));
 
   ManifestContext context{
       .namespace_name = cluster->namespace_name(), .prefix = cluster->options().name_prefix, .sandbox_id = new_id("s")};
@@ -102,9 +99,8 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
     co_return context;
   }
   if (!spec->pod.pool.empty()) co_return context;  // the cluster has taken such Pods already
-  auto pod = make_pod(*spec, context);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  auto taken = co_await cluster->client().create(kube::kPods, std::move(*pod), {.dry_run = true});
+  SKIFF_CO_TRY(auto pod, make_pod(*spec, context));
+  auto taken = co_await cluster->client().create(kube::kPods, std::move(pod), {.dry_run = true});
   if (taken) co_return context;
   // A name that is taken is the record's to tell.
   const bool says_nothing =
@@ -114,14 +110,13 @@ Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spe
 }
 
 Task<Result<>> apply_network(Cluster* cluster, SandboxSpec spec, ManifestContext context, const Object* config_map) {
-  auto policy = make_network_policy(spec, context);
-  if (!policy) co_return std::unexpected{std::move(policy.error())};
-  if (!*policy) co_return Result<>{};
-  const bool is_own = !(*policy)->label(labels::kSandbox).empty();
+  SKIFF_CO_TRY(auto policy, make_network_policy(spec, context));
+  if (!policy) co_return Result<>{};
+  const bool is_own = !policy->label(labels::kSandbox).empty();
   if (is_own && config_map != nullptr && config_map->namespace_name() == context.namespace_name) {
-    (*policy)->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+    policy->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
   }
-  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(**policy), {.force = true});
+  auto applied = co_await cluster->client().apply(kube::kNetworkPolicies, std::move(*policy), {.force = true});
   if (!applied) co_return std::unexpected{creation_error(std::move(applied.error()))};
   co_return Result<>{};
 }
@@ -130,35 +125,28 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
                                       ManifestContext context, Progress progress) {
   const SteadyTime deadline = steady_clock::now() + record.spec.wait;
   progress(Phase::scheduling, "");
-  auto key = co_await cluster->signing_key(true);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto public_key = key->public_pem();
-  if (!public_key) co_return std::unexpected{std::move(public_key.error())};
-  context.public_key = std::move(*public_key);
-  auto pod = make_pod(record.spec, context);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  auto limited = co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr);
-  if (!limited) co_return std::unexpected{std::move(limited.error())};
+  SKIFF_CO_TRY(auto key, co_await cluster->signing_key(true));
+  SKIFF_CO_TRY(auto public_key, key.public_pem());
+  context.public_key = std::move(public_key);
+  SKIFF_CO_TRY(auto pod, make_pod(record.spec, context));
+  SKIFF_CO_TRY_VOID(co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr));
   if (config_map) {
-    auto surrounded = co_await make_surroundings(cluster, &record, &*config_map, &context);
-    if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
+    SKIFF_CO_TRY_VOID(co_await make_surroundings(cluster, &record, &*config_map, &context));
     if (record.namespace_name == config_map->namespace_name()) {
-      pod->json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
+      pod.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
     }
   } else if (record.expires_at) {
-    pod->json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
+    pod.json["metadata"]["annotations"][labels::kExpiresAt] = *record.expires_at;
   }
-  if (!record.start.empty()) mark_creation(*pod, record.start);
-  auto news = co_await cluster->pods(pod->namespace_name()).follow(pod->name());
+  if (!record.start.empty()) mark_creation(pod, record.start);
+  auto news = co_await cluster->pods(pod.namespace_name()).follow(pod.name());
   if (!news) co_return std::unexpected{std::move(news.error().error)};
-  auto made = co_await make(cluster, kube::kPods, std::move(*pod));
-  if (!made) co_return std::unexpected{std::move(made.error())};
-  PodWait wait{.namespace_name = made->namespace_name(), .name = made->name(), .now = {}, .deadline = deadline};
-  wait.now = std::move(*made);
+  SKIFF_CO_TRY(auto made, co_await make(cluster, kube::kPods, std::move(pod)));
+  PodWait wait{.namespace_name = made.namespace_name(), .name = made.name(), .now = {}, .deadline = deadline};
+  wait.now = std::move(made);
   if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
-  auto ready = co_await wait_until_ready(&cluster->client(), &*news, std::move(wait), progress);
-  if (!ready) co_return std::unexpected{std::move(ready.error())};
-  KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(*ready)};
+  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster->client(), &*news, std::move(wait), progress));
+  KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(ready)};
   if (known.config_map) known.record = std::move(record);
   co_return known;
 }
@@ -172,15 +160,13 @@ Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pool
     its.sandbox_id = std::move(id);
     return apply_network(cluster, record.spec, std::move(its), &config_map);
   };
-  auto taken = co_await pools->take(record.spec, config_map, std::move(limit));
-  if (!taken) co_return std::unexpected{std::move(taken.error())};
-  if (!*taken) co_return std::nullopt;
+  SKIFF_CO_TRY(auto taken, co_await pools->take(record.spec, config_map, std::move(limit)));
+  if (!taken) co_return std::nullopt;
   // It has had its id and its name since it waited.
-  record.id = context.sandbox_id = (*taken)->id;
-  record.pod = (*taken)->pod.name();
-  auto surrounded = co_await make_surroundings(cluster, &record, &config_map, &context);
-  if (!surrounded) co_return std::unexpected{std::move(surrounded.error())};
-  KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move((*taken)->pod)};
+  record.id = context.sandbox_id = taken->id;
+  record.pod = taken->pod.name();
+  SKIFF_CO_TRY_VOID(co_await make_surroundings(cluster, &record, &config_map, &context));
+  KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move(taken->pod)};
   auto changed = co_await change_record(cluster, &known, {{"id", known.record->id}, {"pod", known.record->pod}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   co_return known;
@@ -203,13 +189,11 @@ Task<Result<KnownPod>> make_sandbox(Cluster* cluster, PodPools* pools, PodRecord
     if (config_map) {
       home.json["metadata"]["annotations"][kRecordOf] = config_map->namespace_name() + "/" + config_map->name();
     }
-    auto made = co_await make(cluster, kube::kNamespaces, std::move(home));
-    if (!made) co_return std::unexpected{std::move(made.error())};
+    SKIFF_CO_TRY_VOID(co_await make(cluster, kube::kNamespaces, std::move(home)));
   }
   if (config_map && !record.spec.pod.pool.empty()) {
-    auto warm = co_await take_warm(cluster, pools, record, *config_map, context);
-    if (!warm) co_return std::unexpected{std::move(warm.error())};
-    if (*warm) co_return std::move(**warm);
+    SKIFF_CO_TRY(auto warm, co_await take_warm(cluster, pools, record, *config_map, context));
+    if (warm) co_return std::move(*warm);
     progress(Phase::scheduling, "pool " + record.spec.pod.pool + " has none ready, a cold one is made");
   }
   co_return co_await make_pod_ready(cluster, std::move(record), std::move(config_map), std::move(context),

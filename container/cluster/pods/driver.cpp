@@ -13,7 +13,7 @@
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod_wait.hpp"
 #include "container/cluster/pods/create.hpp"
-#include "container/cluster/pods/manifest.hpp"
+#include "container/cluster/pods/objects.hpp"
 #include "container/cluster/pods/remove.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/time.hpp"
@@ -88,9 +88,8 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
     known.record->pod_uid = known.pod->uid();
     json data{{"was_up", "true"}, {"pod_uid", known.record->pod_uid}};
     if (known.record->expires_at) data["expires_at"] = *known.record->expires_at;
-    auto changed = co_await change_record(cluster_, &known, std::move(data));
-    if (!changed) co_return std::unexpected{std::move(changed.error())};
-    known.config_map = std::move(*changed);
+    SKIFF_CO_TRY(auto changed, co_await change_record(cluster_, &known, std::move(data)));
+    known.config_map = std::move(changed);
   }
   progress(Phase::ready, "");
   co_return known;
@@ -99,19 +98,17 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
 Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
   const auto waiting = cluster_->client().transport().wait_until(steady_clock::now() + spec.wait);
   if (!spec.pod.pool.empty()) {
-    auto whole = co_await pools_.complete(std::move(spec));
-    if (!whole) co_return std::unexpected{std::move(whole.error())};
-    spec = std::move(*whole);
+    SKIFF_CO_TRY(auto whole, co_await pools_.complete(std::move(spec)));
+    spec = std::move(whole);
     spec.is_one_shot = false;  // a record finds it: its Pod keeps the name that it has in the pool
   }
-  auto context = co_await prepare_sandbox(cluster_, &spec);
-  if (!context) co_return std::unexpected{std::move(context.error())};
+  SKIFF_CO_TRY(auto context, co_await prepare_sandbox(cluster_, &spec));
   const std::string name = spec.name;
   const std::string object_name = cluster_->object_name(name);
   const bool is_one_shot = spec.is_one_shot;
   PodRecord record{.spec = std::move(spec),
-                   .id = context->sandbox_id,
-                   .namespace_name = context->namespace_name,
+                   .id = context.sandbox_id,
+                   .namespace_name = context.namespace_name,
                    .pod = object_name,
                    .stopped = false,
                    .expires_at = {}};
@@ -124,7 +121,7 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
                    "--keep");
   }
   const std::string id = record.id;
-  auto work = make(std::move(record), is_one_shot, std::move(*context), std::move(progress));
+  auto work = make(std::move(record), is_one_shot, std::move(context), std::move(progress));
   auto known = co_await undo_unless(std::move(work), [&] { return withdraw(name, id); }, kLateArrival);
   if (!known) co_return std::unexpected{std::move(known.error())};
   co_return describe_known(*known);
@@ -137,28 +134,24 @@ Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, Manif
 }
 
 Task<Result<>> PodDriver::withdraw(std::string name, std::string id) {
-  auto removed = co_await remove_if(std::move(name), std::move(id), {});
-  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  SKIFF_CO_TRY_VOID(co_await remove_if(std::move(name), std::move(id), {}));
   co_return Result<>{};
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
   if (!spec.pod.pool.empty()) {
-    auto whole = co_await pools_.complete(std::move(spec));
-    if (!whole) co_return std::unexpected{std::move(whole.error())};
-    spec = std::move(*whole);
+    SKIFF_CO_TRY(auto whole, co_await pools_.complete(std::move(spec)));
+    spec = std::move(whole);
   }
-  auto context = co_await prepare_sandbox(cluster_, &spec);
-  if (!context) co_return std::unexpected{std::move(context.error())};
+  SKIFF_CO_TRY(auto context, co_await prepare_sandbox(cluster_, &spec));
   auto key = co_await cluster_->signing_key(to_be_applied);
   if (key) {
-    auto public_key = key->public_pem();
-    if (!public_key) co_return std::unexpected{std::move(public_key.error())};
-    context->public_key = std::move(*public_key);
+    SKIFF_CO_TRY(auto public_key, key->public_pem());
+    context.public_key = std::move(public_key);
   } else if (to_be_applied || key.error().code != Errc::not_found) {
     co_return std::unexpected{std::move(key.error())};
   }
-  co_return make_manifest(spec, *context, cluster_->namespace_name());
+  co_return make_manifest(spec, context, cluster_->namespace_name());
 }
 
 // --- looking ------------------------------------------------------------------------------------------------------
@@ -172,12 +165,11 @@ Task<Result<KnownPod>> PodDriver::find_running(std::string name) {
 }
 
 Task<Result<Sandbox>> PodDriver::get(std::string name) {
-  auto known = co_await find_sandbox(cluster_, std::move(name));
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  Sandbox sandbox = describe_known(*known);
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
+  Sandbox sandbox = describe_known(known);
   const auto service = sandbox.details.find("service");
   if (service != sandbox.details.end()) {
-    auto found = co_await cluster_->client().get(kube::kServices, known->record->namespace_name, service->second);
+    auto found = co_await cluster_->client().get(kube::kServices, known.record->namespace_name, service->second);
     if (found) {
       sandbox.details["cluster_ip"] = kube::cluster_ip(*found);
       for (const std::string& address : kube::load_balancer_addresses(*found)) {
@@ -209,44 +201,39 @@ Task<Result<ReachTarget>> PodDriver::target_of(const KnownPod* known) {
 }
 
 Task<Result<Endpoint>> PodDriver::endpoint_of(const KnownPod* known, TokenGrant grant) {
-  if (auto valid = check_grant(grant); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_grant(grant));
   auto key = co_await cluster_->signing_key_of(*known->pod);
   if (!key) co_return std::unexpected{std::move(key.error())};
-  auto target = co_await target_of(known);
-  if (!target) co_return std::unexpected{std::move(target.error())};
+  SKIFF_CO_TRY(auto target, co_await target_of(known));
   const std::string id = known->pod->label(labels::kSandbox);
   const std::string owner = labels::get(*known->pod, labels::kOwner);
   std::function<Result<std::string>()> token = [key = std::move(*key), id, owner, grant = std::move(grant)] {
     return sign_token(key, id, owner, grant, wall_now());
   };
-  co_return co_await reach_.find(std::move(*target), std::move(token));
+  co_return co_await reach_.find(std::move(target), std::move(token));
 }
 
 Task<Result<Endpoint>> PodDriver::endpoint(std::string name, TokenGrant grant) {
-  auto known = co_await find_running(std::move(name));
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  co_return co_await endpoint_of(&*known, std::move(grant));
+  SKIFF_CO_TRY(auto known, co_await find_running(std::move(name)));
+  co_return co_await endpoint_of(&known, std::move(grant));
 }
 
 Task<Result<protocol::Stream>> PodDriver::dial(std::string name, std::uint16_t port) {
-  auto known = co_await find_running(std::move(name));
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  auto target = co_await target_of(&*known);
-  if (!target) co_return std::unexpected{std::move(target.error())};
-  co_return co_await reach_.dial(std::move(*target), port);
+  SKIFF_CO_TRY(auto known, co_await find_running(std::move(name)));
+  SKIFF_CO_TRY(auto target, co_await target_of(&known));
+  co_return co_await reach_.dial(std::move(target), port);
 }
 
 // --- its life -------------------------------------------------------------------------------------------------------
 
 Task<Result<>> PodDriver::stop(std::string name, Removal how) {
-  auto known = co_await find_sandbox(cluster_, name);
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
-  if (!known->record) {
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
+  if (known.damage) co_return std::unexpected{std::move(*known.damage)};
+  if (!known.record) {
     co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run and can't be stopped to be started again",
                    "name");
   }
-  co_return co_await stop_known(std::move(*known), std::move(how));
+  co_return co_await stop_known(std::move(known), std::move(how));
 }
 
 Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
@@ -254,43 +241,38 @@ Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
   // Said first: whoever looks meanwhile sees what is meant.
   auto changed = co_await change_record(cluster_, &known, {{"stopped", "true"}, {"expires_at", nullptr}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
-  auto begun = co_await begin_stop(cluster_, &known, how, under_way_ == 1);
-  if (!begun) co_return std::unexpected{std::move(begun.error())};
-  co_return co_await finish_removal(cluster_, std::move(*begun), std::move(how));
+  SKIFF_CO_TRY(auto begun, co_await begin_stop(cluster_, &known, how, under_way_ == 1));
+  co_return co_await finish_removal(cluster_, std::move(begun), std::move(how));
 }
 
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
   const SteadyTime deadline = steady_clock::now() + wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  auto known = co_await find_sandbox(cluster_, name);
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  const Sandbox now = describe_known(*known);
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
+  const Sandbox now = describe_known(known);
   if (now.state == SandboxState::running) co_return now;
-  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
-  if (!known->record) {
+  if (known.damage) co_return std::unexpected{std::move(*known.damage)};
+  if (!known.record) {
     co_return fail(Errc::invalid_field, "\"" + name + "\" was for one run and can't be started again", "name");
   }
-  const PodRecord record = *known->record;
+  const PodRecord record = *known.record;
   if (now.state == SandboxState::creating) {
     // Somebody else is at it.
     PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = deadline};
     auto news = co_await cluster_->pods(record.namespace_name).follow(record.pod);
     if (!news) co_return std::unexpected{std::move(news.error().error)};
-    auto ready = co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress);
-    if (!ready) co_return std::unexpected{std::move(ready.error())};
-    known->pod = std::move(*ready);
-    auto up = co_await wait_for_agent(std::move(*known), std::move(progress));
-    if (!up) co_return std::unexpected{std::move(up.error())};
-    co_return describe_known(*up);
+    SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress));
+    known.pod = std::move(ready);
+    SKIFF_CO_TRY(auto up, co_await wait_for_agent(std::move(known), std::move(progress)));
+    co_return describe_known(up);
   }
   // The last one's, also that of a `stop` which did not wait for its end: it has the name that the new one gets.
-  auto gone =
-      co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id, {.patience = wait});
-  if (!gone) co_return std::unexpected{std::move(gone.error())};
-  const std::string uid = known->config_map->uid();
+  SKIFF_CO_TRY_VOID(
+      co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id, {.patience = wait}));
+  const std::string uid = known.config_map->uid();
   const std::string mark = new_id("c");
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
-  auto work = make_again(std::move(*known), mark, std::max(left, milliseconds{1}), std::move(progress));
+  auto work = make_again(std::move(known), mark, std::max(left, milliseconds{1}), std::move(progress));
   // As it was before: stopped.
   auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid, mark); }, kLateArrival);
   if (!up) co_return std::unexpected{std::move(up.error())};
@@ -307,15 +289,13 @@ Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, std::string mark, m
   data["pod"] = known.config_map->name();
   const auto expires_at = lease_end_text(known.record->spec.lease, wait);
   data["expires_at"] = expires_at ? json(*expires_at) : json{};
-  auto changed = co_await change_record(cluster_, &known, std::move(data));
-  if (!changed) co_return std::unexpected{std::move(changed.error())};
-  auto record = read_record(*changed);
-  if (!record) co_return std::unexpected{std::move(record.error())};
-  record->spec.wait = wait;
+  SKIFF_CO_TRY(auto changed, co_await change_record(cluster_, &known, std::move(data)));
+  SKIFF_CO_TRY(auto record, read_record(changed));
+  record.spec.wait = wait;
   ManifestContext context{
-      .namespace_name = record->namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record->id};
+      .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
   context.assigns_ids = co_await cluster_->assigns_ids();
-  auto up = co_await make_pod_ready(cluster_, std::move(*record), std::move(*changed), std::move(context), progress);
+  auto up = co_await make_pod_ready(cluster_, std::move(record), std::move(changed), std::move(context), progress);
   if (!up) co_return up;
   up = co_await wait_for_agent(std::move(*up), std::move(progress));
   // A `stop`, or another `start` that was interrupted before there was a Pod to be seen: the record is what counts.
@@ -335,10 +315,9 @@ Task<Result<>> PodDriver::stop_again(std::string name, std::string uid, std::str
   // Or started it after us: the Pod is theirs then, or they wait for ours.
   const PodRecord& record = *known->record;
   if (record.start != mark && !record.stopped) co_return Result<>{};
-  auto pod = co_await find_pod(cluster_, record.namespace_name, record.pod, record.id);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  if (*pod && !is_marked(**pod, mark)) co_return Result<>{};
-  known->pod = std::move(*pod);
+  SKIFF_CO_TRY(auto pod, co_await find_pod(cluster_, record.namespace_name, record.pod, record.id));
+  if (pod && !is_marked(*pod, mark)) co_return Result<>{};
+  known->pod = std::move(pod);
   co_return co_await stop_known(std::move(*known), {});
 }
 
@@ -354,49 +333,43 @@ Task<Result<std::optional<Departure>>> PodDriver::begin_removing(std::string nam
   if (how.only_if) {
     if (known->record && !known->record->stopped) {
       const PodRecord& record = *known->record;
-      auto pod = co_await find_pod(cluster_, record.namespace_name, record.pod, record.id);
-      if (!pod) co_return std::unexpected{std::move(pod.error())};
-      known->pod = std::move(*pod);
+      SKIFF_CO_TRY(auto pod, co_await find_pod(cluster_, record.namespace_name, record.pod, record.id));
+      known->pod = std::move(pod);
     }
     if (!how.only_if(describe_known(*known))) co_return std::nullopt;
   }
-  auto begun = co_await begin_removal(cluster_, &*known, std::move(how), under_way_ == 1);
-  if (!begun) co_return std::unexpected{std::move(begun.error())};
-  co_return std::move(*begun);
+  SKIFF_CO_TRY(auto begun, co_await begin_removal(cluster_, &*known, std::move(how), under_way_ == 1));
+  co_return begun;
 }
 
 Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id, Removal how) {
   const Counted counted{&under_way_};
-  auto begun = co_await begin_removing(std::move(name), std::move(id), how);
-  if (!begun) co_return std::unexpected{std::move(begun.error())};
-  if (!*begun) co_return false;
-  auto removed = co_await finish_removal(cluster_, std::move(**begun), std::move(how));
-  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  SKIFF_CO_TRY(auto begun, co_await begin_removing(std::move(name), std::move(id), how));
+  if (!begun) co_return false;
+  SKIFF_CO_TRY_VOID(co_await finish_removal(cluster_, std::move(*begun), std::move(how)));
   co_return true;
 }
 
-Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
-  auto known = co_await find_running(name);
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  auto endpoint = co_await endpoint_of(&*known, {});
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient agent{cluster_->executor(), std::move(*endpoint)};
+Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease, milliseconds wait) {
+  const auto waiting = cluster_->client().transport().wait_until(steady_clock::now() + wait);
+  SKIFF_CO_TRY(auto known, co_await find_running(name));
+  SKIFF_CO_TRY(auto endpoint, co_await endpoint_of(&known, {}));
+  AgentClient agent{cluster_->executor(), std::move(endpoint)};
   std::string body = protocol::to_json(lease);
-  auto renewed = co_await agent.post("/v1/lease", std::move(body));
-  if (!renewed) co_return std::unexpected{std::move(renewed.error())};
+  SKIFF_CO_TRY(auto renewed, co_await agent.post("/v1/lease", std::move(body)));
   // Without a time it is renewed by the one that the agent has, which others may have changed.
-  const auto expires_at = lease_end_text({.ttl = lease.ttl ? lease.ttl : renewed_by(*renewed)});
-  if (!known->record) {
+  const auto expires_at = lease_end_text({.ttl = lease.ttl ? lease.ttl : renewed_by(renewed)});
+  if (!known.record) {
     if (expires_at) {
       const json patch{{"metadata", {{"annotations", {{labels::kExpiresAt, *expires_at}}}}}};
-      auto changed = co_await cluster_->client().patch(kube::kPods, known->pod->namespace_name(), known->pod->name(),
+      auto changed = co_await cluster_->client().patch(kube::kPods, known.pod->namespace_name(), known.pod->name(),
                                                        kube::PatchKind::merge, patch);
       if (!changed) co_return std::unexpected{std::move(changed.error().error)};
-      known->pod = std::move(*changed);
+      known.pod = std::move(*changed);
     }
-    co_return describe_known(*known);
+    co_return describe_known(known);
   }
-  auto changed = co_await change_spec(cluster_, std::move(*known), [&](PodRecord& record) {
+  auto changed = co_await change_spec(cluster_, std::move(known), [&](PodRecord& record) {
     if (lease.ttl) record.spec.lease.ttl = lease.ttl;
     if (lease.idle_ttl) record.spec.lease.idle_ttl = lease.idle_ttl;
     if (expires_at) record.expires_at = expires_at;
@@ -406,37 +379,34 @@ Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
 }
 
 Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string network, std::vector<std::string> allow) {
-  auto known = co_await find_sandbox(cluster_, name);
-  if (!known) co_return std::unexpected{std::move(known.error())};
-  if (known->damage) co_return std::unexpected{std::move(*known->damage)};
-  if (!known->record)
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
+  if (known.damage) co_return std::unexpected{std::move(*known.damage)};
+  if (!known.record)
     co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run: its network stays as it is", "name");
-  if (network.empty() && allow.empty()) co_return known->record->spec.pod;
+  if (network.empty() && allow.empty()) co_return known.record->spec.pod;
   const auto change = [&](PodOptions& options) {
     if (!network.empty()) options.network = network;
     if (!allow.empty()) options.allow = allow;
     std::erase_if(options.allow, [](const std::string& cidr) { return cidr == "0.0.0.0/0" || cidr == "::/0"; });
   };
-  PodOptions wanted = known->record->spec.pod;
+  PodOptions wanted = known.record->spec.pod;
   change(wanted);
-  if (auto valid = check_pod_options(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
-  const ManifestContext context{.namespace_name = known->record->namespace_name,
+  SKIFF_CO_TRY_VOID(check_pod_options(wanted));
+  const ManifestContext context{.namespace_name = known.record->namespace_name,
                                 .prefix = cluster_->options().name_prefix,
-                                .sandbox_id = known->record->id};
-  const auto before = owned_objects(known->record->spec, context.prefix);
-  auto changed = co_await change_spec(cluster_, std::move(*known), [&](PodRecord& record) { change(record.spec.pod); });
+                                .sandbox_id = known.record->id};
+  const auto before = owned_objects(known.record->spec, context.prefix);
+  auto changed = co_await change_spec(cluster_, std::move(known), [&](PodRecord& record) { change(record.spec.pod); });
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   const SandboxSpec& spec = changed->record->spec;
   const std::string& where = context.namespace_name;
-  auto applied = co_await apply_network(cluster_, spec, context, &*changed->config_map);
-  if (!applied) co_return std::unexpected{std::move(applied.error())};
+  SKIFF_CO_TRY_VOID(co_await apply_network(cluster_, spec, context, &*changed->config_map));
   // A `start` may have made it since it was looked at.
-  auto now = co_await find_sandbox(cluster_, name);
-  if (!now) co_return std::unexpected{std::move(now.error())};
-  if (now->pod && now->pod->label(labels::kSandbox) == context.sandbox_id) {
+  SKIFF_CO_TRY(auto now, co_await find_sandbox(cluster_, name));
+  if (now.pod && now.pod->label(labels::kSandbox) == context.sandbox_id) {
     const std::string kind = network_label(spec.pod);
     json label{{"metadata", {{"labels", {{labels::kNetwork, kind.empty() ? json{} : json(kind)}}}}}};
-    auto labelled = co_await cluster_->client().patch(kube::kPods, where, now->pod->name(), kube::PatchKind::merge,
+    auto labelled = co_await cluster_->client().patch(kube::kPods, where, now.pod->name(), kube::PatchKind::merge,
                                                       std::move(label));
     if (!labelled) co_return std::unexpected{std::move(labelled.error().error)};
   }
@@ -453,8 +423,7 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
     if (resource.plural != kube::kNetworkPolicies.plural) continue;
     const bool stays = std::ranges::any_of(after, [&](const auto& one) { return one.second == object; });
     if (stays) continue;
-    auto gone = co_await remove_object(cluster_, resource, where, object, context.sandbox_id, {});
-    if (!gone) co_return std::unexpected{std::move(gone.error())};
+    SKIFF_CO_TRY_VOID(co_await remove_object(cluster_, resource, where, object, context.sandbox_id, {}));
   }
   co_return spec.pod;
 }

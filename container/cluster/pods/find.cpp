@@ -57,10 +57,9 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string obje
   KnownPod known;
   std::string namespace_name = cluster->namespace_name();
   std::string pod_name = object_name;
-  auto recorded = co_await find_record(cluster, name, std::move(object_name));
-  if (!recorded) co_return std::unexpected{std::move(recorded.error())};
-  if (*recorded) {
-    known = std::move(**recorded);
+  SKIFF_CO_TRY(auto recorded, co_await find_record(cluster, name, std::move(object_name)));
+  if (recorded) {
+    known = std::move(*recorded);
     if (known.damage || known.record->stopped) co_return known;
     namespace_name = known.record->namespace_name;
     pod_name = known.record->pod;
@@ -117,23 +116,22 @@ Task<Result<KnownPod>> find_by_labels(Cluster* cluster, std::string name, std::s
 }  // namespace
 
 Task<Result<KnownPod>> find_sandbox(Cluster* cluster, std::string name) {
-  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_name(name));
   std::string object_name = cluster->object_name(name);
   co_return co_await look_twice(cluster, std::move(name), std::move(object_name));
 }
 
 Task<Result<KnownPod>> find_to_remove(Cluster* cluster, std::string name, std::string id) {
-  if (auto valid = check_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_name(name));
   const std::string object_name = cluster->object_name(name);
-  auto recorded = co_await find_record(cluster, name, object_name);
-  if (!recorded) co_return std::unexpected{std::move(recorded.error())};
+  SKIFF_CO_TRY(auto recorded, co_await find_record(cluster, name, object_name));
   const auto is_it = [&id](const KnownPod& known) {
     // One out of a pool has the id that it had there; its record has kept its own too.
     const Object& first = known.config_map ? *known.config_map : *known.pod;
     return id.empty() || first.label(labels::kSandbox) == id || (known.record && known.record->id == id);
   };
-  if (*recorded && is_it(**recorded)) co_return std::move(**recorded);
-  if (!*recorded) {
+  if (recorded && is_it(*recorded)) co_return std::move(*recorded);
+  if (!recorded) {
     auto pod = co_await cluster->client().get(kube::kPods, cluster->namespace_name(), object_name);
     if (!pod && !pod.error().not_found()) co_return std::unexpected{std::move(pod.error().error)};
     if (pod && is_part_of(*pod, "sandbox", name)) {
@@ -193,10 +191,9 @@ Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::functi
     if (!now || now->uid() != known.config_map->uid()) {
       co_return std::unexpected{no_such_sandbox(known.record->spec.name)};
     }
-    auto read = read_record(*now);
-    if (!read) co_return std::unexpected{std::move(read.error())};
+    SKIFF_CO_TRY(auto read, read_record(*now));
     known.config_map = std::move(*now);
-    known.record = std::move(*read);
+    known.record = std::move(read);
   }
   co_return fail(Errc::timeout, "the record " + name + " is changed by others again and again; try again");
 }
@@ -259,8 +256,7 @@ Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter)
       if (records.back().record) records.back().config_map->json.erase("data");
     }
   };
-  auto read = co_await read_both(cluster, &filter, note_pods, note_records);
-  if (!read) co_return std::unexpected{std::move(read.error())};
+  SKIFF_CO_TRY_VOID(co_await read_both(cluster, &filter, note_pods, note_records));
   std::map<std::string, Sandbox> recorded;
   std::vector<KnownPod> alone;
   for (KnownPod& known : records) {

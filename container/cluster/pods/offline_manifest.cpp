@@ -5,30 +5,27 @@
 #include "base/id.hpp"
 #include "container/cluster/cluster.hpp"
 #include "container/cluster/labels.hpp"
-#include "container/cluster/pods/manifest.hpp"
+#include "container/cluster/pods/objects.hpp"
 
 namespace skiff::container {
 
 Result<std::vector<kube::Object>> offline_manifest(SandboxSpec spec, const OfflineContext& context) {
-  if (auto valid = check_name(spec.name); !valid) return std::unexpected{std::move(valid.error())};
-  if (auto valid = labels::check_user_labels(spec.labels); !valid) return std::unexpected{std::move(valid.error())};
-  if (auto valid = check_pod_options(spec.pod); !valid) return std::unexpected{std::move(valid.error())};
+  SKIFF_TRY_VOID(check_name(spec.name));
+  SKIFF_TRY_VOID(labels::check_user_labels(spec.labels));
+  SKIFF_TRY_VOID(check_pod_options(spec.pod));
   if (!spec.pod.pool.empty() || !spec.pod.template_name.empty()) {
     const std::string flag = spec.pod.pool.empty() ? "--template" : "--pool";
     return fail(Errc::invalid_field, flag + ": the cluster alone knows it, and no cluster is asked", flag);
   }
-  if (auto filled = fill_in_images(spec, context.default_image, context.agent_image); !filled) {
-    return std::unexpected{std::move(filled.error())};
-  }
+  SKIFF_TRY_VOID(fill_in_images(spec, context.default_image, context.agent_image));
   ManifestContext wanted{
       .namespace_name = context.namespace_name, .prefix = context.name_prefix, .sandbox_id = new_id("s")};
   if (spec.pod.namespace_per_sandbox) {
     wanted.namespace_name = make_name((context.name_prefix + spec.name).substr(0, 50) + "-");
   }
   if (context.key) {
-    auto pem = context.key->public_pem();
-    if (!pem) return std::unexpected{std::move(pem.error())};
-    wanted.public_key = std::move(*pem);
+    SKIFF_TRY(auto pem, context.key->public_pem());
+    wanted.public_key = std::move(pem);
   }
   return make_manifest(spec, wanted, context.namespace_name);
 }

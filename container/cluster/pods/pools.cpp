@@ -83,15 +83,14 @@ bool is_ones_own_fault(const Error& error) {
 }  // namespace
 
 Task<Result<PodPools::View>> PodPools::find(std::string name) {
-  if (auto valid = check_pool_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_pool_name(name));
   kube::Client& client = cluster_->client();
   auto record = co_await client.get(kube::kConfigMaps, cluster_->namespace_name(),
                                     pool_record_name(cluster_->options().name_prefix, name));
   if (!record && record.error().not_found()) co_return std::unexpected{no_such_pool(name)};
   if (!record) co_return std::unexpected{std::move(record.error().error)};
-  auto pool = read_pool_record(*record);
-  if (!pool) co_return std::unexpected{std::move(pool.error())};
-  co_return View{.pool = std::move(*pool), .record = std::move(*record)};
+  SKIFF_CO_TRY(auto pool, read_pool_record(*record));
+  co_return View{.pool = std::move(pool), .record = std::move(*record)};
 }
 
 Task<Result<PodPools::View>> PodPools::look(std::string name) {
@@ -107,11 +106,9 @@ Task<Result<PodPools::View>> PodPools::look(std::string name) {
 Task<Result<ManifestContext>> PodPools::member_context() {
   ManifestContext context = context_of(*cluster_);
   context.assigns_ids = co_await cluster_->assigns_ids();
-  auto key = co_await cluster_->signing_key(true);
-  if (!key) co_return std::unexpected{std::move(key.error())};
-  auto pem = key->public_pem();
-  if (!pem) co_return std::unexpected{std::move(pem.error())};
-  context.public_key = std::move(*pem);
+  SKIFF_CO_TRY(auto key, co_await cluster_->signing_key(true));
+  SKIFF_CO_TRY(auto pem, key.public_pem());
+  context.public_key = std::move(pem);
   co_return context;
 }
 
@@ -135,9 +132,8 @@ Task<> PodPools::close() {
 
 Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, unsigned number) {
   context.sandbox_id = new_id("s");
-  auto pod = make_member(view->pool, view->record, context, number);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  auto made = co_await cluster_->client().create(kube::kPods, std::move(*pod));
+  SKIFF_CO_TRY(auto pod, make_member(view->pool, view->record, context, number));
+  auto made = co_await cluster_->client().create(kube::kPods, std::move(pod));
   // Somebody else had the same idea, or the answer was lost: the next round sees it.
   if (made || made.error().already_exists() || made.error().may_have_happened) co_return Result<>{};
   co_return std::unexpected{std::move(made.error().error)};
@@ -164,9 +160,8 @@ Task<Result<>> PodPools::remove_member(Object pod) {
 Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
   ManifestContext context;
   if (!plan.create.empty()) {
-    auto made = co_await member_context();
-    if (!made) co_return std::unexpected{std::move(made.error())};
-    context = std::move(*made);
+    SKIFF_CO_TRY(auto made, co_await member_context());
+    context = std::move(made);
   }
   std::vector<Result<>> results(plan.create.size() + plan.remove.size());
   const auto step = [&](std::size_t index) -> Task<Result<>> {
@@ -184,12 +179,10 @@ Task<Result<>> PodPools::carry_out(PoolPlan plan, View view) {
 
 Task<Result<PoolStatus>> PodPools::fill(std::string name) {
   for (int round = 0; round < kMostRounds; ++round) {
-    auto view = co_await look(name);
-    if (!view) co_return std::unexpected{std::move(view.error())};
-    PoolPlan plan = plan_pool(view->pool, view->record, view->pods);
-    if (plan.create.empty() && plan.remove.empty()) co_return count_members(view->pool, view->pods);
-    auto done = co_await carry_out(std::move(plan), std::move(*view));
-    if (!done) co_return std::unexpected{std::move(done.error())};
+    SKIFF_CO_TRY(auto view, co_await look(name));
+    PoolPlan plan = plan_pool(view.pool, view.record, view.pods);
+    if (plan.create.empty() && plan.remove.empty()) co_return count_members(view.pool, view.pods);
+    SKIFF_CO_TRY_VOID(co_await carry_out(std::move(plan), std::move(view)));
   }
   co_return fail(Errc::timeout, "pool \"" + name + "\" is changed by others again and again; try again");
 }
@@ -241,10 +234,9 @@ Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, Steady
 
 Task<Result<>> PodPools::make_policy(const PoolSpec* pool) {
   const ManifestContext context = context_of(*cluster_);
-  auto policy = make_network_policy(pool->sandbox, context);
-  if (!policy) co_return std::unexpected{std::move(policy.error())};
-  if (!*policy) co_return Result<>{};
-  auto made = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(**policy));
+  SKIFF_CO_TRY(auto policy, make_network_policy(pool->sandbox, context));
+  if (!policy) co_return Result<>{};
+  auto made = co_await cluster_->client().create(kube::kNetworkPolicies, std::move(*policy));
   if (made || made.error().already_exists()) co_return Result<>{};
   co_return std::unexpected{std::move(made.error().error)};
 }
@@ -253,8 +245,7 @@ Task<Result<PoolStatus>> PodPools::fill_and_wait(std::string name, SteadyTime de
   auto filled = co_await fill(name);
   if (!filled) co_return filled;
   const unsigned size = filled->target;
-  auto full = co_await wait_until_full(name, size, deadline, progress);
-  if (!full) co_return std::unexpected{std::move(full.error())};
+  SKIFF_CO_TRY_VOID(co_await wait_until_full(name, size, deadline, progress));
   progress(Phase::ready, "");
   co_return co_await status(std::move(name));
 }
@@ -274,20 +265,17 @@ Task<Result<>> PodPools::take_back(std::string name, std::string creation) {
                                                 pool_record_name(cluster_->options().name_prefix, name));
   if (!record && !record.error().not_found()) co_return std::unexpected{std::move(record.error().error)};
   if (!record || !is_marked(*record, creation)) co_return Result<>{};
-  auto removed = co_await remove(std::move(name));
-  if (!removed) co_return std::unexpected{std::move(removed.error())};
+  SKIFF_CO_TRY_VOID(co_await remove(std::move(name)));
   co_return Result<>{};
 }
 
 Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
-  if (auto valid = check_pool(wanted); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_pool(wanted));
   if (!wanted.sandbox.pod.template_name.empty()) co_return no_templates();
-  if (auto filled = cluster_->fill_in_images(wanted.sandbox); !filled) {
-    co_return std::unexpected{std::move(filled.error())};
-  }
+  SKIFF_CO_TRY_VOID(cluster_->fill_in_images(wanted.sandbox));
   const SteadyTime deadline = std::chrono::steady_clock::now() + wanted.sandbox.wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  if (auto made = co_await make_policy(&wanted); !made) co_return std::unexpected{std::move(made.error())};
+  SKIFF_CO_TRY_VOID(co_await make_policy(&wanted));
   const std::string creation = new_id("c");
   const std::string name = wanted.name;
   auto work = make_and_fill(std::move(wanted), creation, deadline, std::move(progress));
@@ -296,8 +284,7 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
 
 Task<Result<PoolStatus>> PodPools::make_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
                                                  Progress progress) {
-  auto made = co_await make_record(&wanted, std::move(creation));
-  if (!made) co_return std::unexpected{std::move(made.error())};
+  SKIFF_CO_TRY_VOID(co_await make_record(&wanted, std::move(creation)));
   co_return co_await fill_and_wait(std::move(wanted.name), deadline, std::move(progress));
 }
 
@@ -306,22 +293,21 @@ Task<Result<Object>> PodPools::template_of(PoolSpec) {
 }
 
 Task<Result<PoolStatus>> PodPools::scale(std::string name, unsigned size, milliseconds wait, Progress progress) {
-  if (auto valid = check_pool({.name = name, .size = size}); !valid) {
-    co_return std::unexpected{std::move(valid.error())};
-  }
+  SKIFF_CO_TRY_VOID(check_pool({.name = name, .size = size}));
+  const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   const json patch{{"data", {{"size", std::to_string(size)}}}};
   auto patched = co_await cluster_->client().patch(kube::kConfigMaps, cluster_->namespace_name(),
                                                    pool_record_name(cluster_->options().name_prefix, name),
                                                    kube::PatchKind::merge, patch);
   if (!patched && patched.error().not_found()) co_return std::unexpected{no_such_pool(name)};
   if (!patched) co_return std::unexpected{std::move(patched.error().error)};
-  co_return co_await fill_and_wait(std::move(name), std::chrono::steady_clock::now() + wait, std::move(progress));
+  co_return co_await fill_and_wait(std::move(name), deadline, std::move(progress));
 }
 
 Task<Result<PoolStatus>> PodPools::status(std::string name) {
-  auto view = co_await look(std::move(name));
-  if (!view) co_return std::unexpected{std::move(view.error())};
-  co_return count_members(view->pool, view->pods);
+  SKIFF_CO_TRY(auto view, co_await look(std::move(name)));
+  co_return count_members(view.pool, view.pods);
 }
 
 Task<Result<std::vector<PoolStatus>>> PodPools::list() {
@@ -336,16 +322,15 @@ Task<Result<std::vector<PoolStatus>>> PodPools::list() {
   for (Object& pod : pods->items) by_pool[pod.label(labels::kPool)].push_back(std::move(pod));
   std::vector<PoolStatus> all;
   for (const Object& record : records->items) {
-    auto pool = read_pool_record(record);
-    if (!pool) co_return std::unexpected{std::move(pool.error())};
-    all.push_back(count_members(*pool, by_pool[pool->name]));
+    SKIFF_CO_TRY(auto pool, read_pool_record(record));
+    all.push_back(count_members(pool, by_pool[pool.name]));
   }
   std::ranges::sort(all, {}, &PoolStatus::name);
   co_return all;
 }
 
 Task<Result<bool>> PodPools::remove(std::string name) {
-  if (auto valid = check_pool_name(name); !valid) co_return std::unexpected{std::move(valid.error())};
+  SKIFF_CO_TRY_VOID(check_pool_name(name));
   const std::string record_name = pool_record_name(cluster_->options().name_prefix, name);
   auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(), record_name);
   if (!record && record.error().not_found()) co_return false;
@@ -380,12 +365,9 @@ Task<Result<bool>> PodPools::remove(std::string name) {
 }
 
 Task<Result<SandboxSpec>> PodPools::complete(SandboxSpec spec) {
-  auto view = co_await find(spec.pod.pool);
-  if (!view) co_return std::unexpected{std::move(view.error())};
-  if (auto fits = check_fits_pool(spec, &view->pool.sandbox); !fits) {
-    co_return std::unexpected{std::move(fits.error())};
-  }
-  co_return complete_from_pool(std::move(spec), view->pool.sandbox);
+  SKIFF_CO_TRY(auto view, co_await find(spec.pod.pool));
+  SKIFF_CO_TRY_VOID(check_fits_pool(spec, &view.pool.sandbox));
+  co_return complete_from_pool(std::move(spec), view.pool.sandbox);
 }
 
 Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
@@ -423,28 +405,25 @@ Task<Result<>> PodPools::bind(Object pod, SandboxSpec spec) {
   auto token = [key = std::move(*key), id = labels::get(pod, labels::kSandbox), owner = spec.owner] {
     return sign_token(key, id, owner, {}, wall_now());
   };
-  auto endpoint = co_await reach_->find(std::move(target), std::move(token));
-  if (!endpoint) co_return std::unexpected{std::move(endpoint.error())};
-  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
+  SKIFF_CO_TRY(auto endpoint, co_await reach_->find(std::move(target), std::move(token)));
+  AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   json body{{"env", spec.env}, {"labels", spec.labels}};
   if (spec.lease.ttl) body["ttl_ms"] = spec.lease.ttl->count();
   if (spec.lease.idle_ttl) body["idle_ttl_ms"] = spec.lease.idle_ttl->count();
   std::string text = body.dump(-1, ' ', false, json::error_handler_t::replace);
-  auto bound = co_await agent.post("/v1/init", std::move(text));
-  if (!bound) co_return std::unexpected{std::move(bound.error())};
+  SKIFF_CO_TRY_VOID(co_await agent.post("/v1/init", std::move(text)));
   co_return Result<>{};
 }
 
 Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Object record, Limit limit) {
   Error last;
   for (int tries = 0; tries < kMostDeadAgents; ++tries) {
-    auto claimed = co_await claim(spec, record);
-    if (!claimed) co_return std::unexpected{std::move(claimed.error())};
-    if (!*claimed) co_return std::nullopt;
-    Object& pod = (*claimed)->pod;
+    SKIFF_CO_TRY(auto claimed, co_await claim(spec, record));
+    if (!claimed) co_return std::nullopt;
+    Object& pod = claimed->pod;
     const std::string id = labels::get(pod, labels::kSandbox);
     // Beside the binding, and whatever becomes of that: the pool has one less.
-    successors_.spawn("successor", make_successor(spec.pod.pool, (*claimed)->left));
+    successors_.spawn("successor", make_successor(spec.pod.pool, claimed->left));
     Result<> limited;
     Result<> bound = std::unexpected{Error{}};
     std::exception_ptr cancelled;

@@ -54,10 +54,9 @@ Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, Pod
   // What the record says of its Pod may be old: then it is looked up.
   for (bool is_sure = place.uid.empty();; is_sure = true) {
     if (is_sure) {
-      auto found = co_await find_pod(cluster, place.namespace_name, place.name, place.id);
-      if (!found) co_return std::unexpected{std::move(found.error())};
-      if (!*found) co_return std::nullopt;
-      place.uid = (*found)->uid();
+      SKIFF_CO_TRY(auto found, co_await find_pod(cluster, place.namespace_name, place.name, place.id));
+      if (!found) co_return std::nullopt;
+      place.uid = found->uid();
     }
     GoneWait pod{.resource = kube::kPods,
                  .namespace_name = place.namespace_name,
@@ -98,20 +97,18 @@ Task<Result<Departure>> begin_removal_of_home(Cluster* cluster, const KnownPod* 
                                      .name = config_map.name(),
                                      .uid = config_map.uid(),
                                      .limit = how.patience};
-  auto home = co_await find_home(cluster, &config_map, record);
-  if (!home) co_return std::unexpected{std::move(home.error())};
-  if (!*home) co_return departure;
+  SKIFF_CO_TRY(auto home, co_await find_home(cluster, &config_map, record));
+  if (!home) co_return departure;
   if (how.force || how.grace) {
     PodPlace place = place_of(*known);
     Removal only_begun = how;
     only_begun.wait = false;
-    auto pod = co_await delete_pod(cluster, std::move(place), std::move(only_begun), true);
-    if (!pod) co_return std::unexpected{std::move(pod.error())};
+    SKIFF_CO_TRY_VOID(co_await delete_pod(cluster, std::move(place), std::move(only_begun), true));
   }
   GoneWait namespace_wait{.resource = kube::kNamespaces,
                           .namespace_name = {},
-                          .name = (*home)->name(),
-                          .uid = (*home)->uid(),
+                          .name = home->name(),
+                          .uid = home->uid(),
                           .limit = how.patience};
   auto deleted = co_await delete_this(cluster, std::move(namespace_wait), std::nullopt);
   if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
@@ -146,9 +143,8 @@ Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Remo
   PodPlace place = place_of(*known);
   Departure departure{.namespace_name = place.namespace_name, .id = place.id};
   if (record_of(*known).spec.pod.service != ServiceKind::none) departure.rest = {kube::kServices};
-  auto pod = co_await delete_pod(cluster, std::move(place), std::move(how), is_alone);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  if (*pod) departure.leaving.push_back(std::move(**pod));
+  SKIFF_CO_TRY(auto pod, co_await delete_pod(cluster, std::move(place), std::move(how), is_alone));
+  if (pod) departure.leaving.push_back(std::move(*pod));
   co_return departure;
 }
 
@@ -176,9 +172,8 @@ Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, R
     if (known->damage || network == "own") departure.rest.push_back(kube::kNetworkPolicies);
   }
   // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
-  auto pod = co_await delete_pod(cluster, std::move(place), std::move(how), is_alone);
-  if (!pod) co_return std::unexpected{std::move(pod.error())};
-  if (*pod) departure.leaving.push_back(std::move(**pod));
+  SKIFF_CO_TRY(auto pod, co_await delete_pod(cluster, std::move(place), std::move(how), is_alone));
+  if (pod) departure.leaving.push_back(std::move(*pod));
   co_return departure;
 }
 

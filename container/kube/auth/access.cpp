@@ -67,20 +67,19 @@ Result<Kubeconfig> find_kubeconfig(const AccessOptions& options, const Environme
 
 /// The service account of the pod that this runs in.
 Result<Access> in_cluster(const AccessOptions& options, const std::string& host, const std::string& port) {
-  const std::string& folder = options.service_account_folder;
+  const std::string& directory = options.service_account_directory;
   Access access;
   access.origin = "the service account of this pod";
   access.from_pod = true;
   const std::string authority = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  auto server = parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT");
-  if (!server) return std::unexpected{std::move(server.error())};
-  access.server = std::move(*server);
-  auto ca = load({.text = {}, .file = folder + "/ca.crt"}, access.origin);
+  SKIFF_TRY(auto server, parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT"));
+  access.server = std::move(server);
+  auto ca = load({.text = {}, .file = directory + "/ca.crt"}, access.origin);
   if (!ca) return std::unexpected{std::move(ca.error())};
   access.ca_pem = std::move(*ca);
-  access.ca_file = folder + "/ca.crt";
-  access.identity.token_file = folder + "/token";
-  if (auto name = read_small_file(folder + "/namespace", 1024)) {
+  access.ca_file = directory + "/ca.crt";
+  access.identity.token_file = directory + "/token";
+  if (auto name = read_small_file(directory + "/namespace", 1024)) {
     while (name->ends_with('\n')) name->pop_back();
     if (!name->empty()) access.namespace_name = std::move(*name);
   }
@@ -93,21 +92,18 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
                                          "\", which Kubernetes has given up: use an exec plugin instead");
   }
   Identity identity;
-  auto certificate = load(user.client_certificate, place + ", client-certificate");
-  if (!certificate) return std::unexpected{std::move(certificate.error())};
-  auto key = load(user.client_key, place + ", client-key");
-  if (!key) return std::unexpected{std::move(key.error())};
-  if (certificate->empty() != key->empty()) {
+  SKIFF_TRY(auto certificate, load(user.client_certificate, place + ", client-certificate"));
+  SKIFF_TRY(auto key, load(user.client_key, place + ", client-key"));
+  if (certificate.empty() != key.empty()) {
     return fail(Errc::invalid_field, place + " has " +
-                                         (key->empty() ? "a client-certificate but no client-key"
-                                                       : "a client-key but no client-certificate"));
+                                         (key.empty() ? "a client-certificate but no client-key"
+                                                      : "a client-key but no client-certificate"));
   }
-  if (!certificate->empty()) {
-    auto checked = check_certificate(*certificate, now, place + ": the client certificate");
-    if (!checked) return std::unexpected{std::move(checked.error())};
+  if (!certificate.empty()) {
+    SKIFF_TRY_VOID(check_certificate(certificate, now, place + ": the client certificate"));
   }
-  identity.certificate_pem = std::move(*certificate);
-  identity.key_pem = std::move(*key);
+  identity.certificate_pem = std::move(certificate);
+  identity.key_pem = std::move(key);
   identity.certificate_file = user.client_certificate.file;
   identity.key_file = user.client_key.file;
   identity.token = user.token;
@@ -128,20 +124,17 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
 }
 
 Result<> take_cluster(Access& access, const ClusterEntry& cluster, const std::string& place) {
-  auto server = parse_url(cluster.server, place + ": its server");
-  if (!server) return std::unexpected{std::move(server.error())};
-  access.server = std::move(*server);
-  auto ca = load(cluster.certificate_authority, place + ", certificate-authority");
-  if (!ca) return std::unexpected{std::move(ca.error())};
-  access.ca_pem = std::move(*ca);
+  SKIFF_TRY(auto server, parse_url(cluster.server, place + ": its server"));
+  access.server = std::move(server);
+  SKIFF_TRY(auto ca, load(cluster.certificate_authority, place + ", certificate-authority"));
+  access.ca_pem = std::move(ca);
   access.ca_file = cluster.certificate_authority.file;
   access.tls_server_name = cluster.tls_server_name;
   access.insecure_skip_tls_verify = cluster.insecure_skip_tls_verify;
   access.exec_config = cluster.exec_config;
   if (!cluster.proxy_url.empty()) {
-    auto proxy = parse_proxy(cluster.proxy_url, place + ": its proxy-url");
-    if (!proxy) return std::unexpected{std::move(proxy.error())};
-    access.proxy = std::move(*proxy);
+    SKIFF_TRY(auto proxy, parse_proxy(cluster.proxy_url, place + ": its proxy-url"));
+    access.proxy = std::move(proxy);
   }
   return {};
 }
@@ -180,17 +173,15 @@ Result<Access> from_kubeconfig(const Kubeconfig& config, const AccessOptions& op
       return fail(Errc::invalid_field, access.origin + " wants the user \"" + context.user +
                                            "\", which isn't there: " + known(config.users));
     }
-    auto identity = identity_of(*user, config.origin + ", user \"" + context.user + "\"", now);
-    if (!identity) return std::unexpected{std::move(identity.error())};
-    access.identity = std::move(*identity);
+    SKIFF_TRY(auto identity, identity_of(*user, config.origin + ", user \"" + context.user + "\"", now));
+    access.identity = std::move(identity);
   }
   return access;
 }
 
 Result<Access> find_configured(const AccessOptions& options, const Environment& environment, WallTime now) {
-  auto config = find_kubeconfig(options, environment);
-  if (!config) return std::unexpected{std::move(config.error())};
-  if (!config->empty() || !options.kubeconfig.empty()) return from_kubeconfig(*config, options, now);
+  SKIFF_TRY(auto config, find_kubeconfig(options, environment));
+  if (!config.empty() || !options.kubeconfig.empty()) return from_kubeconfig(config, options, now);
   if (!options.context.empty()) {
     return fail(Errc::not_found,
                 "a context was asked for, but there is no kubeconfig: name one with --kubeconfig or KUBECONFIG");
@@ -198,7 +189,7 @@ Result<Access> find_configured(const AccessOptions& options, const Environment& 
   if (!options.server.empty()) return Access{.origin = options.server};
   const std::string host = environment("KUBERNETES_SERVICE_HOST");
   const std::string port = environment("KUBERNETES_SERVICE_PORT");
-  const std::string token = options.service_account_folder + "/token";
+  const std::string token = options.service_account_directory + "/token";
   if (!host.empty() && !port.empty() && ::access(token.c_str(), F_OK) == 0) return in_cluster(options, host, port);
   return fail(Errc::not_found,
               "no cluster is configured: set KUBECONFIG, name a file with --kubeconfig, or give --server, "
@@ -211,9 +202,8 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
   auto access = find_configured(options, environment, now);
   if (!access) return access;
   if (!options.server.empty()) {
-    auto server = parse_url(options.server, "the server");
-    if (!server) return std::unexpected{std::move(server.error())};
-    access->server = std::move(*server);
+    SKIFF_TRY(auto server, parse_url(options.server, "the server"));
+    access->server = std::move(server);
     // As in kubectl: that name is the other server's.
     access->tls_server_name.clear();
   }
@@ -227,9 +217,8 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
     access->insecure_skip_tls_verify = false;
   }
   if (!access->proxy) {
-    auto proxy = proxy_for(access->server, environment);
-    if (!proxy) return std::unexpected{std::move(proxy.error())};
-    access->proxy = std::move(*proxy);
+    SKIFF_TRY(auto proxy, proxy_for(access->server, environment));
+    access->proxy = std::move(proxy);
   }
   return access;
 }

@@ -56,7 +56,7 @@ struct AccessOptions {
   /// whatever the kubeconfig says.
   std::string certificate_authority = {};
   /// Where a pod finds its service account.
-  std::string service_account_folder = "/var/run/secrets/kubernetes.io/serviceaccount";
+  std::string service_account_directory = "/var/run/secrets/kubernetes.io/serviceaccount";
 };
 
 /// Finds the cluster. In order: `kubeconfig`, SKIFF_KUBECONFIG_DATA (the text itself), KUBECONFIG (files with ':'

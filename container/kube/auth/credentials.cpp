@@ -141,7 +141,7 @@ Task<Result<Credential>> Credentials::get() {
   // A token that is written down wins over a plugin, as in kubectl.
   const bool written_down = !identity.token.empty() || !identity.token_file.empty();
   if (identity.exec && !written_down && plugin_is_due()) {
-    if (auto ran = co_await run_plugin(); !ran) co_return std::unexpected{std::move(ran.error())};
+    SKIFF_CO_TRY_VOID(co_await run_plugin());
   }
   auto value = authorization();
   if (!value) co_return std::unexpected{std::move(value.error())};

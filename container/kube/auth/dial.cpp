@@ -29,7 +29,7 @@ std::string with_proxy(const Url& proxy, std::string_view what) {
 Task<Result<Stream>> dial_directly(Executor executor, protocol::Resolver resolver, Url server, milliseconds limit) {
   HttpClient client{executor,
                     {.host = server.host, .port = server.port, .resolver = std::move(resolver), .connect_time = limit}};
-  if (auto connected = co_await client.connect(); !connected) co_return std::unexpected{std::move(connected.error())};
+  SKIFF_CO_TRY_VOID(co_await client.connect());
   co_return std::move(client.take_upgraded().stream);
 }
 
@@ -83,14 +83,14 @@ class Socks {
       co_return fail(Errc::invalid_field, with_proxy(*proxy_, "takes names and passwords of 255 bytes at most"));
     }
     if (server->host.size() > 255) co_return fail(Errc::invalid_field, "the server's name is too long for SOCKS");
-    auto method = co_await ask(has_user ? std::string{"\x05\x02\x00\x02", 4} : std::string{"\x05\x01\x00", 3}, 2);
-    if (!method) co_return std::unexpected{std::move(method.error())};
-    if ((*method)[0] != 5) co_return nonsense();
-    if ((*method)[1] == 2 && has_user) {
-      auto known = co_await ask(std::string(1, '\x01') + counted(proxy_->user) + counted(proxy_->password), 2);
-      if (!known) co_return std::unexpected{std::move(known.error())};
-      if ((*known)[1] != 0) co_return fail(Errc::unauthenticated, with_proxy(*proxy_, "refuses its user's password"));
-    } else if ((*method)[1] != 0) {
+    SKIFF_CO_TRY(auto method,
+                 co_await ask(has_user ? std::string{"\x05\x02\x00\x02", 4} : std::string{"\x05\x01\x00", 3}, 2));
+    if (method[0] != 5) co_return nonsense();
+    if (method[1] == 2 && has_user) {
+      SKIFF_CO_TRY(auto known,
+                   co_await ask(std::string(1, '\x01') + counted(proxy_->user) + counted(proxy_->password), 2));
+      if (known[1] != 0) co_return fail(Errc::unauthenticated, with_proxy(*proxy_, "refuses its user's password"));
+    } else if (method[1] != 0) {
       co_return fail(Errc::unauthenticated,
                      with_proxy(*proxy_, "wants a user: write it as socks5://USER:PASSWORD@HOST"));
     }
@@ -98,20 +98,18 @@ class Socks {
     request += place(server->host);
     request += static_cast<char>(server->port >> 8U);
     request += static_cast<char>(server->port & 0xffU);
-    auto answer = co_await ask(std::move(request), 5);
-    if (!answer) co_return std::unexpected{std::move(answer.error())};
-    if ((*answer)[0] != 5) co_return nonsense();
-    const auto code = static_cast<unsigned char>((*answer)[1]);
+    SKIFF_CO_TRY(auto answer, co_await ask(std::move(request), 5));
+    if (answer[0] != 5) co_return nonsense();
+    const auto code = static_cast<unsigned char>(answer[1]);
     if (code != 0) {
       co_return fail(Errc::io_error, with_proxy(*proxy_, "does not connect to " + server->authority() + ": " +
                                                              std::string{socks_refusal(code)}));
     }
     // Where it connects from, of which one byte came: an IPv4 address, a name, or an IPv6 address, and a port.
-    const char kind = (*answer)[3];
+    const char kind = answer[3];
     if (kind != kIp4 && kind != kName && kind != kIp6) co_return nonsense();
-    const std::size_t named = static_cast<unsigned char>((*answer)[4]);
-    auto rest = co_await read((kind == kName ? named : kind == kIp4 ? 3 : 15) + 2);
-    if (!rest) co_return std::unexpected{std::move(rest.error())};
+    const std::size_t named = static_cast<unsigned char>(answer[4]);
+    SKIFF_CO_TRY_VOID(co_await read((kind == kName ? named : kind == kIp4 ? 3 : 15) + 2));
     co_return Result<>{};
   }
 
@@ -166,8 +164,7 @@ Task<Result<Stream>> dial_through_socks(Executor executor, protocol::Resolver re
   auto stream = co_await dial_directly(executor, std::move(resolver), proxy, limit);
   if (!stream) co_return fail(stream.error().code, with_proxy(proxy, "does not answer: " + stream.error().message));
   Socks socks{&*stream, &proxy, until};
-  auto connected = co_await socks.connect(&server);
-  if (!connected) co_return std::unexpected{std::move(connected.error())};
+  SKIFF_CO_TRY_VOID(co_await socks.connect(&server));
   co_return std::move(*stream);
 }
 

@@ -225,11 +225,10 @@ Result<ExecCredential> run_exec_plugin(const Access& access) {
         plugin_name(plugin) + " has to ask its user, but standard input is not a terminal: run it once by hand");
   }
   const SteadyTime until = std::chrono::steady_clock::now() + (interactive ? kWithPerson : kAlone);
-  auto started = start(plugin, exec_info(plugin, access, interactive), interactive);
-  if (!started) return std::unexpected{std::move(started.error())};
-  auto output = read_output(started->output.get(), until, plugin);
-  started->output.reset();
-  const int status = wait_for(started->pid, output ? until : SteadyTime{});
+  SKIFF_TRY(auto started, start(plugin, exec_info(plugin, access, interactive), interactive));
+  auto output = read_output(started.output.get(), until, plugin);
+  started.output.reset();
+  const int status = wait_for(started.pid, output ? until : SteadyTime{});
   if (!output) return std::unexpected{std::move(output.error())};
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     wipe(*output);

@@ -159,7 +159,7 @@ struct WireKubeconfig {
 /// Turns one file into entries; keeps the first thing that is wrong.
 class Reading {
  public:
-  Reading(std::string origin, std::string folder) : origin_{std::move(origin)}, folder_{std::move(folder)} {}
+  Reading(std::string origin, std::string directory) : origin_{std::move(origin)}, directory_{std::move(directory)} {}
 
   [[nodiscard]] const std::optional<Error>& error() const noexcept { return error_; }
 
@@ -178,7 +178,7 @@ class Reading {
   }
 
   [[nodiscard]] std::string path(const std::string& text) const {
-    return text.empty() || text.front() == '/' || folder_.empty() ? text : folder_ + "/" + text;
+    return text.empty() || text.front() == '/' || directory_.empty() ? text : directory_ + "/" + text;
   }
 
   /// Data wins over a file, as in kubectl.
@@ -272,7 +272,7 @@ class Reading {
   }
 
   const std::string origin_;
-  const std::string folder_;
+  const std::string directory_;
   std::optional<Error> error_;
 };
 
@@ -286,7 +286,7 @@ void merge(Kubeconfig& into, Kubeconfig from) {
 
 }  // namespace
 
-Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin, const std::string& folder) {
+Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin, const std::string& directory) {
   auto json = parse_yaml(yaml);
   if (!json) return fail(Errc::invalid_field, origin + " is not a kubeconfig: " + json.error().message);
   Kubeconfig config;
@@ -299,7 +299,7 @@ Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin, c
   if (!wire->kind.empty() && wire->kind != "Config") {
     return fail(Errc::invalid_field, origin + " is not a kubeconfig: its kind is \"" + wire->kind + "\"");
   }
-  Reading reading{std::move(origin), folder};
+  Reading reading{std::move(origin), directory};
   reading.take(wire->clusters, "cluster", config.clusters);
   reading.take(wire->users, "user", config.users);
   reading.take(wire->contexts, "context", config.contexts);
@@ -316,9 +316,9 @@ Result<Kubeconfig> load_kubeconfig(std::span<const std::string> paths, bool may_
       if (may_be_missing && text.error().code == Errc::path_not_found) continue;
       return fail(text.error().code, "kubeconfig: " + text.error().message);
     }
-    std::error_code no_working_folder;
-    const std::string folder = std::filesystem::absolute(path, no_working_folder).parent_path();
-    auto config = parse_kubeconfig(*text, path, folder);
+    std::error_code no_working_directory;
+    const std::string directory = std::filesystem::absolute(path, no_working_directory).parent_path();
+    auto config = parse_kubeconfig(*text, path, directory);
     wipe(*text);
     if (!config) return config;
     merge(merged, std::move(*config));

@@ -29,7 +29,7 @@ struct ExecPlugin {
 /// A text that a kubeconfig holds itself (`...-data`, decoded) or that stands in a file.
 struct PemSource {
   std::string text;
-  std::string file;  ///< absolute, or relative to the working folder when the kubeconfig came as a string
+  std::string file;  ///< absolute, or relative to the working directory when the kubeconfig came as a string
   [[nodiscard]] bool empty() const noexcept { return text.empty() && file.empty(); }
 };
 
@@ -78,9 +78,10 @@ struct Kubeconfig {
 };
 
 /// Reads the text of a kubeconfig (kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig).
-/// Relative paths in it start at `folder`. Fields that aren't known are left alone. Errors: `invalid_field`, one line
-/// that names `origin` and the place.
-[[nodiscard]] Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin, const std::string& folder);
+/// Relative paths in it start at `directory`. Fields that aren't known are left alone. Errors: `invalid_field`, one
+/// line that names `origin` and the place.
+[[nodiscard]] Result<Kubeconfig> parse_kubeconfig(std::string_view yaml, std::string origin,
+                                                  const std::string& directory);
 
 /// Reads and merges files as kubectl does: an entry, and the current context, is taken from the first file that has
 /// it. With `may_be_missing`, files that don't exist are passed over.

@@ -114,9 +114,8 @@ Result<std::optional<Url>> proxy_for(const Url& server, const Environment& envir
     std::string list = environment("no_proxy");
     if (list.empty()) list = environment("NO_PROXY");
     if (is_this_machine(server.host) || is_listed(list, server.host, server.port)) return std::nullopt;
-    auto proxy = parse_proxy(value, name);
-    if (!proxy) return std::unexpected{std::move(proxy.error())};
-    return std::optional{std::move(*proxy)};
+    SKIFF_TRY(auto proxy, parse_proxy(value, name));
+    return std::optional{std::move(proxy)};
   }
   return std::nullopt;
 }

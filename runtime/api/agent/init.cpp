@@ -81,23 +81,20 @@ void append_lease(std::string& out, const Activity& activity) {
 
 Task<Result<>> initialise(Call& call) {
   Agent& agent = call.agent;
-  if (auto allowed = for_the_whole_sandbox(call); !allowed) co_return allowed;
-  auto request = call.decode<InitRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
+  SKIFF_CO_TRY_VOID(for_the_whole_sandbox(call));
+  SKIFF_CO_TRY(auto request, call.decode<InitRequest>());
   if (agent.initialised) co_return fail(Errc::already_initialised, "/v1/init is for once, and was called before");
-  auto keys = check_keys(*request);
-  if (!keys) co_return std::unexpected{std::move(keys.error())};
+  SKIFF_CO_TRY(auto keys, check_keys(request));
 
   // The setup needs the environment; if it can't even be started, nothing has happened.
-  agent.registry.set_environment(request->env, request->secret_env);
+  agent.registry.set_environment(request.env, request.secret_env);
   std::shared_ptr<sessions::Command> setup;
-  if (request->setup) {
-    auto session = agent.registry.find(sessions::Registry::kDefault);
-    if (!session) co_return std::unexpected{std::move(session.error())};
+  if (request.setup) {
+    SKIFF_CO_TRY(auto session, agent.registry.find(sessions::Registry::kDefault));
     CommandRequest command;
-    command.command = std::move(request->setup->command);
-    command.timeout = request->setup->timeout;
-    auto started = co_await start(call, *session, &command);
+    command.command = std::move(request.setup->command);
+    command.timeout = request.setup->timeout;
+    auto started = co_await start(call, session, &command);
     if (!started) {
       agent.registry.set_environment({}, {});
       if (started.error().field == "/command") started.error().field = "/setup/command";
@@ -106,26 +103,24 @@ Task<Result<>> initialise(Call& call) {
     setup = started->command;
   }
   agent.initialised = true;
-  agent.labels = std::move(request->labels);
-  for (TokenEntry& entry : keys->tokens) agent.authenticator.add(std::move(entry));
-  agent.authenticator.add(std::move(keys->keys));
-  if (request->ttl) agent.activity.lease(request->ttl);
-  if (request->idle_ttl) agent.activity.idle_limit(request->idle_ttl);
+  agent.labels = std::move(request.labels);
+  for (TokenEntry& entry : keys.tokens) agent.authenticator.add(std::move(entry));
+  agent.authenticator.add(std::move(keys.keys));
+  if (request.ttl) agent.activity.lease(request.ttl);
+  if (request.idle_ttl) agent.activity.idle_limit(request.idle_ttl);
 
   if (!setup) co_return co_await call.json(200, answer_of(agent, "null"));
-  auto outcome = co_await wait_for_exit(call, setup, std::nullopt);
-  if (!outcome) co_return std::unexpected{std::move(outcome.error())};
+  SKIFF_CO_TRY(auto outcome, co_await wait_for_exit(call, setup, std::nullopt));
   const std::string result = co_await wait_result(setup, static_cast<std::size_t>(agent.settings.max_output_bytes));
-  co_return co_await answer_json(call, outcome->begun, 200, answer_of(agent, result));
+  co_return co_await answer_json(call, outcome.begun, 200, answer_of(agent, result));
 }
 
 Task<Result<>> renew_lease(Call& call) {
   Activity& activity = call.agent.activity;
-  if (auto allowed = for_the_whole_sandbox(call); !allowed) co_return allowed;
-  auto request = call.decode<LeaseRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
-  activity.lease(request->ttl.value_or(activity.lease_time()));
-  if (request->idle_ttl) activity.idle_limit(*request->idle_ttl);
+  SKIFF_CO_TRY_VOID(for_the_whole_sandbox(call));
+  SKIFF_CO_TRY(auto request, call.decode<LeaseRequest>());
+  activity.lease(request.ttl.value_or(activity.lease_time()));
+  if (request.idle_ttl) activity.idle_limit(*request.idle_ttl);
   std::string text{'{'};
   append_lease(text, activity);
   text += '}';

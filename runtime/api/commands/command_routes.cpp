@@ -122,7 +122,7 @@ Task<Result<>> list_commands(Call& call) {
     co_return fail(Errc::invalid_field, "state must be starting, running or ended", "state");
   }
   Page page;
-  if (auto asked = page.read(call); !asked) co_return asked;
+  SKIFF_CO_TRY_VOID(page.read(call));
   const auto commands = (*session)->commands();
   std::string text = page.list(
       commands, [](const auto& command) -> const std::string& { return command->id(); },
@@ -168,7 +168,7 @@ Task<Result<>> read_output(Call& call) {
   options.lossless = *lossless;
   if (options.lossless) {
     // It holds the command up.
-    if (auto allowed = require(call.identity, Scope::exec); !allowed) co_return allowed;
+    SKIFF_CO_TRY_VOID(require(call.identity, Scope::exec));
   }
   const auto until_end = asked_until_end(call);
   if (!until_end) co_return std::unexpected{until_end.error()};
@@ -188,9 +188,8 @@ Task<Result<>> read_output(Call& call) {
       co_return fail(Errc::invalid_field, "stream must be stdout, stderr or both", "stream");
     }
   }
-  auto last = call.last_event_id();
-  if (!last) co_return std::unexpected{std::move(last.error())};
-  if (*last) options.from = **last;
+  SKIFF_CO_TRY(auto last, call.last_event_id());
+  if (last) options.from = *last;
   // A stream that stops by itself would be reopened by EventSource at once.
   if (options.form == StreamForm::sse && !call.query("follow")) options.follow = true;
   co_return co_await stream_log(call, *command, options);
@@ -213,14 +212,14 @@ Task<Result<>> write_stdin(Call& call) {
     if (!got) co_return std::unexpected{got.error()};
     if (*got == 0) break;
     // The body may come for longer than the token lives.
-    if (auto allowed = require(call.identity, Scope::exec); !allowed) co_return allowed;
+    SKIFF_CO_TRY_VOID(require(call.identity, Scope::exec));
     Slice bytes{std::string{buffer.data(), *got}};
     auto written = co_await (*command)->write_stdin(std::move(bytes), at);
     if (!written) co_return std::unexpected{written.error()};
     if (at) *at += *got;
   }
   if (*eof) {
-    if (auto closed = co_await (*command)->close_stdin(); !closed) co_return closed;
+    SKIFF_CO_TRY_VOID(co_await (*command)->close_stdin());
   }
   co_return co_await call.no_content();
 }
@@ -244,7 +243,7 @@ Task<Result<>> signal_command(Call& call) {
   if (!command) co_return std::unexpected{command.error()};
   auto request = call.decode<SignalRequest>();
   if (!request) co_return std::unexpected{request.error()};
-  if (auto sent = co_await send_signal(*command, std::move(*request)); !sent) co_return sent;
+  SKIFF_CO_TRY_VOID(co_await send_signal(*command, std::move(*request)));
   co_return co_await call.no_content();
 }
 
@@ -253,14 +252,14 @@ Task<Result<>> resize_command(Call& call) {
   if (!command) co_return std::unexpected{command.error()};
   auto size = call.decode<sessions::TerminalSize>();
   if (!size) co_return std::unexpected{size.error()};
-  if (auto resized = (*command)->resize(*size); !resized) co_return resized;
+  SKIFF_CO_TRY_VOID((*command)->resize(*size));
   co_return co_await call.no_content();
 }
 
 Task<Result<>> delete_command(Call& call) {
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
-  if (auto erased = co_await (*session)->erase(call.params.at(1)); !erased) co_return erased;
+  SKIFF_CO_TRY_VOID(co_await (*session)->erase(call.params.at(1)));
   co_return co_await call.no_content();
 }
 

@@ -63,17 +63,17 @@ class Sender {
         held_{call.agent.executor, [this] { interrupt(interrupts_.overdue); }} {}
 
   static Task<Result<>> run(std::shared_ptr<Sender> self) {
-    if (auto begun = co_await self->begin(); !begun) co_return begun;
+    SKIFF_CO_TRY_VOID(co_await self->begin());
     while (!self->done_) {
       co_await self->call_.agent.supervisor.reader_turns.next();
       if (self->interrupts_.expired) co_return co_await self->expire();
       self->gather();
       if (!self->empty()) {
-        if (auto sent = co_await self->flush(); !sent) co_return sent;
+        SKIFF_CO_TRY_VOID(co_await self->flush());
         if (self->gathered_ >= self->batch_) continue;
       }
       if (self->done_) break;
-      if (auto paused = co_await self->pause(); !paused) co_return paused;
+      SKIFF_CO_TRY_VOID(co_await self->pause());
     }
     co_return co_await self->call_.http.finish(self->trailers());
   }
@@ -153,7 +153,7 @@ class Sender {
     const Error error{Errc::unauthenticated, std::string{kExpired}};
     if (octets()) co_return std::unexpected{error};
     writer_.error(text_, error);
-    if (auto sent = co_await flush(); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await flush());
     co_return co_await call_.http.finish();
   }
 
@@ -305,7 +305,7 @@ Task<Result<WaitOutcome>> wait_for_exit(Call& call, std::shared_ptr<sessions::Co
 Task<Result<>> answer_json(Call& call, bool begun, unsigned status, std::string text) {
   if (!begun) co_return co_await call.json(status, std::move(text));
   text += '\n';
-  if (auto sent = co_await call.http.write(text); !sent) co_return sent;
+  SKIFF_CO_TRY_VOID(co_await call.http.write(text));
   co_return co_await call.http.finish();
 }
 

@@ -43,7 +43,7 @@ Task<Result<>> run_script(Call& call) {
     if (call.body.empty()) co_return fail(Errc::missing_field, "the body is the script to run, and it is empty");
     request.command = std::move(call.body);
   }
-  if (auto applied = apply_query(call, request); !applied) co_return applied;
+  SKIFF_CO_TRY_VOID(apply_query(call, request));
   auto form = stream_form(call.http.request().headers.get("Accept"), StreamForm::octets);
   if (!form) co_return std::unexpected{form.error()};
   auto started = co_await start(call, *session, &request);
@@ -60,7 +60,7 @@ Task<Result<>> open_shell(Call& call) {
   auto session = call.session(call.query("session").value_or(sessions::Registry::kDefault));
   if (!session) co_return std::unexpected{session.error()};
   CommandRequest request;
-  if (auto applied = apply_query(call, request); !applied) co_return applied;
+  SKIFF_CO_TRY_VOID(apply_query(call, request));
   auto cols = call.query_number("cols", 10000);
   if (!cols) co_return std::unexpected{cols.error()};
   auto rows = call.query_number("rows", 10000);

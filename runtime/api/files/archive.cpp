@@ -46,19 +46,17 @@ Task<> unpack(BlockingPool* pool, Unpacking* work, std::shared_ptr<const fs::Tre
               fs::ExtractOptions options) {
   auto job = [&] {
     const auto extract = [&]() -> Result<fs::ExtractSummary> {
-      if (auto admitted = admit_transfer(*pool, 0); !admitted) return std::unexpected{std::move(admitted.error())};
+      SKIFF_TRY_VOID(admit_transfer(*pool, 0));
       if (!path.empty()) {
-        auto made = fs::make_folder(*tree, path, fs::Parents::make);
-        if (!made) return std::unexpected{std::move(made.error())};
+        SKIFF_TRY_VOID(fs::make_directory(*tree, path, fs::Parents::make));
       }
-      auto folder = tree->open_folder(path);
-      if (!folder) return std::unexpected{std::move(folder.error())};
+      SKIFF_TRY(auto directory, tree->open_directory(path));
       const fs::ByteSource source = [work](std::span<char> into) -> Result<std::size_t> {
         const auto got = work->door.read(into);
         if (!got) return fail(Errc::cancelled, "the archive was cut short");
         return *got;
       };
-      return fs::extract_archive(*folder, source, options, work->stop.get_token());
+      return fs::extract_archive(directory, source, options, work->stop.get_token());
     };
     try {
       work->outcome = extract();
@@ -117,14 +115,13 @@ Task<Result<>> receive(Call* call, Unpacking* work) {
   for (;;) {
     std::string block(kBlock, '\0');
     const SteadyTime began = std::chrono::steady_clock::now();
-    auto got = co_await call->http.read_body_some(block);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got == 0) break;
-    if (auto paced = pace.add(std::chrono::steady_clock::now() - began, *got); !paced) {
+    SKIFF_CO_TRY(auto got, co_await call->http.read_body_some(block));
+    if (got == 0) break;
+    if (auto paced = pace.add(std::chrono::steady_clock::now() - began, got); !paced) {
       log::info("a transfer was cut off: its client sends too little", {{"peer", call->http.peer()}});
       co_return paced;
     }
-    block.resize(*got);
+    block.resize(got);
     const bool wanted = co_await work->door.push(std::move(block));
     if (!wanted) co_return Result<>{};  // it was refused: the outcome says why
   }
@@ -135,44 +132,39 @@ Task<Result<>> receive(Call* call, Unpacking* work) {
 }  // namespace
 
 Task<Result<>> read_archive(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto format = format_of(call);
-  if (!format) co_return std::unexpected{std::move(format.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto format, format_of(call));
   auto options = std::make_shared<fs::ArchiveOptions>();
-  options->compression = format->compression;
+  options->compression = format.compression;
   for (const auto& parameter : call.target().query) {
     if (parameter.name == "path") options->paths.push_back(parameter.value);
   }
-  Producer producer = [tree = file->tree, options](const fs::ByteSink& sink, const std::stop_token& stop) -> Result<> {
-    // A single folder is the archive's own root; of several paths each keeps its name.
+  Producer producer = [tree = file.tree, options](const fs::ByteSink& sink, const std::stop_token& stop) -> Result<> {
+    // A single directory is the archive's own root; of several paths each keeps its name.
     std::string root;
     if (options->paths.size() == 1) {
-      if (auto folder = tree->open_folder(options->paths.front())) root = std::exchange(options->paths, {}).front();
+      if (auto directory = tree->open_directory(options->paths.front()))
+        root = std::exchange(options->paths, {}).front();
     }
-    auto folder = tree->open_folder(root);
-    if (!folder) return std::unexpected{std::move(folder.error())};
-    auto summary = fs::write_archive(*folder, *options, stop, sink);
-    if (!summary) return std::unexpected{std::move(summary.error())};
+    SKIFF_TRY(auto directory, tree->open_directory(root));
+    SKIFF_TRY_VOID(fs::write_archive(directory, *options, stop, sink));
     return {};
   };
   co_return co_await stream_from_pool(
-      call, std::string{accepted_type(call, format->content_type, "application/octet-stream")}, std::move(producer));
+      call, std::string{accepted_type(call, format.content_type, "application/octet-stream")}, std::move(producer));
 }
 
 Task<Result<>> write_archive(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto most = call.query_number("most_bytes", std::numeric_limits<std::int64_t>::max());
-  if (!most) co_return std::unexpected{std::move(most.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto most, call.query_number("most_bytes", std::numeric_limits<std::int64_t>::max()));
   fs::ExtractOptions options;
-  if (*most) options.most_bytes = **most;
+  if (most) options.most_bytes = *most;
   options.keep_set_id = require(call.identity, Scope::admin).has_value();
-  if (auto admitted = admit_transfer(call.agent.search, 1); !admitted) co_return admitted;
+  SKIFF_CO_TRY_VOID(admit_transfer(call.agent.search, 1));
   Unpacking work{call.agent};
   const std::string path{call.query("path").value_or("")};
   auto received =
-      co_await run_beside(unpack(&call.agent.search, &work, file->tree, path, options), receive(&call, &work));
+      co_await run_beside(unpack(&call.agent.search, &work, file.tree, path, options), receive(&call, &work));
   // What the thread found wrong comes first: a client that stopped sending may have stopped because of it.
   if (work.outcome && !*work.outcome && work.outcome->error().code != Errc::cancelled) {
     co_return std::unexpected{std::move(work.outcome->error())};

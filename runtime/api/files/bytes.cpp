@@ -34,9 +34,8 @@ struct ReadOptions {
 };
 
 Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const std::stop_token& stop) {
-  auto opened = fs::open_to_read(*file.tree, file.path);
-  if (!opened) return std::unexpected{std::move(opened.error())};
-  Opened result{{.file = std::move(*opened)}};
+  SKIFF_TRY(auto opened, fs::open_to_read(*file.tree, file.path));
+  Opened result{{.file = std::move(opened)}};
   const fs::Entry& entry = result.file.entry;
   const int fd = result.file.fd.get();
   result.tag = fs::entity_tag(fd, entry, options.may_hash);
@@ -46,16 +45,14 @@ Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const 
     return result;
   }
   if (options.none_match) {
-    auto same = options.none_match->match_weakly(fd, entry);
-    if (!same) return std::unexpected{std::move(same.error())};
-    result.unchanged = *same;
-    if (*same) return result;
+    SKIFF_TRY(auto same, options.none_match->match_weakly(fd, entry));
+    result.unchanged = same;
+    if (same) return result;
   }
   result.part = {.from = 0, .to = entry.size};
   if (options.lines) {
-    auto found = fs::find_lines(fd, *options.lines, entry.size, fs::kMostReadForLines, stop);
-    if (!found) return std::unexpected{std::move(found.error())};
-    result.part = *found;
+    SKIFF_TRY(auto found, fs::find_lines(fd, *options.lines, entry.size, fs::kMostReadForLines, stop));
+    result.part = found;
   }
   if (options.with_bytes) result.read_if_small();
   return result;
@@ -65,19 +62,16 @@ Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const 
 
 Result<fs::WriteOptions> write_options(const Call& call) {
   fs::WriteOptions options;
-  auto conditions = conditions_of(call);
-  if (!conditions) return std::unexpected{std::move(conditions.error())};
-  options.conditions = std::move(*conditions);
+  SKIFF_TRY(auto conditions, conditions_of(call));
+  options.conditions = std::move(conditions);
   if (const auto text = call.query("mode")) {
-    auto mode = asked_mode(call.identity, *text, "mode");
-    if (!mode) return std::unexpected{std::move(mode.error())};
-    options.attributes.mode = *mode;
+    SKIFF_TRY(auto mode, asked_mode(call.identity, *text, "mode"));
+    options.attributes.mode = mode;
   }
   for (const auto& [name, value] :
        {std::pair{"uid", &options.attributes.uid}, std::pair{"gid", &options.attributes.gid}}) {
-    auto number = call.query_number(name, std::numeric_limits<uid_t>::max() - 1);
-    if (!number) return std::unexpected{std::move(number.error())};
-    if (*number) *value = static_cast<uid_t>(**number);
+    SKIFF_TRY(auto number, call.query_number(name, std::numeric_limits<uid_t>::max() - 1));
+    if (number) *value = static_cast<uid_t>(*number);
   }
   if (const auto text = call.query("mtime")) {
     const auto nanoseconds = parse_decimal(*text, 9);
@@ -88,13 +82,11 @@ Result<fs::WriteOptions> write_options(const Call& call) {
     options.attributes.modified = fs::FileTime{std::chrono::nanoseconds{*nanoseconds}};
   }
   if (const auto text = call.query("sha256")) {
-    auto digest = fs::parse_sha256(*text);
-    if (!digest) return std::unexpected{std::move(digest.error())};
-    options.sha256 = *digest;
+    SKIFF_TRY(auto digest, fs::parse_sha256(*text));
+    options.sha256 = digest;
   }
-  auto sync = call.query_flag("fsync");
-  if (!sync) return std::unexpected{std::move(sync.error())};
-  if (*sync) options.durability = fs::Durability::synced;
+  SKIFF_TRY(auto sync, call.query_flag("fsync"));
+  if (sync) options.durability = fs::Durability::synced;
   return options;
 }
 
@@ -102,18 +94,14 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
   const auto& framing = call.http.request().body;
   using Kind = protocol::BodyFraming::Kind;
   if (framing.kind == Kind::none || (framing.kind == Kind::length && framing.length <= kSmallFile)) {
-    auto body = co_await call.http.read_body(kSmallFile);
-    if (!body) co_return std::unexpected{std::move(body.error())};
-    auto work = [&] { return fs::write_file(*file.tree, file.path, *body, std::move(options)); };
+    SKIFF_CO_TRY(auto body, co_await call.http.read_body(kSmallFile));
+    auto work = [&] { return fs::write_file(*file.tree, file.path, body, std::move(options)); };
     co_return co_await on_disk(call, std::move(work));
   }
   auto begin = [&] { return fs::Writer::begin(*file.tree, file.path, std::move(options)); };
-  auto writer = co_await on_disk(call, std::move(begin));
-  if (!writer) co_return std::unexpected{std::move(writer.error())};
-  if (auto stored = co_await store_bytes(&call.agent.disk, body_of(&call.http), &*writer); !stored) {
-    co_return std::unexpected{std::move(stored.error())};
-  }
-  auto commit = [&] { return writer->commit(); };
+  SKIFF_CO_TRY(auto writer, co_await on_disk(call, std::move(begin)));
+  SKIFF_CO_TRY_VOID(co_await store_bytes(&call.agent.disk, body_of(&call.http), &writer));
+  auto commit = [&] { return writer.commit(); };
   co_return co_await on_disk(call, std::move(commit));
 }
 
@@ -121,12 +109,10 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
 
 Task<Result<>> append_file(Call& call, const FileCall& file) {
   fs::AppendOptions options;
-  auto conditions = conditions_of(call);
-  if (!conditions) co_return std::unexpected{std::move(conditions.error())};
-  options.conditions = std::move(*conditions);
-  auto offset = call.query_number("offset", std::numeric_limits<std::uint64_t>::max());
-  if (!offset) co_return std::unexpected{std::move(offset.error())};
-  options.offset = *offset;
+  SKIFF_CO_TRY(auto conditions, conditions_of(call));
+  options.conditions = std::move(conditions);
+  SKIFF_CO_TRY(auto offset, call.query_number("offset", std::numeric_limits<std::uint64_t>::max()));
+  options.offset = offset;
   auto begin = [&] {
     auto begun = fs::Appender::begin(*file.tree, file.path, std::move(options));
     std::optional<Error> refused;
@@ -141,11 +127,10 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
   const std::span<char> block{memory.get(), kUploadBlock};
   const ByteSource body = body_of(&call.http);
   while (!refused) {
-    auto got = co_await receive(&body, block);
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    auto write = [&] { return appender->write(block.first(*got)); };
+    SKIFF_CO_TRY(auto got, co_await receive(&body, block));
+    auto write = [&] { return appender->write(block.first(got)); };
     if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) refused = std::move(wrote.error());
-    if (*got < block.size()) break;
+    if (got < block.size()) break;
   }
   if (!refused) {
     auto finish = [&] { return appender->finish(); };
@@ -162,23 +147,20 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
 }  // namespace
 
 Task<Result<>> read_file(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   const auto& headers = call.http.request().headers;
   ReadOptions options;
   options.with_bytes = call.http.request().method != "HEAD";
   if (const auto text = call.query("lines")) {
-    auto lines = fs::parse_lines(*text);
-    if (!lines) co_return std::unexpected{std::move(lines.error())};
-    options.lines = *lines;
+    SKIFF_CO_TRY(auto lines, fs::parse_lines(*text));
+    options.lines = lines;
   }
   if (const auto given = headers.find("If-None-Match")) {
-    auto tags = fs::TagList::parse(*given);
-    if (!tags) co_return std::unexpected{std::move(tags.error())};
-    options.none_match = std::move(*tags);
+    SKIFF_CO_TRY(auto tags, fs::TagList::parse(*given));
+    options.none_match = std::move(tags);
     options.none_match_hashes = given->contains("\"h-");
   }
-  auto open = [&](const std::stop_token& stop) { return open_for(*file, options, stop); };
+  auto open = [&](const std::stop_token& stop) { return open_for(file, options, stop); };
   auto opened = co_await on_disk(call, open);
   if (opened && opened->is_long) {
     options.may_hash = fs::kMostHashedForTag;
@@ -192,52 +174,41 @@ Task<Result<>> read_file(Call& call) {
   }
   AskedRange range{.kind = AskedRange::Kind::whole, .from = opened->part.from, .to = opened->part.to};
   if (!options.lines) {
-    auto asked = asked_range(call.http, *opened);
-    if (!asked) co_return std::unexpected{std::move(asked.error())};
-    range = *asked;
+    SKIFF_CO_TRY(auto asked, asked_range(call.http, *opened));
+    range = asked;
   }
   co_return co_await send_part(&call.agent.disk, &call.http, std::move(*opened), range);
 }
 
 Task<Result<>> write_file(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   if (call.http.request().headers.contains("Content-Range")) {
     // RFC 9110, 14.4: it must not be taken for the whole.
     co_return fail(Errc::invalid_request,
                    "a PUT writes the whole file; for a part of it use PATCH with append and offset");
   }
-  auto options = write_options(call);
-  if (!options) co_return std::unexpected{std::move(options.error())};
-  auto written = co_await upload(call, *file, std::move(*options));
-  if (!written) co_return std::unexpected{std::move(written.error())};
-  co_return co_await answer_entry(call, written->created ? 201 : 200, file->path, written->entry, written->tag);
+  SKIFF_CO_TRY(auto options, write_options(call));
+  SKIFF_CO_TRY(auto written, co_await upload(call, file, std::move(options)));
+  co_return co_await answer_entry(call, written.created ? 201 : 200, file.path, written.entry, written.tag);
 }
 
 Task<Result<>> change_file(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto append = call.query_flag("append");
-  if (!append) co_return std::unexpected{std::move(append.error())};
-  if (*append) co_return co_await append_file(call, *file);
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto append, call.query_flag("append"));
+  if (append) co_return co_await append_file(call, file);
   if (call.query("offset")) co_return fail(Errc::invalid_field, "offset goes with append=true", "offset");
-  co_return co_await edit_file(call, *file);
+  co_return co_await edit_file(call, file);
 }
 
 Task<Result<>> delete_file(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto conditions = conditions_of(call);
-  if (!conditions) co_return std::unexpected{std::move(conditions.error())};
-  auto recursive = call.query_flag("recursive");
-  if (!recursive) co_return std::unexpected{std::move(recursive.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto conditions, conditions_of(call));
+  SKIFF_CO_TRY(auto recursive, call.query_flag("recursive"));
   auto work = [&](const std::stop_token& stop) {
-    const auto contents = *recursive ? fs::Contents::remove : fs::Contents::refuse;
-    return fs::remove(*file->tree, file->path, contents, *conditions, stop);
+    const auto contents = recursive ? fs::Contents::remove : fs::Contents::refuse;
+    return fs::remove(*file.tree, file.path, contents, conditions, stop);
   };
-  if (auto removed = co_await on_disk(call, std::move(work)); !removed) {
-    co_return std::unexpected{std::move(removed.error())};
-  }
+  SKIFF_CO_TRY_VOID(co_await on_disk(call, std::move(work)));
   co_return co_await call.no_content();
 }
 

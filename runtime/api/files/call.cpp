@@ -20,11 +20,9 @@ using protocol::append_json_key;
 using protocol::append_json_string;
 
 Task<Result<FileCall>> FileCall::of(const Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  auto tree = co_await (*session)->tree();
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
-  co_return FileCall{.tree = std::move(*tree), .path = call.params.size() > 1 ? call.params[1] : std::string{}};
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY(auto tree, co_await session->tree());
+  co_return FileCall{.tree = std::move(tree), .path = call.params.size() > 1 ? call.params[1] : std::string{}};
 }
 
 bool is_long(const Call& call) {
@@ -62,9 +60,8 @@ Result<fs::Conditions> conditions_of(const Call& call) {
   const auto& headers = call.http.request().headers;
   fs::Conditions conditions;
   if (const auto given = headers.find("If-Match")) {
-    auto tags = fs::TagList::parse(*given);
-    if (!tags) return std::unexpected{std::move(tags.error())};
-    conditions.if_match = std::move(*tags);
+    SKIFF_TRY(auto tags, fs::TagList::parse(*given));
+    conditions.if_match = std::move(tags);
   }
   if (const auto given = headers.find("If-None-Match")) {
     if (*given != "*") {

@@ -37,16 +37,14 @@ Result<fs::Operation> operation_of(const Identity& identity, BatchItemRequest& i
         return refuse("this is not base64", "content_base64");
       }
       if (item.mode) {
-        auto mode = asked_mode(identity, *item.mode, field + "/mode");
-        if (!mode) return std::unexpected{std::move(mode.error())};
-        operation.mode = *mode;
+        SKIFF_TRY(auto mode, asked_mode(identity, *item.mode, field + "/mode"));
+        operation.mode = mode;
       }
       break;
     case BatchOperation::edit: {
       operation.kind = fs::Operation::Kind::edit;
-      auto edits = edits_of(item.edits, field + "/edits");
-      if (!edits) return std::unexpected{std::move(edits.error())};
-      operation.edits = std::move(*edits);
+      SKIFF_TRY(auto edits, edits_of(item.edits, field + "/edits"));
+      operation.edits = std::move(edits);
       break;
     }
     case BatchOperation::remove:
@@ -59,9 +57,8 @@ Result<fs::Operation> operation_of(const Identity& identity, BatchItemRequest& i
       break;
   }
   if (item.if_match) {
-    auto tags = fs::TagList::parse(*item.if_match);
-    if (!tags) return std::unexpected{std::move(tags.error())};
-    operation.conditions.if_match = std::move(*tags);
+    SKIFF_TRY(auto tags, fs::TagList::parse(*item.if_match));
+    operation.conditions.if_match = std::move(tags);
   }
   return operation;
 }
@@ -112,9 +109,8 @@ Result<std::vector<fs::Operation>> operations_of(const Identity& identity, Batch
   }
   std::vector<fs::Operation> operations;
   for (BatchItemRequest& item : request.operations) {
-    auto operation = operation_of(identity, item, "/operations/" + std::to_string(operations.size()));
-    if (!operation) return std::unexpected{std::move(operation.error())};
-    operations.push_back(std::move(*operation));
+    SKIFF_TRY(auto operation, operation_of(identity, item, "/operations/" + std::to_string(operations.size())));
+    operations.push_back(std::move(operation));
   }
   return operations;
 }
@@ -123,9 +119,8 @@ Result<std::string> run_batch(const fs::Tree& tree, std::span<const fs::Operatio
                               const std::stop_token& stop) {
   std::string text{R"({"items":[)"};
   if (atomic) {
-    auto done = fs::run_all(tree, operations, stop);
-    if (!done) return std::unexpected{std::move(done.error())};
-    for (std::size_t i = 0; i < done->size(); ++i) append_outcome(text, operations[i], (*done)[i]);
+    SKIFF_TRY(auto done, fs::run_all(tree, operations, stop));
+    for (std::size_t i = 0; i < done.size(); ++i) append_outcome(text, operations[i], done[i]);
   } else {
     const auto done = fs::run_each(tree, operations, stop);
     for (std::size_t i = 0; i < done.size(); ++i) {
@@ -147,35 +142,26 @@ Task<Result<>> edit_file(Call& call, const FileCall& file) {
                    "edits are JSON and say so: -H 'Content-Type: application/json'; to add bytes at the end use "
                    "append=true");
   }
-  auto body = co_await call.http.read_body(call.agent.settings.max_json_bytes);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  call.body = std::move(*body);
-  auto request = call.decode<EditsRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
-  auto edits = edits_of(request->edits, "/edits");
-  if (!edits) co_return std::unexpected{std::move(edits.error())};
-  auto conditions = conditions_of(call);
-  if (!conditions) co_return std::unexpected{std::move(conditions.error())};
-  auto work = [&] { return fs::edit(*file.tree, file.path, *edits, {.conditions = std::move(*conditions)}); };
-  auto edited = co_await on_disk(call, std::move(work));
-  if (!edited) co_return std::unexpected{std::move(edited.error())};
+  SKIFF_CO_TRY(auto body, co_await call.http.read_body(call.agent.settings.max_json_bytes));
+  call.body = std::move(body);
+  SKIFF_CO_TRY(auto request, call.decode<EditsRequest>());
+  SKIFF_CO_TRY(auto edits, edits_of(request.edits, "/edits"));
+  SKIFF_CO_TRY(auto conditions, conditions_of(call));
+  auto work = [&] { return fs::edit(*file.tree, file.path, edits, {.conditions = std::move(conditions)}); };
+  SKIFF_CO_TRY(auto edited, co_await on_disk(call, std::move(work)));
   std::string text;
-  append_edited(text, file.path, *edited);
-  call.http.extra_headers().set("ETag", edited->written.tag);
+  append_edited(text, file.path, edited);
+  call.http.extra_headers().set("ETag", edited.written.tag);
   co_return co_await call.json(200, std::move(text));
 }
 
 Task<Result<>> change_files(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto request = call.decode<BatchRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
-  auto operations = operations_of(call.identity, *request);
-  if (!operations) co_return std::unexpected{std::move(operations.error())};
-  auto work = [&](const std::stop_token& stop) { return run_batch(*file->tree, *operations, request->atomic, stop); };
-  auto text = co_await on_disk(call, std::move(work));
-  if (!text) co_return std::unexpected{std::move(text.error())};
-  co_return co_await call.json(200, std::move(*text));
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto request, call.decode<BatchRequest>());
+  SKIFF_CO_TRY(auto operations, operations_of(call.identity, request));
+  auto work = [&](const std::stop_token& stop) { return run_batch(*file.tree, operations, request.atomic, stop); };
+  SKIFF_CO_TRY(auto text, co_await on_disk(call, std::move(work)));
+  co_return co_await call.json(200, std::move(text));
 }
 
 }  // namespace skiff::runtime::api

@@ -51,46 +51,40 @@ std::optional<std::string> none_if_empty(std::string tag) {
 /// One change by the body's request, answered by what is there afterwards.
 template <class Change>
 Task<Result<>> change(Call& call, std::string path, Change work) {
-  auto written = co_await on_disk(call, std::move(work));
-  if (!written) co_return std::unexpected{std::move(written.error())};
-  co_return co_await answer_entry(call, written->created ? 201 : 200, path, written->entry,
-                                  none_if_empty(written->tag));
+  SKIFF_CO_TRY(auto written, co_await on_disk(call, std::move(work)));
+  co_return co_await answer_entry(call, written.created ? 201 : 200, path, written.entry, none_if_empty(written.tag));
 }
 
 using Transferring = Result<fs::Written> (*)(const fs::Tree&, std::string_view, std::string_view, const fs::Transfer&);
 
 Task<Result<>> transfer(Call& call, Transferring how) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto request = call.decode<MoveRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
-  auto conditions = conditions_of(call);
-  if (!conditions) co_return std::unexpected{std::move(conditions.error())};
-  fs::Transfer options{.existing = request->overwrite ? fs::Existing::replace : fs::Existing::refuse,
-                       .conditions = std::move(*conditions)};
-  auto work = [how, tree = file->tree, from = request->from, to = request->to,
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto request, call.decode<MoveRequest>());
+  SKIFF_CO_TRY(auto conditions, conditions_of(call));
+  fs::Transfer options{.existing = request.overwrite ? fs::Existing::replace : fs::Existing::refuse,
+                       .conditions = std::move(conditions)};
+  auto work = [how, tree = file.tree, from = request.from, to = request.to,
                options = std::move(options)](const std::stop_token& stop) mutable {
     options.stop = stop;
     return how(*tree, from, to, options);
   };
-  co_return co_await change(call, request->to, std::move(work));
+  co_return co_await change(call, request.to, std::move(work));
 }
 
 }  // namespace
 
 Result<std::string> list_page(const fs::Tree& tree, std::string_view path, const fs::ListOptions& options) {
-  auto page = fs::list(tree, path, options);
-  if (!page) return std::unexpected{std::move(page.error())};
+  SKIFF_TRY(auto page, fs::list(tree, path, options));
   std::string text{R"({"items":[)"};
-  text.reserve(page->entries.size() * 220 + 64);
-  for (fs::Listed& one : page->entries) {
+  text.reserve(page.entries.size() * 220 + 64);
+  for (fs::Listed& one : page.entries) {
     if (text.back() != '[') text += ',';
     append_entry(text, one.path, one.entry, none_if_empty(std::move(one.tag)));
   }
   text += ']';
-  if (!page->next_cursor.empty()) {
+  if (!page.next_cursor.empty()) {
     protocol::append_json_key(text, "next_cursor");
-    protocol::append_json_string(text, protocol::encode_base64url(page->next_cursor));
+    protocol::append_json_string(text, protocol::encode_base64url(page.next_cursor));
   }
   text += '}';
   return text;
@@ -103,39 +97,32 @@ Result<std::string> list_cursor(std::string_view next_cursor) {
 }
 
 Task<Result<>> list_files(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   fs::ListOptions options;
-  auto limit = call.query_number("limit", kLargestPage);
-  if (!limit) co_return std::unexpected{std::move(limit.error())};
-  options.limit = limit->value_or(kUsualPage);
+  SKIFF_CO_TRY(auto limit, call.query_number("limit", kLargestPage));
+  options.limit = limit.value_or(kUsualPage);
   if (options.limit == 0) co_return fail(Errc::invalid_field, "limit must be at least 1", "limit");
-  auto recursive = call.query_flag("recursive");
-  if (!recursive) co_return std::unexpected{std::move(recursive.error())};
-  options.depth = *recursive ? fs::Depth::all : fs::Depth::one;
+  SKIFF_CO_TRY(auto recursive, call.query_flag("recursive"));
+  options.depth = recursive ? fs::Depth::all : fs::Depth::one;
   if (const auto cursor = call.query("cursor")) {
-    auto decoded = list_cursor(*cursor);
-    if (!decoded) co_return std::unexpected{std::move(decoded.error())};
-    options.cursor = std::move(*decoded);
+    SKIFF_CO_TRY(auto decoded, list_cursor(*cursor));
+    options.cursor = std::move(decoded);
   }
   if (const auto pattern = call.query("pattern")) {
-    auto wanted = wanted_by(*pattern);
-    if (!wanted) co_return std::unexpected{std::move(wanted.error())};
-    options.wanted = std::move(*wanted);
+    SKIFF_CO_TRY(auto wanted, wanted_by(*pattern));
+    options.wanted = std::move(wanted);
   }
   const std::string path{call.query("path").value_or("")};
-  auto work = [tree = file->tree, &path, &options](const std::stop_token& stop) {
+  auto work = [tree = file.tree, &path, &options](const std::stop_token& stop) {
     options.stop = stop;
     return list_page(*tree, path, options);
   };
-  auto text = co_await on_disk(call, std::move(work));
-  if (!text) co_return std::unexpected{std::move(text.error())};
-  co_return co_await call.json(200, std::move(*text));
+  SKIFF_CO_TRY(auto text, co_await on_disk(call, std::move(work)));
+  co_return co_await call.json(200, std::move(text));
 }
 
 Task<Result<>> stat_files(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   std::vector<std::string> paths;
   for (const auto& parameter : call.target().query) {
     if (parameter.name == "path") paths.push_back(parameter.value);
@@ -146,7 +133,7 @@ Task<Result<>> stat_files(Call& call) {
   std::uint64_t may_hash = kQuicklyHashed;  // of all of them together
   bool wants_more = false;
   // One that is missing is no error of the others: its item says so.
-  auto work = [&, tree = file->tree](const std::stop_token& stop) -> Result<std::string> {
+  auto work = [&, tree = file.tree](const std::stop_token& stop) -> Result<std::string> {
     std::string text{R"({"items":[)"};
     for (const std::string& path : paths) {
       if (stop.stop_requested()) return fs::stopped_error();
@@ -180,39 +167,33 @@ Task<Result<>> copy_file(Call& call) {
   return transfer(call, &fs::copy);
 }
 
-Task<Result<>> make_folder(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto request = call.decode<MakeDirectoryRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
-  auto work = [tree = file->tree, asked = *request] {
-    return fs::make_folder(*tree, asked.path, asked.parents ? fs::Parents::make : fs::Parents::require);
+Task<Result<>> make_directory(Call& call) {
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto request, call.decode<MakeDirectoryRequest>());
+  auto work = [tree = file.tree, asked = request] {
+    return fs::make_directory(*tree, asked.path, asked.parents ? fs::Parents::make : fs::Parents::require);
   };
-  co_return co_await change(call, request->path, std::move(work));
+  co_return co_await change(call, request.path, std::move(work));
 }
 
 Task<Result<>> make_link(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto request = call.decode<MakeLinkRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
-  auto work = [tree = file->tree, asked = *request] { return fs::make_link(*tree, asked.path, asked.target); };
-  co_return co_await change(call, request->path, std::move(work));
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto request, call.decode<MakeLinkRequest>());
+  auto work = [tree = file.tree, asked = request] { return fs::make_link(*tree, asked.path, asked.target); };
+  co_return co_await change(call, request.path, std::move(work));
 }
 
 Task<Result<>> set_file_mode(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto request = call.decode<SetModeRequest>();
-  if (!request) co_return std::unexpected{std::move(request.error())};
-  auto mode = asked_mode(call.identity, request->mode, "/mode");
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto request, call.decode<SetModeRequest>());
+  auto mode = asked_mode(call.identity, request.mode, "/mode");
   if (!mode) co_return std::unexpected{std::move(mode.error())};
   auto conditions = conditions_of(call);
   if (!conditions) co_return std::unexpected{std::move(conditions.error())};
-  auto work = [tree = file->tree, path = request->path, mode = *mode, conditions = std::move(*conditions)] {
+  auto work = [tree = file.tree, path = request.path, mode = *mode, conditions = std::move(*conditions)] {
     return fs::set_mode(*tree, path, mode, conditions);
   };
-  co_return co_await change(call, request->path, std::move(work));
+  co_return co_await change(call, request.path, std::move(work));
 }
 
 }  // namespace skiff::runtime::api

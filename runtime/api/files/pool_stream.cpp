@@ -102,7 +102,7 @@ Task<Result<>> send(Call* call, Work* work, std::string content_type) {
   auto begun = co_await call->http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
   if (!begun) co_return begun;
   while (block) {
-    if (auto sent = co_await write(call, work, *block); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await write(call, work, *block));
     block = co_await work->door.pop();
   }
   if (!work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
@@ -124,7 +124,7 @@ std::string_view accepted_type(const Call& call, std::string_view usual, std::st
 }
 
 Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer) {
-  if (auto admitted = admit_transfer(call.agent.search, 1); !admitted) co_return admitted;
+  SKIFF_CO_TRY_VOID(admit_transfer(call.agent.search, 1));
   Work work{call, std::move(producer)};
   Task<Result<>> sending = send(&call, &work, std::move(content_type));
   co_return co_await run_beside(produce(&call.agent.search, &work), run_beside(watch_peer(&work), std::move(sending)));

@@ -37,7 +37,7 @@ std::string_view word(fs::WalkEntry::Kind kind) {
   switch (kind) {
     case fs::WalkEntry::Kind::file:
       return "file";
-    case fs::WalkEntry::Kind::folder:
+    case fs::WalkEntry::Kind::directory:
       return "directory";
     case fs::WalkEntry::Kind::link:
       return "symlink";
@@ -49,32 +49,28 @@ std::string_view word(fs::WalkEntry::Kind kind) {
 
 /// Where a search begins.
 struct Ground {
-  UniqueFd folder;
-  UniqueFd root;  ///< when the folder is not the root
+  UniqueFd directory;
+  UniqueFd root;  ///< when the directory is not the root
   fs::WalkOptions walk;
 };
 
 Result<fs::WalkOptions> walk_options(const Call& call) {
   fs::WalkOptions walk{.threads = kThreads};
-  auto hidden = call.query_flag("hidden");
-  if (!hidden) return std::unexpected{std::move(hidden.error())};
-  auto ignored = call.query_flag("ignored");
-  if (!ignored) return std::unexpected{std::move(ignored.error())};
-  walk.hidden = *hidden;
-  walk.ignored = *ignored;
+  SKIFF_TRY(auto hidden, call.query_flag("hidden"));
+  SKIFF_TRY(auto ignored, call.query_flag("ignored"));
+  walk.hidden = hidden;
+  walk.ignored = ignored;
   return walk;
 }
 
 Result<Ground> open_ground(const fs::Tree& tree, const std::string& path, fs::WalkOptions walk) {
-  auto folder = tree.open_folder(path);
-  if (!folder) return std::unexpected{std::move(folder.error())};
-  Ground ground{.folder = std::move(*folder), .root = {}, .walk = std::move(walk)};
+  SKIFF_TRY(auto directory, tree.open_directory(path));
+  Ground ground{.directory = std::move(directory), .root = {}, .walk = std::move(walk)};
   ground.walk.prefix = relative_prefix(path);
   // The ignore files on the way from the root count too; those of an absolute path's root are not looked for.
   if (!ground.walk.prefix.empty() && !path.starts_with('/') && path.find("..") == std::string::npos) {
-    auto root = tree.open_folder("");
-    if (!root) return std::unexpected{std::move(root.error())};
-    ground.root = std::move(*root);
+    SKIFF_TRY(auto root, tree.open_directory(""));
+    ground.root = std::move(root);
     ground.walk.root = ground.root.get();
   }
   return ground;
@@ -106,20 +102,17 @@ void append_match(std::string& out, const fs::GrepMatch& match) {
 }
 
 Result<GrepAsk> read_grep(const Call& call) {
-  auto literal = call.query_flag("literal");
-  if (!literal) return std::unexpected{std::move(literal.error())};
-  auto ignore_case = call.query_flag("ignore_case");
-  if (!ignore_case) return std::unexpected{std::move(ignore_case.error())};
+  SKIFF_TRY(auto literal, call.query_flag("literal"));
+  SKIFF_TRY(auto ignore_case, call.query_flag("ignore_case"));
   auto matcher = fs::LineMatcher::compile(
-      {.text = std::string{*call.query("pattern")}, .literal = *literal, .ignore_case = *ignore_case});
+      {.text = std::string{*call.query("pattern")}, .literal = literal, .ignore_case = ignore_case});
   if (!matcher) {
     matcher.error().field = "pattern";
     return std::unexpected{std::move(matcher.error())};
   }
   GrepAsk ask{.matcher = std::move(*matcher), .options = {}, .path = std::string{call.query("path").value_or("")}};
-  auto walk = walk_options(call);
-  if (!walk) return std::unexpected{std::move(walk.error())};
-  ask.options.walk = std::move(*walk);
+  SKIFF_TRY(auto walk, walk_options(call));
+  ask.options.walk = std::move(walk);
   if (const auto text = call.query("glob")) {
     auto only = fs::Glob::compile(*text);
     if (!only) {
@@ -133,9 +126,8 @@ Result<GrepAsk> read_grep(const Call& call) {
     std::uint64_t most;
   };
   const auto number = [&call](const Number& asked, auto& into) -> Result<> {
-    auto value = call.query_number(asked.name, asked.most);
-    if (!value) return std::unexpected{std::move(value.error())};
-    if (*value) into = static_cast<std::remove_reference_t<decltype(into)>>(**value);
+    SKIFF_TRY(auto value, call.query_number(asked.name, asked.most));
+    if (value) into = static_cast<std::remove_reference_t<decltype(into)>>(*value);
     return {};
   };
   if (auto read = number({"limit", kMostMatches}, ask.options.most); !read) return std::unexpected{read.error()};
@@ -162,17 +154,14 @@ Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, 
     return sink(text);
   };
   fs::GrepSummary summary;
-  auto seen = fs::look_at(tree, ask.path, fs::Links::follow);
-  if (!seen) return std::unexpected{std::move(seen.error())};
-  if (seen->entry.type == fs::EntryType::file) {
-    auto file = tree.open_file(ask.path, O_RDONLY);
-    if (!file) return std::unexpected{std::move(file.error())};
-    summary = fs::grep_file(*file, relative_prefix(ask.path), ask.matcher, ask.options, stop, give);
+  SKIFF_TRY(auto seen, fs::look_at(tree, ask.path, fs::Links::follow));
+  if (seen.entry.type == fs::EntryType::file) {
+    SKIFF_TRY(auto file, tree.open_file(ask.path, O_RDONLY));
+    summary = fs::grep_file(file, relative_prefix(ask.path), ask.matcher, ask.options, stop, give);
   } else {
-    auto ground = open_ground(tree, ask.path, std::move(ask.options.walk));
-    if (!ground) return std::unexpected{std::move(ground.error())};
-    ask.options.walk = std::move(ground->walk);
-    summary = fs::grep(ground->folder, ask.matcher, ask.options, stop, give);
+    SKIFF_TRY(auto ground, open_ground(tree, ask.path, std::move(ask.options.walk)));
+    ask.options.walk = std::move(ground.walk);
+    summary = fs::grep(ground.directory, ask.matcher, ask.options, stop, give);
   }
   text = R"({"type":"summary")";
   append_json_number(text, "files", summary.files);
@@ -187,12 +176,11 @@ Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, 
 }
 
 Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, const std::stop_token& stop) {
-  auto ground = open_ground(tree, ask.path, std::move(ask.options.walk));
-  if (!ground) return std::unexpected{std::move(ground.error())};
-  ask.options.walk = std::move(ground->walk);
+  SKIFF_TRY(auto ground, open_ground(tree, ask.path, std::move(ask.options.walk)));
+  ask.options.walk = std::move(ground.walk);
   std::string text;
   const auto summary =
-      fs::find_matches(ground->folder, ask.glob, ask.options, stop, [&](std::span<const fs::GlobMatch> matches) {
+      fs::find_matches(ground.directory, ask.glob, ask.options, stop, [&](std::span<const fs::GlobMatch> matches) {
         text.clear();
         for (const fs::GlobMatch& match : matches) {
           text += '{';
@@ -222,34 +210,29 @@ Task<Result<>> stream_lines(Call& call, Producer producer) {
 }  // namespace
 
 Task<Result<>> glob_files(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   auto glob = fs::Glob::compile(*call.query("pattern"));
   if (!glob) {
     glob.error().field = "pattern";
     co_return std::unexpected{std::move(glob.error())};
   }
-  auto walk = walk_options(call);
-  if (!walk) co_return std::unexpected{std::move(walk.error())};
-  auto most = call.query_number("limit", kMostMatches);
-  if (!most) co_return std::unexpected{std::move(most.error())};
+  SKIFF_CO_TRY(auto walk, walk_options(call));
+  SKIFF_CO_TRY(auto most, call.query_number("limit", kMostMatches));
   auto ask = std::make_shared<GlobAsk>(GlobAsk{.glob = std::move(*glob),
-                                               .options = {.walk = std::move(*walk)},
+                                               .options = {.walk = std::move(walk)},
                                                .path = std::string{call.query("path").value_or("")}});
-  if (*most) ask->options.most = **most;
-  Producer producer = [tree = file->tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
+  if (most) ask->options.most = *most;
+  Producer producer = [tree = file.tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
     return run_glob(*tree, *ask, sink, stop);
   };
   co_return co_await stream_lines(call, std::move(producer));
 }
 
 Task<Result<>> grep_files(Call& call) {
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto read = read_grep(call);
-  if (!read) co_return std::unexpected{std::move(read.error())};
-  auto ask = std::make_shared<GrepAsk>(std::move(*read));
-  Producer producer = [tree = file->tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto read, read_grep(call));
+  auto ask = std::make_shared<GrepAsk>(std::move(read));
+  Producer producer = [tree = file.tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
     return run_grep(*tree, *ask, sink, stop);
   };
   co_return co_await stream_lines(call, std::move(producer));

@@ -57,10 +57,7 @@ Task<Result<>> send_part(BlockingPool* disk, protocol::HttpExchange* http, FileT
     head.body = file.small.substr(range.from, length);
     co_return co_await http->respond(std::move(head));
   }
-  if (auto begun = co_await http->start(std::move(head), length, protocol::HttpExchange::Send::with_first_write);
-      !begun) {
-    co_return begun;
-  }
+  SKIFF_CO_TRY_VOID(co_await http->start(std::move(head), length, protocol::HttpExchange::Send::with_first_write));
   if (length > 0) {
     auto sent = co_await http->send_file(*disk, file.file.fd.get(), range.from, length);
     if (!sent) co_return sent;
@@ -75,10 +72,9 @@ ByteSource body_of(protocol::HttpExchange* http) {
 Task<Result<std::size_t>> receive(const ByteSource* source, std::span<char> block) {
   std::size_t held = 0;
   while (held < block.size()) {
-    auto got = co_await (*source)(block.subspan(held));
-    if (!got) co_return std::unexpected{std::move(got.error())};
-    if (*got == 0) break;
-    held += *got;
+    SKIFF_CO_TRY(auto got, co_await (*source)(block.subspan(held)));
+    if (got == 0) break;
+    held += got;
   }
   co_return held;
 }

@@ -67,7 +67,7 @@ Message beginning(std::uint64_t cursor) {
 
 /// What one client is told, in either form.
 struct Reading {
-  std::shared_ptr<fs::FolderWatch> watch;
+  std::shared_ptr<fs::DirectoryWatch> watch;
   std::shared_ptr<sessions::Session> session;
   std::uint64_t cursor;
   std::chrono::milliseconds keepalive;
@@ -79,7 +79,7 @@ struct Reading {
   static Task<Result<std::vector<fs::WatchEvent>>> next(std::shared_ptr<Reading> self) {
     const auto quiet = std::chrono::steady_clock::now() + self->keepalive;
     for (;;) {
-      auto events = co_await fs::FolderWatch::events(self->watch, self->cursor, kBatch, quiet);
+      auto events = co_await fs::DirectoryWatch::events(self->watch, self->cursor, kBatch, quiet);
       if (events && !events->empty()) self->cursor = events->back().cursor;
       if (!events || !events->empty() || self->over() || std::chrono::steady_clock::now() >= quiet) co_return events;
     }
@@ -102,25 +102,24 @@ Task<> await_peer(protocol::HttpExchange* http, std::shared_ptr<Reading> reading
 Task<Result<>> send_stream(protocol::HttpExchange* http, std::shared_ptr<Reading> reading) {
   protocol::HttpResponse head{200, {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
   head.headers.set("X-Skiff-Cursor", std::to_string(reading->cursor));
-  if (auto begun = co_await http->start(std::move(head)); !begun) co_return begun;
+  SKIFF_CO_TRY_VOID(co_await http->start(std::move(head)));
   std::string text;
   const auto append = [&text](const Message& message) {
     protocol::append_sse(text, std::to_string(message.cursor), message.type, message.data);
   };
   append(beginning(reading->cursor));
   for (;;) {
-    if (auto sent = co_await http->write(text); !sent) co_return sent;
-    auto events = co_await Reading::next(reading);
-    if (!events) co_return std::unexpected{std::move(events.error())};
-    if (reading->expired || (events->empty() && reading->over())) break;
+    SKIFF_CO_TRY_VOID(co_await http->write(text));
+    SKIFF_CO_TRY(auto events, co_await Reading::next(reading));
+    if (reading->expired || (events.empty() && reading->over())) break;
     text.clear();
-    for (const fs::WatchEvent& event : *events) append(message_of(event));
-    if (events->empty()) text = protocol::kSseKeepalive;
+    for (const fs::WatchEvent& event : events) append(message_of(event));
+    if (events.empty()) text = protocol::kSseKeepalive;
   }
   if (reading->expired) {
     text.clear();
     EventWriter{Form::sse, std::nullopt}.error(text, {Errc::unauthenticated, std::string{kExpired}});
-    if (auto sent = co_await http->write(text); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await http->write(text));
   }
   co_return co_await http->finish();
 }
@@ -173,7 +172,7 @@ Task<> send_frames(WebSocket* socket, const Agent* agent, std::shared_ptr<Readin
   }
 }
 
-Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<fs::FolderWatches::Reader> reader,
+Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr<fs::DirectoryWatches::Reader> reader,
                     std::shared_ptr<Reading> reading) {
   const Agent::OpenSocket open{*agent};
   WebSocket socket{std::move(connection.stream), std::move(connection.buffered), socket_options(*agent)};
@@ -191,37 +190,31 @@ void append_watch_event(std::string& out, const fs::WatchEvent& event) {
   append_json_text(out, "path", event.path);
   if (event.type == fs::WatchEvent::Type::renamed) append_json_text(out, "from", event.from);
   append_json_key(out, "is_directory");
-  out += event.is_folder ? "true" : "false";
+  out += event.is_directory ? "true" : "false";
   append_json_key(out, "cursor");
   append_json_integer(out, event.cursor);
   out += '}';
 }
 
 Task<Result<>> watch_files(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  auto file = co_await FileCall::of(call);
-  if (!file) co_return std::unexpected{std::move(file.error())};
-  auto recursive = call.query_flag("recursive");
-  if (!recursive) co_return std::unexpected{std::move(recursive.error())};
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
+  SKIFF_CO_TRY(auto recursive, call.query_flag("recursive"));
   auto cursor = call.query_number("cursor", std::numeric_limits<std::int64_t>::max());
   if (!cursor) co_return std::unexpected{std::move(cursor.error())};
   std::optional<Handshake> handshake;
   if (call.http.request().headers.contains("Upgrade")) {
-    auto shaken = shake_hands(call, {kJsonProtocol});
-    if (!shaken) co_return std::unexpected{std::move(shaken.error())};
-    handshake = std::move(*shaken);
+    SKIFF_CO_TRY(auto shaken, shake_hands(call, {kJsonProtocol}));
+    handshake = std::move(shaken);
   }
-  auto last = call.last_event_id();
-  if (!last) co_return std::unexpected{std::move(last.error())};
-  if (*last) *cursor = *last;
+  SKIFF_CO_TRY(auto last, call.last_event_id());
+  if (last) *cursor = last;
   const std::string path{call.query("path").value_or("")};
-  auto open = [tree = file->tree, path] { return tree->open_folder(path); };
-  auto joined = co_await call.agent.watches.join(std::move(open), relative_prefix(path), *recursive);
-  if (!joined) co_return std::unexpected{std::move(joined.error())};
-  auto reader = std::make_shared<fs::FolderWatches::Reader>(std::move(*joined));
+  auto open = [tree = file.tree, path] { return tree->open_directory(path); };
+  SKIFF_CO_TRY(auto joined, co_await call.agent.watches.join(std::move(open), relative_prefix(path), recursive));
+  auto reader = std::make_shared<fs::DirectoryWatches::Reader>(std::move(joined));
   auto reading = std::make_shared<Reading>(Reading{.watch = reader->watch(),
-                                                   .session = *session,
+                                                   .session = session,
                                                    .cursor = cursor->value_or(reader->watch()->newest()),
                                                    .keepalive = call.agent.settings.keepalive});
   reading->expiry = std::make_unique<Expiry>(call.agent.executor, call.identity.expires, [watched = reading.get()] {

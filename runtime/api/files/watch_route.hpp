@@ -7,7 +7,7 @@
 
 namespace skiff::runtime::api {
 
-/// GET .../files:watch: changes below a folder as server-sent events, until the client goes or the folder does.
+/// GET .../files:watch: changes below a directory as server-sent events, until the client goes or the directory does.
 [[nodiscard]] Task<Result<>> watch_files(Call& call);
 
 /// An event as its route sends it.

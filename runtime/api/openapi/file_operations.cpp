@@ -89,7 +89,7 @@ void describe_move_file(ApiOperation& operation) {
   answers_entry(operation, {200, 201});
 }
 
-void describe_make_folder(ApiOperation& operation) {
+void describe_make_directory(ApiOperation& operation) {
   takes<MakeDirectoryRequest>(operation, "MakeDirectoryRequest");
   answers_entry(operation, {200, 201});
 }

@@ -12,7 +12,7 @@ void describe_delete_file(protocol::ApiOperation& operation);
 void describe_list_files(protocol::ApiOperation& operation);
 void describe_stat_files(protocol::ApiOperation& operation);
 void describe_move_file(protocol::ApiOperation& operation);
-void describe_make_folder(protocol::ApiOperation& operation);
+void describe_make_directory(protocol::ApiOperation& operation);
 void describe_make_link(protocol::ApiOperation& operation);
 void describe_set_file_mode(protocol::ApiOperation& operation);
 void describe_batch(protocol::ApiOperation& operation);

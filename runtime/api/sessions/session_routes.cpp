@@ -112,7 +112,7 @@ void append_session(std::string& out, const Agent& agent, const Session& session
 Task<Result<>> create_session(Call& call) {
   auto spec = asked_for(call);
   if (!spec) co_return std::unexpected{spec.error()};
-  if (auto allowed = require_rule_over(call.identity, spec->id); !allowed) co_return allowed;
+  SKIFF_CO_TRY_VOID(require_rule_over(call.identity, spec->id));
   auto session = co_await call.agent.registry.create(std::move(*spec));
   if (!session) co_return std::unexpected{session.error()};
   co_return co_await answer(call, *session, true);
@@ -125,7 +125,7 @@ Task<Result<>> put_session(Call& call) {
   if (!spec->id.empty() && spec->id != id)
     co_return fail(Errc::invalid_field, "id differs from the one in the path", "/id");
   spec->id = id;
-  if (auto allowed = require_rule_over(call.identity, id); !allowed) co_return allowed;
+  SKIFF_CO_TRY_VOID(require_rule_over(call.identity, id));
   auto put = co_await call.agent.registry.put(std::move(*spec));
   if (!put) co_return std::unexpected{put.error()};
   co_return co_await answer(call, put->session, put->created);
@@ -133,7 +133,7 @@ Task<Result<>> put_session(Call& call) {
 
 Task<Result<>> list_sessions(Call& call) {
   Page page;
-  if (auto asked = page.read(call); !asked) co_return asked;
+  SKIFF_CO_TRY_VOID(page.read(call));
   std::vector<std::pair<std::string, std::string>> labels;
   for (const auto& parameter : call.target().query) {
     if (parameter.name != "label") continue;
@@ -164,7 +164,7 @@ Task<Result<>> show_session(Call& call) {
 }
 
 Task<Result<>> patch_session(Call& call) {
-  if (auto allowed = require_rule_over(call.identity, call.params.front()); !allowed) co_return allowed;
+  SKIFF_CO_TRY_VOID(require_rule_over(call.identity, call.params.front()));
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
   auto request = call.decode<SessionPatchRequest>();
@@ -176,17 +176,17 @@ Task<Result<>> patch_session(Call& call) {
   patch.limits = request->limits;
   patch.env = std::move(request->env);
   patch.cwd = std::move(request->cwd);
-  if (auto patched = (*session)->patch(patch); !patched) co_return patched;
+  SKIFF_CO_TRY_VOID((*session)->patch(patch));
   co_return co_await answer(call, *session, false);
 }
 
 Task<Result<>> delete_session(Call& call) {
-  if (auto allowed = require_rule_over(call.identity, call.params.front()); !allowed) co_return allowed;
+  SKIFF_CO_TRY_VOID(require_rule_over(call.identity, call.params.front()));
   auto session = call.session();
   if (!session) co_return std::unexpected{session.error()};
   auto purge = call.query_flag("purge");
   if (!purge) co_return std::unexpected{purge.error()};
-  if (auto erased = co_await call.agent.registry.erase(call.params.front(), *purge); !erased) co_return erased;
+  SKIFF_CO_TRY_VOID(co_await call.agent.registry.erase(call.params.front(), *purge));
   co_return co_await call.no_content();
 }
 

@@ -148,10 +148,9 @@ Task<Result<Task<>>> await_condition(Agent* agent, std::shared_ptr<sessions::Ses
     co_return search(std::move(*pattern), (*command)->log(), awaited);
   }
   if (wanted.port) co_return hold(sessions::until_listening(&agent->listening_tcp, *wanted.port), awaited);
-  auto tree = co_await session->tree();
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  SKIFF_CO_TRY(auto tree, co_await session->tree());
   std::string path = session->from_cwd(*wanted.path);
-  co_return hold(sessions::until_exists(&agent->disk, std::move(*tree), std::move(path)), awaited);
+  co_return hold(sessions::until_exists(&agent->disk, std::move(tree), std::move(path)), awaited);
 }
 
 Task<Result<>> wait_for_condition(Call& call) {
@@ -161,9 +160,9 @@ Task<Result<>> wait_for_condition(Call& call) {
   if (!request) co_return std::unexpected{request.error()};
   const auto limit = std::min(request->timeout.value_or(kUsualWait), call.agent.settings.max_wait);
   Progress progress{call.agent.executor};
-  auto condition = co_await await_condition(&call.agent, *session, std::move(request->condition), &progress);
-  if (!condition) co_return std::unexpected{std::move(condition.error())};
-  co_return co_await run_beside(companions(&call, &progress, std::move(*condition)), answer(&call, &progress, limit));
+  SKIFF_CO_TRY(auto condition,
+               co_await await_condition(&call.agent, *session, std::move(request->condition), &progress));
+  co_return co_await run_beside(companions(&call, &progress, std::move(condition)), answer(&call, &progress, limit));
 }
 
 }  // namespace skiff::runtime::api

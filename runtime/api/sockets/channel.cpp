@@ -33,7 +33,7 @@ Task<Result<>> SocketChannel::send_events(std::string events) {
     const std::size_t end = rest.find('\n');
     const std::array parts{rest.substr(0, end)};
     rest.remove_prefix(end + 1);
-    if (auto sent = co_await socket_.send(protocol::WebSocket::Kind::text, parts); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await socket_.send(protocol::WebSocket::Kind::text, parts));
   }
   co_return Result<>{};
 }
@@ -73,7 +73,7 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
     co_await self->command_->started();
     std::string text;
     self->writer_.started(text, *self->command_, options.announce);
-    if (auto sent = co_await self->send_events(std::move(text)); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await self->send_events(std::move(text)));
   }
   sessions::Cursor cursor{self->command_->log(), {.from = options.from, .only = {}, .lossless = options.lossless}};
   std::size_t left = 0;  // of this turn
@@ -86,7 +86,7 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
     if (item) {
       left -= item->bytes.size();
       const bool last = item->kind == LogItem::Kind::end || (item->kind == LogItem::Kind::exit && !options.until_end);
-      if (auto sent = co_await self->send_item(std::move(*item)); !sent) co_return sent;
+      SKIFF_CO_TRY_VOID(co_await self->send_item(std::move(*item)));
       if (last) co_return Result<>{};
       continue;
     }
@@ -96,7 +96,7 @@ Task<Result<>> SocketChannel::send_log(std::shared_ptr<SocketChannel> self) {
         self->overdue_ = false;
         std::string text;
         self->writer_.release(text);
-        if (auto sent = co_await self->send_events(std::move(text)); !sent) co_return sent;
+        SKIFF_CO_TRY_VOID(co_await self->send_events(std::move(text)));
         continue;
       }
       if (!self->held_) {

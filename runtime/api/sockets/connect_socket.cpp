@@ -98,16 +98,15 @@ class Connection {
   }
 
   Task<Result<>> take(ClientMessage message) {
-    if (auto allowed = require(caller_.identity, scope_of(message)); !allowed) co_return allowed;
+    SKIFF_CO_TRY_VOID(require(caller_.identity, scope_of(message)));
     const std::uint32_t number = message.channel;
     if (auto* start = std::get_if<StartMessage>(&message.body)) co_return co_await begin(number, std::move(*start));
     if (auto* attach = std::get_if<AttachMessage>(&message.body)) co_return co_await begin(number, std::move(*attach));
     if (const auto* ping = std::get_if<PingMessage>(&message.body)) {
       co_return co_await socket_.send(WebSocket::Kind::text, pong(ping->data, number));
     }
-    auto channel = open_channel(number);
-    if (!channel) co_return std::unexpected{std::move(channel.error())};
-    Channel& open = **channel;
+    SKIFF_CO_TRY(auto channel, open_channel(number));
+    Channel& open = *channel;
     if (auto* input = std::get_if<StdinMessage>(&message.body)) {
       const auto carrier = open.carrier;
       co_return co_await carrier->offer_input(std::move(input->bytes), input->offset);
@@ -159,31 +158,26 @@ class Connection {
   }
 
   Result<std::shared_ptr<sessions::Session>> session(const std::string& id) {
-    if (auto allowed = require_session(caller_.identity, id); !allowed)
-      return std::unexpected{std::move(allowed.error())};
+    SKIFF_TRY_VOID(require_session(caller_.identity, id));
     return agent_.registry.find(id);
   }
 
   Task<Result<>> begin(std::uint32_t number, StartMessage message) {
-    if (auto room = co_await make_room(number); !room) co_return room;
+    SKIFF_CO_TRY_VOID(co_await make_room(number));
     if (agent_.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
-    auto in = session(message.session);
-    if (!in) co_return std::unexpected{std::move(in.error())};
+    SKIFF_CO_TRY(auto in, session(message.session));
     const CommandRequest& request = message.request;
-    auto started = co_await start(agent_, &caller_, *in, &request);
-    if (!started) co_return std::unexpected{std::move(started.error())};
-    carry(number, started->command, {.lossless = true, .until_end = message.until_end, .announce = agent_.instance},
+    SKIFF_CO_TRY(auto started, co_await start(agent_, &caller_, in, &request));
+    carry(number, started.command, {.lossless = true, .until_end = message.until_end, .announce = agent_.instance},
           request.on_disconnect == OnDisconnect::kill);
     co_return Result<>{};
   }
 
   Task<Result<>> begin(std::uint32_t number, AttachMessage message) {
-    if (auto room = co_await make_room(number); !room) co_return room;
-    auto in = session(message.session);
-    if (!in) co_return std::unexpected{std::move(in.error())};
-    auto command = (*in)->find(message.id);
-    if (!command) co_return std::unexpected{std::move(command.error())};
-    carry(number, *command,
+    SKIFF_CO_TRY_VOID(co_await make_room(number));
+    SKIFF_CO_TRY(auto in, session(message.session));
+    SKIFF_CO_TRY(auto command, in->find(message.id));
+    carry(number, command,
           {.from = message.from, .lossless = message.lossless, .until_end = message.until_end, .announce = {}}, false);
     co_return Result<>{};
   }

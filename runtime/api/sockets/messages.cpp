@@ -90,11 +90,9 @@ Result<std::optional<std::string>> take_text(nlohmann::json& message, const char
 
 template <class Fields, class Make>
 Result<ClientMessage> make(std::uint32_t channel, const nlohmann::json& message, Make body) {
-  auto decoded = protocol::decode_json<Fields>(message);
-  if (!decoded) return std::unexpected{std::move(decoded.error())};
-  auto made = body(std::move(*decoded));
-  if (!made) return std::unexpected{std::move(made.error())};
-  return ClientMessage{channel, std::move(*made)};
+  SKIFF_TRY(auto decoded, protocol::decode_json<Fields>(message));
+  SKIFF_TRY(auto made, body(std::move(decoded)));
+  return ClientMessage{channel, std::move(made)};
 }
 
 template <class Body>
@@ -121,9 +119,8 @@ protocol::SchemaRef message(const char* name, const char* type, const char* help
 }  // namespace
 
 Result<ClientMessage> parse_client_message(std::string_view text, std::uint32_t& channel) {
-  auto parsed = protocol::parse_json(text);
-  if (!parsed) return std::unexpected{std::move(parsed.error())};
-  nlohmann::json message = std::move(*parsed);
+  SKIFF_TRY(auto parsed, protocol::parse_json(text));
+  nlohmann::json message = std::move(parsed);
   if (!message.is_object()) return fail(Errc::invalid_request, "a frame is a JSON object with a type");
   if (const auto found = message.find("channel"); found != message.end()) {
     if (!found->is_number_unsigned() || found->get<std::uint64_t>() > 0xFFFFFFFFU) {
@@ -132,10 +129,9 @@ Result<ClientMessage> parse_client_message(std::string_view text, std::uint32_t&
     channel = found->get<std::uint32_t>();
     message.erase(found);
   }
-  auto type = take_text(message, "type");
-  if (!type) return std::unexpected{std::move(type.error())};
-  if (!*type) return fail(Errc::invalid_request, "a frame is a JSON object with a type");
-  const std::string& word = **type;
+  SKIFF_TRY(auto type, take_text(message, "type"));
+  if (!type) return fail(Errc::invalid_request, "a frame is a JSON object with a type");
+  const std::string& word = *type;
 
   if (word == "stdin") {
     return make<StdinFields>(channel, message, [](StdinFields fields) -> Made<StdinMessage> {
@@ -170,22 +166,18 @@ Result<ClientMessage> parse_client_message(std::string_view text, std::uint32_t&
   }
   if (word != "start" && word != "attach") return fail(Errc::invalid_request, "no message of this type is known");
 
-  auto session = take_text(message, "session");
-  if (!session) return std::unexpected{std::move(session.error())};
-  const std::string session_id = session->value_or("default");
+  SKIFF_TRY(auto session, take_text(message, "session"));
+  const std::string session_id = session.value_or("default");
   if (word == "attach") {
     return make<AttachFields>(channel, message, [&](AttachFields fields) -> Made<AttachMessage> {
-      auto end = until_end(fields.until);
-      if (!end) return std::unexpected{std::move(end.error())};
-      return AttachMessage{session_id, std::move(fields.id), fields.from, fields.lossless, *end};
+      SKIFF_TRY(auto end, until_end(fields.until));
+      return AttachMessage{session_id, std::move(fields.id), fields.from, fields.lossless, end};
     });
   }
-  auto until = take_text(message, "until");
-  if (!until) return std::unexpected{std::move(until.error())};
-  auto end = until_end(*until);
-  if (!end) return std::unexpected{std::move(end.error())};
+  SKIFF_TRY(auto until, take_text(message, "until"));
+  SKIFF_TRY(auto end, until_end(until));
   return make<CommandRequest>(channel, message, [&](CommandRequest request) -> Made<StartMessage> {
-    return StartMessage{session_id, std::move(request), *end};
+    return StartMessage{session_id, std::move(request), end};
   });
 }
 
@@ -199,27 +191,23 @@ Result<ClientMessage> parse_frame(SocketForm form, protocol::WebSocket::Message 
   const bool is_text = frame.kind == protocol::WebSocket::Kind::text;
   if (form == SocketForm::terminal) {
     if (!is_text) return ClientMessage{0, StdinMessage{std::move(frame.payload), std::nullopt}};
-    auto size = parse_terminal_message(frame.payload);
-    if (!size) return std::unexpected{std::move(size.error())};
-    return ClientMessage{0, ResizeMessage{*size}};
+    SKIFF_TRY(auto size, parse_terminal_message(frame.payload));
+    return ClientMessage{0, ResizeMessage{size}};
   }
   if (is_text) return parse_client_message(frame.payload, channel);
   if (form == SocketForm::json) return fail(Errc::invalid_request, "skiff.v1.json has no binary frames");
-  auto header = BinaryHeader::decode(frame.payload);
-  if (!header) return std::unexpected{std::move(header.error())};
-  if (header->kind != BinaryHeader::kStdin)
-    return fail(Errc::invalid_request, "a client sends frames of kind 2, stdin");
-  channel = header->channel;
+  SKIFF_TRY(auto header, BinaryHeader::decode(frame.payload));
+  if (header.kind != BinaryHeader::kStdin) return fail(Errc::invalid_request, "a client sends frames of kind 2, stdin");
+  channel = header.channel;
   frame.payload.erase(0, BinaryHeader::kSize);
-  const auto offset = header->offset == BinaryHeader::kNoOffset ? std::nullopt : std::optional{header->offset};
+  const auto offset = header.offset == BinaryHeader::kNoOffset ? std::nullopt : std::optional{header.offset};
   return ClientMessage{channel, StdinMessage{std::move(frame.payload), offset}};
 }
 
 Result<sessions::TerminalSize> parse_terminal_message(std::string_view text) {
-  auto decoded = protocol::decode<TerminalFields>(text);
-  if (!decoded) return std::unexpected{std::move(decoded.error())};
-  if (!decoded->resize) return fail(Errc::missing_field, "required", "/resize");
-  return *decoded->resize;
+  SKIFF_TRY(auto decoded, protocol::decode<TerminalFields>(text));
+  if (!decoded.resize) return fail(Errc::missing_field, "required", "/resize");
+  return *decoded.resize;
 }
 
 std::vector<protocol::SchemaRef> client_messages() {

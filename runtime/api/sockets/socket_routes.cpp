@@ -218,17 +218,15 @@ Result<Handshake> shake_hands(const Call& call, std::initializer_list<std::strin
     }
     return joined;
   };
-  auto accept = protocol::accept_websocket(request.method, lookup);
-  if (!accept) return std::unexpected{std::move(accept.error())};
-  auto offered = protocol::offered_subprotocols(lookup("sec-websocket-protocol"));
-  if (!offered) return std::unexpected{std::move(offered.error())};
-  const auto chosen = protocol::choose_subprotocol(*offered, known);
+  SKIFF_TRY(auto accept, protocol::accept_websocket(request.method, lookup));
+  SKIFF_TRY(auto offered, protocol::offered_subprotocols(lookup("sec-websocket-protocol")));
+  const auto chosen = protocol::choose_subprotocol(offered, known);
   Handshake result;
   for (const std::string_view name : known) {
     if (name == chosen) result.subprotocol = name;
   }
   result.headers = {{"Upgrade", "websocket"}, {"Connection", "Upgrade"}};
-  result.headers.add("Sec-WebSocket-Accept", *accept);
+  result.headers.add("Sec-WebSocket-Accept", accept);
   if (!chosen.empty()) result.headers.add("Sec-WebSocket-Protocol", chosen);
   return result;
 }

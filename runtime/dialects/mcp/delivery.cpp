@@ -73,7 +73,7 @@ Task<Result<>> send(api::Call* call, const Delivery* delivery, Interrupts* inter
       }
     }
     if (!std::exchange(begun, true)) {
-      if (auto started = co_await begin_stream(&call->http, delivery); !started) co_return started;
+      SKIFF_CO_TRY_VOID(co_await begin_stream(&call->http, delivery));
       quiet.expires_after(call->agent.settings.keepalive);
     }
     std::string text;
@@ -89,12 +89,12 @@ Task<Result<>> send(api::Call* call, const Delivery* delivery, Interrupts* inter
       co_await outbox.changed.wait();
       continue;
     }
-    if (auto written = co_await call->http.write(text); !written) co_return written;
+    SKIFF_CO_TRY_VOID(co_await call->http.write(text));
     outbox.sent_up_to(sent);
     quiet.expires_after(call->agent.settings.keepalive);
   }
   if (!begun) {
-    if (auto started = co_await begin_stream(&call->http, delivery); !started) co_return started;
+    SKIFF_CO_TRY_VOID(co_await begin_stream(&call->http, delivery));
   }
   co_return co_await call->http.finish();
 }

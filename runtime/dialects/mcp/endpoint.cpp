@@ -98,9 +98,8 @@ Task<Result<>> initialize(Call* call, Message message) {
                               {RpcCode::invalid_params, "params.protocolVersion must say a revision of the protocol"});
   }
   const Revision revision = asked && *asked <= kNewestWithHandshake ? *asked : kNewestWithHandshake;
-  auto client = call->agent.mcp->add(who_asks(call->identity), revision);
-  if (!client) co_return std::unexpected{std::move(client.error())};
-  call->http.extra_headers().set(kSessionField, (*client)->id);
+  SKIFF_CO_TRY(auto client, call->agent.mcp->add(who_asks(call->identity), revision));
+  call->http.extra_headers().set(kSessionField, client->id);
   co_return co_await call->json(200, result_message(message.id, initialize_result(revision)));
 }
 

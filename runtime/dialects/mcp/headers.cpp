@@ -76,11 +76,11 @@ RpcResult<void> check_headers(const protocol::Headers& headers, const Message& m
     if (!said || *said != body) return mismatch(field, "differs from the body");
     return {};
   };
-  if (auto same = agrees(kVersionField, revision.get<std::string>(), false); !same) return same;
-  if (auto same = agrees(kMethodField, message.method, false); !same) return same;
+  SKIFF_TRY_VOID(agrees(kVersionField, revision.get<std::string>(), false));
+  SKIFF_TRY_VOID(agrees(kMethodField, message.method, false));
   const bool has_name = message.method == "tools/call" || message.method == "prompts/get";
   if (has_name || message.method == "resources/read") {
-    if (auto same = agrees(kNameField, message.text(has_name ? "name" : "uri"), true); !same) return same;
+    SKIFF_TRY_VOID(agrees(kNameField, message.text(has_name ? "name" : "uri"), true));
   }
   const auto known = find_revision(revision.get<std::string>());
   if (!known || *known < Revision::v2026_07_28) {

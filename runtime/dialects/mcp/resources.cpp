@@ -45,17 +45,15 @@ std::string contents_of(std::string_view uri, std::string_view bytes) {
 }
 
 Result<std::string> read_whole(const fs::Tree& tree, const std::string& path) {
-  auto opened = fs::open_to_read(tree, path);
-  if (!opened) return std::unexpected{std::move(opened.error())};
-  if (opened->entry.size > kMostBytes) {
+  SKIFF_TRY(auto opened, fs::open_to_read(tree, path));
+  if (opened.entry.size > kMostBytes) {
     return fail(Errc::payload_too_large,
-                "the file has " + std::to_string(opened->entry.size) +
+                "the file has " + std::to_string(opened.entry.size) +
                     " bytes, more than the 512 KiB of a resource: read_file reads parts of it");
   }
-  std::string bytes(opened->entry.size, '\0');
-  auto got = fs::read_at(opened->fd.get(), 0, bytes);
-  if (!got) return std::unexpected{std::move(got.error())};
-  bytes.resize(*got);
+  std::string bytes(opened.entry.size, '\0');
+  SKIFF_TRY(auto got, fs::read_at(opened.fd.get(), 0, bytes));
+  bytes.resize(got);
   return bytes;
 }
 

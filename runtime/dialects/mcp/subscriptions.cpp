@@ -54,11 +54,11 @@ Task<> watch_log(std::shared_ptr<sessions::OutputLog> log, Told changed) {
 }
 
 /// Until the directory that holds the file is gone, or the agent stops.
-Task<> watch_file(std::shared_ptr<fs::FolderWatches::Reader> reader, std::string path, Told changed) {
+Task<> watch_file(std::shared_ptr<fs::DirectoryWatches::Reader> reader, std::string path, Told changed) {
   const auto watch = reader->watch();
   std::uint64_t cursor = watch->newest();
   while (!watch->over()) {
-    auto events = co_await fs::FolderWatch::events(watch, cursor, 1000, SteadyTime::clock::now() + kLongestLook);
+    auto events = co_await fs::DirectoryWatch::events(watch, cursor, 1000, SteadyTime::clock::now() + kLongestLook);
     if (!events) co_return;
     bool is_about_it = false;
     for (const fs::WatchEvent& event : *events) {
@@ -74,25 +74,22 @@ Task<> watch_file(std::shared_ptr<fs::FolderWatches::Reader> reader, std::string
 
 /// The wait for changes of what `uri` names; what it needs is there when this answers.
 Task<Result<Watch>> watch_of(std::shared_ptr<Request> request, std::string uri) {
-  auto resource = ResourceName::parse(uri);
-  if (!resource) co_return std::unexpected{std::move(resource.error())};
-  auto session = request->session(resource->session);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  if (resource->kind == ResourceName::Kind::log) {
-    auto command = (*session)->find(resource->rest);
-    if (!command) co_return std::unexpected{std::move(command.error())};
-    co_return Watch{[log = (*command)->log()](Told changed) { return watch_log(log, std::move(changed)); }};
+  SKIFF_CO_TRY(auto resource, ResourceName::parse(uri));
+  SKIFF_CO_TRY(auto session, request->session(resource.session));
+  if (resource.kind == ResourceName::Kind::log) {
+    SKIFF_CO_TRY(auto command, session->find(resource.rest));
+    co_return Watch{[log = command->log()](Told changed) { return watch_log(log, std::move(changed)); }};
   }
-  auto tree = co_await (*session)->tree();
+  auto tree = co_await session->tree();
   if (!tree) co_return std::unexpected{std::move(tree.error())};
   // Its directory is watched: writers put a new file in the place of the old one.
-  const std::size_t slash = resource->rest.rfind('/');
-  const std::string directory = slash == std::string::npos ? "" : resource->rest.substr(0, slash + 1);
-  auto open = [tree = *tree, directory] { return tree->open_folder(directory); };
-  auto joined = co_await request->agent.watches.join(std::move(open), api::relative_prefix(directory), false);
-  if (!joined) co_return std::unexpected{std::move(joined.error())};
-  auto reader = std::make_shared<fs::FolderWatches::Reader>(std::move(*joined));
-  co_return Watch{[reader, path = api::relative_prefix(resource->rest)](Told changed) {
+  const std::size_t slash = resource.rest.rfind('/');
+  const std::string directory = slash == std::string::npos ? "" : resource.rest.substr(0, slash + 1);
+  auto open = [tree = *tree, directory] { return tree->open_directory(directory); };
+  SKIFF_CO_TRY(auto joined,
+               co_await request->agent.watches.join(std::move(open), api::relative_prefix(directory), false));
+  auto reader = std::make_shared<fs::DirectoryWatches::Reader>(std::move(joined));
+  co_return Watch{[reader, path = api::relative_prefix(resource.rest)](Told changed) {
     return watch_file(reader, path, std::move(changed));
   }};
 }
@@ -172,15 +169,14 @@ Task<RpcResult<std::string>> unsubscribe(std::shared_ptr<Request> request) {
 }
 
 Task<RpcResult<std::string>> listen_to_subscriptions(std::shared_ptr<Request> request) {
-  auto uris = wanted_uris(*request);
-  if (!uris) co_return std::unexpected{std::move(uris.error())};
+  SKIFF_CO_TRY(auto uris, wanted_uris(*request));
   const std::string& id = request->message.id;
   TaskGroup group{request->agent.executor};
   std::exception_ptr failure;
   std::optional<RpcError> refusal;
   try {
     std::vector<std::pair<std::string, Watch>> watches;
-    for (const std::string& uri : *uris) {
+    for (const std::string& uri : uris) {
       auto watch = co_await watch_of(request, uri);
       if (!watch) {
         refusal = rpc_error(*request, watch.error());
@@ -191,9 +187,9 @@ Task<RpcResult<std::string>> listen_to_subscriptions(std::shared_ptr<Request> re
     if (!refusal) {
       std::string acknowledged =
           R"({"_meta":{"io.modelcontextprotocol/subscriptionId":)" + id + R"(},"notifications":{)";
-      if (!uris->empty()) {
+      if (!uris.empty()) {
         protocol::append_json_key(acknowledged, "resourceSubscriptions");
-        acknowledged += json_of(nlohmann::json(*uris));
+        acknowledged += json_of(nlohmann::json(uris));
       }
       request->job->outbox->push(notification_message("notifications/subscriptions/acknowledged", acknowledged + "}}"));
       for (const auto& [uri, watch] : watches) {

@@ -38,9 +38,8 @@ void append_next_step(std::string& object, std::string_view text) {
 
 Result<std::shared_ptr<Command>> find_command(const Request& request, const std::optional<std::string>& session,
                                               const std::string& id) {
-  auto found = request.session(session);
-  if (!found) return std::unexpected{std::move(found.error())};
-  return (*found)->find(id);
+  SKIFF_TRY(auto found, request.session(session));
+  return found->find(id);
 }
 
 Task<bool> until_exit(std::shared_ptr<OutputLog> log) {
@@ -93,18 +92,15 @@ api::CommandRequest command_request(RunArguments asked) {
 }
 
 Task<Result<std::string>> run_line(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<RunArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto session = request->session(asked->session);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  const Milliseconds wait = std::min(asked->wait, request->agent.settings.max_wait);
-  const std::uint64_t most = asked->max_output_bytes;
-  const bool is_background = asked->background;
-  const api::CommandRequest wanted = command_request(std::move(*asked));
-  if (auto valid = wanted.validate(); !valid) co_return std::unexpected{std::move(valid.error())};
-  auto started = co_await api::start(request->agent, &request->caller, *session, &wanted);
-  if (!started) co_return std::unexpected{std::move(started.error())};
-  const std::shared_ptr<Command> command = started->command;
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<RunArguments>(arguments));
+  SKIFF_CO_TRY(auto session, request->session(asked.session));
+  const Milliseconds wait = std::min(asked.wait, request->agent.settings.max_wait);
+  const std::uint64_t most = asked.max_output_bytes;
+  const bool is_background = asked.background;
+  const api::CommandRequest wanted = command_request(std::move(asked));
+  SKIFF_CO_TRY_VOID(wanted.validate());
+  SKIFF_CO_TRY(auto started, co_await api::start(request->agent, &request->caller, session, &wanted));
+  const std::shared_ptr<Command> command = started.command;
   request->job->command = command->id();
   if (is_background) {
     co_await command->started();
@@ -115,7 +111,7 @@ Task<Result<std::string>> run_line(std::shared_ptr<Request> request, nlohmann::j
                      "send_signal ends it.");
     co_return text;
   }
-  const EndIfCancelled end{request->job, started->repeated ? nullptr : command};
+  const EndIfCancelled end{request->job, started.repeated ? nullptr : command};
   co_await wait_for_log(request, command->log(), wait, until_exit(command->log()));
   std::string text = co_await api::wait_result(command, most);
   if (!command->exit_status()) {
@@ -179,24 +175,22 @@ Task<LogPart> read_log(std::shared_ptr<OutputLog> log, std::uint64_t from, std::
 }
 
 Task<Result<std::string>> read_output(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<ReadOutputArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto command = find_command(*request, asked->session, asked->command);
-  if (!command) co_return std::unexpected{std::move(command.error())};
-  const auto log = (*command)->log();
-  const Milliseconds wait = std::min(asked->wait, request->agent.settings.max_wait);
-  if (wait.count() > 0) co_await wait_for_log(request, log, wait, until_more(log, asked->from));
-  const LogPart part = co_await read_log(log, asked->from, asked->limit);
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<ReadOutputArguments>(arguments));
+  SKIFF_CO_TRY(auto command, find_command(*request, asked.session, asked.command));
+  const auto log = command->log();
+  const Milliseconds wait = std::min(asked.wait, request->agent.settings.max_wait);
+  if (wait.count() > 0) co_await wait_for_log(request, log, wait, until_more(log, asked.from));
+  const LogPart part = co_await read_log(log, asked.from, asked.limit);
   std::string text{'{'};
-  protocol::append_json_text(text, "command", (*command)->id());
-  protocol::append_json_text(text, "state", sessions::name((*command)->state()));
+  protocol::append_json_text(text, "command", command->id());
+  protocol::append_json_text(text, "state", sessions::name(command->state()));
   protocol::append_json_text(text, "stdout", part.out);
   protocol::append_json_text(text, "stderr", part.err);
   protocol::append_json_number(text, "next", part.next);
   protocol::append_json_number(text, "omitted_bytes", part.omitted);
   const bool more = part.next < log->next_offset();
   protocol::append_json_flag(text, "more", more);
-  if (const auto& status = (*command)->exit_status()) api::append_exit_members(text, *status);
+  if (const auto& status = command->exit_status()) api::append_exit_members(text, *status);
   text += '}';
   if (more) append_next_step(text, "There is more: call read_output with from set to `next`.");
   co_return text;
@@ -217,30 +211,28 @@ std::string read_output_schema() {
 }
 
 Task<Result<std::string>> write_input(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<WriteInputArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto command = find_command(*request, asked->session, asked->command);
-  if (!command) co_return std::unexpected{std::move(command.error())};
-  if (!(*command)->stdin_open() && (*command)->state() != sessions::State::starting) {
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<WriteInputArguments>(arguments));
+  SKIFF_CO_TRY(auto command, find_command(*request, asked.session, asked.command));
+  if (!command->stdin_open() && command->state() != sessions::State::starting) {
     co_return fail(Errc::stdin_closed, "stdin of the command is closed");
   }
-  if (!asked->text.empty()) {
+  if (!asked.text.empty()) {
     auto written = co_await within(std::chrono::steady_clock::now() + kInputPatience,
-                                   (*command)->write_stdin(Slice{std::move(asked->text)}, std::nullopt));
+                                   command->write_stdin(Slice{std::move(asked.text)}, std::nullopt));
     if (!written) {
       co_return fail(Errc::timeout, "the command has not read its stdin for 30 s; " +
-                                        std::to_string((*command)->stdin_offset()) + " bytes were written in all");
+                                        std::to_string(command->stdin_offset()) + " bytes were written in all");
     }
     if (!*written) co_return std::unexpected{std::move(written->error())};
   }
-  if (asked->eof) {
-    auto closed = co_await within(std::chrono::steady_clock::now() + kInputPatience, (*command)->close_stdin());
+  if (asked.eof) {
+    auto closed = co_await within(std::chrono::steady_clock::now() + kInputPatience, command->close_stdin());
     if (closed && !*closed) co_return std::unexpected{std::move(closed->error())};
   }
   std::string text{'{'};
-  protocol::append_json_text(text, "command", (*command)->id());
-  protocol::append_json_number(text, "written_bytes", (*command)->stdin_offset());
-  protocol::append_json_flag(text, "open", (*command)->stdin_open());
+  protocol::append_json_text(text, "command", command->id());
+  protocol::append_json_number(text, "written_bytes", command->stdin_offset());
+  protocol::append_json_flag(text, "open", command->stdin_open());
   co_return text + '}';
 }
 
@@ -251,19 +243,15 @@ std::string write_input_schema() {
 }
 
 Task<Result<std::string>> send_one_signal(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<SendSignalArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto command = find_command(*request, asked->session, asked->command);
-  if (!command) co_return std::unexpected{std::move(command.error())};
-  api::SignalRequest wanted{.signal = std::move(asked->signal),
-                            .target = asked->target,
-                            .escalate_after = asked->escalate_after,
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<SendSignalArguments>(arguments));
+  SKIFF_CO_TRY(auto command, find_command(*request, asked.session, asked.command));
+  api::SignalRequest wanted{.signal = std::move(asked.signal),
+                            .target = asked.target,
+                            .escalate_after = asked.escalate_after,
                             .escalate_to = std::nullopt};
-  if (auto sent = co_await api::send_signal(*command, std::move(wanted)); !sent) {
-    co_return std::unexpected{std::move(sent.error())};
-  }
+  SKIFF_CO_TRY_VOID(co_await api::send_signal(command, std::move(wanted)));
   std::string text;
-  api::append_command(text, **command);
+  api::append_command(text, *command);
   append_next_step(text, "The signal was sent. wait_for tells when the command has ended.");
   co_return text;
 }
@@ -285,27 +273,24 @@ Task<Result<std::string>> until_settled(std::shared_ptr<Request> request, api::A
 }
 
 Task<Result<std::string>> wait_until(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<WaitArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto session = request->session(asked->session);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  const Milliseconds limit = std::min(asked->timeout, request->agent.settings.max_wait);
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<WaitArguments>(arguments));
+  SKIFF_CO_TRY(auto session, request->session(asked.session));
+  const Milliseconds limit = std::min(asked.timeout, request->agent.settings.max_wait);
   api::WaitCondition wanted;
-  if (asked->pattern) {
-    wanted.output = api::OutputCondition{.command = std::move(*asked->command), .pattern = std::move(*asked->pattern)};
+  if (asked.pattern) {
+    wanted.output = api::OutputCondition{.command = std::move(*asked.command), .pattern = std::move(*asked.pattern)};
   } else {
-    wanted.command = std::move(asked->command);
+    wanted.command = std::move(asked.command);
   }
-  wanted.port = asked->port;
-  wanted.path = std::move(asked->path);
+  wanted.port = asked.port;
+  wanted.path = std::move(asked.path);
   const std::string ends = wanted.command.value_or("");
   api::Awaited awaited{request->agent.executor};
-  auto condition = co_await api::await_condition(&request->agent, *session, std::move(wanted), &awaited);
-  if (!condition) co_return std::unexpected{std::move(condition.error())};
-  auto text = co_await run_beside(std::move(*condition), until_settled(request, &awaited, limit));
+  SKIFF_CO_TRY(auto condition, co_await api::await_condition(&request->agent, session, std::move(wanted), &awaited));
+  auto text = co_await run_beside(std::move(condition), until_settled(request, &awaited, limit));
   if (!text) co_return text;
   if (awaited.met && !ends.empty()) {
-    if (auto command = (*session)->find(ends); command && (*command)->exit_status()) {
+    if (auto command = session->find(ends); command && (*command)->exit_status()) {
       text->pop_back();
       api::append_exit_members(*text, *(*command)->exit_status());
       *text += '}';
@@ -330,17 +315,15 @@ std::string wait_output() {
 }
 
 Task<Result<std::string>> list_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<ListCommandsArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto session = request->session(asked->session);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  auto all = (*session)->commands();
-  if (asked->state != Listed::all) {
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<ListCommandsArguments>(arguments));
+  SKIFF_CO_TRY(auto session, request->session(asked.session));
+  auto all = session->commands();
+  if (asked.state != Listed::all) {
     std::erase_if(all, [&](const auto& one) {
-      return (one->state() == sessions::State::ended) != (asked->state == Listed::ended);
+      return (one->state() == sessions::State::ended) != (asked.state == Listed::ended);
     });
   }
-  const std::size_t first = all.size() - std::min<std::size_t>(all.size(), asked->limit);
+  const std::size_t first = all.size() - std::min<std::size_t>(all.size(), asked.limit);
   std::string text{R"({"items":[)"};
   for (std::size_t i = first; i < all.size(); ++i) {
     if (i > first) text += ',';

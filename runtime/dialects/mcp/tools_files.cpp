@@ -31,9 +31,8 @@ std::string arguments_schema() {
 }
 
 Task<Result<TreePointer>> tree_of(std::shared_ptr<Request> request, std::optional<std::string> session) {
-  auto found = request->session(session);
-  if (!found) co_return std::unexpected{std::move(found.error())};
-  co_return co_await (*found)->tree();
+  SKIFF_CO_TRY(auto found, request->session(session));
+  co_return co_await found->tree();
 }
 
 /// `work(stop)` on a thread for what goes through a tree or a large file; `stop` is requested with the request's end.
@@ -86,20 +85,17 @@ std::string search_schema() {
 // --- reading ---
 
 Result<std::string> read_part(const fs::Tree& tree, const ReadFileArguments& asked, const std::stop_token& stop) {
-  auto opened = fs::open_to_read(tree, asked.path);
-  if (!opened) return std::unexpected{std::move(opened.error())};
-  const std::uint64_t size = opened->entry.size;
+  SKIFF_TRY(auto opened, fs::open_to_read(tree, asked.path));
+  const std::uint64_t size = opened.entry.size;
   fs::ByteRange part{.from = 0, .to = size};
   if (asked.first_line || asked.last_line) {
     const fs::LineRange lines{.first = asked.first_line.value_or(1), .last = asked.last_line.value_or(0)};
-    auto found = fs::find_lines(opened->fd.get(), lines, size, fs::kMostReadForLines, stop);
-    if (!found) return std::unexpected{std::move(found.error())};
-    part = *found;
+    SKIFF_TRY(auto found, fs::find_lines(opened.fd.get(), lines, size, fs::kMostReadForLines, stop));
+    part = found;
   }
   std::string bytes(std::min(part.to - part.from, asked.max_bytes), '\0');
-  auto got = fs::read_at(opened->fd.get(), part.from, bytes);
-  if (!got) return std::unexpected{std::move(got.error())};
-  bytes.resize(*got);
+  SKIFF_TRY(auto got, fs::read_at(opened.fd.get(), part.from, bytes));
+  bytes.resize(got);
   const bool cut = part.from + bytes.size() < part.to;
   if (cut) bytes.resize(bytes.size() - protocol::incomplete_tail(bytes));
   const bool is_text = protocol::is_valid_utf8(bytes);
@@ -125,15 +121,12 @@ Result<std::string> read_part(const fs::Tree& tree, const ReadFileArguments& ask
 }
 
 Task<Result<std::string>> read_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<ReadFileArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  if (asked->last_line && *asked->last_line < asked->first_line.value_or(1)) {
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<ReadFileArguments>(arguments));
+  if (asked.last_line && *asked.last_line < asked.first_line.value_or(1)) {
     co_return fail(Errc::invalid_field, "last_line must not be before first_line", "/last_line");
   }
-  auto tree = co_await tree_of(request, asked->session);
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
-  co_return co_await on_long_work(request,
-                                  [&](const std::stop_token& stop) { return read_part(**tree, *asked, stop); });
+  SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
+  co_return co_await on_long_work(request, [&](const std::stop_token& stop) { return read_part(*tree, asked, stop); });
 }
 
 std::string read_schema() {
@@ -168,45 +161,35 @@ std::string entry_schema() {
 }
 
 Task<Result<std::string>> write_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<WriteFileArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  if (asked->base64) {
-    asked->text = protocol::decode_base64(*asked->base64);
-    if (!asked->text) co_return fail(Errc::invalid_field, "this is not base64 (RFC 4648, with padding)", "/base64");
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<WriteFileArguments>(arguments));
+  if (asked.base64) {
+    asked.text = protocol::decode_base64(*asked.base64);
+    if (!asked.text) co_return fail(Errc::invalid_field, "this is not base64 (RFC 4648, with padding)", "/base64");
   }
-  auto tree = co_await tree_of(request, asked->session);
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
-  auto write = [&] { return fs::write_file(**tree, asked->path, *asked->text); };
-  auto written = co_await request->agent.disk.run(std::move(write));
-  if (!written) co_return std::unexpected{std::move(written.error())};
-  co_return entry_text(asked->path, *written);
+  SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
+  auto write = [&] { return fs::write_file(*tree, asked.path, *asked.text); };
+  SKIFF_CO_TRY(auto written, co_await request->agent.disk.run(std::move(write)));
+  co_return entry_text(asked.path, written);
 }
 
 Task<Result<std::string>> edit_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<EditFileArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto edits = api::edits_of(asked->edits, "/edits");
-  if (!edits) co_return std::unexpected{std::move(edits.error())};
-  auto tree = co_await tree_of(request, asked->session);
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
-  auto edit = [&] { return fs::edit(**tree, asked->path, *edits); };
-  auto edited = co_await request->agent.disk.run(std::move(edit));
-  if (!edited) co_return std::unexpected{std::move(edited.error())};
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<EditFileArguments>(arguments));
+  SKIFF_CO_TRY(auto edits, api::edits_of(asked.edits, "/edits"));
+  SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
+  auto edit = [&] { return fs::edit(*tree, asked.path, edits); };
+  SKIFF_CO_TRY(auto edited, co_await request->agent.disk.run(std::move(edit)));
   std::string text;
-  api::append_edited(text, asked->path, *edited);
+  api::append_edited(text, asked.path, edited);
   co_return text;
 }
 
 Task<Result<std::string>> change_tree(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<ApplyChangesArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  api::BatchRequest batch{.operations = std::move(asked->operations), .atomic = asked->atomic};
-  auto operations = api::operations_of(request->caller.identity, batch);
-  if (!operations) co_return std::unexpected{std::move(operations.error())};
-  auto tree = co_await tree_of(request, asked->session);
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<ApplyChangesArguments>(arguments));
+  api::BatchRequest batch{.operations = std::move(asked.operations), .atomic = asked.atomic};
+  SKIFF_CO_TRY(auto operations, api::operations_of(request->caller.identity, batch));
+  SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
   co_return co_await on_long_work(
-      request, [&](const std::stop_token& stop) { return api::run_batch(**tree, *operations, batch.atomic, stop); });
+      request, [&](const std::stop_token& stop) { return api::run_batch(*tree, operations, batch.atomic, stop); });
 }
 
 std::string items_schema() {
@@ -216,110 +199,101 @@ std::string items_schema() {
 // --- looking ---
 
 Task<Result<std::string>> list_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<ListDirectoryArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  fs::ListOptions options{.depth = asked->recursive ? fs::Depth::all : fs::Depth::one, .limit = asked->limit};
-  if (asked->cursor) {
-    auto cursor = api::list_cursor(*asked->cursor);
-    if (!cursor) co_return std::unexpected{std::move(cursor.error())};
-    options.cursor = std::move(*cursor);
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<ListDirectoryArguments>(arguments));
+  fs::ListOptions options{.depth = asked.recursive ? fs::Depth::all : fs::Depth::one, .limit = asked.limit};
+  if (asked.cursor) {
+    SKIFF_CO_TRY(auto cursor, api::list_cursor(*asked.cursor));
+    options.cursor = std::move(cursor);
   }
   options.tags = false;
-  auto tree = co_await tree_of(request, asked->session);
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
   co_return co_await on_long_work(request, [&](const std::stop_token& stop) {
     options.stop = stop;
-    return api::list_page(**tree, asked->path, options);
+    return api::list_page(*tree, asked.path, options);
   });
 }
 
 Task<Result<std::string>> find_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<FindFilesArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto glob = fs::Glob::compile(asked->pattern);
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<FindFilesArguments>(arguments));
+  auto glob = fs::Glob::compile(asked.pattern);
   if (!glob) {
     glob.error().field = "/pattern";
     co_return std::unexpected{std::move(glob.error())};
   }
-  auto tree = co_await tree_of(request, asked->session);
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
   api::GlobAsk ask{.glob = std::move(*glob),
-                   .options = {.walk = {.hidden = asked->hidden, .ignored = asked->ignored}, .most = asked->limit},
-                   .path = asked->path};
+                   .options = {.walk = {.hidden = asked.hidden, .ignored = asked.ignored}, .most = asked.limit},
+                   .path = asked.path};
   co_return co_await on_long_work(request, [&](const std::stop_token& stop) -> Result<std::string> {
     Records records;
-    auto found = api::run_glob(**tree, ask, [&](std::string_view lines) { return records.add(lines); }, stop);
+    auto found = api::run_glob(*tree, ask, [&](std::string_view lines) { return records.add(lines); }, stop);
     if (!found) return std::unexpected{std::move(found.error())};
     return std::move(records).take();
   });
 }
 
 Task<Result<std::string>> search_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<SearchFilesArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<SearchFilesArguments>(arguments));
   auto matcher =
-      fs::LineMatcher::compile({.text = asked->pattern, .literal = asked->literal, .ignore_case = asked->ignore_case});
+      fs::LineMatcher::compile({.text = asked.pattern, .literal = asked.literal, .ignore_case = asked.ignore_case});
   if (!matcher) {
     matcher.error().field = "/pattern";
     co_return std::unexpected{std::move(matcher.error())};
   }
-  api::GrepAsk ask{.matcher = std::move(*matcher), .options = {}, .path = asked->path};
-  ask.options.walk.hidden = asked->hidden;
-  ask.options.walk.ignored = asked->ignored;
-  ask.options.lines = {.before = asked->context, .after = asked->context, .longest_line = 1024};
-  ask.options.most = asked->limit;
-  if (asked->glob) {
-    auto only = fs::Glob::compile(*asked->glob);
+  api::GrepAsk ask{.matcher = std::move(*matcher), .options = {}, .path = asked.path};
+  ask.options.walk.hidden = asked.hidden;
+  ask.options.walk.ignored = asked.ignored;
+  ask.options.lines = {.before = asked.context, .after = asked.context, .longest_line = 1024};
+  ask.options.most = asked.limit;
+  if (asked.glob) {
+    auto only = fs::Glob::compile(*asked.glob);
     if (!only) {
       only.error().field = "/glob";
       co_return std::unexpected{std::move(only.error())};
     }
     ask.options.only = std::move(*only);
   }
-  auto tree = co_await tree_of(request, asked->session);
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
   co_return co_await on_long_work(request, [&](const std::stop_token& stop) -> Result<std::string> {
     Records records;
-    auto found = api::run_grep(**tree, ask, [&](std::string_view lines) { return records.add(lines); }, stop);
+    auto found = api::run_grep(*tree, ask, [&](std::string_view lines) { return records.add(lines); }, stop);
     if (!found) return std::unexpected{std::move(found.error())};
     return std::move(records).take();
   });
 }
 
 /// Those after `from`; none when none has come in that time, or none can come.
-Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<fs::FolderWatch> watch, std::uint64_t from,
+Task<Result<std::vector<fs::WatchEvent>>> next_events(std::shared_ptr<fs::DirectoryWatch> watch, std::uint64_t from,
                                                       Milliseconds wait) {
   constexpr std::size_t kMostEvents = 1000;
   const auto until = std::chrono::steady_clock::now() + wait;
   for (;;) {
-    auto events = co_await fs::FolderWatch::events(watch, from, kMostEvents, until);
+    auto events = co_await fs::DirectoryWatch::events(watch, from, kMostEvents, until);
     const bool is_over = watch->over() || std::chrono::steady_clock::now() >= until;
     if (!events || !events->empty() || is_over) co_return events;
   }
 }
 
 Task<Result<std::string>> watch_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<WatchChangesArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto tree = co_await tree_of(request, asked->session);
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<WatchChangesArguments>(arguments));
+  auto tree = co_await tree_of(request, asked.session);
   if (!tree) co_return std::unexpected{std::move(tree.error())};
-  auto open = [tree = *tree, path = asked->path] { return tree->open_folder(path); };
-  auto joined =
-      co_await request->agent.watches.join(std::move(open), api::relative_prefix(asked->path), asked->recursive);
-  if (!joined) co_return std::unexpected{std::move(joined.error())};
-  const auto watch = joined->watch();
-  const std::uint64_t from = asked->cursor.value_or(watch->newest());
-  const Milliseconds wait = std::min(asked->wait, request->agent.settings.max_wait);
+  auto open = [tree = *tree, path = asked.path] { return tree->open_directory(path); };
+  SKIFF_CO_TRY(auto joined, co_await request->agent.watches.join(std::move(open), api::relative_prefix(asked.path),
+                                                                 asked.recursive));
+  const auto watch = joined.watch();
+  const std::uint64_t from = asked.cursor.value_or(watch->newest());
+  const Milliseconds wait = std::min(asked.wait, request->agent.settings.max_wait);
   auto message = [] { return std::string{"watching"}; };
-  auto events = co_await run_beside(tell_progress(request, wait, std::move(message)), next_events(watch, from, wait));
-  if (!events) co_return std::unexpected{std::move(events.error())};
+  SKIFF_CO_TRY(auto events,
+               co_await run_beside(tell_progress(request, wait, std::move(message)), next_events(watch, from, wait)));
   std::string text{R"({"items":[)"};
-  for (const fs::WatchEvent& event : *events) {
+  for (const fs::WatchEvent& event : events) {
     if (text.back() != '[') text += ',';
     api::append_watch_event(text, event);
   }
   text += ']';
-  protocol::append_json_number(text, "cursor", events->empty() ? from : events->back().cursor);
+  protocol::append_json_number(text, "cursor", events.empty() ? from : events.back().cursor);
   co_return text + '}';
 }
 

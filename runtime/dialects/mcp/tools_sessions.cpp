@@ -9,31 +9,24 @@ namespace skiff::runtime::mcp {
 namespace {
 
 Task<Result<std::string>> create_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<CreateSessionArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<CreateSessionArguments>(arguments));
   api::SessionRequest wanted;
-  wanted.id = std::move(asked->id);
-  wanted.root = std::move(asked->root);
-  wanted.cwd = std::move(asked->cwd);
-  wanted.env = std::move(asked->env);
-  wanted.shell.stateful = asked->stateful;
-  wanted.idle_timeout = asked->idle_timeout;
-  auto spec = wanted.spec();
-  if (!spec) co_return std::unexpected{std::move(spec.error())};
-  if (auto allowed = require_rule_over(request->caller.identity, spec->id); !allowed) {
-    co_return std::unexpected{std::move(allowed.error())};
-  }
-  auto session = co_await request->agent.registry.create(std::move(*spec));
-  if (!session) co_return std::unexpected{std::move(session.error())};
+  wanted.id = std::move(asked.id);
+  wanted.root = std::move(asked.root);
+  wanted.cwd = std::move(asked.cwd);
+  wanted.env = std::move(asked.env);
+  wanted.shell.stateful = asked.stateful;
+  wanted.idle_timeout = asked.idle_timeout;
+  SKIFF_CO_TRY(auto spec, wanted.spec());
+  SKIFF_CO_TRY_VOID(require_rule_over(request->caller.identity, spec.id));
+  SKIFF_CO_TRY(auto session, co_await request->agent.registry.create(std::move(spec)));
   std::string text;
-  api::append_session(text, request->agent, **session);
+  api::append_session(text, request->agent, *session);
   co_return text;
 }
 
 Task<Result<std::string>> list_those_allowed(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  if (auto asked = protocol::decode_json<NoArguments>(arguments); !asked) {
-    co_return std::unexpected{std::move(asked.error())};
-  }
+  SKIFF_CO_TRY_VOID(protocol::decode_json<NoArguments>(arguments));
   std::string text{R"({"items":[)"};
   for (const auto& session : request->agent.registry.sessions()) {
     if (!require_session(request->caller.identity, session->id())) continue;
@@ -44,16 +37,11 @@ Task<Result<std::string>> list_those_allowed(std::shared_ptr<Request> request, n
 }
 
 Task<Result<std::string>> delete_one(std::shared_ptr<Request> request, nlohmann::json arguments) {
-  auto asked = protocol::decode_json<SessionArguments>(arguments);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  if (auto allowed = require_rule_over(request->caller.identity, asked->session); !allowed) {
-    co_return std::unexpected{std::move(allowed.error())};
-  }
-  if (auto erased = co_await request->agent.registry.erase(asked->session, false); !erased) {
-    co_return std::unexpected{std::move(erased.error())};
-  }
+  SKIFF_CO_TRY(auto asked, protocol::decode_json<SessionArguments>(arguments));
+  SKIFF_CO_TRY_VOID(require_rule_over(request->caller.identity, asked.session));
+  SKIFF_CO_TRY_VOID(co_await request->agent.registry.erase(asked.session, false));
   std::string text{'{'};
-  protocol::append_json_text(text, "deleted", asked->session);
+  protocol::append_json_text(text, "deleted", asked.session);
   co_return text + '}';
 }
 

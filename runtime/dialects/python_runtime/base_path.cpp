@@ -3,12 +3,10 @@
 namespace skiff::runtime::dialects::python_runtime {
 
 Task<Result<Base>> base_of(Request* request) {
-  auto session = request->agent.registry.find(sessions::Registry::kDefault);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  request->session = (*session)->id();
-  auto tree = co_await (*session)->tree();
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
-  co_return Base{.tree = std::move(*tree), .root = request->agent.settings.root};
+  SKIFF_CO_TRY(auto session, request->agent.registry.find(sessions::Registry::kDefault));
+  request->session = session->id();
+  SKIFF_CO_TRY(auto tree, co_await session->tree());
+  co_return Base{.tree = std::move(tree), .root = request->agent.settings.root};
 }
 
 std::string below_base(std::string_view path) {

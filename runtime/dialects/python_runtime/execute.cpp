@@ -71,9 +71,8 @@ Task<Result<>> answer_result(Request* request, std::shared_ptr<sessions::Command
 Task<Result<>> execute(Request* request) {
   auto& http = request->http;
   Agent& agent = request->agent;
-  auto body = co_await http.read_body(agent.settings.max_json_bytes);
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  auto asked = read_execute_request(http.request().headers.find("Content-Type"), *body, agent.settings.max_json_bytes);
+  SKIFF_CO_TRY(auto body, co_await http.read_body(agent.settings.max_json_bytes));
+  auto asked = read_execute_request(http.request().headers.find("Content-Type"), body, agent.settings.max_json_bytes);
   if (!asked) co_return co_await http.respond(std::move(asked.error()));
   const bool tells_timeout = asked->knows_timeouts;
   if (asked->command.contains('\0')) {
@@ -82,9 +81,8 @@ Task<Result<>> execute(Request* request) {
   if (asked->command.find_first_not_of(" \t\r\n") == std::string::npos) {
     co_return co_await answer_text(request, failed_answer("the command is empty", tells_timeout));
   }
-  auto session = agent.registry.find(sessions::Registry::kDefault);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  request->session = (*session)->id();
+  SKIFF_CO_TRY(auto session, agent.registry.find(sessions::Registry::kDefault));
+  request->session = session->id();
 
   const ExecuteLimit limit =
       execute_limit(asked->timeout_seconds, http.request().headers.get("X-Sandbox-Timeout"), configured_limit());
@@ -93,7 +91,7 @@ Task<Result<>> execute(Request* request) {
   wanted.timeout = limit.time;
   wanted.kill_grace = api::Milliseconds{0};
   wanted.output.keep_bytes = std::min(kKeptBytes, agent.settings.output_memory);
-  auto started = co_await api::start(agent, &request->caller, *session, &wanted);
+  auto started = co_await api::start(agent, &request->caller, session, &wanted);
   if (!started) {
     if (is_for_later(started.error().code)) {
       http.extra_headers().set("Retry-After", "1");

@@ -50,7 +50,7 @@ void append_entry_of(std::string& out, std::string_view name, const fs::Entry& e
   out += '{';
   append_json_text(out, "name", name);
   protocol::append_json_number(out, "size", entry.size);
-  append_json_text(out, "type", entry.type == fs::EntryType::folder ? "directory" : "file");
+  append_json_text(out, "type", entry.type == fs::EntryType::directory ? "directory" : "file");
   append_json_key(out, "mod_time");
   append_seconds(out, entry.modified);
   out += '}';
@@ -67,11 +67,10 @@ Result<ListedPage> list_page(const fs::Tree& tree, const std::string& path, cons
   options.limit = kListedAtOnce;
   options.cursor = cursor;
   options.tags = false;
-  auto page = fs::list(tree, path, options);
-  if (!page) return std::unexpected{std::move(page.error())};
-  ListedPage listed{.text = {}, .next_cursor = std::move(page->next_cursor)};
-  listed.text.reserve(page->entries.size() * 96);
-  for (fs::Listed& one : page->entries) {
+  SKIFF_TRY(auto page, fs::list(tree, path, options));
+  ListedPage listed{.text = {}, .next_cursor = std::move(page.next_cursor)};
+  listed.text.reserve(page.entries.size() * 96);
+  for (fs::Listed& one : page.entries) {
     if (one.entry.type == fs::EntryType::link) {
       const std::string place = path.empty() ? one.path : path + '/' + one.path;
       if (auto seen = fs::look_at(tree, place, fs::Links::follow)) one.entry = std::move(seen->entry);
@@ -86,11 +85,11 @@ Result<ListedPage> list_page(const fs::Tree& tree, const std::string& path, cons
 Task<Result<>> send_pages(Request* request, const Base* base, const std::string* path, ListedPage page) {
   auto& http = request->http;
   auto head = json_answer(200, {});
-  if (auto begun = co_await http.start(std::move(head)); !begun) co_return begun;
+  SKIFF_CO_TRY_VOID(co_await http.start(std::move(head)));
   std::string text = '[' + std::move(page.text);
   bool empty = text.size() == 1;
   for (;;) {
-    if (auto sent = co_await http.write(text); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await http.write(text));
     if (page.next_cursor.empty()) break;
     auto work = [&] { return list_page(*base->tree, *path, page.next_cursor); };
     auto next = co_await request->agent.disk.run(std::move(work));
@@ -100,7 +99,7 @@ Task<Result<>> send_pages(Request* request, const Base* base, const std::string*
     text = (empty || page.text.empty() ? "" : ",") + page.text;
     empty = empty && page.text.empty();
   }
-  if (auto sent = co_await http.write("]"); !sent) co_return sent;
+  SKIFF_CO_TRY_VOID(co_await http.write("]"));
   co_return co_await http.finish();
 }
 

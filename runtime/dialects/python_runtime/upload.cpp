@@ -30,9 +30,8 @@ struct Uploading {
 Task<Result<std::string>> read_text(protocol::MultipartBody* body) {
   std::string text(kMostShown, '\0');
   const api::ByteSource source = [body](std::span<char> into) { return body->read_some(into); };
-  auto got = co_await api::receive(&source, text);
-  if (!got) co_return std::unexpected{std::move(got.error())};
-  text.resize(*got);
+  SKIFF_CO_TRY(auto got, co_await api::receive(&source, text));
+  text.resize(got);
   co_return text;
 }
 
@@ -48,9 +47,8 @@ Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<c
 Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::MultipartBody* body) {
   Uploading upload{.name = body->head().filename.value_or(""), .writer = {}, .refused = {}, .as_text = {}};
   if (upload.name.empty()) {
-    auto text = co_await read_text(body);
-    if (!text) co_return std::unexpected{std::move(text.error())};
-    upload.as_text = std::move(*text);
+    SKIFF_CO_TRY(auto text, co_await read_text(body));
+    upload.as_text = std::move(text);
     co_return upload;
   }
   BlockingPool* const disk = &request->agent.disk;
@@ -101,22 +99,19 @@ Task<protocol::HttpResponse> finish_upload(Request* request, std::optional<Uploa
 
 Task<Result<>> upload(Request* request) {
   auto& http = request->http;
-  auto boundary = protocol::multipart_boundary(http.request().headers.get("Content-Type"));
-  if (!boundary) co_return std::unexpected{std::move(boundary.error())};
+  SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(http.request().headers.get("Content-Type")));
   std::optional<Uploading> last;
-  if (*boundary) {
+  if (boundary) {
     auto base = co_await base_of(request);
     if (!base) co_return co_await http.respond(path_refused("File upload failed", base.error()));
-    protocol::MultipartBody body{http, **boundary};
+    protocol::MultipartBody body{http, *boundary};
     for (;;) {
-      auto more = co_await body.next_part();
-      if (!more) co_return std::unexpected{std::move(more.error())};
-      if (!*more) break;
+      SKIFF_CO_TRY(auto more, co_await body.next_part());
+      if (!more) break;
       if (body.head().name != kPartName) continue;
       last.reset();
-      auto taken = co_await take_file(request, &*base, &body);
-      if (!taken) co_return std::unexpected{std::move(taken.error())};
-      last.emplace(std::move(*taken));
+      SKIFF_CO_TRY(auto taken, co_await take_file(request, &*base, &body));
+      last.emplace(std::move(taken));
     }
   }
   auto response = co_await finish_upload(request, std::move(last));

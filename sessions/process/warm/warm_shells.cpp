@@ -83,9 +83,9 @@ UniqueFd library_file() {
 }
 
 /// One message with everything that `request` says. False when the shell can't be reached.
-bool tell(int socket, int folder, const SpawnRequest& request) {
+bool tell(int socket, int directory, const SpawnRequest& request) {
   Takeover head;
-  std::array<int, 1 + Takeover::kMostTargets> descriptors{folder};
+  std::array<int, 1 + Takeover::kMostTargets> descriptors{directory};
   const auto give = [&](const UniqueFd& fd, int target) {
     if (!fd) return;
     head.targets[head.target_count++] = target;
@@ -216,14 +216,15 @@ std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Hand
     let_go(kind);
     return std::nullopt;
   }
-  // The dot has the kernel check what chdir(2) would: a folder that may not be entered is told by the cold start.
-  const UniqueFd folder{::open((request.cwd + "/.").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
-  if (!folder) return std::nullopt;
+  // The dot has the kernel check what chdir(2) would: a directory that may not be entered is told by the cold start.
+  const UniqueFd directory{::open((request.cwd + "/.").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (!directory) return std::nullopt;
   const pid_t pid = ready->pid;
   // A process of the same user may have stopped it, which nothing shows.
   ::kill(pid, SIGCONT);
   // Or set its limits (prlimit(2)).
-  if (limits_of(pid) != ready->limits || !mark(pid, request.tag) || !tell(ready->socket.get(), folder.get(), request)) {
+  if (limits_of(pid) != ready->limits || !mark(pid, request.tag) ||
+      !tell(ready->socket.get(), directory.get(), request)) {
     // It may carry the command's tag, which is another process's now, or is out of reach: no later one is to try it.
     ::kill(pid, SIGKILL);
     kind.shells.erase(ready);

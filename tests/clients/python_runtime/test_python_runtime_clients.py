@@ -14,6 +14,8 @@ SCRIPTS = {
     "k8s-agent-sandbox 0.5.6": ("before_1_0.txt", "before_1_0.py", 11),
     "k8s-agent-sandbox 0.2.1": ("oldest.txt", "oldest.py", 7),
     "langchain-kubernetes 0.4.0": ("oldest.txt", "with_langchain.py", 6),
+    "the documented calls of the SDK": ("documented_sdk.txt", "documented_sdk.py", 5),
+    "the documented calls of langchain-kubernetes": ("documented_langchain.txt", "documented_langchain.py", 6),
 }
 OLDER = {"k8s-agent-sandbox 0.5.6", "k8s-agent-sandbox 0.2.1"}
 

@@ -21,9 +21,9 @@ constexpr auto kIsFile = R"({"items":[{"type":"file","size":5}]})";
 constexpr auto kIsNothing = R"({"items":[{"error":{"code":"path_not_found","detail":"no"}}]})";
 
 /// The archive of one file.
-std::string tar_of(const test::TemporaryFolder& folder, const std::string& name, const std::string& content) {
+std::string tar_of(const test::TemporaryDirectory& directory, const std::string& name, const std::string& content) {
   std::string bytes;
-  const auto packed = pack_tar(folder.write("packed", content), name, [&bytes](const std::string& block) {
+  const auto packed = pack_tar(directory.write("packed", content), name, [&bytes](const std::string& block) {
     bytes += block;
     return true;
   });
@@ -42,16 +42,16 @@ Task<Result<TarSummary>> copy_from(Executor executor, std::deque<CannedServer::A
 }
 
 CO_TEST(Copy, TakesAFileOut) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   std::string stream{kStreamHead};
-  stream += chunk(tar_of(folder, "notes", "hello")) + "0\r\n\r\n";
-  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {stream}}, folder / "out");
+  stream += chunk(tar_of(directory, "notes", "hello")) + "0\r\n\r\n";
+  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {stream}}, directory / "out");
   CO_ASSERT_TRUE(copied.has_value()) << copied.error().message;
-  EXPECT_EQ(files::file_size(folder / "out"), 5u);
+  EXPECT_EQ(files::file_size(directory / "out"), 5u);
 }
 
 CO_TEST(Copy, SaysThatAnAgentDoesNotSayWhatThereIs) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const std::vector<std::pair<std::string, std::string>> lies{
       {"{}", "it does not say what \"notes\" is"},
       {R"({"items":[]})", "it does not say what \"notes\" is"},
@@ -64,91 +64,91 @@ CO_TEST(Copy, SaysThatAnAgentDoesNotSayWhatThereIs) {
       {R"({"items":[{"type":"symlink"}]})", "it does not say where a link leads"},
   };
   for (const auto& [lie, told] : lies) {
-    auto copied = co_await copy_from(executor, {{answer("200 OK", lie)}}, folder / "out");
+    auto copied = co_await copy_from(executor, {{answer("200 OK", lie)}}, directory / "out");
     CO_ASSERT_TRUE(!copied) << lie;
     EXPECT_EQ(copied.error().message, "what answers there is not skiffd: " + told) << lie;
   }
-  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsNothing)}}, folder / "out");
+  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsNothing)}}, directory / "out");
   CO_ASSERT_TRUE(!copied);
   EXPECT_EQ(copied.error().code, Errc::path_not_found);
-  EXPECT_FALSE(files::exists(folder / "out"));
+  EXPECT_FALSE(files::exists(directory / "out"));
 }
 
 CO_TEST(Copy, FailsWhenTheArchiveIsCutOrNonsense) {
-  const test::TemporaryFolder folder;
-  const std::string tar = tar_of(folder, "notes", std::string(100'000, 'x'));
+  const test::TemporaryDirectory directory;
+  const std::string tar = tar_of(directory, "notes", std::string(100'000, 'x'));
   const std::string cut = std::string{kStreamHead} + chunk(tar.substr(0, 5'000));
   const std::string ended_early = cut + "0\r\n\r\n";
   const std::string nonsense = std::string{kStreamHead} + chunk(std::string(4'096, 'x')) + "0\r\n\r\n";
   const std::string wrong_length = std::string{kStreamHead} + "zz\r\n" + tar;
   for (const std::string& lie : {cut, ended_early, nonsense, wrong_length}) {
-    auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {lie, true}}, folder / "out");
+    auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {lie, true}}, directory / "out");
     CO_ASSERT_TRUE(!copied);
     EXPECT_TRUE(copied.error().message.starts_with("\"notes\" was not copied whole: ")) << copied.error().message;
-    EXPECT_FALSE(files::exists(folder / "out"));
+    EXPECT_FALSE(files::exists(directory / "out"));
   }
-  folder.write("there", "before");
-  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {cut, true}}, folder / "there");
+  directory.write("there", "before");
+  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {cut, true}}, directory / "there");
   CO_ASSERT_TRUE(!copied);
   EXPECT_EQ(copied.error().code, Errc::io_error);
   EXPECT_TRUE(copied.error().message.contains("\"notes\" was left out")) << copied.error().message;
-  EXPECT_EQ(files::file_size(folder / "there"), 6u) << "what was there before is whole";
+  EXPECT_EQ(files::file_size(directory / "there"), 6u) << "what was there before is whole";
 }
 
 CO_TEST(Copy, FollowsALinkInTheSandbox) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   std::string stream{kStreamHead};
-  stream += chunk(tar_of(folder, "real", "hello")) + "0\r\n\r\n";
+  stream += chunk(tar_of(directory, "real", "hello")) + "0\r\n\r\n";
   CannedServer server{executor,
                       {{answer("200 OK", R"({"items":[{"type":"symlink","target":"../real"}]})")},
                        {answer("200 OK", kIsFile)},
                        {stream}}};
   AgentClient agent{
       executor, fakes::endpoint_at(executor, protocol::Address::ip("127.0.0.1", server.access().server.port).value())};
-  auto copied = co_await copy_out(&agent, "a/link", folder / "out", {});
+  auto copied = co_await copy_out(&agent, "a/link", directory / "out", {});
   CO_ASSERT_TRUE(copied.has_value()) << copied.error().message;
-  EXPECT_TRUE(files::is_regular_file(files::symlink_status(folder / "out")));
+  EXPECT_TRUE(files::is_regular_file(files::symlink_status(directory / "out")));
   EXPECT_TRUE(server.requests().at(2).starts_with("GET /v1/files:archive?path=a%2F..%2Freal "))
       << server.requests().at(2);
   co_await server.stop();
 }
 
 CO_TEST(Copy, FollowsNoEndlessLinks) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   fakes::LyingAgent lying{executor};
   lying.rest = [](const protocol::HttpRequest&) -> protocol::HttpResponse {
     return {.body = R"({"items":[{"type":"symlink","target":"again"}]})"};
   };
   AgentClient agent{executor, lying.endpoint()};
-  auto copied = co_await copy_out(&agent, "link", folder / "out", {});
+  auto copied = co_await copy_out(&agent, "link", directory / "out", {});
   CO_ASSERT_TRUE(!copied);
   EXPECT_EQ(copied.error().code, Errc::too_many_links);
   co_await lying.stop();
 }
 
 CO_TEST(Copy, TakesNoLinkWhereAFileWasAskedFor) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const std::string stream = std::string{kStreamHead} +
                              chunk(test::tar_member("notes", '2', "", "/etc/passwd") + test::tar_end()) + "0\r\n\r\n";
-  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {stream}}, folder / "out");
+  auto copied = co_await copy_from(executor, {{answer("200 OK", kIsFile)}, {stream}}, directory / "out");
   CO_ASSERT_TRUE(!copied);
   EXPECT_EQ(copied.error().code, Errc::not_a_regular_file) << copied.error().message;
-  EXPECT_FALSE(files::exists(files::symlink_status(folder / "out")));
+  EXPECT_FALSE(files::exists(files::symlink_status(directory / "out")));
 }
 
 CO_TEST(Copy, TakesNothingOutsideOfItsTarget) {
-  const test::TemporaryFolder folder;
-  files::create_directory(folder / "target");
-  const std::string stream = std::string{kStreamHead} + chunk(tar_of(folder, "../escaped", "x")) + "0\r\n\r\n";
+  const test::TemporaryDirectory directory;
+  files::create_directory(directory / "target");
+  const std::string stream = std::string{kStreamHead} + chunk(tar_of(directory, "../escaped", "x")) + "0\r\n\r\n";
   auto copied = co_await copy_from(executor, {{answer("200 OK", R"({"items":[{"type":"directory"}]})")}, {stream}},
-                                   folder / "target/");
+                                   directory / "target/");
   EXPECT_FALSE(copied);
-  EXPECT_FALSE(files::exists(folder / "escaped"));
-  EXPECT_FALSE(files::exists(folder / "target/escaped"));
+  EXPECT_FALSE(files::exists(directory / "escaped"));
+  EXPECT_FALSE(files::exists(directory / "target/escaped"));
 }
 
 CO_TEST(Copy, BringsAFileIn) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   std::string target;
   fakes::LyingAgent lying{executor};
   lying.rest = [&](const protocol::HttpRequest& request) -> protocol::HttpResponse {
@@ -157,14 +157,14 @@ CO_TEST(Copy, BringsAFileIn) {
     return {.body = "{}"};
   };
   AgentClient agent{executor, lying.endpoint()};
-  auto copied = co_await copy_in(&agent, folder.write("notes", "hello"), "there/notes", {});
+  auto copied = co_await copy_in(&agent, directory.write("notes", "hello"), "there/notes", {});
   EXPECT_TRUE(copied) << copied.error().message;
   EXPECT_EQ(target, "/v1/files:archive?path=there");
   co_await lying.stop();
 }
 
 CO_TEST(Copy, SaysWhyTheAgentTakesNothingOfALargeFile) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   fakes::LyingAgent lying{executor};
   lying.rest = [](const protocol::HttpRequest& request) -> protocol::HttpResponse {
     if (request.method == "GET") return {.body = kIsNothing};
@@ -173,7 +173,7 @@ CO_TEST(Copy, SaysWhyTheAgentTakesNothingOfALargeFile) {
             .body = R"({"code":"no_space","detail":"the disk is full"})"};
   };
   AgentClient agent{executor, lying.endpoint()};
-  const std::string file = folder.write("large", std::string(std::size_t{8} << 20U, 'x'));
+  const std::string file = directory.write("large", std::string(std::size_t{8} << 20U, 'x'));
   auto copied = co_await copy_in(&agent, file, "large", {});
   CO_ASSERT_TRUE(!copied);
   EXPECT_EQ(copied.error().message, "the disk is full");

@@ -51,8 +51,8 @@ Result<TarSummary> unpack(std::string_view archive, const TarTarget& target, boo
       target);
 }
 
-TEST(LocalTar, CarriesAFolderWithModesAndLinks) {
-  const test::TemporaryFolder top;
+TEST(LocalTar, CarriesADirectoryWithModesAndLinks) {
+  const test::TemporaryDirectory top;
   write(top.path() / "from/a/run", "#!/bin/sh\n", 0750);
   write(top.path() / "from/\xc3\xbc", std::string(3'000'000, 'x'));
   write(top.path() / ("from/" + std::string(150, 'n') + "/" + std::string(150, 'm')), "deep");
@@ -70,8 +70,8 @@ TEST(LocalTar, CarriesAFolderWithModesAndLinks) {
   EXPECT_EQ(summary->skipped, 0U);
 }
 
-TEST(LocalTar, GivesAFileOrFolderTheNameThatIsAskedFor) {
-  const test::TemporaryFolder top;
+TEST(LocalTar, GivesAFileOrDirectoryTheNameThatIsAskedFor) {
+  const test::TemporaryDirectory top;
   write(top.path() / "from/file", "text");
   ASSERT_TRUE(unpack(pack(top.path() / "from/file", "other"), {.path = top.path() / "to"}));
   EXPECT_EQ(text_of(top.path() / "to/other"), "text");
@@ -82,7 +82,7 @@ TEST(LocalTar, GivesAFileOrFolderTheNameThatIsAskedFor) {
 }
 
 TEST(LocalTar, LeavesOutWhatIsNoFileAndSaysSo) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   write(top.path() / "from/file", "text");
   ASSERT_EQ(::mkfifo((top.path() / "from/pipe").c_str(), 0600), 0);
   const auto summary = pack_tar(top.path() / "from", ".", [](const std::string&) { return true; });
@@ -92,7 +92,7 @@ TEST(LocalTar, LeavesOutWhatIsNoFileAndSaysSo) {
 }
 
 TEST(LocalTar, IsAsLargeAsItIsSaidToBeBeforehand) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   const files::path from = top.path() / "from";
   write(from / "empty", "");
   write(from / "one", std::string(512, 'x'));
@@ -107,7 +107,7 @@ TEST(LocalTar, IsAsLargeAsItIsSaidToBeBeforehand) {
 }
 
 TEST(LocalTar, TellsWhatIsNotThereAndEndsWhenNobodyTakesIt) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   EXPECT_FALSE(pack_tar(top.path() / "none", "x", [](const std::string&) { return true; }));
   write(top.path() / "large", std::string(5'000'000, 'x'));
   int blocks = 0;
@@ -118,7 +118,7 @@ TEST(LocalTar, TellsWhatIsNotThereAndEndsWhenNobodyTakesIt) {
 }
 
 TEST(LocalTar, RefusesEntriesThatLeaveTheTarget) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   write(top.path() / "outside/file", "kept");
   const std::string outside = (top.path() / "outside").string();
   const std::vector<std::string> archives{
@@ -138,7 +138,7 @@ TEST(LocalTar, RefusesEntriesThatLeaveTheTarget) {
 }
 
 TEST(LocalTar, MakesNoLinkThatLeavesTheTarget) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   write(top.path() / "outside", "secret");
   const std::vector<std::pair<std::string, std::string>> links{
       {"absolute", (top.path() / "outside").string()},
@@ -165,7 +165,7 @@ TEST(LocalTar, MakesNoLinkThatLeavesTheTarget) {
 }
 
 TEST(LocalTar, MakesNoLinkThatLeavesTheTargetThroughTheUsersOwn) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   files::create_directories(top.path() / "to");
   files::create_directory_symlink("..", top.path() / "to/away");
   const auto summary =
@@ -176,7 +176,7 @@ TEST(LocalTar, MakesNoLinkThatLeavesTheTargetThroughTheUsersOwn) {
 }
 
 TEST(LocalTar, MakesAFileAndNothingElseWhereAFileWasAskedFor) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   write(top.path() / "to", "before");
   write(top.path() / "secret", "secret");
   const std::vector<std::string> archives{
@@ -195,7 +195,7 @@ TEST(LocalTar, MakesAFileAndNothingElseWhereAFileWasAskedFor) {
 }
 
 TEST(LocalTar, KeepsHardLinksInside) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   const auto first = test::tar_member("a/first", '0', "text");
   const auto second = test::tar_member("second", '1', "", "a/first");
   const auto third = test::tar_member("third", '1', "", "second");
@@ -209,7 +209,7 @@ TEST(LocalTar, KeepsHardLinksInside) {
 }
 
 TEST(LocalTar, MakesHardLinksOnlyToFilesThatCame) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   write(top.path() / "to/theirs", "kept");
   const std::vector<std::string> archives{
       test::tar_member("hard", '1', "", "theirs"),
@@ -227,7 +227,7 @@ TEST(LocalTar, MakesHardLinksOnlyToFilesThatCame) {
 }
 
 TEST(LocalTar, ReachesItsTargetThroughTheUsersOwnLinks) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   files::create_directory(top.path() / "real");
   files::create_directory_symlink("real", top.path() / "link");
   ASSERT_TRUE(unpack(test::tar_member("file", '0', "text") + test::tar_end(), {.path = top.path() / "link/to"}));
@@ -235,7 +235,7 @@ TEST(LocalTar, ReachesItsTargetThroughTheUsersOwnLinks) {
 }
 
 TEST(LocalTar, RefusesAnArchiveThatWasCut) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   write(top.path() / "file", std::string(100'000, 'x'));
   const std::string archive = pack(top.path() / "file", "file");
   for (const bool is_told : {true, false}) {
@@ -246,7 +246,7 @@ TEST(LocalTar, RefusesAnArchiveThatWasCut) {
 }
 
 TEST(LocalTar, LeavesNoPartOfAFileOfAnArchiveThatWasCut) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   write(top.path() / "from/a", "whole");
   write(top.path() / "from/b", std::string(100'000, 'x'));
   write(top.path() / "to/b", "before");
@@ -261,7 +261,7 @@ TEST(LocalTar, LeavesNoPartOfAFileOfAnArchiveThatWasCut) {
 }
 
 TEST(LocalTar, RefusesAnArchiveThatWasCutBetweenTwoEntries) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   const std::string one = test::tar_member("file", '0', "text");
   for (const std::string& archive : {one, std::string{}, one + std::string(512, '\0')}) {
     const auto cut = unpack(archive, {.path = top.path() / "to"});

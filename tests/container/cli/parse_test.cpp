@@ -130,6 +130,29 @@ TEST(Parse, TellsWhatOthersCallDifferently) {
   EXPECT_NE(message({"help", "nosuch"}).find("there is no command \"nosuch\""), std::string::npos);
 }
 
+TEST(Parse, TellsWhichFlagIsMeantByThatOfOthers) {
+  const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
+  EXPECT_EQ(message({"ps", "--format", "json"}),
+            "unknown flag --format: here it is -o json, -o name, -o wide, or -o jsonpath='{.items[*].name}'");
+  EXPECT_TRUE(message({"get", "pods", "-f", "x"}).starts_with("unknown flag -f: here it is --label"));
+  EXPECT_TRUE(message({"run", "-dp", "80:80", "nginx"}).starts_with("unknown flag -p: here it is --port"));
+  EXPECT_TRUE(message({"exec", "box", "-c", "main", "ls"}).contains("leave it out"));
+  EXPECT_TRUE(message({"ps", "--formt", "json"}).starts_with("unknown flag --formt")) << "a typing error is one";
+  EXPECT_TRUE(message({"ps", "-p"}).contains("see --help")) << "of another command";
+  EXPECT_EQ(parse_words({"exec", "box", "ls", "-c"})->arguments.rest, (std::vector<std::string>{"ls", "-c"}));
+}
+
+TEST(Parse, ShowsItsVersionByDockersLetterAlone) {
+  EXPECT_EQ(parse_words({"-v"})->command->name, "version");
+  EXPECT_FALSE(parse_words({"-v", "ps"}));
+}
+
+TEST(Parse, KnowsTheUserAndTheDirectoryOfACommand) {
+  EXPECT_TRUE(parse_words({"exec", "-u", "root", "--workdir", "/srv", "box", "ls"}));
+  EXPECT_TRUE(parse_words({"exec", "--user=1000:1000", "-w", "/srv", "box", "ls"}));
+  EXPECT_TRUE(parse_words({"run", "-u", "1000", "--workdir", "/srv", "-w", "sub", "alpine", "ls"}));
+}
+
 TEST(Parse, LeavesKindsOut) {
   using Words = std::vector<std::string>;
   const auto words = [](std::vector<const char*> typed) {
@@ -142,6 +165,11 @@ TEST(Parse, LeavesKindsOut) {
   EXPECT_EQ(words({"describe", "pod"}), Words{"pod"}) << "that is a name";
   EXPECT_EQ(words({"exec", "pod/web", "--", "pod/x"}), Words{"web"});
   EXPECT_EQ(words({"rm", "claim/web"}), Words{"claim/web"});
+  EXPECT_EQ(words({"top", "pod", "web"}), Words{"web"});
+  EXPECT_EQ(words({"logs", "pod", "web"}), (Words{"pod", "web"})) << "a sandbox and a command";
+  EXPECT_EQ(words({"top", "pod/pods"}), Words{"pods"});
+  EXPECT_EQ(words({"top", "pod"}), Words{"pod"});
+  EXPECT_NE(words({"top", "pods"}).front().find("skiff top NAME (skiff ps lists them)"), std::string::npos);
 }
 
 TEST(Parse, NamesNoClusterToTheDriverLocal) {
@@ -165,8 +193,8 @@ TEST(Parse, TellsWhatIsMissingOrTooMuch) {
 }
 
 TEST(Parse, TakesTheFileThenVariablesThenFlags) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "config.yaml";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "config.yaml";
   std::ofstream{file} << "output: json\nowner: from-file\nttl: 1h\n";
   const std::string variable = "SKIFF_CONFIG=" + file;
   const auto parsed = [&](std::vector<const char*> words, const char* more) {
@@ -183,8 +211,8 @@ TEST(Parse, TakesTheFileThenVariablesThenFlags) {
 }
 
 TEST(Parse, TakesWhatTheFileSaysOfNewSandboxesOnlyWhereTheyAreMade) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "config.yaml";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "config.yaml";
   std::ofstream{file} << "label: [team=a]\nttl: 2h\nnetwork: dns\ntimeout: 5s\n";
   const std::string variable = "SKIFF_CONFIG=" + file;
   const std::array<const char*, 2> environment{variable.c_str(), nullptr};
@@ -216,8 +244,8 @@ TEST(Parse, TakesWhatTheFileSaysOfNewSandboxesOnlyWhereTheyAreMade) {
 }
 
 TEST(Parse, RefusesKeysOfTheFileThatNoCommandHas) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "config.yaml";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "config.yaml";
   std::ofstream{file} << "outputs: json\n";
   const auto parsed = parse_words({"ps", "--config", file.c_str()});
   ASSERT_FALSE(parsed);

@@ -13,9 +13,8 @@ namespace {
 Result<SandboxSpec> spec_from_flags(std::vector<const char*> words) {
   SpecFlags flags;
   SettingsTable table{flags.rows()};
-  auto given = table.read_arguments(words);
-  if (!given) return std::unexpected{std::move(given.error())};
-  return flags.spec("box", "me", given->given);
+  SKIFF_TRY(auto given, table.read_arguments(words));
+  return flags.spec("box", "me", given.given);
 }
 
 TEST(SpecFlags, MakeASandbox) {
@@ -32,8 +31,8 @@ TEST(SpecFlags, MakeASandbox) {
 }
 
 TEST(SpecFlags, TakeVariablesFromAFileAndFromHere) {
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "env";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "env";
   std::ofstream{file} << "# comment\nA=1\n\nB=2\r\nTEST_IS_HERE\nTEST_IS_NOT_HERE\n";
   ::setenv("TEST_IS_HERE", "here", 1);
   const auto spec = spec_from_flags({"--env-file", file.c_str(), "--env", "B=3"});
@@ -55,8 +54,8 @@ TEST(SpecFlags, RefuseVariablesOfTheAgent) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().field, "--env");
   EXPECT_TRUE(refused.error().message.starts_with("--env SKIFF_LISTEN: ")) << refused.error().message;
-  const test::TemporaryFolder folder;
-  const std::string file = folder.path() / "env";
+  const test::TemporaryDirectory directory;
+  const std::string file = directory.path() / "env";
   std::ofstream{file} << "SKIFF_TTL=1\n";
   EXPECT_FALSE(spec_from_flags({"--env-file", file.c_str()}));
 }

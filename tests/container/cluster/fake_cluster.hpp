@@ -29,16 +29,16 @@ struct FakeCluster {
     using namespace std::chrono_literals;
     const std::string server_url = "http://127.0.0.1:" + std::to_string(server.port());
     ClusterOptions options;
-    options.access.kubeconfig =
-        folder.write("kubeconfig", "clusters: [{name: c, cluster: {server: '" + server_url +
-                                       "'}}]\nusers: [{name: u, user: {}}]\n"
-                                       "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n");
+    options.access.kubeconfig = directory.write(
+        "kubeconfig", "clusters: [{name: c, cluster: {server: '" + server_url +
+                          "'}}]\nusers: [{name: u, user: {}}]\n"
+                          "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n");
     options.transport.retry = {.first = 1ms, .most = 2ms, .all = 5'000ms, .attempts = attempts};
     return Cluster::open(executor, std::move(options)).value();
   }
   Task<> stop() { return server.stop(); }
 
-  skiff::test::TemporaryFolder folder = {};
+  skiff::test::TemporaryDirectory directory = {};
   FakeApiServer server;
   std::unique_ptr<Cluster> cluster;
 };

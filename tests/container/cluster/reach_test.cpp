@@ -159,8 +159,8 @@ CO_TEST(Reach, ReachesANodePortByTheNodesOuterAddress) {
 /// What stands before agents behind TLS, for 127.0.0.1 and box.test.
 struct TlsRouter {
   explicit TlsRouter(Executor executor)
-      : context{protocol::TlsContext::server({.certificate_file = folder.write("cert", certificate.certificate_pem),
-                                              .key_file = folder.write("key", certificate.key_pem)})
+      : context{protocol::TlsContext::server({.certificate_file = directory.write("cert", certificate.certificate_pem),
+                                              .key_file = directory.write("key", certificate.key_pem)})
                     .value()},
         server{executor, [this](protocol::HttpExchange& exchange) { return answer(exchange); }, {}, context} {}
   Task<> answer(protocol::HttpExchange& exchange) {
@@ -169,11 +169,11 @@ struct TlsRouter {
     EXPECT_TRUE(sent.has_value());
   }
   [[nodiscard]] std::string port() const { return std::to_string(server.address.port()); }
-  [[nodiscard]] std::string ca() const { return folder / "cert"; }
+  [[nodiscard]] std::string ca() const { return directory / "cert"; }
   Task<> stop() { return server.server.stop(); }
 
   std::vector<std::string> hosts;
-  skiff::test::TemporaryFolder folder;
+  skiff::test::TemporaryDirectory directory;
   skiff::test::Certificate certificate = skiff::test::make_certificate();
   std::shared_ptr<protocol::TlsContext> context;
   skiff::test::TestServer server;
@@ -193,7 +193,7 @@ CO_TEST(Reach, TrustsTheAuthorityThatIsNamedForAnAgent) {
   EXPECT_TRUE(found.error().message.contains("mismatch")) << found.error().message;
   found = co_await look(&fake, {.url = url, .certificate_authority = agent.ca(), .server_name = "box.test"});
   EXPECT_TRUE(found.has_value()) << found.error().message;
-  found = co_await look(&fake, {.url = url, .certificate_authority = agent.folder / "none"});
+  found = co_await look(&fake, {.url = url, .certificate_authority = agent.directory / "none"});
   CO_ASSERT_TRUE(!found);
   EXPECT_TRUE(found.error().message.contains("--agent-certificate-authority")) << found.error().message;
   co_await agent.stop();
@@ -269,7 +269,7 @@ CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire) {
   const std::string credential =
       R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"run-$n",)"
       R"("expirationTimestamp":"2001-01-01T00:00:00Z"}})";
-  const std::string script = "echo x >>" + (fake.folder / "runs") + "; n=$(wc -l <" + (fake.folder / "runs") +
+  const std::string script = "echo x >>" + (fake.directory / "runs") + "; n=$(wc -l <" + (fake.directory / "runs") +
                              "); cat <<END\n" + credential + "\nEND\n";
   const nlohmann::json config{
       {"clusters",
@@ -285,7 +285,7 @@ CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire) {
       {"contexts", {{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}},
       {"current-context", "x"}};
   ClusterOptions options;
-  options.access.kubeconfig = fake.folder.write("plugin", config.dump());
+  options.access.kubeconfig = fake.directory.write("plugin", config.dump());
   auto cluster = Cluster::open(executor, std::move(options)).value();
   Reach reach{cluster.get(), {.only = Way::proxy}};
   auto found = co_await reach.find(reached_box(), a_token());

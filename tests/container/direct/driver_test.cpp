@@ -31,8 +31,8 @@ CO_TEST(DirectDriver, IsNotOpenedWithoutWhatItNeeds) {
   EXPECT_NE(refused({.url = "https://host", .agent_certificate_authority = "/no/such/file"})
                 .find("--agent-certificate-authority"),
             std::string::npos);
-  const test::TemporaryFolder folder;
-  EXPECT_NE(refused({.url = "http://host", .key_file = folder.write("key", "none")}).find("not an Ed25519"),
+  const test::TemporaryDirectory directory;
+  EXPECT_NE(refused({.url = "http://host", .key_file = directory.write("key", "none")}).find("not an Ed25519"),
             std::string::npos);
   for (const char* url : {"http://host", "https://host:1/path", "http://[::1]:7070", "unix:///run/a", "unix:/run/a"}) {
     EXPECT_EQ(refused({.url = url}), "") << url;

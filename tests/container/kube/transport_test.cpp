@@ -101,15 +101,15 @@ CO_TEST(Transport, SendsAnUnansweredRequestAgainIfThatDoesNoHarm) {
 }
 
 CO_TEST(Transport, AsksForNewCredentialsOnceWhenTheyAreRefused) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const std::string refused =
       answer("401 Unauthorized", R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized"})");
   CannedServer server{executor, {{answer("200 OK", "1")}, {refused}, {answer("200 OK", "2")}, {refused}, {refused}}};
   Access access = server.access();
-  access.identity.token_file = folder.write("token", "old");
+  access.identity.token_file = directory.write("token", "old");
   const OpenTransport open{executor, std::move(access)};
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "1");
-  folder.write("token", "new");
+  directory.write("token", "new");
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "2");
   EXPECT_NE(server.requests().at(1).find("Bearer old"), std::string::npos);
   EXPECT_NE(server.requests().at(2).find("Bearer new"), std::string::npos);
@@ -119,16 +119,16 @@ CO_TEST(Transport, AsksForNewCredentialsOnceWhenTheyAreRefused) {
 }
 
 CO_TEST(Transport, AsksForNewCredentialsForAStreamToo) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const std::string refused =
       answer("401 Unauthorized", R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized"})");
   CannedServer server{executor,
                       {{answer("200 OK", "1")}, {refused}, {std::string{test::kStreamHead}}, {refused}, {refused}}};
   Access access = server.access();
-  access.identity.token_file = folder.write("token", "old");
+  access.identity.token_file = directory.write("token", "old");
   const OpenTransport open{executor, std::move(access)};
   EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "1");
-  folder.write("token", "new");
+  directory.write("token", "new");
   {
     auto stream = co_await open.transport->stream({.target = "/", .what = "watch"}, std::chrono::seconds{10});
     EXPECT_TRUE(stream.has_value()) << stream.error().error.message;
@@ -253,14 +253,14 @@ Task<> answer_empty(protocol::HttpExchange& exchange) {
 
 struct TlsServer {
   explicit TlsServer(Executor executor)
-      : context{protocol::TlsContext::server({.certificate_file = folder.write("cert", certificate.certificate_pem),
-                                              .key_file = folder.write("key", certificate.key_pem)})
+      : context{protocol::TlsContext::server({.certificate_file = directory.write("cert", certificate.certificate_pem),
+                                              .key_file = directory.write("key", certificate.key_pem)})
                     .value()},
         server{executor, answer_empty, {}, context} {}
   [[nodiscard]] Access access(std::string ca) const {
     return {.origin = "f", .server = {.host = "127.0.0.1", .port = server.address.port()}, .ca_pem = std::move(ca)};
   }
-  test::TemporaryFolder folder;
+  test::TemporaryDirectory directory;
   test::Certificate certificate = test::make_certificate();
   std::shared_ptr<protocol::TlsContext> context;
   test::TestServer server;

@@ -46,7 +46,7 @@ TEST(AgentEnvironment, TakesTheKeyFromNobodyElse) {
       1);
 }
 
-TEST(AgentArguments, NameTheSandboxItsFolderAndItsLease) {
+TEST(AgentArguments, NameTheSandboxItsDirectoryAndItsLease) {
   const auto argv = agent_arguments("/bin/skiffd", record_with_lease(), "/state/box/root");
   EXPECT_EQ(argv.front(), "/bin/skiffd");
   const auto value_of = [&](std::string_view flag) {

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 HostProcess start_something() {
   SpawnDaemon daemon{.argv = {"/bin/sleep", "1000"},
                      .environment = {},
-                     .folder = "/",
+                     .directory = "/",
                      .output = UniqueFd{::open("/dev/null", O_WRONLY | O_CLOEXEC)},
                      .log = UniqueFd{::open("/dev/null", O_WRONLY | O_CLOEXEC)}};
   return spawn_daemon(std::move(daemon)).value_or(HostProcess{});
@@ -25,10 +25,10 @@ HostProcess start_something() {
 
 // What starts agents is tested with real ones in tests/integration/test_launcher_local.py.
 CO_TEST(LocalDriver, DialsNoPortThatADeadAgentHasLeftToOthers) {
-  const test::TemporaryFolder folder;
-  auto state = StateFolder::open(folder / "state");
+  const test::TemporaryDirectory directory;
+  auto state = StateDirectory::open(directory / "state");
   CO_ASSERT_TRUE(state.has_value()) << state.error().message;
-  CO_ASSERT_TRUE(make_private_folder(state->path() / "local").has_value());
+  CO_ASSERT_TRUE(make_private_directory(state->path() / "local").has_value());
   const LocalRecords records{state->path() / "local"};
   auto listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value()).value();
   const HostProcess agent = start_something();

@@ -14,8 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 
 CO_TEST(FileLock, IsHeldByOneAtATimeForEachName) {
-  const test::TemporaryFolder folder;
-  const auto file = folder.path() / "lock";
+  const test::TemporaryDirectory directory;
+  const auto file = directory.path() / "lock";
   EXPECT_FALSE(FileLock::is_held(file, "it"));
   {
     auto held = co_await FileLock::acquire(file, "it", 1s);
@@ -45,12 +45,12 @@ Task<> take_turns(std::filesystem::path file, int* inside, int* most, int* turns
 }
 
 CO_TEST(FileLock, GoesFromOneToTheNext) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   int inside = 0;
   int most = 0;
   int turns = 0;
   TaskGroup group{executor};
-  for (int i = 0; i < 4; ++i) group.spawn("turns", take_turns(folder.path() / "lock", &inside, &most, &turns));
+  for (int i = 0; i < 4; ++i) group.spawn("turns", take_turns(directory.path() / "lock", &inside, &most, &turns));
   co_await group.join();
   EXPECT_EQ(most, 1);
   EXPECT_EQ(turns, 20);

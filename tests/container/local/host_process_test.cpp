@@ -32,7 +32,7 @@ Daemon start(const std::string& script, std::vector<std::string> environment = {
   Pipe output = make_pipe();
   SpawnDaemon daemon{.argv = {"/bin/sh", "-c", script, "argument-of-" + script},
                      .environment = std::move(environment),
-                     .folder = "/",
+                     .directory = "/",
                      .output = std::move(output.write),
                      .log = UniqueFd{::open("/dev/null", O_WRONLY | O_CLOEXEC)}};
   auto process = spawn_daemon(std::move(daemon));
@@ -90,7 +90,7 @@ TEST(SpawnDaemon, TellsWhatCanNotBeStarted) {
   Pipe output = make_pipe();
   SpawnDaemon daemon{.argv = {"/no/such/program"},
                      .environment = {},
-                     .folder = "/",
+                     .directory = "/",
                      .output = std::move(output.write),
                      .log = UniqueFd{::open("/dev/null", O_WRONLY | O_CLOEXEC)}};
   const auto process = spawn_daemon(std::move(daemon));

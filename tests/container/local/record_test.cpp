@@ -28,8 +28,8 @@ LocalRecord record_named(std::string name) {
 }
 
 TEST(LocalRecords, GiveBackWhatWasAdded) {
-  const test::TemporaryFolder folder;
-  const LocalRecords records{folder.path()};
+  const test::TemporaryDirectory directory;
+  const LocalRecords records{directory.path()};
   ASSERT_TRUE(records.add(record_named("box")));
   const auto read = records.load("box");
   ASSERT_TRUE(read) << read.error().message;
@@ -44,17 +44,17 @@ TEST(LocalRecords, GiveBackWhatWasAdded) {
 }
 
 TEST(LocalRecords, AreAddedOnceAndListedByName) {
-  const test::TemporaryFolder folder;
-  const LocalRecords records{folder.path()};
+  const test::TemporaryDirectory directory;
+  const LocalRecords records{directory.path()};
   ASSERT_TRUE(records.add(record_named("b")));
   ASSERT_TRUE(records.add(record_named("a")));
   EXPECT_EQ(records.add(record_named("a")).error().code, Errc::sandbox_conflict);
   EXPECT_EQ(records.names().value(), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(LocalRecords, AreNotFoundOutsideOfTheirFolder) {
-  const test::TemporaryFolder folder;
-  const LocalRecords records{folder.path() / "local"};
+TEST(LocalRecords, AreNotFoundOutsideOfTheirDirectory) {
+  const test::TemporaryDirectory directory;
+  const LocalRecords records{directory.path() / "local"};
   for (const char* name : {"box", "../box", ".", "", "a/b"}) {
     EXPECT_EQ(records.load(name).error().code, Errc::sandbox_not_found) << name;
   }
@@ -62,10 +62,10 @@ TEST(LocalRecords, AreNotFoundOutsideOfTheirFolder) {
 }
 
 TEST(LocalRecords, OfALaterVersionAreReadAndDamagedOnesAreTold) {
-  const test::TemporaryFolder folder;
-  const LocalRecords records{folder.path()};
+  const test::TemporaryDirectory directory;
+  const LocalRecords records{directory.path()};
   ASSERT_TRUE(records.add(record_named("box")));
-  const auto file = records.folder("box") / "record.json";
+  const auto file = records.directory("box") / "record.json";
   std::string text = read_small_file(file, 10'000).value();
   ASSERT_TRUE(write_private_file(file, text.insert(1, R"("of_the_future":1,)")));
   EXPECT_TRUE(records.load("box"));

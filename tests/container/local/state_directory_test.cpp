@@ -20,25 +20,25 @@ unsigned mode_of(const files::path& path) {
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777U : 0;
 }
 
-TEST(StateFolder, IsMadeForItsUserAlone) {
-  const test::TemporaryFolder top;
-  const auto state = StateFolder::open(top.path() / "a/b");
+TEST(StateDirectory, IsMadeForItsUserAlone) {
+  const test::TemporaryDirectory top;
+  const auto state = StateDirectory::open(top.path() / "a/b");
   ASSERT_TRUE(state) << state.error().message;
   EXPECT_EQ(mode_of(state->path()), 0700U);
   files::permissions(state->path(), files::perms{0777});
-  ASSERT_TRUE(StateFolder::open(top.path() / "a/b"));
+  ASSERT_TRUE(StateDirectory::open(top.path() / "a/b"));
   EXPECT_EQ(mode_of(state->path()), 0700U);
 }
 
-TEST(StateFolder, IsRefusedWhereAFileStands) {
-  const test::TemporaryFolder top;
+TEST(StateDirectory, IsRefusedWhereAFileStands) {
+  const test::TemporaryDirectory top;
   ASSERT_TRUE(write_private_file(top.path() / "file", "x"));
-  EXPECT_FALSE(StateFolder::open(top.path() / "file"));
+  EXPECT_FALSE(StateDirectory::open(top.path() / "file"));
 }
 
-TEST(StateFolder, HasOneKeyHoweverManyAskAtOnce) {
-  const test::TemporaryFolder top;
-  const auto state = StateFolder::open(top.path() / "s");
+TEST(StateDirectory, HasOneKeyHoweverManyAskAtOnce) {
+  const test::TemporaryDirectory top;
+  const auto state = StateDirectory::open(top.path() / "s");
   ASSERT_TRUE(state);
   std::vector<std::string> keys(8);
   {
@@ -54,7 +54,7 @@ TEST(StateFolder, HasOneKeyHoweverManyAskAtOnce) {
 }
 
 TEST(PrivateFile, IsReplacedAsAWhole) {
-  const test::TemporaryFolder top;
+  const test::TemporaryDirectory top;
   const files::path path = top.path() / "file";
   ASSERT_TRUE(write_private_file(path, "one"));
   ASSERT_TRUE(write_private_file(path, "two"));
@@ -63,17 +63,17 @@ TEST(PrivateFile, IsReplacedAsAWhole) {
   EXPECT_FALSE(write_private_file(top.path() / "none/file", "x"));
 }
 
-TEST(RemoveFolder, TakesFoldersThatAreWriteProtectedAndFollowsNoLink) {
-  const test::TemporaryFolder top;
+TEST(RemoveDirectory, TakesDirectoriesThatAreWriteProtectedAndFollowsNoLink) {
+  const test::TemporaryDirectory top;
   files::create_directories(top.path() / "keep");
   ASSERT_TRUE(write_private_file(top.path() / "keep/file", "x"));
   files::create_directories(top.path() / "box/deep/er");
   files::create_directory_symlink(top.path() / "keep", top.path() / "box/deep/link");
   files::permissions(top.path() / "box/deep", files::perms{0500});
-  ASSERT_TRUE(remove_folder(top.path() / "box"));
+  ASSERT_TRUE(remove_directory(top.path() / "box"));
   EXPECT_FALSE(files::exists(top.path() / "box"));
   EXPECT_TRUE(files::exists(top.path() / "keep/file"));
-  EXPECT_TRUE(remove_folder(top.path() / "box"));
+  EXPECT_TRUE(remove_directory(top.path() / "box"));
 }
 
 }  // namespace

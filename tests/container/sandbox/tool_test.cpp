@@ -13,7 +13,7 @@ Task<std::string> outcome_of_tool(Executor executor, std::string body) {
   fakes::LyingAgent agent{executor};
   agent.rest = [&](const protocol::HttpRequest&) { return protocol::HttpResponse{.body = body}; };
   fakes::AgentDriver driver{agent};
-  auto answer = co_await call_tool(&driver, {.sandbox = "box", .tool = "count", .folders = {"tools"}});
+  auto answer = co_await call_tool(&driver, {.sandbox = "box", .tool = "count", .directories = {"tools"}});
   co_await agent.stop();
   co_return answer ? answer->dump() : answer.error().message;
 }

@@ -106,7 +106,7 @@ TEST(Archive, SkipsFifosAndSockets) {
   EXPECT_EQ(listed(written->bytes), "file\n");
 }
 
-TEST(Archive, OfAnEmptyFolderIsOne) {
+TEST(Archive, OfAnEmptyDirectoryIsOne) {
   const test::ScratchTree tree;
   const auto written = archive(tree);
   ASSERT_TRUE(written);

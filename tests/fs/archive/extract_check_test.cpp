@@ -15,8 +15,8 @@ using MemberKind = TarEntry::Kind;
 /// What the last of these members is refused with; `internal` when none is.
 Errc refusal_of_members(const test::ScratchTree& tree, const std::vector<TarEntry>& entries,
                         const ExtractOptions& options = {}) {
-  const UniqueFd folder = tree.open();
-  ExtractCheck check{folder, options};
+  const UniqueFd directory = tree.open();
+  ExtractCheck check{directory, options};
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const auto checked = check.check(entries[i]);
     if (checked) continue;
@@ -28,7 +28,7 @@ Errc refusal_of_members(const test::ScratchTree& tree, const std::vector<TarEntr
 
 constexpr Errc kFine = Errc::internal;
 
-TEST(ExtractCheck, RefusesWhatLeavesTheFolder) {
+TEST(ExtractCheck, RefusesWhatLeavesTheDirectory) {
   const test::ScratchTree tree;
   EXPECT_EQ(refusal_of_members(tree, {{.path = "a"}, {.path = "/a"}}), Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "../a"}}), Errc::path_escapes_root);
@@ -48,7 +48,8 @@ TEST(ExtractCheck, RefusesMembersBehindALinkOfTheArchive) {
   EXPECT_EQ(refusal_of_members(tree, {link}), kFine) << "links are kept";
   EXPECT_EQ(refusal_of_members(tree, {link, {.path = "d/link/x"}}), Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {link, {.path = "./d//link/deep/x"}}), Errc::path_escapes_root);
-  EXPECT_EQ(refusal_of_members(tree, {link, {.kind = MemberKind::folder, .path = "d/link/"}}), Errc::path_escapes_root);
+  EXPECT_EQ(refusal_of_members(tree, {link, {.kind = MemberKind::directory, .path = "d/link/"}}),
+            Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {link, {.path = "d/link"}, {.path = "d/links/x"}}), kFine)
       << "a later file takes its place";
   EXPECT_EQ(refusal_of_members(tree, {link, {.kind = MemberKind::hard_link, .path = "h", .target = "d/link"}}),
@@ -62,7 +63,7 @@ TEST(ExtractCheck, RefusesWhatContradictsTheMembersBefore) {
   EXPECT_EQ(refusal_of_members(tree, {{.path = "a/b"}, {.kind = MemberKind::link, .path = "a", .target = "x"}}),
             Errc::malformed_archive);
   EXPECT_EQ(refusal_of_members(tree, {{.path = ""}}), Errc::malformed_archive);
-  EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::folder, .path = "./"}, {.path = "./a"}}), kFine);
+  EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::directory, .path = "./"}, {.path = "./a"}}), kFine);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "a"}, {.kind = MemberKind::hard_link, .path = "b", .target = "./a"}}),
             kFine);
   EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::hard_link, .path = "b", .target = "a"}}),
@@ -80,10 +81,10 @@ TEST(ExtractCheck, RefusesMembersBehindALinkOnDisk) {
   EXPECT_EQ(refusal_of_members(tree, {{.path = "outside/x"}}), Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "outside/x/y/z"}}), Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "there/inside/x"}}), Errc::path_escapes_root);
-  EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::folder, .path = "outside"}}), Errc::path_escapes_root);
+  EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::directory, .path = "outside"}}), Errc::path_escapes_root);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "outside"}}), kFine) << "a link is replaced, not followed";
   EXPECT_EQ(refusal_of_members(tree, {{.path = "there"}}), Errc::is_a_directory);
-  EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::folder, .path = "there/file"}}), Errc::not_a_directory);
+  EXPECT_EQ(refusal_of_members(tree, {{.kind = MemberKind::directory, .path = "there/file"}}), Errc::not_a_directory);
   EXPECT_EQ(refusal_of_members(tree, {{.path = "there/file/x/y"}}), Errc::not_a_directory);
 }
 

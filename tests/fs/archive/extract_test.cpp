@@ -165,7 +165,7 @@ TEST(Extract, PassesNoLinkThatIsOnDisk) {
   EXPECT_TRUE(S_ISREG(status(tree, "file").st_mode));
 }
 
-TEST(Extract, ReplacesFilesAndKeepsFolders) {
+TEST(Extract, ReplacesFilesAndKeepsDirectories) {
   const test::ScratchTree tree;
   tree.write("dir/old", "stays");
   tree.write("dir/file", "longer than before");

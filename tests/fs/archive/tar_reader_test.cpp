@@ -53,8 +53,8 @@ TEST(TarReader, ReadsMembersOfEachKind) {
   EXPECT_EQ((*read)[0].content, "content");
   EXPECT_EQ((*read)[0].entry.mode, 0644U);
   EXPECT_EQ((*read)[1].content, "x");
-  EXPECT_EQ((*read)[2].entry.kind, MemberKind::folder);
-  EXPECT_EQ((*read)[3].entry.kind, MemberKind::folder);
+  EXPECT_EQ((*read)[2].entry.kind, MemberKind::directory);
+  EXPECT_EQ((*read)[3].entry.kind, MemberKind::directory);
   EXPECT_EQ((*read)[4].entry.target, "to");
   EXPECT_EQ((*read)[5].entry.kind, MemberKind::hard_link);
   EXPECT_EQ((*read)[6].entry.kind, MemberKind::other);

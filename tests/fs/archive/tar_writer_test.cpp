@@ -26,8 +26,8 @@ TEST(TarWriter, KeepsEverythingThatAMemberHas) {
   const TarEntry entries[] = {
       {.path = "plain", .mode = 0755, .seconds = 1'700'000'000, .uid = 1000, .gid = 1001},
       {.path = deep, .mode = 04711, .seconds = 12, .nanoseconds = 345'678'900},
-      {.kind = Kind::folder, .path = "folder/", .mode = 01777},
-      {.kind = Kind::folder, .path = std::string(100, 'f') + "/", .mode = 0700},
+      {.kind = Kind::directory, .path = "folder/", .mode = 01777},
+      {.kind = Kind::directory, .path = std::string(100, 'f') + "/", .mode = 0700},
       {.kind = Kind::link, .path = "link", .target = std::string(400, 't'), .mode = 0777},
       {.kind = Kind::hard_link, .path = "hard", .target = "plain"},
       {.path = "old", .seconds = -5, .nanoseconds = 250'000'000},

@@ -39,9 +39,9 @@ TEST_F(EntryTest, TellsWhatIsThere) {
   std::filesystem::create_directory(root / "folder");
   std::filesystem::create_symlink("../anywhere\n", root / "link");
   ASSERT_EQ(::mkfifo((root / "fifo").c_str(), 0600), 0);
-  const UniqueFd folder = open(".", O_PATH);
+  const UniqueFd directory = open(".", O_PATH);
 
-  const Entry file = entry_at(folder.get(), "file").value();
+  const Entry file = entry_at(directory.get(), "file").value();
   EXPECT_EQ(file.type, EntryType::file);
   EXPECT_EQ(file.size, 5U);
   EXPECT_EQ(file.mode, 04640U);
@@ -54,13 +54,13 @@ TEST_F(EntryTest, TellsWhatIsThere) {
   EXPECT_EQ(file.modified.time_since_epoch(),
             std::chrono::seconds{status.st_mtim.tv_sec} + std::chrono::nanoseconds{status.st_mtim.tv_nsec});
 
-  EXPECT_EQ(entry_at(folder.get(), "folder")->type, EntryType::folder);
-  EXPECT_EQ(entry_at(folder.get(), "fifo")->type, EntryType::fifo);
-  EXPECT_EQ(entry_at(folder.get(), "link")->type, EntryType::link);
-  EXPECT_EQ(entry_at(folder.get(), "link")->target, "../anywhere\n");
+  EXPECT_EQ(entry_at(directory.get(), "folder")->type, EntryType::directory);
+  EXPECT_EQ(entry_at(directory.get(), "fifo")->type, EntryType::fifo);
+  EXPECT_EQ(entry_at(directory.get(), "link")->type, EntryType::link);
+  EXPECT_EQ(entry_at(directory.get(), "link")->target, "../anywhere\n");
   EXPECT_EQ(entry_of(open("link").get())->target, "../anywhere\n");
-  EXPECT_EQ(word(entry_at(folder.get(), "none")), "path_not_found");
-  EXPECT_EQ(name(EntryType::folder), "directory");
+  EXPECT_EQ(word(entry_at(directory.get(), "none")), "path_not_found");
+  EXPECT_EQ(name(EntryType::directory), "directory");
 }
 
 TEST_F(EntryTest, SurvivesTimesOfAnyYear) {
@@ -116,12 +116,12 @@ TEST_F(EntryTest, TagsAFreshFileByItsContent) {
   EXPECT_FALSE(entity_tag(file.get(), fresh(entry_of(file.get()).value()), 2)) << "too much to hash unasked";
 }
 
-TEST_F(EntryTest, HasATimeTagForFoldersAndLinks) {
+TEST_F(EntryTest, HasATimeTagForDirectoriesAndLinks) {
   std::filesystem::create_symlink("x", root / "link");
   const UniqueFd link = open("link");
   EXPECT_TRUE(entity_tag(link.get(), entry_of(link.get()).value())->starts_with("\"m-"));
-  const UniqueFd folder = open(".");
-  EXPECT_TRUE(entity_tag(folder.get(), entry_of(folder.get()).value())->starts_with("\"m-"));
+  const UniqueFd directory = open(".");
+  EXPECT_TRUE(entity_tag(directory.get(), entry_of(directory.get()).value())->starts_with("\"m-"));
 }
 
 TEST_F(EntryTest, HasATimeTagAtOnceForWhatAWriterStamped) {

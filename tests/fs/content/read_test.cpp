@@ -56,7 +56,7 @@ TEST_F(ReadTest, LooksAtALinkItself) {
   EXPECT_EQ(look_at(tree, "link")->entry.type, EntryType::link);
   EXPECT_EQ(look_at(tree, "link")->entry.target, "../outside/secret");
   EXPECT_EQ(word(look_at(tree, "link", Links::follow)), "path_escapes_root");
-  EXPECT_EQ(look_at(tree, ".")->entry.type, EntryType::folder);
+  EXPECT_EQ(look_at(tree, ".")->entry.type, EntryType::directory);
   EXPECT_EQ(word(look_at(tree, "none")), "path_not_found");
   EXPECT_EQ(word(open_to_read(tree, "link")), "path_escapes_root");
   EXPECT_EQ(word(open_to_read(tree, ".")), "is_a_directory");

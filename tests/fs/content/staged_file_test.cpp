@@ -22,10 +22,10 @@ using test::word;
 
 class StagedFileTest : public test::Files {
  public:
-  UniqueFd folder{::open(root.c_str(), O_PATH | O_CLOEXEC)};
+  UniqueFd directory{::open(root.c_str(), O_PATH | O_CLOEXEC)};
 
   StagedFile staged(std::string_view bytes) const {
-    StagedFile file = StagedFile::make(folder.get(), 0666).value();
+    StagedFile file = StagedFile::make(directory.get(), 0666).value();
     EXPECT_EQ(::write(file.fd(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
     return file;
   }
@@ -81,7 +81,7 @@ TEST_F(StagedFileTest, HonoursTheUmask) {
   EXPECT_EQ(std::filesystem::status(root / "f").permissions(), std::filesystem::perms{0640});
 }
 
-TEST_F(StagedFileTest, FailsInAFolderThatIsGone) {
+TEST_F(StagedFileTest, FailsInADirectoryThatIsGone) {
   std::filesystem::create_directory(root / "gone");
   const UniqueFd gone{::open((root / "gone").c_str(), O_PATH | O_CLOEXEC)};
   StagedFile file = StagedFile::make(gone.get(), 0666).value();
@@ -97,13 +97,13 @@ TEST_F(StagedFileTest, RenamesOnlyToANewNameAlsoOnOlderKernels) {
     std::filesystem::create_directories(root / "d/inner");
     std::filesystem::create_directory(root / "e");
     std::filesystem::create_symlink("nowhere", root / "link");
-    EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "b"), EEXIST);
-    EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "e"), EEXIST);
-    EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "c"), 0);
-    EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "g"), 0);
-    EXPECT_EQ(rename_new(folder.get(), "g", folder.get(), "g/inner/x"), EINVAL);
-    EXPECT_EQ(rename_new(folder.get(), "link", folder.get(), "link2"), 0);
-    EXPECT_EQ(rename_new(folder.get(), "none", folder.get(), "x"), ENOENT);
+    EXPECT_EQ(rename_new(directory.get(), "a", directory.get(), "b"), EEXIST);
+    EXPECT_EQ(rename_new(directory.get(), "d", directory.get(), "e"), EEXIST);
+    EXPECT_EQ(rename_new(directory.get(), "a", directory.get(), "c"), 0);
+    EXPECT_EQ(rename_new(directory.get(), "d", directory.get(), "g"), 0);
+    EXPECT_EQ(rename_new(directory.get(), "g", directory.get(), "g/inner/x"), EINVAL);
+    EXPECT_EQ(rename_new(directory.get(), "link", directory.get(), "link2"), 0);
+    EXPECT_EQ(rename_new(directory.get(), "none", directory.get(), "x"), ENOENT);
     EXPECT_EQ(names_in(root), (Names{"b", "c", "e", "g", "link2"}));
     EXPECT_EQ(names_in(root / "g/inner"), Names{});
   };
@@ -115,11 +115,12 @@ TEST_F(StagedFileTest, RenamesOnlyToANewName) {
   put(root / "b", "b");
   std::filesystem::create_directories(root / "d/inner");
   std::filesystem::create_directory(root / "e");
-  EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "b"), EEXIST);
-  EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "e"), EEXIST) << "not even an empty directory is replaced";
-  EXPECT_EQ(rename_new(folder.get(), "a", folder.get(), "c"), 0);
-  EXPECT_EQ(rename_new(folder.get(), "d", folder.get(), "g"), 0);
-  EXPECT_EQ(rename_new(folder.get(), "none", folder.get(), "x"), ENOENT);
+  EXPECT_EQ(rename_new(directory.get(), "a", directory.get(), "b"), EEXIST);
+  EXPECT_EQ(rename_new(directory.get(), "d", directory.get(), "e"), EEXIST)
+      << "not even an empty directory is replaced";
+  EXPECT_EQ(rename_new(directory.get(), "a", directory.get(), "c"), 0);
+  EXPECT_EQ(rename_new(directory.get(), "d", directory.get(), "g"), 0);
+  EXPECT_EQ(rename_new(directory.get(), "none", directory.get(), "x"), ENOENT);
   EXPECT_EQ(names_in(root), (Names{"b", "c", "e", "g"}));
   EXPECT_TRUE(std::filesystem::exists(root / "g/inner"));
 }

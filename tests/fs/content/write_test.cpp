@@ -35,7 +35,7 @@ class WriteTest : public test::Files {
   Entry entry(const char* name) const { return look_at(tree, name)->entry; }
 };
 
-TEST_F(WriteTest, MakesAFileAndItsFolders) {
+TEST_F(WriteTest, MakesAFileAndItsDirectories) {
   const auto made = write_file(tree, "a/b/f", "hello");
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_TRUE(made->created);
@@ -72,7 +72,7 @@ TEST_F(WriteTest, JudgesAConditionByItsForm) {
   EXPECT_EQ(names_in(root), (Names{"f", "new"}));
 }
 
-TEST_F(WriteTest, MakesNoFoldersForWhatIsRefused) {
+TEST_F(WriteTest, MakesNoDirectoriesForWhatIsRefused) {
   EXPECT_EQ(word(write_file(tree, "a/b/f", "x", if_match("*"))), "precondition_failed");
   EXPECT_FALSE(std::filesystem::exists(root / "a"));
   EXPECT_EQ(word(write_file(tree, "a/b/f", "x", new_only())), "ok");

@@ -15,9 +15,9 @@ ino_t inode(int fd) {
   return info.st_ino;
 }
 
-TEST(Descend, OpensFoldersComponentByComponent) {
+TEST(Descend, OpensDirectoriesComponentByComponent) {
   const test::ScratchTree tree;
-  tree.folder("a/b");
+  tree.directory("a/b");
   const UniqueFd top = tree.open();
   EXPECT_EQ(inode(descend(top.get(), "a/b")->get()), inode(tree.open("a/b").get()));
   EXPECT_EQ(inode(descend(top.get(), "./a//b/.")->get()), inode(tree.open("a/b").get()));
@@ -26,7 +26,7 @@ TEST(Descend, OpensFoldersComponentByComponent) {
 
 TEST(Descend, RefusesLinksAndTheWayUp) {
   const test::ScratchTree tree;
-  tree.folder("a/b");
+  tree.directory("a/b");
   tree.write("file");
   tree.link("a/inside", "b");
   tree.link("a/outside", "/");
@@ -51,13 +51,13 @@ TEST(CleanPath, LeavesOutWhatLeadsNowhere) {
   EXPECT_EQ(clean_path(std::string(256, 'a')).error().code, Errc::name_too_long);
 }
 
-TEST(FolderAndName, PartsTheNameFromItsFolder) {
-  EXPECT_EQ(folder_and_name("a/b/c").folder, "a/b");
-  EXPECT_EQ(folder_and_name("a/b/c").name, "c");
-  EXPECT_EQ(folder_and_name("c").folder, "");
-  EXPECT_EQ(folder_and_name("c/").name, "c");
-  EXPECT_EQ(folder_and_name("").name, "");
-  EXPECT_EQ(folder_and_name(".").name, "");
+TEST(DirectoryAndName, PartsTheNameFromItsDirectory) {
+  EXPECT_EQ(directory_and_name("a/b/c").directory, "a/b");
+  EXPECT_EQ(directory_and_name("a/b/c").name, "c");
+  EXPECT_EQ(directory_and_name("c").directory, "");
+  EXPECT_EQ(directory_and_name("c/").name, "c");
+  EXPECT_EQ(directory_and_name("").name, "");
+  EXPECT_EQ(directory_and_name(".").name, "");
 }
 
 }  // namespace

@@ -9,10 +9,10 @@
 namespace skiff::fs {
 namespace {
 
-class MadeFoldersTest : public test::Files {
+class MadeDirectoriesTest : public test::Files {
  public:
-  MadeFolders make_two() const {
-    MadeFolders made;
+  MadeDirectories make_two() const {
+    MadeDirectories made;
     const UniqueFd top{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
     std::filesystem::create_directories(root / "a" / "b");
     const UniqueFd a{::open((root / "a").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
@@ -22,17 +22,17 @@ class MadeFoldersTest : public test::Files {
   }
 };
 
-TEST_F(MadeFoldersTest, GoWithWhatTheyWereMadeFor) {
+TEST_F(MadeDirectoriesTest, GoWithWhatTheyWereMadeFor) {
   {
-    const MadeFolders made = make_two();
+    const MadeDirectories made = make_two();
     EXPECT_TRUE(std::filesystem::exists(root / "a" / "b"));
   }
   EXPECT_FALSE(std::filesystem::exists(root / "a"));
 }
 
-TEST_F(MadeFoldersTest, StayWhenSomethingIsInThem) {
+TEST_F(MadeDirectoriesTest, StayWhenSomethingIsInThem) {
   {
-    const MadeFolders made = make_two();
+    const MadeDirectories made = make_two();
     test::put(root / "a" / "f", "in use");
   }
   EXPECT_TRUE(std::filesystem::exists(root / "a" / "f"));

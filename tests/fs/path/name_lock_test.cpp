@@ -13,8 +13,8 @@
 namespace skiff::fs {
 namespace {
 
-NameKey key(std::string name, ino_t folder = 1) {
-  return {.device = 0, .folder = folder, .name = std::move(name)};
+NameKey key(std::string name, ino_t directory = 1) {
+  return {.device = 0, .directory = directory, .name = std::move(name)};
 }
 
 std::vector<NameKey> keys(std::initializer_list<const char*> names) {
@@ -100,12 +100,12 @@ TEST(NameLock, IsReleasedOnceAfterAMove) {
 
 class NameKeyTest : public test::Files {};
 
-TEST_F(NameKeyTest, IsTheFolderItselfNotThePathToIt) {
-  const UniqueFd folder{::open(root.c_str(), O_PATH | O_CLOEXEC)};
+TEST_F(NameKeyTest, IsTheDirectoryItselfNotThePathToIt) {
+  const UniqueFd directory{::open(root.c_str(), O_PATH | O_CLOEXEC)};
   const UniqueFd again{::open((outside / "../root").c_str(), O_PATH | O_CLOEXEC)};
   const UniqueFd other{::open(outside.c_str(), O_PATH | O_CLOEXEC)};
-  EXPECT_EQ(key_of(folder.get(), "x").value(), key_of(again.get(), "x").value());
-  EXPECT_NE(key_of(folder.get(), "x").value(), key_of(other.get(), "x").value());
+  EXPECT_EQ(key_of(directory.get(), "x").value(), key_of(again.get(), "x").value());
+  EXPECT_NE(key_of(directory.get(), "x").value(), key_of(other.get(), "x").value());
 }
 
 }  // namespace

@@ -27,12 +27,12 @@ TEST(Path, KeepsWhatGoesUp) {
   EXPECT_EQ(names(".."), NameList{".."});
 }
 
-TEST(Path, KnowsWhatCanOnlyMeanAFolder) {
+TEST(Path, KnowsWhatCanOnlyMeanADirectory) {
   for (const char* path : {"", "/", ".", "..", "a/", "a/.", "a/..", "a//"}) {
-    EXPECT_TRUE(split_path(path).value().folder) << path;
+    EXPECT_TRUE(split_path(path).value().directory) << path;
   }
   for (const char* path : {"a", "/a", "./a", "../a", "a/b", "...", "a/..b"}) {
-    EXPECT_FALSE(split_path(path).value().folder) << path;
+    EXPECT_FALSE(split_path(path).value().directory) << path;
   }
   EXPECT_TRUE(split_path("/a").value().absolute);
   EXPECT_FALSE(split_path("a/b").value().absolute);
@@ -56,7 +56,7 @@ TEST(Path, TakesAnyOtherByteAsPartOfAName) {
 
 TEST(Path, JoinsWhatItHasCut) {
   const auto split = split_path("//a/./../b/").value();
-  EXPECT_EQ(join(split.names, split.folder), "a/../b/");
+  EXPECT_EQ(join(split.names, split.directory), "a/../b/");
   EXPECT_EQ(join({}, true), ".");
 }
 

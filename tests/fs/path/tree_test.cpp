@@ -88,7 +88,7 @@ TEST_F(TreeTest, OfARootAgentTakesNothingFromADirectoryOfOthers) {
 
 TEST_F(TreeTest, TakesARootThatIsOpenAlready) {
   put(root / "f", "x");
-  const Tree taken = Tree::open({.path = "/nonexistent", .folder = tree.roots().front().fd.get()}).value();
+  const Tree taken = Tree::open({.path = "/nonexistent", .directory = tree.roots().front().fd.get()}).value();
   EXPECT_EQ(read(taken, "f"), "x");
   EXPECT_EQ(read(taken, (root / "f").string()), "x");
 }
@@ -102,7 +102,7 @@ TEST_F(TreeTest, TakesTheRealPathOfARootReachedByALinkToo) {
   EXPECT_EQ(read(aliased, (root / "f").string()), "x");
 }
 
-TEST_F(TreeTest, RefusesARootThatIsNoFolder) {
+TEST_F(TreeTest, RefusesARootThatIsNoDirectory) {
   put(root / "f", "x");
   EXPECT_EQ(word(Tree::open({.path = (root / "f").string()})), "path_not_found");
   EXPECT_EQ(word(Tree::open({.path = (root / "none").string()})), "path_not_found");
@@ -120,7 +120,7 @@ TEST_F(TreeTest, AllowsToGoUpInsideTheRootAndNoFurther) {
     EXPECT_EQ(read(path), "error: path_escapes_root") << path;
     EXPECT_EQ(locate(path), "path_escapes_root") << path;
     EXPECT_EQ(word(tree.open_object(path, Links::keep)), "path_escapes_root") << path;
-    EXPECT_EQ(word(tree.open_folder(path)), "path_escapes_root") << path;
+    EXPECT_EQ(word(tree.open_directory(path)), "path_escapes_root") << path;
   }
   EXPECT_EQ(read("none/../f"), "error: path_not_found") << "a directory that is missing leads nowhere";
 }
@@ -145,7 +145,7 @@ TEST_F(TreeTest, FollowsLinksThatStayInside) {
     EXPECT_EQ(read(path), "x") << path;
   }
   EXPECT_EQ(read("book"), "words");
-  EXPECT_EQ(word(tree.open_folder("folder")), "ok");
+  EXPECT_EQ(word(tree.open_directory("folder")), "ok");
 }
 
 TEST_F(TreeTest, RefusesLinksThatLeadOut) {
@@ -221,7 +221,7 @@ TEST_F(TreeTest, ReadsRegularFilesOnly) {
     EXPECT_EQ(word(tree.open_file("folder", flags)), "is_a_directory");
     EXPECT_EQ(word(tree.open_file(".", flags)), "is_a_directory");
   }
-  EXPECT_EQ(word(tree.open_folder("fifo")), "not_a_directory");
+  EXPECT_EQ(word(tree.open_directory("fifo")), "not_a_directory");
   EXPECT_EQ(word(tree.open_object("fifo", Links::follow)), "ok");
 }
 
@@ -243,7 +243,7 @@ TEST_F(TreeTest, TellsAMissingThingFromAFileInTheWay) {
   EXPECT_EQ(read("none/x"), "error: path_not_found");
   EXPECT_EQ(read("f/x"), "error: path_not_found");
   EXPECT_EQ(read("f/"), "error: not_a_directory");
-  EXPECT_EQ(word(tree.open_folder("f")), "not_a_directory");
+  EXPECT_EQ(word(tree.open_directory("f")), "not_a_directory");
   EXPECT_EQ(locate("f/x"), "not_a_directory");
   EXPECT_EQ(locate("f/x/y", Links::keep, Parents::make), "not_a_directory");
   EXPECT_EQ(locate("none/x"), "path_not_found");
@@ -267,10 +267,10 @@ TEST_F(TreeTest, LocatesWhatIsThereAndWhatIsNot) {
   const auto place = tree.locate("a/new", Links::follow);
   ASSERT_TRUE(place);
   EXPECT_EQ(place->name, "new");
-  EXPECT_FALSE(place->folder);
-  const UniqueFd folder{::open((root / "a").c_str(), O_PATH | O_CLOEXEC)};
-  EXPECT_TRUE(same_object(status_of(place->parent.get()).value(), status_of(folder.get()).value()));
-  EXPECT_TRUE(tree.locate("a/new/", Links::follow)->folder);
+  EXPECT_FALSE(place->directory);
+  const UniqueFd directory{::open((root / "a").c_str(), O_PATH | O_CLOEXEC)};
+  EXPECT_TRUE(same_object(status_of(place->parent.get()).value(), status_of(directory.get()).value()));
+  EXPECT_TRUE(tree.locate("a/new/", Links::follow)->directory);
   for (const std::string& path : {std::string{}, std::string{"."}, std::string{"a/.."}, std::string{"a/../."},
                                   root.string(), root.string() + "/"}) {
     EXPECT_EQ(locate(path), "invalid_field") << path << " has no name";
@@ -286,7 +286,7 @@ TEST_F(TreeTest, LocatesWhereALinkLeads) {
   EXPECT_EQ(tree.locate("absolute", Links::follow)->name, "other");
 }
 
-TEST_F(TreeTest, MakesMissingFoldersOnlyWhenAsked) {
+TEST_F(TreeTest, MakesMissingDirectoriesOnlyWhenAsked) {
   EXPECT_EQ(locate("x/y/z"), "path_not_found");
   EXPECT_FALSE(stdfs::exists(root / "x"));
   {
@@ -333,7 +333,7 @@ TEST_F(TreeTest, KnowsAReadOnlyRootInsideAnotherByWhateverPath) {
   }
   EXPECT_EQ(read(nested, "link/lib/f"), "x");
   EXPECT_EQ(word(nested.locate("vendor/../new", Links::follow)), "ok");
-  EXPECT_TRUE(nested.is_read_only_root(status_of(nested.open_folder("vendor")->get()).value()));
+  EXPECT_TRUE(nested.is_read_only_root(status_of(nested.open_directory("vendor")->get()).value()));
 }
 
 TEST_F(TreeTest, LetsAWritableRootLieInsideOneThatIsReadOnly) {
@@ -350,7 +350,7 @@ TEST_F(TreeTest, OpensNoDescriptorThatAChildWouldInherit) {
   put(root / "a/f", "x");
   const auto check = [](const UniqueFd& fd) { EXPECT_NE(::fcntl(fd.get(), F_GETFD) & FD_CLOEXEC, 0); };
   check(*tree.open_file("a/f", O_RDONLY));
-  check(*tree.open_folder("a"));
+  check(*tree.open_directory("a"));
   check(*tree.open_object("a", Links::keep));
   check(tree.locate("a/f", Links::keep)->parent);
 }
@@ -386,7 +386,7 @@ class Swapper {
   std::thread thread_;
 };
 
-TEST_F(TreeTest, NeverLeavesTheRootWhileAFolderIsSwappedForALink) {
+TEST_F(TreeTest, NeverLeavesTheRootWhileADirectoryIsSwappedForALink) {
   stdfs::create_directories(root / "a/b");
   put(root / "a/b/secret", "inside");
   put(root / "b", "unrelated");
@@ -409,7 +409,7 @@ TEST_F(TreeTest, NeverLeavesTheRootWhileAFolderIsSwappedForALink) {
   EXPECT_EQ(test::names_in(outside), std::set<std::string>{"secret"});
 }
 
-TEST_F(TreeTest, NeverLeavesTheRootWhileAFolderIsMovedUpAndDown) {
+TEST_F(TreeTest, NeverLeavesTheRootWhileADirectoryIsMovedUpAndDown) {
   stdfs::create_directories(root / "a/b/c");
   stdfs::create_directories(root / "x");
   put(root / "secret", "inside");

@@ -61,14 +61,14 @@ GlobAnswer find(const test::ScratchTree& tree, const std::string& pattern, GlobO
   return answer;
 }
 
-TEST(Glob, FindsFilesFoldersAndLinks) {
+TEST(Glob, FindsFilesDirectoriesAndLinks) {
   const test::ScratchTree tree;
   tree.write("a.c");
   tree.write("src/b.c");
   tree.write("src/deep/c.c");
   tree.write("src/deep/c.h");
   tree.write(".hidden/d.c");
-  tree.folder("src/folder.c");
+  tree.directory("src/folder.c");
   tree.link("src/link.c", "/nowhere");
   EXPECT_EQ(find(tree, "*.c").paths, (Paths{"a.c"}));
   EXPECT_EQ(find(tree, "src/*.c").paths, (Paths{"src/b.c", "src/folder.c", "src/link.c"}));

@@ -19,7 +19,7 @@ using Verdict = IgnoreRules::Verdict;
 struct Case {
   const char* rules;
   const char* path;
-  bool folder;
+  bool directory;
   Verdict verdict;
 };
 
@@ -75,7 +75,7 @@ TEST(Ignore, JudgesByTheRulesOfGitignore) {
       {"a//b", "a/b", false, no},
   };
   for (const Case& one : cases) {
-    EXPECT_EQ(IgnoreRules{one.rules}.judge(one.path, one.folder), one.verdict) << one.rules << " on " << one.path;
+    EXPECT_EQ(IgnoreRules{one.rules}.judge(one.path, one.directory), one.verdict) << one.rules << " on " << one.path;
   }
 }
 
@@ -100,8 +100,8 @@ TEST(Ignore, LetsTheDeeperFileDecide) {
 TEST(Ignore, DoesNotFollowLinksOrHangOnFifos) {
   const test::ScratchTree tree;
   tree.write("rules", "a\n");
-  tree.folder("one");
-  tree.folder("two");
+  tree.directory("one");
+  tree.directory("two");
   tree.link("one/.gitignore", "../rules");
   ASSERT_EQ(tree.shell("mkfifo two/.gitignore"), 0);
   EXPECT_EQ(read_ignore_scope(tree.open("one").get(), "one", nullptr), nullptr);
@@ -134,19 +134,19 @@ TEST(Ignore, AgreesWithGitOnRandomTrees) {
   std::size_t tracked = 0;
   for (int round = 0; round < 20; ++round) {
     const test::ScratchTree tree;
-    std::vector<std::string> folders{""};
+    std::vector<std::string> directories{""};
     for (int i = 0; i < 6; ++i) {
-      const std::string path = folders[next(static_cast<unsigned>(folders.size()))] + names[next(4)] + "/";
-      folders.push_back(path);
-      tree.folder(path);
+      const std::string path = directories[next(static_cast<unsigned>(directories.size()))] + names[next(4)] + "/";
+      directories.push_back(path);
+      tree.directory(path);
     }
-    for (const std::string& folder : folders) {
+    for (const std::string& directory : directories) {
       for (const char* name : names) {
-        if (!std::filesystem::exists(tree.path() / (folder + name))) tree.write(folder + name, "x");
+        if (!std::filesystem::exists(tree.path() / (directory + name))) tree.write(directory + name, "x");
       }
       std::string text;
       for (unsigned i = 0, count = next(4); i < count; ++i) text += std::string{rules[next(32)]} + "\n";
-      if (!text.empty()) tree.write(folder + ".gitignore", text);
+      if (!text.empty()) tree.write(directory + ".gitignore", text);
     }
     ASSERT_EQ(tree.shell("git init -q . && git -c core.excludesFile=/dev/null ls-files -z --others --exclude-standard"
                          " >.git/listed"),

@@ -45,7 +45,7 @@ TEST(Walk, VisitsEverythingBeneathInOrder) {
   EXPECT_EQ(paths(tree, {.prefix = "pre/b"}, "b"), (Paths{"pre/b/x", "pre/b/y"}));
 }
 
-TEST(Walk, TellsKindsAndGivesTheFolderOfEachName) {
+TEST(Walk, TellsKindsAndGivesTheDirectoryOfEachName) {
   const test::ScratchTree tree;
   tree.write("folder/file", "12345");
   tree.link("folder/link", "nowhere");
@@ -54,13 +54,13 @@ TEST(Walk, TellsKindsAndGivesTheFolderOfEachName) {
   (void)walk(tree.open(), {}, {}, [&](const WalkEntry& entry) {
     seen.emplace(entry.name, entry.kind);
     struct stat info{};
-    EXPECT_EQ(::fstatat(entry.folder, entry.name, &info, AT_SYMLINK_NOFOLLOW), 0);
+    EXPECT_EQ(::fstatat(entry.directory, entry.name, &info, AT_SYMLINK_NOFOLLOW), 0);
     EXPECT_EQ(info.st_size == 5 && S_ISREG(info.st_mode), std::string_view{entry.name} == "file");
     return WalkStep::go_on;
   });
   using Kind = WalkEntry::Kind;
   EXPECT_EQ(seen, (decltype(seen){
-                      {"folder", Kind::folder}, {"file", Kind::file}, {"link", Kind::link}, {"fifo", Kind::other}}));
+                      {"folder", Kind::directory}, {"file", Kind::file}, {"link", Kind::link}, {"fifo", Kind::other}}));
 }
 
 TEST(Walk, SkipsHiddenAndIgnoredNamesUnlessTold) {
@@ -77,7 +77,7 @@ TEST(Walk, SkipsHiddenAndIgnoredNamesUnlessTold) {
   EXPECT_EQ(paths(tree, {.everything = true}).size(), 10U);
 }
 
-TEST(Walk, HonoursTheRulesOfTheFoldersAboveWhereItBegins) {
+TEST(Walk, HonoursTheRulesOfTheDirectoriesAboveWhereItBegins) {
   const test::ScratchTree tree;
   tree.write(".gitignore", "*.o\n/src/lib/gen\n");
   tree.write("src/.gitignore", "!keep.o\n");
@@ -90,7 +90,7 @@ TEST(Walk, HonoursTheRulesOfTheFoldersAboveWhereItBegins) {
             (Paths{"src/lib/a.c", "src/lib/keep.o"}));
 }
 
-TEST(Walk, LeavesOutFoldersAndStopsWhenTold) {
+TEST(Walk, LeavesOutDirectoriesAndStopsWhenTold) {
   const test::ScratchTree tree;
   for (const char* name : {"a/x", "b/x", "c/x"}) tree.write(name);
   Paths found;
@@ -121,9 +121,9 @@ TEST(Walk, LeavesOutFoldersAndStopsWhenTold) {
 TEST(Walk, FindsTheSameOnAnyNumberOfThreads) {
   const test::ScratchTree tree;
   Paths wanted;
-  for (int folder = 0; folder < 30; ++folder) {
-    for (int file = 0; file < (folder == 7 ? 1500 : 10); ++file) {
-      tree.write("f" + std::to_string(folder) + "/sub/" + std::to_string(file));
+  for (int directory = 0; directory < 30; ++directory) {
+    for (int file = 0; file < (directory == 7 ? 1500 : 10); ++file) {
+      tree.write("f" + std::to_string(directory) + "/sub/" + std::to_string(file));
     }
   }
   wanted = paths(tree, {.sorted = true});
@@ -156,7 +156,7 @@ std::size_t open_descriptors() {
 
 TEST(Walk, KeepsFewDescriptorsOpenInDeepTrees) {
   const test::ScratchTree tree;
-  // Each level has a second folder, which waits in the queue while the first is walked.
+  // Each level has a second directory, which waits in the queue while the first is walked.
   UniqueFd at = tree.open();
   constexpr std::size_t depth = 300;
   for (std::size_t i = 0; i < depth; ++i) {

@@ -85,8 +85,8 @@ TEST(Wildcard, KeepsStarsWithinAComponentAndLetsTwoCross) {
 }
 
 TEST(Wildcard, SaysWhereNothingCanMatch) {
-  const auto may = [](const char* pattern, const char* folder) {
-    return PathWildcard::compile(pattern)->may_match_beneath(folder);
+  const auto may = [](const char* pattern, const char* directory) {
+    return PathWildcard::compile(pattern)->may_match_beneath(directory);
   };
   EXPECT_TRUE(may("src/*.c", ""));
   EXPECT_TRUE(may("src/*.c", "src"));
@@ -146,9 +146,9 @@ TEST(Wildcard, TakesNoExponentialTime) {
   for (int i = 0; i < 200; ++i) pattern += "*a";
   EXPECT_FALSE(wildcard_matches(pattern + "b", std::string(255, 'a')));
   for (int i = 0; i < 100; ++i) deep += "a/";
-  std::string folders;
-  for (int i = 0; i < 50; ++i) folders += "**/a/";
-  EXPECT_FALSE(wildcard_matches(folders + "c/d", deep + deep + "x/d"));
+  std::string directories;
+  for (int i = 0; i < 50; ++i) directories += "**/a/";
+  EXPECT_FALSE(wildcard_matches(directories + "c/d", deep + deep + "x/d"));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST_F(BatchTest, DoesNothingWhenACheckFails) {
 }
 
 TEST_F(BatchTest, UndoesWhatWasDoneWhenARenameFails) {
-  // Known only when it is tried: a folder can't be moved into itself.
+  // Known only when it is tried: a directory can't be moved into itself.
   const Operation bad = move_one("full", "full/in/x");
   put(root / "f", "f\n");
   expect_undone({write_one("a", "new a"), write_one("new", "new"), edit_one("b", "b", "B"), remove_one("c"),

@@ -34,19 +34,19 @@ class ChangeTest : public test::Files {
   std::string book = library / "book";
 };
 
-TEST_F(ChangeTest, MakesFolders) {
-  EXPECT_EQ(word(make_folder(tree, "a")), "ok");
-  EXPECT_EQ(word(make_folder(tree, "a")), "already_exists");
-  EXPECT_EQ(word(make_folder(tree, "x/y/z/")), "path_not_found");
-  EXPECT_TRUE(make_folder(tree, "x/y/z/", Parents::make)->created);
-  EXPECT_FALSE(make_folder(tree, "x/y/z", Parents::make)->created);
-  EXPECT_FALSE(make_folder(tree, ".", Parents::make)->created);
+TEST_F(ChangeTest, MakesDirectories) {
+  EXPECT_EQ(word(make_directory(tree, "a")), "ok");
+  EXPECT_EQ(word(make_directory(tree, "a")), "already_exists");
+  EXPECT_EQ(word(make_directory(tree, "x/y/z/")), "path_not_found");
+  EXPECT_TRUE(make_directory(tree, "x/y/z/", Parents::make)->created);
+  EXPECT_FALSE(make_directory(tree, "x/y/z", Parents::make)->created);
+  EXPECT_FALSE(make_directory(tree, ".", Parents::make)->created);
   EXPECT_TRUE(std::filesystem::is_directory(root / "x/y/z"));
   put(root / "f", "x");
-  EXPECT_EQ(word(make_folder(tree, "f", Parents::make)), "already_exists");
-  EXPECT_EQ(word(make_folder(tree, "f/x", Parents::make)), "not_a_directory");
-  EXPECT_EQ(word(make_folder(tree, "../x")), "path_escapes_root");
-  EXPECT_EQ(word(make_folder(tree, (library / "x").string())), "permission_denied");
+  EXPECT_EQ(word(make_directory(tree, "f", Parents::make)), "already_exists");
+  EXPECT_EQ(word(make_directory(tree, "f/x", Parents::make)), "not_a_directory");
+  EXPECT_EQ(word(make_directory(tree, "../x")), "path_escapes_root");
+  EXPECT_EQ(word(make_directory(tree, (library / "x").string())), "permission_denied");
 }
 
 TEST_F(ChangeTest, MakesLinksToAnywhereAndFollowsThemNowhereOutside) {
@@ -141,7 +141,7 @@ TEST_F(ChangeTest, MovesOneNameOfAFileOverAnother) {
   EXPECT_EQ(names_in(root), Names{"g"});
 }
 
-TEST_F(ChangeTest, RefusesToMoveOrCopyAFolderIntoItself) {
+TEST_F(ChangeTest, RefusesToMoveOrCopyADirectoryIntoItself) {
   std::filesystem::create_directories(root / "a/b");
   EXPECT_EQ(word(move(tree, "a", "a/b/c")), "invalid_field");
   EXPECT_EQ(word(copy(tree, "a", "a/b/c")), "invalid_field");

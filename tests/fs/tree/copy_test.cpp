@@ -18,13 +18,13 @@ using test::word;
 
 class CopyTreeTest : public test::Files {
  public:
-  UniqueFd folder{::open(root.c_str(), O_PATH | O_CLOEXEC)};
+  UniqueFd directory{::open(root.c_str(), O_PATH | O_CLOEXEC)};
 
   std::string copy(const std::string& from, const std::string& to, Keep keep = Keep::mode) const {
-    const UniqueFd object{::openat(folder.get(), from.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
-    return word(copy_tree(object.get(), from, folder.get(), to, keep));
+    const UniqueFd object{::openat(directory.get(), from.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+    return word(copy_tree(object.get(), from, directory.get(), to, keep));
   }
-  Entry entry(const std::string& name) const { return entry_at(folder.get(), name).value(); }
+  Entry entry(const std::string& name) const { return entry_at(directory.get(), name).value(); }
   std::string copied_bytes(const std::string& from) const {
     const UniqueFd in{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
     const UniqueFd out{::open((root / "out").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
@@ -57,7 +57,7 @@ TEST_F(CopyTreeTest, StopsWhereItIs) {
   std::stop_source source;
   source.request_stop();
   const UniqueFd object{::open((root / "from").c_str(), O_PATH | O_CLOEXEC)};
-  EXPECT_EQ(word(copy_tree(object.get(), "from", folder.get(), "to", Keep::mode, source.get_token())), "cancelled");
+  EXPECT_EQ(word(copy_tree(object.get(), "from", directory.get(), "to", Keep::mode, source.get_token())), "cancelled");
   EXPECT_FALSE(std::filesystem::exists(root / "to"));
   put(root / "large", std::string(300'000, 'x'));
   const UniqueFd in{::open((root / "large").c_str(), O_RDONLY | O_CLOEXEC)};
@@ -113,7 +113,7 @@ TEST_F(CopyTreeTest, KeepsEverythingForAMove) {
   EXPECT_EQ(entry("g").modified, entry("f").modified);
 }
 
-TEST_F(CopyTreeTest, RefusesWhatIsNeitherFileFolderNorLink) {
+TEST_F(CopyTreeTest, RefusesWhatIsNeitherFileDirectoryNorLink) {
   std::filesystem::create_directory(root / "a");
   ASSERT_EQ(::mkfifo((root / "a/fifo").c_str(), 0600), 0);
   EXPECT_EQ(copy("a/fifo", "z"), "not_a_regular_file");
@@ -124,12 +124,12 @@ TEST_F(CopyTreeTest, RefusesWhatIsNeitherFileFolderNorLink) {
   EXPECT_EQ(get(root / "taken"), "y");
 }
 
-TEST_F(CopyTreeTest, EndsWhenAFolderIsCopiedIntoItself) {
+TEST_F(CopyTreeTest, EndsWhenADirectoryIsCopiedIntoItself) {
   std::filesystem::create_directories(root / "a/b");
   EXPECT_EQ(copy("a", "a/b/c"), "invalid_field");
 }
 
-TEST_F(CopyTreeTest, RefusesFoldersThatLieTooDeep) {
+TEST_F(CopyTreeTest, RefusesDirectoriesThatLieTooDeep) {
   std::filesystem::path deep = root / "a";
   for (int i = 0; i < 200; ++i) deep /= "d";
   std::filesystem::create_directories(deep);

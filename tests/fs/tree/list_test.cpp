@@ -38,24 +38,24 @@ class ListTest : public test::Files {
       if (count > 10'000) return {{"never ends"}, count};
     }
   }
-  /// Some hundred files and folders, with names that sort differently by bytes and by path.
+  /// Some hundred files and directories, with names that sort differently by bytes and by path.
   NameList make_forest() const {
     std::mt19937 random{7};
-    std::vector<std::filesystem::path> folders{root};
+    std::vector<std::filesystem::path> directories{root};
     NameList made;
     for (int i = 0; i < 400; ++i) {
-      const std::filesystem::path in = folders[random() % folders.size()];
+      const std::filesystem::path in = directories[random() % directories.size()];
       const std::string name = std::string(1, "aB.-_~\xc3"[random() % 7]) + std::to_string(random() % 50);
       if (std::filesystem::exists(in / name)) continue;
       if (random() % 4 == 0) {
         std::filesystem::create_directory(in / name);
-        folders.push_back(in / name);
+        directories.push_back(in / name);
       } else {
         put(in / name, "");
       }
       made.push_back((in / name).lexically_relative(root));
     }
-    // By names, not by bytes of the whole path: what is in a folder follows it at once.
+    // By names, not by bytes of the whole path: what is in a directory follows it at once.
     const auto by_names = [](std::string path) {
       std::ranges::replace(path, '/', '\0');
       return path;
@@ -65,7 +65,7 @@ class ListTest : public test::Files {
   }
 };
 
-TEST_F(ListTest, GivesTheEntriesOfAFolderByBytes) {
+TEST_F(ListTest, GivesTheEntriesOfADirectoryByBytes) {
   for (const char* name : {"b", "a", "B", ".hidden", "\xff", "new\nline", "a.b"}) put(root / name, "x");
   EXPECT_EQ(names("."), (NameList{".hidden", "B", "a", "a.b", "b", "new\nline", "\xff"}));
   EXPECT_EQ(names((library).string()), NameList{"book"});
@@ -81,7 +81,7 @@ TEST_F(ListTest, TellsWhatEachEntryIs) {
   const Page page = list(tree, ".").value();
   ASSERT_EQ(page.entries.size(), 4U);
   EXPECT_EQ(page.entries[0].entry.size, 5U);
-  EXPECT_EQ(page.entries[1].entry.type, EntryType::folder);
+  EXPECT_EQ(page.entries[1].entry.type, EntryType::directory);
   EXPECT_EQ(page.entries[2].entry.type, EntryType::link);
   EXPECT_EQ(page.entries[2].entry.target, "../outside/secret");
   EXPECT_EQ(page.entries[3].entry.type, EntryType::fifo);
@@ -89,7 +89,7 @@ TEST_F(ListTest, TellsWhatEachEntryIs) {
   EXPECT_TRUE(list(tree, ".", {.tags = false})->entries[0].tag.empty());
 }
 
-TEST_F(ListTest, RefusesWhatIsNoFolder) {
+TEST_F(ListTest, RefusesWhatIsNoDirectory) {
   put(root / "f", "x");
   std::filesystem::create_directory_symlink("../outside", root / "out");
   EXPECT_EQ(names("f"), NameList{"error: not_a_directory"});
@@ -108,7 +108,7 @@ TEST_F(ListTest, FollowsNoLinkBelow) {
       << "only at the end of the path itself";
 }
 
-TEST_F(ListTest, GoesThroughAllFoldersInOrder) {
+TEST_F(ListTest, GoesThroughAllDirectoriesInOrder) {
   const NameList all = make_forest();
   EXPECT_EQ(names(".", {.depth = Depth::all}), all);
 }
@@ -122,7 +122,7 @@ TEST_F(ListTest, GivesThePagesOfATreeWithoutAGapOrARepeat) {
   }
 }
 
-TEST_F(ListTest, GivesThePagesOfALargeFolder) {
+TEST_F(ListTest, GivesThePagesOfALargeDirectory) {
   NameList all;
   for (int i = 0; i < 3'000; ++i) all.push_back("f" + std::to_string(i));
   for (const std::string& name : all) put(root / name, "");
@@ -176,7 +176,7 @@ TEST_F(ListTest, StopsAtADepthAndSaysSo) {
   EXPECT_FALSE(list(tree, ".")->too_deep);
 }
 
-TEST_F(ListTest, GivesTheNameOfAFolderThatItMayNotLookInto) {
+TEST_F(ListTest, GivesTheNameOfADirectoryThatItMayNotLookInto) {
   std::filesystem::create_directories(root / "closed/in");
   ASSERT_EQ(::chmod((root / "closed").c_str(), 0), 0);
   ASSERT_EQ(::chmod(root.c_str(), 0755), 0);

@@ -20,9 +20,9 @@ using test::word;
 class RemoveTreeTest : public test::Files {
  public:
   Tree tree = open_tree();
-  UniqueFd folder{::open(root.c_str(), O_PATH | O_CLOEXEC)};
+  UniqueFd directory{::open(root.c_str(), O_PATH | O_CLOEXEC)};
 
-  std::string remove(const std::string& name) const { return word(remove_tree(tree, folder.get(), name)); }
+  std::string remove(const std::string& name) const { return word(remove_tree(tree, directory.get(), name)); }
 };
 
 TEST_F(RemoveTreeTest, StopsWhereItIs) {
@@ -30,7 +30,7 @@ TEST_F(RemoveTreeTest, StopsWhereItIs) {
   put(root / "a/b/f", "x");
   std::stop_source source;
   source.request_stop();
-  EXPECT_EQ(word(remove_tree(tree, folder.get(), "a", source.get_token())), "cancelled");
+  EXPECT_EQ(word(remove_tree(tree, directory.get(), "a", source.get_token())), "cancelled");
   EXPECT_EQ(names_in(root), Names{"a"});
 }
 
@@ -59,14 +59,14 @@ TEST_F(RemoveTreeTest, RemovesLinksAndNotWhatTheyLeadTo) {
   EXPECT_EQ(names_in(outside), Names{"secret"});
 }
 
-TEST_F(RemoveTreeTest, RemovesThousandsOfFilesInOneFolder) {
+TEST_F(RemoveTreeTest, RemovesThousandsOfFilesInOneDirectory) {
   std::filesystem::create_directory(root / "a");
   for (int i = 0; i < 2'000; ++i) put(root / "a" / std::to_string(i), "");
   EXPECT_EQ(remove("a"), "ok");
   EXPECT_EQ(names_in(root), Names{});
 }
 
-TEST_F(RemoveTreeTest, RemovesFoldersOfAnyDepth) {
+TEST_F(RemoveTreeTest, RemovesDirectoriesOfAnyDepth) {
   // Deeper than any path can name, and than the removal holds descriptors however often it begins at the top again.
   const std::string name(200, 'd');
   std::filesystem::create_directory(root / "deep");
@@ -80,7 +80,7 @@ TEST_F(RemoveTreeTest, RemovesFoldersOfAnyDepth) {
   EXPECT_EQ(names_in(root), Names{});
 }
 
-TEST_F(RemoveTreeTest, NeverLeavesTheTreeWhileAFolderIsSwappedForALink) {
+TEST_F(RemoveTreeTest, NeverLeavesTheTreeWhileADirectoryIsSwappedForALink) {
   for (int i = 0; i < 20; ++i) put(outside / ("victim" + std::to_string(i)), "");
   const Names before = names_in(outside);
   std::atomic<bool> stop = false;
@@ -125,7 +125,7 @@ TEST_F(RemoveTreeTest, LeavesARootThatCanOnlyBeRead) {
   std::filesystem::create_directories(root / "a/vendor");
   put(root / "a/vendor/f", "x");
   const Tree nested = Tree::open({.path = root}, {{.path = root / "a/vendor", .access = Access::read_only}}).value();
-  EXPECT_EQ(word(remove_tree(nested, folder.get(), "a")), "permission_denied");
+  EXPECT_EQ(word(remove_tree(nested, directory.get(), "a")), "permission_denied");
   EXPECT_TRUE(std::filesystem::exists(root / "a/vendor/f"));
 }
 

@@ -15,30 +15,30 @@ namespace {
 
 using Events = std::vector<WatchEvent>;
 
-/// A folder, its watches, and a reader's way to them.
+/// A directory, its watches, and a reader's way to them.
 struct Fixture {
-  explicit Fixture(Executor on, FolderWatches::Limits limits = {}) : executor{on}, watches{on, pool, limits} {}
+  explicit Fixture(Executor on, DirectoryWatches::Limits limits = {}) : executor{on}, watches{on, pool, limits} {}
 
-  static Task<Result<FolderWatches::Reader>> join(Fixture* self, std::string name = "") {
-    auto open = [path = self->folder.path() / name]() -> Result<UniqueFd> {
+  static Task<Result<DirectoryWatches::Reader>> join(Fixture* self, std::string name = "") {
+    auto open = [path = self->directory.path() / name]() -> Result<UniqueFd> {
       UniqueFd opened{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
       if (!opened) return std::unexpected{system_error(errno, "open " + path.string())};
       return opened;
     };
     co_return co_await self->watches.join(std::move(open), name, false);
   }
-  void write(const std::string& name) const { std::ofstream{folder.path() / name} << "x"; }
+  void write(const std::string& name) const { std::ofstream{directory.path() / name} << "x"; }
 
   Executor executor;
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   BlockingPool pool{"test", 1};
-  FolderWatches watches;
+  DirectoryWatches watches;
 };
 
-Task<Events> read_events(std::shared_ptr<FolderWatch> watch, std::uint64_t cursor) {
+Task<Events> read_events(std::shared_ptr<DirectoryWatch> watch, std::uint64_t cursor) {
   Events events;
   while (events.empty() && !watch->over()) {
-    auto found = co_await FolderWatch::events(watch, cursor, 100, SteadyTime::clock::now() + test::kReactorLimit);
+    auto found = co_await DirectoryWatch::events(watch, cursor, 100, SteadyTime::clock::now() + test::kReactorLimit);
     if (!found) {
       ADD_FAILURE() << found.error().message;
       break;
@@ -48,7 +48,7 @@ Task<Events> read_events(std::shared_ptr<FolderWatch> watch, std::uint64_t curso
   co_return events;
 }
 
-CO_TEST(FolderWatches, TwoReadersOfAFolderShareOneWatchAndEachSeesEverything) {
+CO_TEST(DirectoryWatches, TwoReadersOfADirectoryShareOneWatchAndEachSeesEverything) {
   Fixture fixture{executor};
   auto one = co_await Fixture::join(&fixture);
   auto two = co_await Fixture::join(&fixture);
@@ -65,21 +65,21 @@ CO_TEST(FolderWatches, TwoReadersOfAFolderShareOneWatchAndEachSeesEverything) {
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, AFileThatIsMovedAwayIsToldWithoutAnotherEvent) {
+CO_TEST(DirectoryWatches, AFileThatIsMovedAwayIsToldWithoutAnotherEvent) {
   Fixture fixture{executor};
-  const test::TemporaryFolder elsewhere;
+  const test::TemporaryDirectory elsewhere;
   fixture.write("a");
   auto reader = co_await Fixture::join(&fixture);
   CO_ASSERT_TRUE(reader);
   const auto begin = reader->watch()->newest();
-  std::filesystem::rename(fixture.folder.path() / "a", elsewhere.path() / "a");
+  std::filesystem::rename(fixture.directory.path() / "a", elsewhere.path() / "a");
   const auto seen = co_await read_events(reader->watch(), begin);
   CO_ASSERT_TRUE(!seen.empty());
   EXPECT_EQ(seen.front().path, "a");
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, AReaderThatComesBackHasMissedNothing) {
+CO_TEST(DirectoryWatches, AReaderThatComesBackHasMissedNothing) {
   Fixture fixture{executor};
   std::uint64_t cursor = 0;
   {
@@ -97,7 +97,7 @@ CO_TEST(FolderWatches, AReaderThatComesBackHasMissedNothing) {
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, AWatchThatNobodyComesBackToIsForgotten) {
+CO_TEST(DirectoryWatches, AWatchThatNobodyComesBackToIsForgotten) {
   Fixture fixture{executor, {.linger = std::chrono::milliseconds{1}, .most_lingering = 16}};
   {
     auto reader = co_await Fixture::join(&fixture);
@@ -107,10 +107,10 @@ CO_TEST(FolderWatches, AWatchThatNobodyComesBackToIsForgotten) {
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, TheOldestOfTooManyIsForgotten) {
+CO_TEST(DirectoryWatches, TheOldestOfTooManyIsForgotten) {
   Fixture fixture{executor, {.linger = std::chrono::hours{1}, .most_lingering = 2}};
   for (const char* name : {"a", "b", "c"}) {
-    std::filesystem::create_directory(fixture.folder.path() / name);
+    std::filesystem::create_directory(fixture.directory.path() / name);
     auto reader = co_await Fixture::join(&fixture, name);
     CO_ASSERT_TRUE(reader);
   }
@@ -118,13 +118,13 @@ CO_TEST(FolderWatches, TheOldestOfTooManyIsForgotten) {
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, AFolderThatWasReplacedIsWatchedAnew) {
+CO_TEST(DirectoryWatches, ADirectoryThatWasReplacedIsWatchedAnew) {
   Fixture fixture{executor};
-  const auto path = fixture.folder.path() / "w";
+  const auto path = fixture.directory.path() / "w";
   std::filesystem::create_directory(path);
   auto before = co_await Fixture::join(&fixture, "w");
   CO_ASSERT_TRUE(before);
-  std::filesystem::rename(path, fixture.folder.path() / "old");
+  std::filesystem::rename(path, fixture.directory.path() / "old");
   std::filesystem::create_directory(path);
   auto after = co_await Fixture::join(&fixture, "w");
   CO_ASSERT_TRUE(after);
@@ -137,13 +137,13 @@ CO_TEST(FolderWatches, AFolderThatWasReplacedIsWatchedAnew) {
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, AFolderThatIsRemovedEndsItsWatch) {
+CO_TEST(DirectoryWatches, ADirectoryThatIsRemovedEndsItsWatch) {
   Fixture fixture{executor};
-  std::filesystem::create_directory(fixture.folder.path() / "w");
+  std::filesystem::create_directory(fixture.directory.path() / "w");
   auto reader = co_await Fixture::join(&fixture, "w");
   CO_ASSERT_TRUE(reader);
   const auto begin = reader->watch()->newest();
-  std::filesystem::remove(fixture.folder.path() / "w");
+  std::filesystem::remove(fixture.directory.path() / "w");
   const auto events = co_await read_events(reader->watch(), begin);
   CO_ASSERT_TRUE(!events.empty());
   EXPECT_EQ(events.back().type, WatchEvent::Type::deleted);
@@ -153,26 +153,26 @@ CO_TEST(FolderWatches, AFolderThatIsRemovedEndsItsWatch) {
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, AWatchThatIsOverWaitsForNobody) {
+CO_TEST(DirectoryWatches, AWatchThatIsOverWaitsForNobody) {
   Fixture fixture{executor, {.linger = std::chrono::hours{1}, .most_lingering = 16}};
-  std::filesystem::create_directory(fixture.folder.path() / "w");
+  std::filesystem::create_directory(fixture.directory.path() / "w");
   {
     auto reader = co_await Fixture::join(&fixture, "w");
     CO_ASSERT_TRUE(reader);
   }
   EXPECT_EQ(fixture.watches.size(), 1U);
-  std::filesystem::remove(fixture.folder.path() / "w");
+  std::filesystem::remove(fixture.directory.path() / "w");
   while (fixture.watches.size() > 0) co_await boost::asio::post(use_task);
   co_await fixture.watches.close();
 }
 
-CO_TEST(FolderWatches, ClosingEndsTheWaitsAndRefusesNewReaders) {
+CO_TEST(DirectoryWatches, ClosingEndsTheWaitsAndRefusesNewReaders) {
   Fixture fixture{executor};
   auto reader = co_await Fixture::join(&fixture);
   CO_ASSERT_TRUE(reader);
   bool ended = false;
   TaskGroup group{executor};
-  group.spawn("reader", [](std::shared_ptr<FolderWatch> watch, bool* done) -> Task<> {
+  group.spawn("reader", [](std::shared_ptr<DirectoryWatch> watch, bool* done) -> Task<> {
     const auto events = co_await read_events(watch, watch->newest());
     *done = events.empty();
   }(reader->watch(), &ended));
@@ -184,7 +184,7 @@ CO_TEST(FolderWatches, ClosingEndsTheWaitsAndRefusesNewReaders) {
   EXPECT_EQ(late.error().code, Errc::draining);
 }
 
-CO_TEST(FolderWatches, WhatCannotBeOpenedIsAnError) {
+CO_TEST(DirectoryWatches, WhatCannotBeOpenedIsAnError) {
   Fixture fixture{executor};
   auto reader = co_await Fixture::join(&fixture, "missing");
   CO_ASSERT_TRUE(!reader);

@@ -59,8 +59,8 @@ class WatchTest : public ::testing::Test {
   std::uint64_t cursor_ = 0;
 };
 
-TEST_F(WatchTest, TellsOfFilesInItsFolder) {
-  tree_.folder("sub");
+TEST_F(WatchTest, TellsOfFilesInItsDirectory) {
+  tree_.directory("sub");
   start({});
   tree_.write("a", "1");
   EXPECT_EQ(lines(), (Lines{"created a", "modified a"}));
@@ -72,7 +72,7 @@ TEST_F(WatchTest, TellsOfFilesInItsFolder) {
   EXPECT_EQ(lines(), (Lines{"deleted a"}));
   tree_.write("sub/x");
   EXPECT_EQ(lines(), (Lines{})) << "not recursive";
-  tree_.folder("new");
+  tree_.directory("new");
   tree_.write("new/x");
   EXPECT_EQ(lines(), (Lines{"created new"}));
 }
@@ -87,8 +87,8 @@ TEST_F(WatchTest, BecomesReadableWhenSomethingHappens) {
   EXPECT_EQ(::poll(&ready, 1, 0), 0);
 }
 
-TEST_F(WatchTest, PutsThePrefixInFrontAndGoesIntoFoldersThatExist) {
-  tree_.folder("top/a/b");
+TEST_F(WatchTest, PutsThePrefixInFrontAndGoesIntoDirectoriesThatExist) {
+  tree_.directory("top/a/b");
   start({.prefix = "top", .recursive = true}, "top");
   tree_.write("top/a/b/c");
   EXPECT_EQ(lines(), (Lines{"created top/a/b/c"}));
@@ -96,7 +96,7 @@ TEST_F(WatchTest, PutsThePrefixInFrontAndGoesIntoFoldersThatExist) {
 
 TEST_F(WatchTest, PairsRenames) {
   tree_.write("a/file", "x");
-  tree_.folder("b");
+  tree_.directory("b");
   start();
   std::filesystem::rename(tree_ / "a/file", tree_ / "a/new");
   std::filesystem::rename(tree_ / "a/new", tree_ / "b/other");
@@ -125,10 +125,10 @@ TEST_F(WatchTest, HoldsAFirstHalfForAWhile) {
   EXPECT_EQ(line(watch_->after(1, 10).at(0)), "created b");
 }
 
-TEST_F(WatchTest, FollowsFoldersThatAreMoved) {
+TEST_F(WatchTest, FollowsDirectoriesThatAreMoved) {
   const test::ScratchTree outside;
-  tree_.folder("a/b");
-  tree_.folder("c");
+  tree_.directory("a/b");
+  tree_.directory("c");
   start();
   std::filesystem::rename(tree_ / "a", tree_ / "c/a");
   EXPECT_EQ(lines(), (Lines{"renamed c/a from a"}));
@@ -146,7 +146,7 @@ TEST_F(WatchTest, FollowsFoldersThatAreMoved) {
   EXPECT_EQ(lines(), (Lines{"created back/b/z"}));
 }
 
-TEST_F(WatchTest, TellsWhatWasMadeBeforeANewFolderWasWatched) {
+TEST_F(WatchTest, TellsWhatWasMadeBeforeANewDirectoryWasWatched) {
   start();
   ASSERT_EQ(tree_.shell("mkdir -p a/b/c && echo x >a/b/c/file"), 0);
   Lines all = lines();
@@ -183,7 +183,7 @@ TEST_F(WatchTest, MissesAndRepeatsNothingOfATreeThatGrowsMeanwhile) {
   for (const auto& [path, times] : created) EXPECT_EQ(times, 1) << path;
 }
 
-TEST_F(WatchTest, ForgetsFoldersThatAreRemoved) {
+TEST_F(WatchTest, ForgetsDirectoriesThatAreRemoved) {
   tree_.write("a/b/x");
   start();
   std::filesystem::remove_all(tree_ / "a");
@@ -195,17 +195,17 @@ TEST_F(WatchTest, ForgetsFoldersThatAreRemoved) {
 }
 
 TEST_F(WatchTest, TellsThatEventsWereLostAndGoesOn) {
-  tree_.folder("a");
+  tree_.directory("a");
   start({.recursive = true, .most_events = 100'000});
   // More than fs.inotify.max_queued_events, without a drain. Links to one inode are cheap, and each makes two events.
   std::size_t most = 16'384;
   std::ifstream{"/proc/sys/fs/inotify/max_queued_events"} >> most;
   ASSERT_LE(most, 100'000U);
-  const UniqueFd folder = tree_.open("a");
+  const UniqueFd directory = tree_.open("a");
   tree_.write("a/x");
   for (std::size_t i = 0; i < most / 2 + 10; ++i) {
-    ASSERT_EQ(::linkat(folder.get(), "x", folder.get(), "y", 0), 0);
-    ASSERT_EQ(::unlinkat(folder.get(), "y", 0), 0);
+    ASSERT_EQ(::linkat(directory.get(), "x", directory.get(), "y", 0), 0);
+    ASSERT_EQ(::unlinkat(directory.get(), "y", 0), 0);
   }
   tree_.write("a/unseen/file");
   const Events events = take();
@@ -230,17 +230,17 @@ TEST_F(WatchTest, GivesOldEventsToThoseWhoComeBack) {
 }
 
 TEST_F(WatchTest, IsBounded) {
-  for (int i = 0; i < 5; ++i) tree_.folder("d" + std::to_string(i));
-  const auto opened = Watch::open(tree_.open(), {.recursive = true, .most_folders = 5}, {});
+  for (int i = 0; i < 5; ++i) tree_.directory("d" + std::to_string(i));
+  const auto opened = Watch::open(tree_.open(), {.recursive = true, .most_directories = 5}, {});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::resource_exhausted);
-  start({.recursive = true, .most_folders = 6});
-  tree_.folder("more");
+  start({.recursive = true, .most_directories = 6});
+  tree_.directory("more");
   EXPECT_EQ(lines(), (Lines{"created more", "overflow more"}));
 }
 
-TEST_F(WatchTest, EndsWithItsFolder) {
-  tree_.folder("gone");
+TEST_F(WatchTest, EndsWithItsDirectory) {
+  tree_.directory("gone");
   start({.prefix = "gone", .recursive = true}, "gone");
   EXPECT_FALSE(watch_->ended());
   std::filesystem::remove(tree_ / "gone");

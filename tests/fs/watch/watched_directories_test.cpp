@@ -12,20 +12,20 @@
 namespace skiff::fs {
 namespace {
 
-class WatchFoldersTest : public ::testing::Test {
+class WatchDirectoriesTest : public ::testing::Test {
  protected:
   void start(std::size_t most = 100) {
     top_ = tree_.open();
-    folders_.emplace(inotify_, top_, "top", most, true);
-    started_ = folders_->start({});
+    directories_.emplace(inotify_, top_, "top", most, true);
+    started_ = directories_->start({});
   }
-  /// The number of the watch of that folder: asking for it again gives the same.
+  /// The number of the watch of that directory: asking for it again gives the same.
   int watch_of(const std::string& name) {
     return ::inotify_add_watch(inotify_.get(), (tree_ / name).c_str(), IN_ONLYDIR | IN_MASK_ADD | IN_CREATE);
   }
   std::set<std::string> adopt(const std::string& parent, const std::string& name) {
     std::set<std::string> found;
-    folders_->adopt(
+    directories_->adopt(
         watch_of(parent), name, [&](const std::string& path, bool) { EXPECT_TRUE(found.insert(path).second); },
         [&](const std::string& path, const Error&) { found.insert("missed " + path); });
     return found;
@@ -34,65 +34,65 @@ class WatchFoldersTest : public ::testing::Test {
   test::ScratchTree tree_;
   UniqueFd top_;
   UniqueFd inotify_{::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
-  std::optional<WatchFolders> folders_;
+  std::optional<WatchDirectories> directories_;
   Result<> started_;
 };
 
-TEST_F(WatchFoldersTest, KnowsThePathsOfAllFolders) {
-  tree_.folder("a/b/c");
+TEST_F(WatchDirectoriesTest, KnowsThePathsOfAllDirectories) {
+  tree_.directory("a/b/c");
   tree_.write("a/file");
   tree_.link("a/link", "/");
   start();
   ASSERT_TRUE(started_);
-  EXPECT_EQ(folders_->size(), 4U);
-  EXPECT_EQ(folders_->path_of(watch_of("a/b/c")), "top/a/b/c");
-  EXPECT_EQ(folders_->path_of(watch_of("a/b"), "x"), "top/a/b/x");
-  EXPECT_TRUE(folders_->is_top(watch_of(".")));
+  EXPECT_EQ(directories_->size(), 4U);
+  EXPECT_EQ(directories_->path_of(watch_of("a/b/c")), "top/a/b/c");
+  EXPECT_EQ(directories_->path_of(watch_of("a/b"), "x"), "top/a/b/x");
+  EXPECT_TRUE(directories_->is_top(watch_of(".")));
 }
 
-TEST_F(WatchFoldersTest, MovesAndDropsWholeTrees) {
-  tree_.folder("a/b/c");
-  tree_.folder("d");
+TEST_F(WatchDirectoriesTest, MovesAndDropsWholeTrees) {
+  tree_.directory("a/b/c");
+  tree_.directory("d");
   start();
   const int a = watch_of("a"), c = watch_of("a/b/c"), d = watch_of("d");
-  EXPECT_TRUE(folders_->move(a, "b", d, "moved"));
-  EXPECT_EQ(folders_->path_of(c), "top/d/moved/c");
-  EXPECT_FALSE(folders_->move(a, "b", d, "again"));
-  folders_->drop(d, "moved");
-  EXPECT_FALSE(folders_->knows(c));
-  EXPECT_EQ(folders_->size(), 3U);
-  folders_->remove_all();
-  EXPECT_EQ(folders_->size(), 0U);
+  EXPECT_TRUE(directories_->move(a, "b", d, "moved"));
+  EXPECT_EQ(directories_->path_of(c), "top/d/moved/c");
+  EXPECT_FALSE(directories_->move(a, "b", d, "again"));
+  directories_->drop(d, "moved");
+  EXPECT_FALSE(directories_->knows(c));
+  EXPECT_EQ(directories_->size(), 3U);
+  directories_->remove_all();
+  EXPECT_EQ(directories_->size(), 0U);
 }
 
-TEST_F(WatchFoldersTest, TellsWhatANewFolderHoldsAlready) {
+TEST_F(WatchDirectoriesTest, TellsWhatANewDirectoryHoldsAlready) {
   start();
   tree_.write("new/x/file");
   tree_.write("new/file");
   EXPECT_EQ(adopt(".", "new"), (std::set<std::string>{"top/new/x", "top/new/x/file", "top/new/file"}));
-  EXPECT_EQ(folders_->size(), 3U);
-  EXPECT_TRUE(folders_->take_told(watch_of("new"), "file"));
-  EXPECT_FALSE(folders_->take_told(watch_of("new"), "file"));
-  folders_->forget_told();
-  EXPECT_FALSE(folders_->take_told(watch_of("new/x"), "file"));
+  EXPECT_EQ(directories_->size(), 3U);
+  EXPECT_TRUE(directories_->take_told(watch_of("new"), "file"));
+  EXPECT_FALSE(directories_->take_told(watch_of("new"), "file"));
+  directories_->forget_told();
+  EXPECT_FALSE(directories_->take_told(watch_of("new/x"), "file"));
 }
 
-TEST_F(WatchFoldersTest, IsBounded) {
-  tree_.folder("a/b");
+TEST_F(WatchDirectoriesTest, IsBounded) {
+  tree_.directory("a/b");
   start(2);
   ASSERT_FALSE(started_);
   EXPECT_EQ(started_.error().code, Errc::resource_exhausted);
   start(4);
   ASSERT_TRUE(started_);
-  tree_.folder("c/d/e");
+  tree_.directory("c/d/e");
   EXPECT_EQ(adopt(".", "c"), (std::set<std::string>{"top/c/d", "missed top/c/d"}));
 }
 
-TEST_F(WatchFoldersTest, AdoptsNoLinks) {
+TEST_F(WatchDirectoriesTest, AdoptsNoLinks) {
   start();
   tree_.link("link", "/tmp");
   EXPECT_EQ(adopt(".", "link"), (std::set<std::string>{}));
-  EXPECT_EQ(folders_->size(), 1U);
+  EXPECT_EQ(directories_->size(), 1U);
 }
 
 }  // namespace

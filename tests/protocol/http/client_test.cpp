@@ -348,10 +348,10 @@ CO_TEST(HttpClient, HandsOverWhatAProxyHasConnected) {
 }
 
 CO_TEST(HttpClient, SpeaksOverAUnixSocket) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   HttpServer server{executor, {.limits = {}, .handler = answer_with_host}};
-  server.listen(Listener::open(executor, Address::parse("unix:" + (folder / "s")).value()).value());
-  HttpClient client{executor, {.host = "localhost", .unix_path = folder / "s"}};
+  server.listen(Listener::open(executor, Address::parse("unix:" + (directory / "s")).value()).value());
+  HttpClient client{executor, {.host = "localhost", .unix_path = directory / "s"}};
   auto reply = co_await client.request({});
   CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
   EXPECT_EQ(reply->body, "GET localhost ");

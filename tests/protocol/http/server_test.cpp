@@ -238,9 +238,9 @@ CO_TEST(HttpServer, LetsItsOwnerWordTheErrors) {
 }
 
 CO_TEST(HttpServer, ServesAUnixSocket) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   HttpServer server{executor, {.limits = {}, .handler = hello}};
-  const Address address = Address::parse("unix:" + (folder / "s")).value();
+  const Address address = Address::parse("unix:" + (directory / "s")).value();
   server.listen(Listener::open(executor, address).value());
   RawClient client = co_await test::dial(executor, address);
   EXPECT_TRUE(co_await client.send(std::string{kGet}));

@@ -77,13 +77,13 @@ CO_TEST(Listener, SaysWhichAddressIsTaken) {
 }
 
 CO_TEST(Listener, OwnsItsSocketFile) {
-  const test::TemporaryFolder folder;
-  const Address address = Address::parse("unix:" + (folder / "s")).value();
+  const test::TemporaryDirectory directory;
+  const Address address = Address::parse("unix:" + (directory / "s")).value();
   {
     auto listener = Listener::open(executor, address).value();
-    EXPECT_EQ(listener->address().path(), folder / "s");
+    EXPECT_EQ(listener->address().path(), directory / "s");
     struct stat file{};
-    EXPECT_EQ(::stat((folder / "s").c_str(), &file), 0);
+    EXPECT_EQ(::stat((directory / "s").c_str(), &file), 0);
     EXPECT_EQ(file.st_mode & 0777u, 0600u);
     // Somebody answers there, so it is not taken away.
     EXPECT_FALSE(Listener::open(executor, address).has_value());
@@ -97,32 +97,32 @@ CO_TEST(Listener, OwnsItsSocketFile) {
     group.cancel();
     co_await group.join();
   }
-  EXPECT_NE(::access((folder / "s").c_str(), F_OK), 0);
+  EXPECT_NE(::access((directory / "s").c_str(), F_OK), 0);
 }
 
 CO_TEST(Listener, LeavesTheFileThatAnotherProcessHasPutInThePlaceOfItsOwn) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   {
-    auto listener = Listener::open(executor, Address::parse("unix:" + (folder / "s")).value()).value();
-    EXPECT_EQ(::rename(folder.write("other", "precious").c_str(), (folder / "s").c_str()), 0);
+    auto listener = Listener::open(executor, Address::parse("unix:" + (directory / "s")).value()).value();
+    EXPECT_EQ(::rename(directory.write("other", "precious").c_str(), (directory / "s").c_str()), 0);
   }
-  EXPECT_EQ(::access((folder / "s").c_str(), F_OK), 0);
+  EXPECT_EQ(::access((directory / "s").c_str(), F_OK), 0);
   co_return;
 }
 
 CO_TEST(Listener, ReplacesASocketFileOnWhichNobodyAnswers) {
-  const test::TemporaryFolder folder;
-  const Address address = Address::parse("unix:" + (folder / "s")).value();
+  const test::TemporaryDirectory directory;
+  const Address address = Address::parse("unix:" + (directory / "s")).value();
   {
     const UniqueFd killed{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     EXPECT_EQ(::bind(killed.get(), address.data(), address.size()), 0);
   }
-  EXPECT_EQ(::access((folder / "s").c_str(), F_OK), 0);
+  EXPECT_EQ(::access((directory / "s").c_str(), F_OK), 0);
   EXPECT_TRUE(Listener::open(executor, address).has_value());
   // A file of another kind is nobody's to delete.
-  folder.write("f", "precious");
-  EXPECT_FALSE(Listener::open(executor, Address::parse("unix:" + (folder / "f")).value()).has_value());
-  EXPECT_EQ(::access((folder / "f").c_str(), F_OK), 0);
+  directory.write("f", "precious");
+  EXPECT_FALSE(Listener::open(executor, Address::parse("unix:" + (directory / "f")).value()).has_value());
+  EXPECT_EQ(::access((directory / "f").c_str(), F_OK), 0);
   co_return;
 }
 

@@ -25,11 +25,11 @@ HttpClientOptions trusting(const Address& address, const test::Certificate& cert
 }
 
 CO_TEST(ReloadableTls, NewConnectionsGetTheNewCertificateAndOpenOnesGoOn) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const test::Certificate first = test::make_certificate();
   const test::Certificate second = test::make_certificate();
-  const TlsServerSettings files{.certificate_file = folder.write("cert.pem", first.certificate_pem),
-                                .key_file = folder.write("key.pem", first.key_pem)};
+  const TlsServerSettings files{.certificate_file = directory.write("cert.pem", first.certificate_pem),
+                                .key_file = directory.write("key.pem", first.key_pem)};
   auto tls = ReloadableTls::open(files);
   CO_ASSERT_TRUE(tls) << tls.error().message;
   EXPECT_EQ((*tls)->reload().value(), ReloadableTls::Outcome::unchanged);
@@ -38,8 +38,8 @@ CO_TEST(ReloadableTls, NewConnectionsGetTheNewCertificateAndOpenOnesGoOn) {
   HttpClient early{executor, trusting(server.address, first)};
   CO_ASSERT_TRUE((co_await early.request({})).has_value());
 
-  folder.write("cert.pem", second.certificate_pem);
-  folder.write("key.pem", second.key_pem);
+  directory.write("cert.pem", second.certificate_pem);
+  directory.write("key.pem", second.key_pem);
   EXPECT_EQ((*tls)->reload().value(), ReloadableTls::Outcome::changed);
   CO_ASSERT_TRUE((co_await early.request({})).has_value());
   HttpClient late{executor, trusting(server.address, second)};
@@ -53,13 +53,13 @@ CO_TEST(ReloadableTls, NewConnectionsGetTheNewCertificateAndOpenOnesGoOn) {
 }
 
 CO_TEST(ReloadableTls, ABadCertificateChangesNothingAndIsToldOnce) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const test::Certificate good = test::make_certificate();
-  const TlsServerSettings files{.certificate_file = folder.write("cert.pem", good.certificate_pem),
-                                .key_file = folder.write("key.pem", good.key_pem)};
+  const TlsServerSettings files{.certificate_file = directory.write("cert.pem", good.certificate_pem),
+                                .key_file = directory.write("key.pem", good.key_pem)};
   auto tls = ReloadableTls::open(files);
   CO_ASSERT_TRUE(tls);
-  folder.write("key.pem", test::make_certificate().key_pem);
+  directory.write("key.pem", test::make_certificate().key_pem);
   const auto refused = (*tls)->reload();
   CO_ASSERT_TRUE(!refused);
   EXPECT_NE(refused.error().message.find("key.pem"), std::string::npos);
@@ -73,8 +73,8 @@ CO_TEST(ReloadableTls, ABadCertificateChangesNothingAndIsToldOnce) {
 }
 
 TEST(ReloadableTls, FilesThatAreBadFromTheStartAreAnError) {
-  const test::TemporaryFolder folder;
-  EXPECT_FALSE(ReloadableTls::open({folder / "none", folder / "none"}).has_value());
+  const test::TemporaryDirectory directory;
+  EXPECT_FALSE(ReloadableTls::open({directory / "none", directory / "none"}).has_value());
 }
 
 }  // namespace

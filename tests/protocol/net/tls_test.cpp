@@ -33,11 +33,11 @@ Task<> echo_body(HttpExchange& exchange) {
 }
 
 struct TlsPair {
-  test::TemporaryFolder folder;
+  test::TemporaryDirectory directory;
   test::Certificate certificate = test::make_certificate();
   std::shared_ptr<TlsContext> server =
-      TlsContext::server({.certificate_file = folder.write("cert.pem", certificate.certificate_pem),
-                          .key_file = folder.write("key.pem", certificate.key_pem)})
+      TlsContext::server({.certificate_file = directory.write("cert.pem", certificate.certificate_pem),
+                          .key_file = directory.write("key.pem", certificate.key_pem)})
           .value();
 
   [[nodiscard]] HttpClientOptions client(const Address& address, std::string ca, std::string name = {}) const {
@@ -109,13 +109,14 @@ bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets.data()) != 0) return false;
   const UniqueFd near{sockets[0]};
   const UniqueFd far{sockets[1]};
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   SSL_CTX* context = SSL_CTX_new(ours_connects ? TLS_server_method() : TLS_client_method());
   SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
   EXPECT_EQ(SSL_CTX_set_cipher_list(context, cipher), 1);
   if (ours_connects) {
-    SSL_CTX_use_certificate_file(context, folder.write("cert", certificate.certificate_pem).c_str(), SSL_FILETYPE_PEM);
-    SSL_CTX_use_PrivateKey_file(context, folder.write("key", certificate.key_pem).c_str(), SSL_FILETYPE_PEM);
+    SSL_CTX_use_certificate_file(context, directory.write("cert", certificate.certificate_pem).c_str(),
+                                 SSL_FILETYPE_PEM);
+    SSL_CTX_use_PrivateKey_file(context, directory.write("key", certificate.key_pem).c_str(), SSL_FILETYPE_PEM);
   }
   SSL* theirs = SSL_new(context);
   SSL_set_fd(theirs, far.get());
@@ -139,10 +140,10 @@ bool agrees(TlsContext& ours, bool ours_connects, const char* cipher, const test
 }
 
 TEST(TlsContext, TakesOnlyCiphersWithForwardSecrecyOnBothSides) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const test::Certificate certificate = test::make_certificate(EVP_RSA_gen(2048));
-  const auto server = TlsContext::server({.certificate_file = folder.write("cert.pem", certificate.certificate_pem),
-                                          .key_file = folder.write("key.pem", certificate.key_pem)})
+  const auto server = TlsContext::server({.certificate_file = directory.write("cert.pem", certificate.certificate_pem),
+                                          .key_file = directory.write("key.pem", certificate.key_pem)})
                           .value();
   const auto client = TlsContext::client({.ca_pem = certificate.certificate_pem}).value();
   for (const char* cipher :
@@ -246,16 +247,16 @@ CO_TEST(Tls, SendsEverythingInOrderThroughASocketThatIsFull) {
 }
 
 TEST(TlsContext, SaysWhichFileIsBad) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const test::Certificate one = test::make_certificate();
   const test::Certificate other = test::make_certificate();
-  const std::string certificate = folder.write("cert.pem", one.certificate_pem);
-  const std::string key = folder.write("key.pem", other.key_pem);
-  EXPECT_NE(TlsContext::server({folder / "none", key}).error().message.find("none"), std::string::npos);
-  EXPECT_NE(TlsContext::server({certificate, folder / "none"}).error().message.find("none"), std::string::npos);
+  const std::string certificate = directory.write("cert.pem", one.certificate_pem);
+  const std::string key = directory.write("key.pem", other.key_pem);
+  EXPECT_NE(TlsContext::server({directory / "none", key}).error().message.find("none"), std::string::npos);
+  EXPECT_NE(TlsContext::server({certificate, directory / "none"}).error().message.find("none"), std::string::npos);
   EXPECT_NE(TlsContext::server({certificate, key}).error().message.find("key.pem"), std::string::npos);
   EXPECT_FALSE(TlsContext::client({.ca_pem = "nonsense"}).has_value());
-  EXPECT_FALSE(TlsContext::client({.ca_file = folder / "none"}).has_value());
+  EXPECT_FALSE(TlsContext::client({.ca_file = directory / "none"}).has_value());
   EXPECT_FALSE(TlsContext::client({.certificate_pem = one.certificate_pem, .key_pem = other.key_pem}).has_value());
   EXPECT_TRUE(TlsContext::client({.certificate_pem = one.certificate_pem, .key_pem = one.key_pem}).has_value());
 }

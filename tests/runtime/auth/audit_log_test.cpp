@@ -22,8 +22,8 @@ std::string content(const std::filesystem::path& path) {
 }
 
 TEST(AuditLog, WhatWasWrittenIsThereWhenItEnds) {
-  const test::FakeRoot folder;
-  const auto path = folder.path / "audit";
+  const test::FakeRoot directory;
+  const auto path = directory.path / "audit";
   std::string expected;
   {
     auto log = AuditLog::open(path.string());
@@ -41,34 +41,34 @@ TEST(AuditLog, WhatWasWrittenIsThereWhenItEnds) {
 }
 
 TEST(AuditLog, ReopeningGoesOnInANewFileAndLosesNothing) {
-  const test::FakeRoot folder;
-  const auto path = folder.path / "audit";
+  const test::FakeRoot directory;
+  const auto path = directory.path / "audit";
   {
     auto log = AuditLog::open(path.string());
     ASSERT_TRUE(log);
     (*log)->write("{1}");
-    std::filesystem::rename(path, folder.path / "audit.1");
+    std::filesystem::rename(path, directory.path / "audit.1");
     (*log)->reopen();
     (*log)->write("{2}");
   }
-  EXPECT_EQ(content(folder.path / "audit.1"), "{1}\n");
+  EXPECT_EQ(content(directory.path / "audit.1"), "{1}\n");
   EXPECT_EQ(content(path), "{2}\n");
 }
 
 TEST(AuditLog, AppendsToWhatIsThere) {
-  const test::FakeRoot folder;
-  folder.write("audit", "{0}\n");
+  const test::FakeRoot directory;
+  directory.write("audit", "{0}\n");
   {
-    auto log = AuditLog::open((folder.path / "audit").string());
+    auto log = AuditLog::open((directory.path / "audit").string());
     ASSERT_TRUE(log);
     (*log)->write("{1}");
   }
-  EXPECT_EQ(content(folder.path / "audit"), "{0}\n{1}\n");
+  EXPECT_EQ(content(directory.path / "audit"), "{0}\n{1}\n");
 }
 
 TEST(AuditLog, WhatDoesNotFitIsCountedAndTold) {
-  const test::FakeRoot folder;
-  const auto path = folder.path / "audit";
+  const test::FakeRoot directory;
+  const auto path = directory.path / "audit";
   {
     auto log = AuditLog::open(path.string(), 16);
     ASSERT_TRUE(log);

@@ -62,9 +62,9 @@ TEST(TokenFile, WithoutATokenIsAnError) {
 }
 
 TEST(TokenFile, IsReadFromDiskAndNamedInErrors) {
-  std::string folder = ::testing::TempDir() + "token-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/tokens";
+  std::string directory = ::testing::TempDir() + "token-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const std::string path = directory + "/tokens";
   std::ofstream{path} << "alpha read\n";
   const auto entries = read_token_file(path);
   ASSERT_TRUE(entries) << entries.error().message;
@@ -78,8 +78,8 @@ TEST(TokenFile, IsReadFromDiskAndNamedInErrors) {
   const auto absent = read_token_file(path);
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().code, Errc::path_not_found);
-  EXPECT_FALSE(read_token_file(folder));
-  ::rmdir(folder.c_str());
+  EXPECT_FALSE(read_token_file(directory));
+  ::rmdir(directory.c_str());
 }
 
 TEST(TokenDigest, IsTheSha256OfTheTextAndComesInHexOfBothCases) {

@@ -44,7 +44,7 @@ class RandomRun {
       : case_{test_case},
         logs_{executor,
               {.memory_bytes = case_.memory_bytes,
-               .spool = case_.spool ? folder_.path() : "",
+               .spool = case_.spool ? directory_.path() : "",
                .spool_bytes = 1024 * kMiB}},
         log_{logs_.make(case_.keep_bytes, case_.overflow, true)},
         random_{case_.seed} {}
@@ -87,7 +87,7 @@ class RandomRun {
     co_await logs_.budget.drain();
     EXPECT_EQ(logs_.budget.memory_used(), 0U);
     EXPECT_EQ(logs_.budget.spool_used(), 0U);
-    EXPECT_TRUE(folder_.empty());
+    EXPECT_TRUE(directory_.empty());
   }
 
  private:
@@ -152,7 +152,7 @@ class RandomRun {
   }
 
   const Case case_;
-  test::TemporaryFolder folder_;
+  test::TemporaryDirectory directory_;
   test::Logs logs_;
   std::shared_ptr<OutputLog> log_;
   test::LogModel model_;

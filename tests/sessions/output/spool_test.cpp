@@ -57,15 +57,15 @@ Task<Reading> read_and_compare(std::shared_ptr<OutputLog> log, std::string_view 
 }
 
 TEST(OutputSpool, KeepsWhatDoesNotFitInMemoryAndLeavesNothingBehind) {
-  const test::TemporaryFolder folder;
+  const test::TemporaryDirectory directory;
   const std::size_t descriptors = test::open_descriptors();
-  test::run_on_reactor([&folder](Executor executor) -> Task<> {
-    Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = folder.path(), .spool_bytes = 64 * kMiB}};
+  test::run_on_reactor([&directory](Executor executor) -> Task<> {
+    Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
     auto log = logs.make(kMiB);
     const std::string bytes = pattern(10 * kMiB + 77);
     co_await pump(log, bytes);
     co_await logs.budget.drain();
-    EXPECT_TRUE(folder.empty()) << "the file has no name";
+    EXPECT_TRUE(directory.empty()) << "the file has no name";
     EXPECT_LE(logs.budget.memory_used(), 2 * kMiB);
     EXPECT_GE(logs.budget.spool_used(), 9 * kMiB - 256 * kKiB);
     const Reading reading = co_await read_and_compare(log, bytes);
@@ -81,8 +81,8 @@ TEST(OutputSpool, KeepsWhatDoesNotFitInMemoryAndLeavesNothingBehind) {
 }
 
 CO_TEST(OutputSpool, ReadersOfTheSamePlaceShareWhatWasBroughtBack) {
-  const test::TemporaryFolder folder;
-  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = folder.path(), .spool_bytes = 64 * kMiB}};
+  const test::TemporaryDirectory directory;
+  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(2 * kMiB);
   const std::string bytes = pattern(8 * kMiB);
   co_await pump(log, bytes);
@@ -101,8 +101,8 @@ CO_TEST(OutputSpool, ReadersOfTheSamePlaceShareWhatWasBroughtBack) {
 }
 
 CO_TEST(OutputSpool, KeepsWhichBytesAreOfWhichStream) {
-  const test::TemporaryFolder folder;
-  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = folder.path(), .spool_bytes = 64 * kMiB}};
+  const test::TemporaryDirectory directory;
+  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(2 * kMiB);
   test::LogModel model;
   // The first read is so large that its segment is kept, without the part that went to the head.
@@ -133,8 +133,8 @@ CO_TEST(OutputSpool, KeepsWhichBytesAreOfWhichStream) {
 }
 
 CO_TEST(OutputSpool, ReadsBackWhileTheProducerGoesOn) {
-  const test::TemporaryFolder folder;
-  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = folder.path(), .spool_bytes = 64 * kMiB}};
+  const test::TemporaryDirectory directory;
+  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(kMiB);
   const std::string bytes = pattern(16 * kMiB);
   TaskGroup tasks{executor};
@@ -153,8 +153,8 @@ CO_TEST(OutputSpool, ReadsBackWhileTheProducerGoesOn) {
 }
 
 CO_TEST(OutputSpool, DropsAndSaysSoAboveTheQuota) {
-  const test::TemporaryFolder folder;
-  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = folder.path(), .spool_bytes = 2 * kMiB}};
+  const test::TemporaryDirectory directory;
+  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 2 * kMiB}};
   auto log = logs.make(kMiB);
   const std::string bytes = pattern(10 * kMiB);
   co_await pump(log, bytes);
@@ -178,17 +178,17 @@ CO_TEST(OutputSpool, DropsAndSaysSoAboveTheQuota) {
 /// A file system of 1 MiB.
 class SmallDisk {
  public:
-  SmallDisk() { mounted_ = ::mount("tmpfs", folder_.path().c_str(), "tmpfs", 0, "size=1m") == 0; }
+  SmallDisk() { mounted_ = ::mount("tmpfs", directory_.path().c_str(), "tmpfs", 0, "size=1m") == 0; }
   ~SmallDisk() {
-    if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);
+    if (mounted_) ::umount2(directory_.path().c_str(), MNT_DETACH);
   }
   SmallDisk(const SmallDisk&) = delete;
   SmallDisk& operator=(const SmallDisk&) = delete;
   [[nodiscard]] bool mounted() const { return mounted_; }
-  [[nodiscard]] const std::filesystem::path& path() const { return folder_.path(); }
+  [[nodiscard]] const std::filesystem::path& path() const { return directory_.path(); }
 
  private:
-  test::TemporaryFolder folder_;
+  test::TemporaryDirectory directory_;
   bool mounted_ = false;
 };
 
@@ -214,7 +214,7 @@ TEST(OutputSpool, DropsAndSaysSoWhenTheDiskIsFull) {
   });
 }
 
-CO_TEST(OutputSpool, DropsWhenTheFolderIsGone) {
+CO_TEST(OutputSpool, DropsWhenTheDirectoryIsGone) {
   Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = "/nonexistent/spool", .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(kMiB);
   const std::string bytes = pattern(4 * kMiB);
@@ -228,8 +228,8 @@ CO_TEST(OutputSpool, DropsWhenTheFolderIsGone) {
 }
 
 CO_TEST(OutputSpool, TheSharedLimitMovesEndedLogsToDisk) {
-  const test::TemporaryFolder folder;
-  Logs logs{executor, {.memory_bytes = 4 * kMiB, .spool = folder.path(), .spool_bytes = 64 * kMiB}};
+  const test::TemporaryDirectory directory;
+  Logs logs{executor, {.memory_bytes = 4 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   std::vector<std::shared_ptr<OutputLog>> all;
   const std::string bytes = pattern(2 * kMiB);
   for (int i = 0; i < 8; ++i) {
@@ -248,8 +248,8 @@ CO_TEST(OutputSpool, TheSharedLimitMovesEndedLogsToDisk) {
 }
 
 CO_TEST(OutputSpool, ALogThatGoesDuringItsWritesTakesEverythingAlong) {
-  const test::TemporaryFolder folder;
-  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = folder.path(), .spool_bytes = 64 * kMiB}};
+  const test::TemporaryDirectory directory;
+  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   auto log = logs.make(kMiB);
   test::write(*log, Stream::out, pattern(4 * kMiB));  // without a turn of the reactor: all writes are in flight
   EXPECT_GT(logs.budget.spool_used(), 0U);
@@ -257,12 +257,12 @@ CO_TEST(OutputSpool, ALogThatGoesDuringItsWritesTakesEverythingAlong) {
   co_await logs.budget.drain();
   EXPECT_EQ(logs.budget.spool_used(), 0U);
   EXPECT_EQ(logs.budget.memory_used(), 0U);
-  EXPECT_TRUE(folder.empty());
+  EXPECT_TRUE(directory.empty());
 }
 
 CO_TEST(OutputSpool, AProducerWaitsForTheDiskUnlessItMayNot) {
-  const test::TemporaryFolder folder;
-  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = folder.path(), .spool_bytes = 64 * kMiB}};
+  const test::TemporaryDirectory directory;
+  Logs logs{executor, {.memory_bytes = 64 * kMiB, .spool = directory.path(), .spool_bytes = 64 * kMiB}};
   const auto log = logs.make(kMiB);
   const auto hasty = logs.make(kMiB, Overflow::drop);
   const std::string bytes = pattern(20 * kMiB);

@@ -11,7 +11,7 @@ namespace {
 
 using test::FakeRoot;
 
-TEST(CgroupFolder, Version1GoesBeforeVersion2WhereItHasTheController) {
+TEST(CgroupDirectory, Version1GoesBeforeVersion2WhereItHasTheController) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "5:pids:/a\n0::/b\n");
   root.write("proc/self/mountinfo",
@@ -29,14 +29,14 @@ TEST(CgroupFolder, Version1GoesBeforeVersion2WhereItHasTheController) {
   EXPECT_FALSE(find_cgroup(root.path, {"memory", "memory.usage_in_bytes", "memory.current"}));
 }
 
-TEST(CgroupFolder, LevelsGoUpToTheMount) {
-  const CgroupFolder folder{.version2 = true, .group = "/sys/fs/cgroup/a/b", .mount = "/sys/fs/cgroup"};
+TEST(CgroupDirectory, LevelsGoUpToTheMount) {
+  const CgroupDirectory directory{.version2 = true, .group = "/sys/fs/cgroup/a/b", .mount = "/sys/fs/cgroup"};
   std::vector<std::string> seen;
-  folder.each_level([&](const std::filesystem::path& level) { seen.push_back(level.string()); });
+  directory.each_level([&](const std::filesystem::path& level) { seen.push_back(level.string()); });
   EXPECT_EQ(seen, (std::vector<std::string>{"/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"}));
 }
 
-TEST(CgroupFolder, NumbersThatMeanNoLimitAreAbsent) {
+TEST(CgroupDirectory, NumbersThatMeanNoLimitAreAbsent) {
   const FakeRoot root;
   root.write("max", "max\n");
   root.write("huge", "9223372036854771712\n");

@@ -30,7 +30,7 @@ std::string text_of(const std::filesystem::path& file) {
 // Where the controllers are in version 1 no limit can be set in version 2, so what is written for them is looked at in
 // a plain directory; that a kernel enforces it is for tests/integration/test_isolation.py.
 
-TEST(CgroupHome, OffersWhatTheFoldersControllersCanDo) {
+TEST(CgroupHome, OffersWhatTheDirectoriesControllersCanDo) {
   const FakeRoot root;
   root.write("home/cgroup.controllers", "cpuset cpu io pids\n");
   const CgroupHome home{(root.path / "home").string()};

@@ -18,13 +18,13 @@ namespace {
 using test::Child;
 using test::Ran;
 using test::run;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 using test::testcmd;
 
 /// Writes a file into it; its path.
-std::string file_with_mode(const TemporaryFolder& folder, const std::string& name, const std::string& content,
+std::string file_with_mode(const TemporaryDirectory& directory, const std::string& name, const std::string& content,
                            mode_t mode) {
-  std::string path = folder.write(name, content);
+  std::string path = directory.write(name, content);
   ::chmod(path.c_str(), mode);
   return path;
 }
@@ -167,20 +167,20 @@ TEST(Spawn, GivesATerminalAsTheControllingOne) {
 }
 
 TEST(Spawn, RunsInItsWorkingDirectoryWithItsEnvironmentOnly) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   SpawnRequest request = testcmd({});
   request.argv = {"/bin/sh", "-c", "pwd; /usr/bin/env"};
   request.env = {"ONE=1", "TWO=zwei"};
-  request.cwd = folder.path().string();
+  request.cwd = directory.path().string();
   const Ran ran = run(std::move(request));
-  EXPECT_TRUE(ran.out.starts_with(folder.path().string() + "\n")) << ran.out;
+  EXPECT_TRUE(ran.out.starts_with(directory.path().string() + "\n")) << ran.out;
   EXPECT_NE(ran.out.find("ONE=1\n"), std::string::npos);
   EXPECT_EQ(ran.out.find("HOME="), std::string::npos);
 }
 
 TEST(Spawn, LooksForItsProgramInThePathOfItsEnvironment) {
-  const TemporaryFolder first;
-  const TemporaryFolder second;
+  const TemporaryDirectory first;
+  const TemporaryDirectory second;
   file_with_mode(first, "tool", "#!/bin/sh\necho refused\n", 0644);
   file_with_mode(second, "tool", "#!/bin/sh\necho found\n", 0755);
   SpawnRequest request = testcmd({});
@@ -190,9 +190,9 @@ TEST(Spawn, LooksForItsProgramInThePathOfItsEnvironment) {
 }
 
 TEST(Spawn, RunsAScriptWithoutAFirstLineByTheShell) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   SpawnRequest request = testcmd({});
-  request.argv = {file_with_mode(folder, "plain", "echo \"$0 has $1\"\n", 0755), "an argument"};
+  request.argv = {file_with_mode(directory, "plain", "echo \"$0 has $1\"\n", 0755), "an argument"};
   const std::string name = request.argv[0];
   EXPECT_EQ(run(std::move(request)).out, name + " has an argument\n");
 }
@@ -211,13 +211,13 @@ TEST(Spawn, NamesAMissingProgram) {
 }
 
 TEST(Spawn, NamesAProgramThatMayNotBeRun) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   SpawnRequest request = testcmd({});
-  request.argv = {file_with_mode(folder, "tool", "#!/bin/sh\n", 0644)};
+  request.argv = {file_with_mode(directory, "tool", "#!/bin/sh\n", 0644)};
   EXPECT_EQ(failure_of(request).error, EACCES);
   // Found but refused goes before not found at all, as in a shell.
   request.argv = {"tool"};
-  request.env = {"PATH=" + folder.path().string() + ":/nowhere"};
+  request.env = {"PATH=" + directory.path().string() + ":/nowhere"};
   EXPECT_EQ(failure_of(request).error, EACCES);
   EXPECT_EQ(failure_of(request).stage, "exec");
 }

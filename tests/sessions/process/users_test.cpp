@@ -28,8 +28,8 @@ class Users : public ::testing::Test {
 
   Result<Credentials> look_up(const std::string& user) { return look_up_user(user, etc_); }
 
-  const test::TemporaryFolder folder_;
-  const std::filesystem::path& etc_ = folder_.path();
+  const test::TemporaryDirectory directory_;
+  const std::filesystem::path& etc_ = directory_.path();
 };
 
 TEST_F(Users, FindsAUserByName) {

@@ -94,7 +94,7 @@ TEST(ShellSnapshot, IsNothingWhenTheShellDidNotComeToItsEnd) {
   EXPECT_FALSE(ShellSnapshot::read("#zsh\n/\n#umask\n0022\n#ok\n"));
 }
 
-TEST(ShellSnapshot, KnowsAFolderWithANewlineAndOneThatCantBeTold) {
+TEST(ShellSnapshot, KnowsADirectoryWithANewlineAndOneThatCantBeTold) {
   EXPECT_EQ(snapshot("#posix\n/a\nb\n#umask\n0022\n#ok\n").cwd(), "/a\nb");
   EXPECT_EQ(snapshot("#posix\n#umask\n0022\n#ok\n").cwd(), "");
   EXPECT_EQ(snapshot("#posix\nrelative\n#umask\n0022\n#ok\n").cwd(), "");

@@ -115,7 +115,7 @@ CO_TEST(ShellState, KeepsNoVariableOfOneCommand) {
   EXPECT_TRUE(keeps(*state, "V='session'"));
 }
 
-CO_TEST(ShellState, KeepsTheSessionsFolderWhenACommandStayedInItsOwn) {
+CO_TEST(ShellState, KeepsTheSessionsDirectoryWhenACommandStayedInItsOwn) {
   const auto state = std::make_shared<ShellState>();
   Run stays{state};
   EXPECT_EQ(co_await stays.writes("#start\n/own\n#posix\n/own\n#umask\n0022\n#ok\n").ends(), StateSaved::saved);

@@ -16,9 +16,8 @@ using fakes::sandbox_pod;
 
 /// Both parts of a removal.
 Task<Result<>> remove_whole(FakeCluster* fake, const KnownPod* known, Removal how = {}) {
-  auto begun = co_await begin_removal(fake->cluster.get(), known, how, true);
-  if (!begun) co_return std::unexpected{std::move(begun.error())};
-  co_return co_await finish_removal(fake->cluster.get(), std::move(*begun), std::move(how));
+  SKIFF_CO_TRY(auto begun, co_await begin_removal(fake->cluster.get(), known, how, true));
+  co_return co_await finish_removal(fake->cluster.get(), std::move(begun), std::move(how));
 }
 
 std::size_t watches_asked_for(const FakeCluster& fake) {

@@ -13,7 +13,7 @@ namespace skiff::kube {
 namespace {
 
 using namespace std::chrono_literals;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 using test::variables;
 
 constexpr const char* kConfig = R"(
@@ -63,22 +63,22 @@ TEST(Access, FollowsWhatTheUserAskedFor) {
 }
 
 TEST(Access, LooksForAKubeconfigInTheOrderOfItsPlaces) {
-  const TemporaryFolder folder;
-  std::filesystem::create_directory(folder / ".kube");
+  const TemporaryDirectory directory;
+  std::filesystem::create_directory(directory / ".kube");
   const auto write = [&](const std::string& name, const std::string& host) {
-    return folder.write(name, "current-context: x\nclusters: [{name: x, cluster: {server: 'https://" + host +
-                                  "'}}]\ncontexts: [{name: x, context: {cluster: x}}]\n");
+    return directory.write(name, "current-context: x\nclusters: [{name: x, cluster: {server: 'https://" + host +
+                                     "'}}]\ncontexts: [{name: x, context: {cluster: x}}]\n");
   };
   write(".kube/config", "home");
   const std::string listed = write("listed", "listed");
   const std::string named = write("named", "named");
-  std::map<std::string, std::string> values{{"HOME", folder / ""}};
+  std::map<std::string, std::string> values{{"HOME", directory / ""}};
   const auto host = [&](const AccessOptions& options) {
     const auto access = find_access(options, variables(values));
     return access ? access->server.host : access.error().message;
   };
   EXPECT_EQ(host({}), "home");
-  values["KUBECONFIG"] = (folder / "none") + "::" + listed;
+  values["KUBECONFIG"] = (directory / "none") + "::" + listed;
   EXPECT_EQ(host({}), "listed");
   values["SKIFF_KUBECONFIG_DATA"] = kConfig;
   EXPECT_EQ(host({}), "c.example");
@@ -86,18 +86,18 @@ TEST(Access, LooksForAKubeconfigInTheOrderOfItsPlaces) {
 }
 
 TEST(Access, IsThePodsOwnInsideACluster) {
-  const TemporaryFolder folder;
-  folder.write("token", "abc\n");
-  folder.write("ca.crt", "the CA");
-  folder.write("namespace", "sandboxes");
-  const AccessOptions options{.service_account_folder = folder / ""};
+  const TemporaryDirectory directory;
+  directory.write("token", "abc\n");
+  directory.write("ca.crt", "the CA");
+  directory.write("namespace", "sandboxes");
+  const AccessOptions options{.service_account_directory = directory / ""};
   const std::map<std::string, std::string> values{{"KUBERNETES_SERVICE_HOST", "fd00::1"},
                                                   {"KUBERNETES_SERVICE_PORT", "443"}};
   const Access access = find_access(options, variables(values)).value();
   EXPECT_EQ(access.server.text(), "https://[fd00::1]:443");
   EXPECT_EQ(access.ca_pem, "the CA");
   EXPECT_EQ(access.namespace_name, "sandboxes");
-  EXPECT_EQ(access.identity.token_file, (folder / "") + "/token");
+  EXPECT_EQ(access.identity.token_file, (directory / "") + "/token");
   EXPECT_TRUE(access.from_pod);
   // A kubeconfig wins, as in kubectl.
   std::map<std::string, std::string> both = values;
@@ -116,21 +116,21 @@ TEST(Access, WithoutAnyClusterIsNotFound) {
 }
 
 TEST(Access, ByServerAndTokenNeedsNoKubeconfig) {
-  const TemporaryFolder folder;
-  folder.write("ca.crt", "the CA");
-  const AccessOptions options{.server = "https://a", .token = "t", .certificate_authority = folder / "ca.crt"};
+  const TemporaryDirectory directory;
+  directory.write("ca.crt", "the CA");
+  const AccessOptions options{.server = "https://a", .token = "t", .certificate_authority = directory / "ca.crt"};
   const Access access = find_access(options, variables({})).value();
   EXPECT_EQ(access.server.host, "a");
   EXPECT_EQ(access.identity.token, "t");
   EXPECT_EQ(access.ca_pem, "the CA");
-  EXPECT_NE(access_problem({.server = "https://a", .certificate_authority = folder / "none"}, {})
+  EXPECT_NE(access_problem({.server = "https://a", .certificate_authority = directory / "none"}, {})
                 .find("--certificate-authority"),
             std::string::npos);
 }
 
 TEST(Access, IsOverriddenWhole) {
-  const TemporaryFolder folder;
-  const std::string ca = folder.write("ca.crt", "given");
+  const TemporaryDirectory directory;
+  const std::string ca = directory.write("ca.crt", "given");
   const std::string config =
       "current-context: x\ncontexts: [{name: x, context: {cluster: x}}]\nclusters: [{name: x, cluster: "
       "{server: 'https://a', tls-server-name: of-a, insecure-skip-tls-verify: true}}]\n";
@@ -159,17 +159,17 @@ TEST(Access, NamesWhatIsMissingAndWhatThereIs) {
 }
 
 TEST(Access, ChecksTheClientCertificate) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto made = test::make_certificate();
-  folder.write("cert.pem", made.certificate_pem);
-  folder.write("key.pem", made.key_pem);
+  directory.write("cert.pem", made.certificate_pem);
+  directory.write("key.pem", made.key_pem);
   const auto config = [&](const std::string& user) {
-    return folder.write("config",
-                        "current-context: x\nclusters: [{name: x, cluster: {server: 'https://a'}}]\n"
-                        "users: [{name: x, user: {" +
-                            user +
-                            "}}]\n"
-                            "contexts: [{name: x, context: {cluster: x, user: x}}]\n");
+    return directory.write("config",
+                           "current-context: x\nclusters: [{name: x, cluster: {server: 'https://a'}}]\n"
+                           "users: [{name: x, user: {" +
+                               user +
+                               "}}]\n"
+                               "contexts: [{name: x, context: {cluster: x, user: x}}]\n");
   };
   const std::string both = config("client-certificate: cert.pem, client-key: key.pem");
   EXPECT_EQ(find_access({.kubeconfig = both}, variables({}))->identity.key_pem, made.key_pem);

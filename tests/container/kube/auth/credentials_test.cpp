@@ -14,7 +14,7 @@
 namespace skiff::kube {
 namespace {
 
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 
 std::shared_ptr<BlockingPool> new_pool() {
   return std::make_shared<BlockingPool>("test", 2);
@@ -44,40 +44,40 @@ CO_TEST(Credentials, AreWhatTheKubeconfigSays) {
 }
 
 CO_TEST(Credentials, FollowATokenFile) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   Access access;
-  access.identity.token_file = folder.write("token", "first\n");
+  access.identity.token_file = directory.write("token", "first\n");
   Credentials credentials{executor, new_pool(), access};
   EXPECT_EQ(co_await header(&credentials), "Bearer first");
-  folder.write("token", "second");
+  directory.write("token", "second");
   EXPECT_EQ(co_await header(&credentials), "Bearer first") << "it is not read for every request";
   credentials.refused(0);
   EXPECT_EQ(co_await header(&credentials), "Bearer second");
   // While it can't be read, the last one goes on.
-  folder.write("token", "");
+  directory.write("token", "");
   credentials.refused(0);
   EXPECT_EQ(co_await header(&credentials), "Bearer second");
 }
 
 CO_TEST(Credentials, SayThatATokenFileIsMissing) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   Access access;
-  access.identity.token_file = folder / "none";
+  access.identity.token_file = directory / "none";
   Credentials credentials{executor, new_pool(), access};
   const std::string failed = co_await header(&credentials);
   EXPECT_EQ(failed.find("failed: open"), 0u) << failed;
-  folder.write("none", "late");
+  directory.write("none", "late");
   EXPECT_EQ(co_await header(&credentials), "Bearer late");
 }
 
 /// A plugin that counts its runs in a file and gives the count as its token.
-Access counting(const TemporaryFolder& folder, const std::string& expires) {
+Access counting(const TemporaryDirectory& directory, const std::string& expires) {
   Access access;
   access.identity.exec = ExecPlugin{
       .api_version = "client.authentication.k8s.io/v1",
       .command = "sh",
       .arguments = {"-c",
-                    "echo x >>" + (folder / "runs") + "; n=$(wc -l <" + (folder / "runs") +
+                    "echo x >>" + (directory / "runs") + "; n=$(wc -l <" + (directory / "runs") +
                         R"(); echo "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",)"
                         R"(\"status\":{\"token\":\"run-$n\",\"expirationTimestamp\":\")" +
                         expires + R"(\"}}")"},
@@ -89,8 +89,8 @@ Access counting(const TemporaryFolder& folder, const std::string& expires) {
 }
 
 CO_TEST(Credentials, KeepWhatAPluginGaveUntilItExpires) {
-  const TemporaryFolder folder;
-  const Access good = counting(folder, "2100-01-01T00:00:00Z");
+  const TemporaryDirectory directory;
+  const Access good = counting(directory, "2100-01-01T00:00:00Z");
   Credentials credentials{executor, new_pool(), good};
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
@@ -99,15 +99,15 @@ CO_TEST(Credentials, KeepWhatAPluginGaveUntilItExpires) {
   credentials.refused(sent->edition);
   EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
 
-  const Access expired = counting(folder, "2001-01-01T00:00:00Z");
+  const Access expired = counting(directory, "2001-01-01T00:00:00Z");
   Credentials stale{executor, new_pool(), expired};
   EXPECT_EQ(co_await header(&stale), "Bearer run-3");
   EXPECT_EQ(co_await header(&stale), "Bearer run-4");
 }
 
 CO_TEST(Credentials, KeepTheNewOnesWhenTheOldAreRefusedLate) {
-  const TemporaryFolder folder;
-  const Access access = counting(folder, "2100-01-01T00:00:00Z");
+  const TemporaryDirectory directory;
+  const Access access = counting(directory, "2100-01-01T00:00:00Z");
   Credentials credentials{executor, new_pool(), access};
   auto sent = co_await credentials.get();
   CO_ASSERT_TRUE(sent.has_value());
@@ -124,22 +124,22 @@ Task<Credential> get_now(Credentials* credentials) {
 }
 
 CO_TEST(Credentials, FollowFilesWithCertificates) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto old = test::make_certificate();
   const auto renewed = test::make_certificate();
   Access access;
   access.ca_pem = old.certificate_pem;
-  access.ca_file = folder.write("ca", old.certificate_pem);
+  access.ca_file = directory.write("ca", old.certificate_pem);
   access.identity = {.certificate_pem = old.certificate_pem,
                      .key_pem = old.key_pem,
-                     .certificate_file = folder.write("cert", old.certificate_pem),
-                     .key_file = folder.write("key", old.key_pem)};
+                     .certificate_file = directory.write("cert", old.certificate_pem),
+                     .key_file = directory.write("key", old.key_pem)};
   Credentials credentials{executor, new_pool(), access};
-  folder.write("ca", renewed.certificate_pem);
-  folder.write("cert", renewed.certificate_pem);
+  directory.write("ca", renewed.certificate_pem);
+  directory.write("cert", renewed.certificate_pem);
   credentials.refused(0);
   EXPECT_TRUE((co_await get_now(&credentials)).certificate_pem == old.certificate_pem) << "its key has not come yet";
-  folder.write("key", renewed.key_pem);
+  directory.write("key", renewed.key_pem);
   EXPECT_TRUE((co_await get_now(&credentials)).key_pem == old.key_pem) << "they are not read for every request";
   credentials.refused(0);
   const Credential fresh = co_await get_now(&credentials);
@@ -160,9 +160,9 @@ CO_TEST(Credentials, SayAsWhomInAllItsParts) {
 }
 
 CO_TEST(Credentials, SendNothingInItsLastMoments) {
-  const TemporaryFolder folder;
+  const TemporaryDirectory directory;
   const auto soon = std::chrono::floor<std::chrono::seconds>(wall_now()) + std::chrono::seconds{4};
-  const Access access = counting(folder, format_time(soon));
+  const Access access = counting(directory, format_time(soon));
   Credentials credentials{executor, new_pool(), access};
   EXPECT_EQ(co_await header(&credentials), "Bearer run-1");
   EXPECT_EQ(co_await header(&credentials), "Bearer run-2");
@@ -173,8 +173,8 @@ Task<> expect_header(Credentials* credentials, std::string expected) {
 }
 
 CO_TEST(Credentials, RunAPluginOnceForAllWhoWait) {
-  const TemporaryFolder folder;
-  const Access access = counting(folder, "2100-01-01T00:00:00Z");
+  const TemporaryDirectory directory;
+  const Access access = counting(directory, "2100-01-01T00:00:00Z");
   Credentials credentials{executor, new_pool(), access};
   TaskGroup group{executor};
   for (int i = 0; i < 5; ++i) group.spawn("get", expect_header(&credentials, "Bearer run-1"));
@@ -182,15 +182,15 @@ CO_TEST(Credentials, RunAPluginOnceForAllWhoWait) {
 }
 
 CO_TEST(Credentials, ShareAPluginsFailure) {
-  const TemporaryFolder folder;
-  Access access = counting(folder, "");
-  access.identity.exec->arguments[1] = "echo x >>" + (folder / "runs") + "; exit 9";
+  const TemporaryDirectory directory;
+  Access access = counting(directory, "");
+  access.identity.exec->arguments[1] = "echo x >>" + (directory / "runs") + "; exit 9";
   Credentials credentials{executor, new_pool(), access};
   TaskGroup group{executor};
   const std::string expected = "failed: the credential plugin \"sh\" failed with status 9";
   for (int i = 0; i < 5; ++i) group.spawn("get", expect_header(&credentials, expected));
   co_await group.join();
-  std::ifstream runs{folder / "runs"};
+  std::ifstream runs{directory / "runs"};
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>{runs}, {}), "x\n");
 }
 

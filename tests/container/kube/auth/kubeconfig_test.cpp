@@ -129,8 +129,8 @@ TEST(Kubeconfig, LeavesAPluginWithoutASlashToThePath) {
 }
 
 TEST(Kubeconfig, TakesEachEntryFromTheFirstFileThatHasIt) {
-  const test::TemporaryFolder folder;
-  const std::array<std::string, 3> paths{folder.path() / "one", folder.path() / "none", folder.path() / "two"};
+  const test::TemporaryDirectory directory;
+  const std::array<std::string, 3> paths{directory.path() / "one", directory.path() / "none", directory.path() / "two"};
   std::ofstream{paths[0]} << "clusters: [{name: a, cluster: {server: 'https://one'}}]\n"
                              "users: [{name: u, user: {token: first}}]\n";
   std::ofstream{paths[2]} << "current-context: two\n"
@@ -140,7 +140,7 @@ TEST(Kubeconfig, TakesEachEntryFromTheFirstFileThatHasIt) {
   const Kubeconfig config = load_kubeconfig(paths, true).value();
   EXPECT_EQ(config.clusters.at("a").server, "https://one");
   EXPECT_EQ(config.clusters.at("a").tls_server_name, "") << "an entry is taken whole";
-  EXPECT_EQ(config.clusters.at("b").certificate_authority.file, folder.path() / "ca");
+  EXPECT_EQ(config.clusters.at("b").certificate_authority.file, directory.path() / "ca");
   EXPECT_EQ(config.users.at("u").token, "first");
   EXPECT_EQ(config.users.at("u").username, "");
   EXPECT_EQ(config.current_context, "two");
@@ -148,13 +148,13 @@ TEST(Kubeconfig, TakesEachEntryFromTheFirstFileThatHasIt) {
 }
 
 TEST(Kubeconfig, SaysWhichFileCanNotBeRead) {
-  const test::TemporaryFolder folder;
-  const std::string missing = folder.path() / "none";
+  const test::TemporaryDirectory directory;
+  const std::string missing = directory.path() / "none";
   const auto config = load_kubeconfig({&missing, 1}, false);
   ASSERT_FALSE(config.has_value());
   EXPECT_EQ(config.error().message, "kubeconfig: open \"" + missing + "\": No such file or directory");
-  const std::string a_folder = folder.path();
-  EXPECT_FALSE(load_kubeconfig({&a_folder, 1}, true).has_value()) << "only one that doesn't exist is passed over";
+  const std::string a_directory = directory.path();
+  EXPECT_FALSE(load_kubeconfig({&a_directory, 1}, true).has_value()) << "only one that doesn't exist is passed over";
 }
 
 }  // namespace

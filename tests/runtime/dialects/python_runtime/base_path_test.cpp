@@ -21,12 +21,12 @@ TEST(BasePath, PathsAreBelowTheRootHoweverTheyAreWritten) {
 }
 
 TEST(BasePath, WhatAShellPrintsIsFoundWhereNothingElseIs) {
-  const test::TemporaryFolder folder;
-  folder.write("file", "x");
-  auto tree = fs::Tree::open({.path = folder.path()});
+  const test::TemporaryDirectory directory;
+  directory.write("file", "x");
+  auto tree = fs::Tree::open({.path = directory.path()});
   ASSERT_TRUE(tree);
   const std::string real = tree->main_path();
-  const Base base{.tree = std::make_shared<const fs::Tree>(std::move(*tree)), .root = folder.path()};
+  const Base base{.tree = std::make_shared<const fs::Tree>(std::move(*tree)), .root = directory.path()};
   EXPECT_EQ(as_printed(base, real.substr(1) + "/file"), real + "/file");
   EXPECT_EQ(as_printed(base, real.substr(1)), real);
   EXPECT_EQ(as_printed(base, real.substr(1) + "x/file"), "");

@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::make_pipe;
 using test::read_all;
-using test::TemporaryFolder;
+using test::TemporaryDirectory;
 
 /// Everything that a pool needs, and one pool.
 struct Pool {
@@ -229,8 +229,8 @@ CO_TEST(WarmShells, AProgramThatDoesNotWaitIsTriedOnce) {
 
 CO_TEST(WarmShells, AShellThatWasReplacedMeanwhileIsNotUsed) {
   Pool pool{executor};
-  const TemporaryFolder folder;
-  const auto shell = folder.path() / "sh";
+  const TemporaryDirectory directory;
+  const auto shell = directory.path() / "sh";
   std::filesystem::create_symlink("/bin/dash", shell);
   auto pipe = make_pipe();
   SpawnRequest request = line("echo ${BASH_VERSION:+bash}", std::move(pipe.write));

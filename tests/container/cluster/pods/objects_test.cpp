@@ -1,4 +1,4 @@
-#include "container/cluster/pods/manifest.hpp"
+#include "container/cluster/pods/objects.hpp"
 
 #include <gtest/gtest.h>
 
