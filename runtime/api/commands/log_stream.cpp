@@ -7,6 +7,7 @@
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
 #include "protocol/http/message.hpp"
+#include "protocol/json/problem.hpp"
 #include "protocol/json/sse.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/requests.hpp"
@@ -214,6 +215,7 @@ class Sender {
 
 Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
   if (accept.empty()) return otherwise;
+  bool is_about_problems = false;
   while (!accept.empty()) {
     const std::size_t comma = accept.find(',');
     std::string_view type = accept.substr(0, comma);
@@ -229,7 +231,10 @@ Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
     if (type == "*/*" || protocol::same_text(type, "application/*") || protocol::same_text(type, "application/json")) {
       return otherwise;
     }
+    is_about_problems = is_about_problems || protocol::same_text(type, protocol::kProblemType);
   }
+  // What refusals come as says nothing of the stream: generated clients ask for the type that they know best.
+  if (is_about_problems) return otherwise;
   return fail(Errc::not_acceptable,
               "a stream comes as application/x-ndjson, text/event-stream or application/octet-stream");
 }

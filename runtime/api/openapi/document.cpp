@@ -1,3 +1,4 @@
+#include <array>
 #include <string>
 #include <vector>
 
@@ -7,10 +8,6 @@
 /// The OpenAPI document: each row of the route table as an operation.
 namespace skiff::runtime::api {
 namespace {
-
-constexpr std::string_view kCommands = "/v1/sessions/{sid}/commands";
-constexpr std::string_view kFiles = "/v1/sessions/{sid}/files";
-constexpr std::string_view kDefaultSession = "/v1/sessions/{sid}";
 
 /// The errors that come from what kind of route it is: a broken request, a Host that isn't ours, too large a head, too
 /// many connections; then those of credentials, ids and bodies. 405 is of methods that aren't in the document.
@@ -66,19 +63,16 @@ protocol::ApiOperation operation_of(const Route& route) {
 const std::string& openapi_document() {
   static const std::string document = [] {
     std::vector<protocol::ApiOperation> operations;
-    for (const Route& route : routes()) {
-      operations.push_back(operation_of(route));
-      if (!route.path.starts_with(kCommands) && !route.path.starts_with(kFiles)) continue;
-      protocol::ApiOperation abbreviated = operation_of(route);
-      abbreviated.path.replace(0, kDefaultSession.size(), "/v1");
-      std::erase_if(abbreviated.parameters, [](const auto& parameter) { return parameter.name == "sid"; });
-      abbreviated.operation_id += "InDefaultSession";
-      operations.push_back(std::move(abbreviated));
-    }
+    for (const Route& route : routes()) operations.push_back(operation_of(route));
     const protocol::ApiInfo info{.title = "skiffd",
                                  .version = "1",
-                                 .description = "Sessions and commands in a sandbox. Fields are only ever added."};
-    return protocol::openapi_json(info, operations, event_components());
+                                 .description =
+                                     "Sessions and commands in a sandbox. Fields are only ever added. A field of a "
+                                     "request that may be left out may be null, too. /v1/commands and "
+                                     "/v1/files are short for those of the session `default`. What goes over "
+                                     "WebSockets is in /asyncapi.json.",
+                                 .server = "http://" + std::string{kDefaultHost}};
+    return protocol::openapi_json(info, operations, std::array{watch_event_schema()});
   }();
   return document;
 }

@@ -11,7 +11,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[2] / "examples/python"
-sys.path[:0] = [str(HERE.parents[1] / "integration"), str(HERE.parent / "python_runtime")]
+sys.path[:0] = [str(HERE.parents[1] / "integration"), str(HERE.parent)]
 
 from cutting_proxy import CuttingProxy  # noqa: E402
 from fixtures import *  # noqa: E402,F403
@@ -44,7 +44,7 @@ def outcome(tmp_path, start_agent, skiff):
                 proxy = stack.enter_context(CuttingProxy(("127.0.0.1", agent.port), cuts))
                 url = proxy.url
             done = subprocess.run(
-                [python_of("oldest.txt"), script], cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=150,
+                [python_of(HERE.parent / "python_runtime/oldest.txt"), script], cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=150,
                 env=skiff.environment(SKIFF=skiff.program, SKIFF_DRIVER="local", SKIFF_TOKEN=agent.token, RUNTIME_URL=url,
                                       RUNTIME_ROOT=os.path.realpath(agent.root), PYTHONDONTWRITEBYTECODE="1",
                                       PYTHONPATH=":".join(map(str, (EXAMPLES, HERE.parent / "python_runtime", HERE.parents[1] / "integration")))))

@@ -52,6 +52,7 @@ def test_the_types_are_whole():
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", directory], check=True)
         subprocess.run([directory / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", HERE / "types.txt"], check=True)
         (directory / "complete").touch()
-    done = subprocess.run([directory / "bin/mypy", "--strict", "--python-executable", python_of("oldest.txt"), "--cache-dir",
+    python = python_of(HERE.parent / "python_runtime/oldest.txt")
+    done = subprocess.run([directory / "bin/mypy", "--strict", "--python-executable", python, "--cache-dir",
                            directory / "cache", *(EXAMPLES / program for program in PROGRAMS)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout

@@ -1,7 +1,5 @@
-"""The unmodified kubebox package against a real skiffd. It has an environment of its own, with pinned versions, kept in
-the cache of .ci/setup."""
+"""The unmodified kubebox package against a real skiffd."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -11,30 +9,17 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "integration"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration")]
 
 from cutting_proxy import CuttingProxy  # noqa: E402
 from dialect import Door  # noqa: E402
 from fixtures import *  # noqa: E402,F403
-from tools import CACHE  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def watchdog():
     """In place of that of the integration tests: the first run of a client installs it."""
     yield
-
-
-def python_of(requirements):
-    """The Python of an environment with what the file names."""
-    text = (HERE / requirements).read_bytes()
-    directory = CACHE / f"client-{pathlib.Path(requirements).stem}-{hashlib.sha256(text).hexdigest()[:12]}"
-    if not (directory / "complete").exists():
-        subprocess.run(["/usr/bin/python3", "-m", "venv", "--clear", directory], check=True)
-        subprocess.run([directory / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement",
-                        HERE / requirements], check=True)
-        (directory / "complete").touch()
-    return directory / "bin" / "python"
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """The package as it is on PyPI. Its newest version there is 0.0.15; 0.3.5 of its repository was never published."""
 
-from conftest import python_of
+import pathlib
 
-PYTHON = "kubebox_0_0_15.txt"
+from installed import python_of
+
+PYTHON = pathlib.Path(__file__).resolve().parent / "kubebox_0_0_15.txt"
 
 
 def check(outcome, least):

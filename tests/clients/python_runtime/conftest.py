@@ -9,7 +9,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "integration"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration")]
 
 from dialect import Door  # noqa: E402
 from fake_kubernetes import FakeKubernetes  # noqa: E402

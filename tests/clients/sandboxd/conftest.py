@@ -11,7 +11,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent / "python_runtime"
-sys.path[:0] = [str(HERE.parent.parent / "integration"), str(CASES)]
+sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration"), str(CASES)]
 
 from dialect import Door  # noqa: E402
 from fake_kubernetes import FakeKubernetes  # noqa: E402

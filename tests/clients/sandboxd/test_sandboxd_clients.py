@@ -30,12 +30,12 @@ def test_python_client(outcome, client):
 
 
 def test_go_client(outcome):
-    check(outcome(go_program(HERE / "go", "client-go-sandboxd")), 10)
+    check(outcome(go_program(HERE / "go")), 10)
 
 
 @pytest.fixture
 def grpcurl(doors):
-    program = go_program(HERE / "go", "client-grpcurl", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
+    program = go_program(HERE / "go", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
 
     def run(*arguments, message=None, status=0, options=()):
         data = [] if message is None else ["-d", json.dumps(message)]
