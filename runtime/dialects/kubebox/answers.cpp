@@ -16,10 +16,9 @@ Task<Result<std::shared_ptr<sessions::Command>>> start_process(Request* request,
                                                                std::shared_ptr<sessions::Session> session,
                                                                api::CommandRequest asked, std::uint64_t process) {
   asked.id = command_id(process);
-  auto started = co_await api::start(request->agent, &request->caller, std::move(session), &asked);
-  if (!started) co_return std::unexpected{std::move(started.error())};
-  request->command = started->command->id();
-  co_return std::move(started->command);
+  SKIFF_CO_TRY(auto started, co_await api::start(request->agent, &request->caller, std::move(session), &asked));
+  request->command = started.command->id();
+  co_return std::move(started.command);
 }
 
 Task<Result<bool>> until_exit(Request* request, std::shared_ptr<sessions::Command> command) {
@@ -32,7 +31,7 @@ Task<Result<bool>> until_exit(Request* request, std::shared_ptr<sessions::Comman
 Task<Result<>> answer(Request* request, std::string json, bool begun, unsigned status) {
   if (!begun)
     co_return co_await request->http.respond({status, {{"Content-Type", "application/json"}}, std::move(json)});
-  if (auto sent = co_await request->http.write(json); !sent) co_return sent;
+  SKIFF_CO_TRY_VOID(co_await request->http.write(json));
   co_return co_await request->http.finish();
 }
 

@@ -24,13 +24,12 @@ inline constexpr std::size_t kQuickJson = std::size_t{256} << 10U;
 /// of `HttpExchange::read_body` and of `protocol::decode`.
 template <class T>
 Task<Result<T>> read_json(Request* request, std::size_t most) {
-  auto text = co_await request->http.read_body(most);
-  if (!text) co_return std::unexpected{std::move(text.error())};
+  SKIFF_CO_TRY(auto text, co_await request->http.read_body(most));
   auto decode = [&] {
     std::vector<std::string> ignored;
-    return protocol::decode<T>(*text, {.max_bytes = most}, &ignored);
+    return protocol::decode<T>(text, {.max_bytes = most}, &ignored);
   };
-  if (text->size() <= kQuickJson) co_return decode();
+  if (text.size() <= kQuickJson) co_return decode();
   auto decoded = co_await request->agent.long_work.run(std::move(decode));
   co_return decoded;
 }
@@ -47,11 +46,9 @@ struct Asked {
 /// Errors: those of `read_json` and `session_of`.
 template <class T>
 Task<Result<Asked<T>>> read_asked(Request* request, std::optional<std::size_t> most = {}) {
-  auto body = co_await read_json<T>(request, most.value_or(request->agent.settings.max_json_bytes));
-  if (!body) co_return std::unexpected{std::move(body.error())};
-  auto session = session_of(request, body->session_id);
-  if (!session) co_return std::unexpected{std::move(session.error())};
-  co_return Asked<T>{std::move(*body), std::move(*session)};
+  SKIFF_CO_TRY(auto body, co_await read_json<T>(request, most.value_or(request->agent.settings.max_json_bytes)));
+  SKIFF_CO_TRY(auto session, session_of(request, body.session_id));
+  co_return Asked<T>{std::move(body), std::move(session)};
 }
 
 /// Starts a command of the agent under the id of a process, and notes it for the audit log.

@@ -101,11 +101,10 @@ Task<Result<>> answer_wait(Request* request, std::shared_ptr<sessions::Command> 
 }  // namespace
 
 Task<Result<>> initialize(Request* request) {
-  auto body = co_await read_json<InitializeBody>(request, request->agent.settings.max_json_bytes);
-  if (!body) co_return std::unexpected{std::move(body.error())};
+  SKIFF_CO_TRY(auto body, co_await read_json<InitializeBody>(request, request->agent.settings.max_json_bytes));
   sessions::SessionSpec spec;
-  spec.id = session_id(body->session_id);
-  if (!body->path.empty()) spec.root = body->path;
+  spec.id = session_id(body.session_id);
+  if (!body.path.empty()) spec.root = body.path;
   spec.labels = {{kLabel, kLabelled}};
   request->session = spec.id;
   auto& registry = request->agent.registry;
@@ -114,45 +113,41 @@ Task<Result<>> initialize(Request* request) {
     const auto old = registry.find(spec.id);
     if (old && is_ours(**old)) {
       // The original's second call replaces the session: its processes end here, instead of being lost sight of.
-      if (auto ended = co_await registry.erase(spec.id, false); !ended) co_return ended;
+      SKIFF_CO_TRY_VOID(co_await registry.erase(spec.id, false));
       made = co_await registry.put(spec);
     }
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
   std::string text{'{'};
-  protocol::append_json_text(text, "session_id", body->session_id);
+  protocol::append_json_text(text, "session_id", body.session_id);
   co_return co_await answer(request, text + '}');
 }
 
 Task<Result<>> run_command(Request* request, WaitingStreams* waiting) {
-  auto asked = co_await read_asked<RunBody>(request);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  RunBody& body = asked->body;
+  SKIFF_CO_TRY(auto asked, co_await read_asked<RunBody>(request));
+  RunBody& body = asked.body;
   if (body.mode != "wait" && body.mode != "stream" && body.mode != "background") {
     co_return fail(Errc::invalid_field, "mode: expected stream, wait or background", "mode");
   }
-  auto timeout = timeout_of(body);
-  if (!timeout) co_return std::unexpected{std::move(timeout.error())};
+  SKIFF_CO_TRY(auto timeout, timeout_of(body));
   api::CommandRequest wanted;
   wanted.command = std::move(body.command);
   wanted.cwd = body.path;
-  wanted.timeout = *timeout;
+  wanted.timeout = timeout;
   const std::uint64_t process = new_process_id();
-  auto command = co_await start_process(request, asked->session, std::move(wanted), process);
-  if (!command) co_return std::unexpected{std::move(command.error())};
-  if (body.mode == "wait") co_return co_await answer_wait(request, std::move(*command));
+  SKIFF_CO_TRY(auto command, co_await start_process(request, asked.session, std::move(wanted), process));
+  if (body.mode == "wait") co_return co_await answer_wait(request, std::move(command));
   // Its reader is there from the first byte on, so that none is lost until the client asks for the stream.
   if (body.mode == "stream") {
-    waiting->add(std::make_shared<OutputStream>(EventData{body.session_id, process}, *command));
+    waiting->add(std::make_shared<OutputStream>(EventData{body.session_id, process}, command));
   }
   co_return co_await answer(request, R"({"process_id":)" + std::to_string(process) + '}');
 }
 
 Task<Result<>> kill_command(Request* request) {
-  auto asked = co_await read_asked<ProcessBody>(request);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  const auto& process = asked->body.process_id;
-  const auto found = find_process(*asked->session, process ? process_id_of(*process) : std::nullopt);
+  SKIFF_CO_TRY(auto asked, co_await read_asked<ProcessBody>(request));
+  const auto& process = asked.body.process_id;
+  const auto found = find_process(*asked.session, process ? process_id_of(*process) : std::nullopt);
   if (!found) co_return std::unexpected{found.error()};
   sessions::Command& command = **found;
   if (command.over()) co_return fail(Errc::command_not_found, "No such process", "process_id");
@@ -164,9 +159,8 @@ Task<Result<>> kill_command(Request* request) {
 }
 
 Task<Result<>> kill_all_processes(Request* request) {
-  auto asked = co_await read_asked<ProcessBody>(request);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  auto commands = asked->session->commands();
+  SKIFF_CO_TRY(auto asked, co_await read_asked<ProcessBody>(request));
+  auto commands = asked.session->commands();
   std::erase_if(commands, [](const auto& command) { return !process_of(command->id()) || command->over(); });
   for (const auto& command : commands) command->end(sessions::Cause::killed_by_client);
   std::string failed;

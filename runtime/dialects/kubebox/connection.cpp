@@ -120,9 +120,8 @@ class SocketIo {
   Task<Result<>> send(std::string text) { return socket_.send(WebSocket::Kind::text, std::move(text)); }
 
   Task<Result<>> take(std::string text) {
-    auto frame = parse_frame(text);
-    if (!frame) co_return std::unexpected{std::move(frame.error())};
-    switch (frame->type) {
+    SKIFF_CO_TRY(auto frame, parse_frame(text));
+    switch (frame.type) {
       case FrameType::close:
         left_ = true;
         co_return Result<>{};
@@ -131,28 +130,27 @@ class SocketIo {
         pinged_.reset();
         co_return Result<>{};
       default:
-        co_return co_await take_packet(frame->content);
+        co_return co_await take_packet(frame.content);
     }
   }
 
   /// `message` must live until it has ended.
   Task<Result<>> take_packet(std::string_view message) {
-    auto packet = parse_packet(message);
-    if (!packet) co_return std::unexpected{std::move(packet.error())};
-    if (!connected_ && packet->type != PacketType::connect) {
+    SKIFF_CO_TRY(auto packet, parse_packet(message));
+    if (!connected_ && packet.type != PacketType::connect) {
       co_return fail(Errc::invalid_request, "the namespace is not connected");
     }
-    switch (packet->type) {
+    switch (packet.type) {
       case PacketType::connect:
         co_return co_await connect();
       case PacketType::disconnect:
         left_ = true;
         co_return Result<>{};
       case PacketType::ack:
-        acknowledge(*packet->id);
+        acknowledge(*packet.id);
         co_return Result<>{};
       case PacketType::event:
-        co_return co_await take_event(*packet);
+        co_return co_await take_event(packet);
     }
     std::unreachable();
   }
@@ -161,7 +159,7 @@ class SocketIo {
     if (connected_) co_return fail(Errc::invalid_request, "the namespace is connected already");
     connected_ = true;
     const std::string sid = R"({"sid":")" + new_id("s-") + R"("})";
-    if (auto sent = co_await send(to_frame({.type = PacketType::connect, .payload = sid})); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await send(to_frame({.type = PacketType::connect, .payload = sid})));
     take_over();
     co_return Result<>{};
   }
@@ -174,10 +172,9 @@ class SocketIo {
   }
 
   Task<Result<>> take_event(Packet packet) {
-    auto event = parse_event(packet.payload);
-    if (!event) co_return std::unexpected{std::move(event.error())};
-    Result<> done = co_await follow_event(*event);
-    if (!done && !socket_.closed()) done = co_await tell_error(*event, done.error());
+    SKIFF_CO_TRY(auto event, parse_event(packet.payload));
+    Result<> done = co_await follow_event(event);
+    if (!done && !socket_.closed()) done = co_await tell_error(event, done.error());
     if (!done || !packet.id) co_return done;
     co_return co_await send(to_frame({.type = PacketType::ack, .id = packet.id, .payload = "[]"}));
   }
@@ -215,8 +212,7 @@ class SocketIo {
   }
 
   Result<> start_stream(const EventData& data, const sessions::Session& session) {
-    auto command = find_process(session, data.process_id);
-    if (!command) return std::unexpected{std::move(command.error())};
+    SKIFF_TRY(auto command, find_process(session, data.process_id));
     if (const auto found = streams_.find(*data.process_id); found != streams_.end()) {
       if (!found->second->told_exit()) return {};
       streams_.erase(found);
@@ -226,8 +222,8 @@ class SocketIo {
       return fail(Errc::resource_exhausted,
                   std::to_string(kMostStreams) + " streams are open on this connection, which is the limit");
     }
-    auto stream = waiting_.take(**command);
-    if (!stream) stream = std::make_shared<OutputStream>(data, *command);
+    auto stream = waiting_.take(*command);
+    if (!stream) stream = std::make_shared<OutputStream>(data, command);
     begin(std::move(stream));
     return {};
   }

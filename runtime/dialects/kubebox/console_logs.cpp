@@ -47,9 +47,8 @@ bool is_console_log(std::string_view text) {
 }  // namespace
 
 Task<Result<>> get_website_console_logs(Request* request) {
-  auto asked = co_await read_asked<ConsoleBody>(request);
-  if (!asked) co_return std::unexpected{std::move(asked.error())};
-  const std::string& url = asked->body.full_url;
+  SKIFF_CO_TRY(auto asked, co_await read_asked<ConsoleBody>(request));
+  const std::string& url = asked.body.full_url;
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
     co_return fail(Errc::invalid_field, "full_url: expected an http or https URL", "full_url");
   }
@@ -57,7 +56,7 @@ Task<Result<>> get_website_console_logs(Request* request) {
   api::CommandRequest wanted;
   wanted.argv = {program, url};
   wanted.timeout = kLongestVisit;
-  const auto command = co_await start_process(request, asked->session, std::move(wanted), new_process_id());
+  const auto command = co_await start_process(request, asked.session, std::move(wanted), new_process_id());
   if (!command) co_return std::unexpected{command.error()};
   const auto begun = co_await until_exit(request, *command);
   if (!begun) co_return std::unexpected{begun.error()};

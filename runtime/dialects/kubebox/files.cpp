@@ -55,14 +55,12 @@ struct PathBody {
 /// Does `change(tree)` in the session's tree.
 template <class Change>
 Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> session, Change change) {
-  auto tree = co_await session->tree();
-  if (!tree) co_return std::unexpected{std::move(tree.error())};
+  SKIFF_CO_TRY(auto tree, co_await session->tree());
   auto work = [&]() -> Result<> {
-    auto changed = change(**tree);
-    if (!changed) return std::unexpected{std::move(changed.error())};
+    SKIFF_TRY_VOID(change(*tree));
     return {};
   };
-  if (auto changed = co_await request->agent.disk.run(std::move(work)); !changed) co_return changed;
+  SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(work)));
   co_return co_await answer_success(request);
 }
 
@@ -115,9 +113,8 @@ Result<std::function<bool(std::string_view)>> wanted_paths(const Request& reques
     if (patterns.size() == kMostPatterns) {
       return fail(Errc::invalid_field, "at most " + std::to_string(kMostPatterns) + " regexes at once", "regexes");
     }
-    auto wanted = api::wanted_by("re:" + parameter.value);
-    if (!wanted) return std::unexpected{std::move(wanted.error())};
-    patterns.push_back(std::move(*wanted));
+    SKIFF_TRY(auto wanted, api::wanted_by("re:" + parameter.value));
+    patterns.push_back(std::move(wanted));
   }
   if (patterns.empty()) return nullptr;
   return [patterns](std::string_view path) {
@@ -130,7 +127,7 @@ Result<std::function<bool(std::string_view)>> wanted_paths(const Request& reques
 Task<Result<>> read_file(Request* request) {
   const auto opened = co_await look_at_queried(request, open_file);
   if (!opened) co_return std::unexpected{opened.error()};
-  if (auto begun = co_await begin_json(request); !begun) co_return begun;
+  SKIFF_CO_TRY_VOID(co_await begin_json(request));
   protocol::Utf8Splitter splitter;
   std::string bytes(kReadBlock, '\0');
   std::string text{R"({"content":")"};
@@ -149,16 +146,15 @@ Task<Result<>> read_file(Request* request) {
       append_rest(text, splitter);
       text += R"("})";
     }
-    if (auto sent = co_await request->http.write(text); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await request->http.write(text));
     text.clear();
   }
   co_return co_await request->http.finish();
 }
 
 Task<Result<>> get_file(Request* request) {
-  auto opened = co_await look_at_queried(request, open_file);
-  if (!opened) co_return std::unexpected{std::move(opened.error())};
-  api::FileToSend file{.file = std::move(*opened)};
+  SKIFF_CO_TRY(auto opened, co_await look_at_queried(request, open_file));
+  api::FileToSend file{.file = std::move(opened)};
   const auto range = api::asked_range(request->http, file);
   if (!range) co_return std::unexpected{range.error()};
   co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(file), *range);
@@ -206,13 +202,12 @@ Task<Result<>> file_exists(Request* request) {
 Task<Result<>> get_all_file_paths(Request* request) {
   const auto tree = co_await queried_tree(request);
   if (!tree) co_return std::unexpected{tree.error()};
-  auto wanted = wanted_paths(*request);
-  if (!wanted) co_return std::unexpected{std::move(wanted.error())};
+  SKIFF_CO_TRY(auto wanted, wanted_paths(*request));
   fs::ListOptions options;
   options.depth = fs::Depth::all;
   options.limit = kPathsAtOnce;
   options.tags = false;
-  options.wanted = std::move(*wanted);
+  options.wanted = std::move(wanted);
   std::string text{'['};
   for (bool any = false;;) {
     auto work = [&] { return fs::list(**tree, {}, options); };
@@ -220,7 +215,7 @@ Task<Result<>> get_all_file_paths(Request* request) {
     // Once it was begun, the body ends without its last chunk: the client sees that it was cut.
     if (!page) co_return std::unexpected{std::move(page.error())};
     if (options.cursor.empty()) {
-      if (auto begun = co_await begin_json(request); !begun) co_return begun;
+      SKIFF_CO_TRY_VOID(co_await begin_json(request));
     }
     for (const fs::Listed& one : page->entries) {
       if (one.entry.type == fs::EntryType::directory) continue;
@@ -228,7 +223,7 @@ Task<Result<>> get_all_file_paths(Request* request) {
       protocol::append_json_string(text, protocol::to_valid_utf8(one.path));
     }
     if (page->next_cursor.empty()) text += ']';
-    if (auto sent = co_await request->http.write(text); !sent) co_return sent;
+    SKIFF_CO_TRY_VOID(co_await request->http.write(text));
     if (page->next_cursor.empty()) co_return co_await request->http.finish();
     text.clear();
     options.cursor = std::move(page->next_cursor);

@@ -30,10 +30,9 @@ Task<Result<>> connect(Request* request, WaitingStreams* waiting) {
   if (head.target.parameter("EIO") != "4" || head.target.parameter("transport") != "websocket") {
     co_return fail(Errc::invalid_request, "Engine.IO protocol 4 over a WebSocket alone: EIO=4&transport=websocket");
   }
-  auto handshake = api::shake_hands(head, {});
-  if (!handshake) co_return std::unexpected{std::move(handshake.error())};
+  SKIFF_CO_TRY(auto handshake, api::shake_hands(head, {}));
   co_return co_await request->http.upgrade(
-      std::move(handshake->headers),
+      std::move(handshake.headers),
       [&agent = request->agent, waiting, host = host_of(request->http.peer())](protocol::Upgraded upgraded) {
         return serve_connection(std::move(upgraded), &agent, waiting, host);
       });
