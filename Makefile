@@ -1,6 +1,6 @@
 # The everyday commands; the work is done by the scripts in .ci/.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-cluster test-extras build lint format asan tsan gate nightly
+.PHONY: help run test test-cluster test-extras test-clients build lint format asan tsan gate nightly
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -19,6 +19,9 @@ test-cluster: ## the image and the launcher on a real Kubernetes, which it build
 
 test-extras: ## the examples in all languages, and the OpenAPI document against the tools of others
 	@.ci/test extras
+
+test-clients: ## other systems' clients, and clients that generators make of the API's documents
+	@.ci/test clients
 
 asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer, and each fuzz target over its corpus
 	@.ci/test asan

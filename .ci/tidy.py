@@ -18,7 +18,7 @@ import time
 LAYERS = ("base", "protocol", "fs", "sessions", "runtime", "container")
 # In a batch the source files are included, too.
 OURS = f"/({'|'.join(LAYERS)}|tests)/([^/]+/)*[^/]+\\.[ch]pp$"
-BATCH = re.compile(r"/skiff_(fast_)?(base|protocol|fs|sessions|runtime|kube|container)\.dir/Unity/")
+BATCH = re.compile(r"/skiff_\w+\.dir/Unity/")
 FINDING = re.compile(r"^(/[^:]+):(\d+):(\d+): (?:error|warning): (.*)$", re.M)
 # A handler is awaited by the connection's coroutine, which owns these for the whole request, or the agent does for ever:
 # the references it is given can't outlive them. No option of the check says so.

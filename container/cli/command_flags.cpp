@@ -55,6 +55,25 @@ std::vector<Setting> CommandFlags::rows() {
   };
 }
 
+std::vector<Setting> CommandFlags::rows_of_an_existing_sandbox() {
+  std::vector<Setting> rows = this->rows();
+  rows.push_back({.flag = "workdir",
+                  .environment = "",
+                  .target = setting::Text{&cwd_},
+                  .value = "DIR",
+                  .group = "",
+                  .help = "The same as --cwd, as docker has it."});
+  rows.push_back({.flag = "user",
+                  .environment = "",
+                  .target = setting::Text{&user_},
+                  .value = "USER[:GROUP]",
+                  .group = "",
+                  .help = "As whom, by name or id; the agent has to be root for any other user than its own.",
+                  .shown_default = "the agent's",
+                  .letter = 'u'});
+  return rows;
+}
+
 nlohmann::json terminal_request() {
   const TerminalSize size = terminal_size().value_or(TerminalSize{});
   return {{"cols", size.columns}, {"rows", size.rows}};
@@ -68,9 +87,11 @@ Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) cons
     if (!protocol::is_valid_utf8(word)) return no_text("argument", word);
   }
   if (!protocol::is_valid_utf8(cwd_)) return no_text("--cwd", cwd_);
+  if (!protocol::is_valid_utf8(user_)) return no_text("--user", user_);
   nlohmann::json request{{"argv", std::move(argv)}};
   if (interactive_) request["stdin_open"] = true;
   if (!cwd_.empty()) request["cwd"] = cwd_;
+  if (!user_.empty()) request["user"] = user_;
   if (timeout_.count() > 0) request["timeout_ms"] = timeout_.count();
   if (terminal_) {
     request["tty"] = terminal_request();

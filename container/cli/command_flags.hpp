@@ -22,6 +22,8 @@ class CommandFlags {
  public:
   /// Rows point into this object.
   [[nodiscard]] std::vector<Setting> rows();
+  /// With those that only a command has in a sandbox that is there: for a new one they are the sandbox's own.
+  [[nodiscard]] std::vector<Setting> rows_of_an_existing_sandbox();
 
   /// The body of a request to start `argv`. Errors: a terminal is asked for and there is none.
   [[nodiscard]] Result<nlohmann::json> request(std::vector<std::string> argv) const;
@@ -32,6 +34,7 @@ class CommandFlags {
   bool interactive_ = false;
   bool terminal_ = false;
   std::string cwd_;
+  std::string user_;
   std::chrono::milliseconds timeout_{0};
   std::string detach_keys_{DetachKeys::kDefault};
 };

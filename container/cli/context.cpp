@@ -204,6 +204,11 @@ Result<> Context::show(const nlohmann::json& value, std::string_view table, std:
   if (options_.output == "yaml") return print(format_yaml(value));
   if (options_.output.starts_with(kJsonPath)) {
     SKIFF_TRY(auto text, format_json_path(std::string_view{options_.output}.substr(kJsonPath.size()), value));
+    if (text.find_first_not_of(" \t\n") == std::string::npos && !options_.quiet) {
+      if (const std::string paths = known_paths(value); !paths.empty()) {
+        say("-o " + options_.output + " finds nothing: there are " + paths);
+      }
+    }
     return print(printable_lines(text));
   }
   return print(printable_lines(options_.output == "name" ? name : table));

@@ -196,6 +196,22 @@ Result<std::string> format_json_path(std::string_view text, const json& value) {
   return Template{whole, value}.fill();
 }
 
+std::string known_paths(const json& value) {
+  const json* object = &value;
+  std::string_view before = ".";
+  if (value.is_object() && value.contains("items") && value.at("items").is_array()) {
+    if (value.at("items").empty()) return {};
+    object = &value.at("items").front();
+    before = ".items[*].";
+  }
+  if (!object->is_object()) return {};
+  std::string paths;
+  for (const auto& [key, member] : object->items()) {
+    paths.append(paths.empty() ? "" : ", ").append(before).append(key);
+  }
+  return paths;
+}
+
 Result<std::vector<json>> find_json_path(std::string_view path, const json& value) {
   const std::string whole = (path.starts_with('.') || path.starts_with('[') ? "" : ".") + std::string{path};
   SKIFF_TRY(auto found, walk(whole, value, value));

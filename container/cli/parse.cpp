@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "container/cli/config_file.hpp"
+#include "container/cli/foreign_words.hpp"
 #include "container/cli/spec_flags.hpp"
 
 namespace skiff::container {
@@ -101,45 +102,33 @@ Result<std::string> config_path(std::span<const char* const> arguments, const ch
   return path;
 }
 
-/// What others call differently, or do in another way.
-std::string_view known_elsewhere(std::string_view typed) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kForeign{{
-      {"apply", "skiff manifest NAME | kubectl apply -f -"},
-      {"config", "skiff COMMAND --help, flags of every command"},
-      {"create", "skiff up NAME"},
-      {"destroy", "skiff rm NAME"},
-      {"edit", "skiff network NAME, or skiff extend NAME"},
-      {"images", "skiff up NAME --image IMAGE: any image will do"},
-      {"inspect", "skiff describe NAME, or skiff get NAME -o json"},
-      {"pause", "skiff stop NAME"},
-      {"pull", "skiff up NAME --image IMAGE: any image will do"},
-      {"restart", "skiff stop NAME && skiff start NAME"},
-      {"scale", "skiff pool scale NAME SIZE"},
-      {"sh", "skiff shell NAME"},
-      {"stats", "skiff top NAME"},
-      {"unpause", "skiff start NAME"},
-      {"update", "skiff extend NAME, or skiff network NAME"},
-      {"wait", "skiff up, run and start wait by themselves; skiff attach NAME COMMAND waits for a command"},
-  }};
-  const auto found = std::ranges::find(kForeign, typed, &std::pair<std::string_view, std::string_view>::first);
-  return found == kForeign.end() ? std::string_view{} : found->second;
-}
-
 /// `pods web` and `pod/web`, as kubectl's users type it, are the sandbox web. One that is called so itself is found
-/// when it stands alone.
-void leave_kinds_out(const Command& command, std::vector<std::string>& words) {
+/// when it stands alone, and one that is called `pods` as `pod/pods`. Errors: all of them are asked for, and the
+/// command takes one.
+Result<> leave_kinds_out(const Command& command, std::vector<std::string>& words) {
   constexpr std::array<std::string_view, 5> kKinds{"pods", "sandboxes", "po", "pod", "sandbox"};
-  if (words.empty() || command.words.empty() || command.words.front().kind != WordKind::sandbox) return;
+  if (words.empty() || command.words.empty() || command.words.front().kind != WordKind::sandbox) return {};
   const bool is_plural = words.front() == "pods" || words.front() == "sandboxes";
   const bool is_open = command.words.front().repeated;
-  if (is_open && std::ranges::count(kKinds, words.front()) > 0 && (words.size() > 1 || is_plural)) {
+  const bool is_one_too_many = words.size() == command.words.size() + 1 && !command.words.back().repeated;
+  if (std::ranges::count(kKinds, words.front()) > 0 && (is_open ? words.size() > 1 || is_plural : is_one_too_many)) {
     words.erase(words.begin());
+  } else if (is_plural && !is_open && words.size() == 1) {
+    const std::string name{command.name};
+    return fail(Errc::invalid_field,
+                "\"" + words.front() + "\" are all of them, and " + name + " takes one: skiff " + name +
+                    " NAME (skiff ps lists them)",
+                name);
   }
   for (std::string& word : std::span{words}.first(is_open ? words.size() : std::min<std::size_t>(words.size(), 1))) {
     for (const std::string_view kind : kKinds) {
-      if (word.starts_with(std::string{kind} + "/")) word.erase(0, kind.size() + 1);
+      if (word.starts_with(std::string{kind} + "/")) {
+        word.erase(0, kind.size() + 1);
+        break;
+      }
     }
   }
+  return {};
 }
 
 /// What was meant for a cluster must not be done here.
@@ -151,6 +140,13 @@ Result<> check_cluster_flags(const Options& options, const SettingsTable::Argume
                 std::string{flag});
   }
   return {};
+}
+
+/// A flag that the command has not, and others have, with the line that does the same.
+Error explained(Error error, std::string_view command) {
+  const std::string_view line = line_for_flag(command, error.field);
+  if (!line.empty()) error.message = "unknown flag " + error.field + ": " + std::string{line};
+  return error;
 }
 
 /// What was probably meant by a word that names no command.
@@ -165,7 +161,7 @@ std::unexpected<Error> no_such_command(const std::string& typed) {
     if (command.name.starts_with(typed + " ")) seconds += (seconds.empty() ? "" : ", ") + std::string{command.name};
   }
   if (!seconds.empty()) return fail(Errc::invalid_field, message + "; there are: " + seconds, "");
-  if (const std::string_view line = known_elsewhere(typed); !line.empty()) {
+  if (const std::string_view line = line_for_command(typed); !line.empty()) {
     return fail(Errc::invalid_field, message + ". Here it is: " + std::string{line}, "");
   }
   const std::string_view nearest = nearest_word(typed, known);
@@ -219,7 +215,8 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
     if (first == "help" && parsed.command == nullptr && arguments[1][0] != '-') return no_such_command(arguments[1]);
     return parsed;
   }
-  if (first == "--version") {
+  // docker's -v; anywhere else it would be one of the flags.
+  if (first == "--version" || (first == "-v" && arguments.size() == 1)) {
     const std::vector<const char*> words{"version"};
     return parse(words, environment);
   }
@@ -261,9 +258,9 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   if (auto applied = apply(*config, *named.command, table); !applied) return refuse(std::move(applied.error()));
   if (auto read = table.read_environment(environment); !read) return refuse(std::move(read.error()));
   auto given = table.read_arguments(all, SettingsTable::Words::collected, most_words(*named.command));
-  if (!given) return refuse(std::move(given.error()));
+  if (!given) return refuse(explained(std::move(given.error()), name));
   if (auto fits = check_cluster_flags(parsed.options, *given); !fits) return refuse(std::move(fits.error()));
-  leave_kinds_out(*parsed.command, given->words);
+  SKIFF_TRY_VOID(leave_kinds_out(*parsed.command, given->words));
   SKIFF_TRY_VOID(check_words(*parsed.command, *given));
   parsed.arguments = std::move(*given);
   if (parsed.options.owner.empty()) parsed.options.owner = default_owner();

@@ -1,12 +1,33 @@
 #include "container/cli/removal_flags.hpp"
 
 #include <array>
+#include <chrono>
+#include <string_view>
 #include <utility>
 
 namespace skiff::container {
 namespace {
 
-constexpr std::uint64_t kLongestGraceSeconds = 86'400;
+/// As a flag of its own would be read. `more`: what else may stand there, for the message.
+Result<std::chrono::milliseconds> read_time(std::string_view flag, const std::string& text,
+                                            std::chrono::milliseconds least, std::string_view more) {
+  std::chrono::milliseconds time{0};
+  SettingsTable table{{{.flag = flag,
+                        .environment = "",
+                        .target = setting::Duration{&time, least, std::chrono::days{1}},
+                        .value = "TIME",
+                        .group = "",
+                        .help = ""}}};
+  const std::string where = "--" + std::string{flag};
+  if (auto read = table.set(flag, std::array{text}, where); !read) {
+    return fail(Errc::invalid_field, read.error().message + std::string{more}, where);
+  }
+  return time;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -20,10 +41,10 @@ std::vector<Setting> RemovalFlags::rows(char grace_letter) {
            .letter = 'f'},
           {.flag = "grace-period",
            .environment = "",
-           .target = setting::Count{&grace_seconds_, 0, kLongestGraceSeconds},
-           .value = "SECONDS",
+           .target = setting::Text{&grace_},
+           .value = "TIME",
            .group = "",
-           .help = "Longest time for what runs in them to end by itself.",
+           .help = "Longest time for what runs in them to end by itself, as 5s; a number alone is seconds.",
            .shown_default = "as they were made",
            .letter = grace_letter},
           {.flag = "wait",
@@ -36,22 +57,22 @@ std::vector<Setting> RemovalFlags::rows(char grace_letter) {
 }
 
 Result<Removal> RemovalFlags::removal() const {
+  using namespace std::chrono_literals;
   Removal how;
   how.force = force_;
-  if (grace_seconds_ != kUnset) how.grace = std::chrono::seconds{grace_seconds_};
+  if (!grace_.empty()) {
+    // Seconds, as kubectl and docker have them.
+    SKIFF_TRY(auto grace,
+              read_time("grace-period", is_number(grace_) ? grace_ + "s" : grace_, 0ms, ", or a number of seconds"));
+    how.grace = std::chrono::ceil<std::chrono::seconds>(grace);
+  }
   if (wait_.empty() || wait_ == "true") return how;
   if (wait_ == "false") {
     how.wait = false;
     return how;
   }
-  SettingsTable time{{{.flag = "wait",
-                       .environment = "",
-                       .target = setting::Duration{&how.patience, std::chrono::milliseconds{100}, std::chrono::days{1}},
-                       .value = "TIME",
-                       .group = "",
-                       .help = ""}}};
-  auto read = time.set("wait", std::array{wait_}, "--wait");
-  if (!read) return fail(Errc::invalid_field, read.error().message + ", or false", "--wait");
+  SKIFF_TRY(auto patience, read_time("wait", wait_, 100ms, ", or false"));
+  how.patience = patience;
   return how;
 }
 

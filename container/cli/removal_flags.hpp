@@ -1,8 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -17,13 +14,11 @@ class RemovalFlags {
  public:
   /// `grace_letter`: the short form of --grace-period; 0: none.
   [[nodiscard]] std::vector<Setting> rows(char grace_letter = 0);
-  /// `invalid_field` for a --wait that is neither a time nor true or false.
+  /// `invalid_field` for a --wait that is neither a time nor true or false, and for a grace that is no time.
   [[nodiscard]] Result<Removal> removal() const;
 
  private:
-  static constexpr std::uint64_t kUnset = std::numeric_limits<std::uint64_t>::max();
-
-  std::uint64_t grace_seconds_ = kUnset;
+  std::string grace_;
   bool force_ = false;
   std::string wait_;
 };

@@ -21,7 +21,7 @@ Signals::Signals(Executor executor, std::function<void()> interrupt)
 
 void Signals::wait() {
   set_.async_wait([this](boost::system::error_code error, int signal) {
-    if (error) return;
+    if (error || stopped_) return;
     handle(signal);
     wait();
   });

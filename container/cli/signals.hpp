@@ -25,8 +25,11 @@ class Signals {
   /// The signal that interrupted, or 0.
   [[nodiscard]] int interrupted_by() const noexcept { return interrupted_by_; }
 
-  /// Lets the reactor end.
-  void stop() { set_.cancel(); }
+  /// Lets the reactor end. A signal that came before and was not looked at yet does nothing any more.
+  void stop() {
+    stopped_ = true;
+    set_.cancel();
+  }
 
  private:
   void wait();
@@ -36,6 +39,7 @@ class Signals {
   std::function<void()> interrupt_;
   std::function<void(int)> relay_;
   int interrupted_by_ = 0;
+  bool stopped_ = false;
 };
 
 /// "INT" for SIGINT, as the agent's API wants it; null for one without a name.

@@ -205,7 +205,7 @@ Task<Result<SandboxPage>> DirectDriver::list(SandboxFilter filter) {
   co_return page;
 }
 
-Task<Result<Sandbox>> DirectDriver::extend(std::string name, Lease lease) {
+Task<Result<Sandbox>> DirectDriver::extend(std::string name, Lease lease, std::chrono::milliseconds /*wait*/) {
   SKIFF_CO_TRY_VOID(co_await ask(name));
   AgentClient agent{executor_, endpoint_of(name, {})};
   std::string body = protocol::to_json(lease);

@@ -41,7 +41,7 @@ class DirectDriver final : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> get(std::string name) override;
   /// The one agent, by the id that it says it has. Nobody owns it, so it is everybody's.
   [[nodiscard]] Task<Result<SandboxPage>> list(SandboxFilter filter) override;
-  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
+  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   /// The agent has been asked once, so that a wrong address or token is told before anything else is done. A lifetime
   /// other than the usual one needs a key.
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;

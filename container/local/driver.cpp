@@ -331,9 +331,9 @@ Task<Result<bool>> LocalDriver::remove(std::string name, Removal how) {
   co_return true;
 }
 
-Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease) {
+Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease, milliseconds wait) {
   SKIFF_CO_TRY_VOID(records_.load(name));
-  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, wait));
   SKIFF_CO_TRY(auto record, running(name));
   SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {}));
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};

@@ -29,7 +29,7 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
-  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
+  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;

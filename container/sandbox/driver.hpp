@@ -92,8 +92,9 @@ class Driver {
     if (found->id != id) co_return false;
     co_return co_await remove(std::move(name), std::move(how));
   }
-  /// Renews the lease from now on; what is absent stays as it was.
-  [[nodiscard]] virtual Task<Result<Sandbox>> extend(std::string name, Lease lease) = 0;
+  /// Renews the lease from now on; what is absent stays as it was. A host or an agent that does not answer is tried
+  /// again, for `wait` at most.
+  [[nodiscard]] virtual Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) = 0;
 
   /// How its agent is reached. The tokens carry `grant`.
   [[nodiscard]] virtual Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) = 0;

@@ -107,9 +107,9 @@ class TracedDriver final : public Driver {
     Span span = begin("remove sandbox", name);
     return spanning(std::move(span), driver_->remove_if(std::move(name), std::move(id), std::move(how)));
   }
-  Task<Result<Sandbox>> extend(std::string name, Lease lease) override {
+  Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override {
     Span span = begin("extend sandbox", name);
-    return spanning(std::move(span), driver_->extend(std::move(name), lease));
+    return spanning(std::move(span), driver_->extend(std::move(name), lease, wait));
   }
 
   Task<Result<PodOptions>> set_network(std::string name, std::string network, std::vector<std::string> allow) override {

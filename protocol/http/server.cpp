@@ -1,132 +1,73 @@
 #include "protocol/http/server.hpp"
 
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
-#include <boost/asio/redirect_error.hpp>
-
-#include "base/deadline.hpp"
-#include "base/log.hpp"
 #include "protocol/http/connection.hpp"
-#include "protocol/net/places.hpp"
+#include "protocol/net/connections.hpp"
 
 namespace skiff::protocol {
+namespace {
 
-struct HttpServer::State {
-  State(Executor executor_in, HttpServerOptions options)
-      : executor{executor_in},
-        service{.options = std::move(options)},
-        places{service.options.limits.connections},
-        tasks{executor_in} {}
+class Http1 final : public ServerConnection {
+ public:
+  Http1(Stream stream, HttpService& service, Places::Place& place) : connection_{std::move(stream), service, place} {}
 
-  /// Counts a connection and makes it known to `drain`.
-  struct Entry {
-    Entry(State& state_in, HttpConnection& connection_in) : state{state_in}, connection{connection_in} {
-      state.connections.insert(&connection);
-    }
-    ~Entry() { state.connections.erase(&connection); }
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
-    State& state;
-    HttpConnection& connection;
-  };
+  Task<Successor> run() override {
+    co_await connection_.run();
+    auto successor = connection_.take_successor();
+    if (!successor) co_return Successor{};
+    co_return [next = std::move(*successor)]() mutable { return next.handler(std::move(next.connection)); };
+  }
+  void close() noexcept override { connection_.close(); }
+  void drain() noexcept override { connection_.close_if_idle(); }
 
-  static Task<> serve(State* self, Stream stream, Address peer);
-
-  Executor executor;
-  HttpService service;
-  Places places;
-  TaskGroup tasks;
-  std::vector<std::shared_ptr<Listener>> listeners;
-  std::unordered_set<HttpConnection*> connections;
-  std::size_t open = 0;
-  Event emptied{executor};  ///< `open` became 0
-  bool stopping = false;
+ private:
+  HttpConnection connection_;
 };
 
-Task<> HttpServer::State::serve(State* self, Stream stream, Address peer) {
-  struct Count {
-    explicit Count(State& state_in) : state{state_in} { ++state.open; }
-    ~Count() {
-      if (--state.open == 0) state.emptied.notify_all();
-    }
-    Count(const Count&) = delete;
-    Count& operator=(const Count&) = delete;
-    State& state;
-  };
-  const Count counted{*self};
-  // On the heap, so that nothing of the HTTP connection is left in memory by the time that a successor runs.
-  std::unique_ptr<HttpConnection> connection;
-  Places::Place place{self->places, peer, [&connection] { connection->close(); }};
-  connection = std::make_unique<HttpConnection>(std::move(stream), self->service, place);
-  {
-    const Entry entry{*self, *connection};
-    co_await connection->run();
-  }
-  auto successor = connection->take_successor();
-  connection.reset();
-  if (successor) co_await successor->handler(std::move(successor->connection));
-}
+}  // namespace
+
+struct HttpServer::State {
+  State(Executor executor, HttpServerOptions options)
+      : service{.options = std::move(options)},
+        connections{executor,
+                    {.vouched_for = service.options.limits.connections,
+                     .make = [this](Stream stream, Places::Place& place) -> std::unique_ptr<ServerConnection> {
+                       return std::make_unique<Http1>(std::move(stream), service, place);
+                     },
+                     .out_of_descriptors = service.options.out_of_descriptors}} {}
+
+  HttpService service;
+  Connections connections;
+};
 
 HttpServer::HttpServer(Executor executor, HttpServerOptions options)
     : state_{std::make_unique<State>(executor, std::move(options))} {}
 HttpServer::~HttpServer() = default;
 
 void HttpServer::listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsContext> tls) {
-  if (state_->stopping) return;
-  state_->listeners.push_back(listener);
-  auto accepted = [this, tls = std::move(tls)](UniqueFd socket, const Address& peer) {
-    serve(std::move(socket), peer, tls);
-  };
-  auto make_room = [this] {
-    const auto& ask = state_->service.options.out_of_descriptors;
-    return (ask && ask()) || state_->places.make_room();
-  };
-  state_->tasks.spawn("listener", listener->accept_all(std::move(accepted), std::move(make_room)));
+  state_->connections.listen(std::move(listener), std::move(tls));
 }
 
 void HttpServer::serve(UniqueFd socket, Address peer, std::shared_ptr<TlsContext> tls) {
-  State& state = *state_;
-  if (state.stopping) return;
-  std::unique_ptr<TlsSession> session;
-  if (tls) {
-    auto made = tls->session(socket.get(), {});
-    if (!made) {
-      log::warning("TLS session", {{"error", made.error().message}});
-      return;
-    }
-    session = std::move(*made);
-  }
-  Stream stream{state.executor, std::move(socket), peer.text(), std::move(session)};
-  state.tasks.spawn("connection", State::serve(&state, std::move(stream), std::move(peer)));
+  state_->connections.serve(std::move(socket), std::move(peer), tls);
 }
 
 void HttpServer::drain() {
   state_->service.draining = true;
-  for (HttpConnection* connection : state_->connections) connection->close_if_idle();
+  state_->connections.drain();
 }
 
 Task<> HttpServer::drained(std::chrono::milliseconds limit) {
-  bool overdue = false;
-  Deadline deadline{state_->executor, [this, &overdue] {
-                      overdue = true;
-                      state_->emptied.notify_all();
-                    }};
-  deadline.expires_after(limit);
-  while (state_->open > 0 && !overdue) co_await state_->emptied.wait();
+  return state_->connections.drained(limit);
 }
 
 Task<> HttpServer::stop() {
-  state_->stopping = true;
-  for (const auto& listener : state_->listeners) listener->close();
-  state_->tasks.cancel();
-  co_await state_->tasks.join();
-  state_->listeners.clear();
+  return state_->connections.stop();
 }
 
 std::size_t HttpServer::connections() const noexcept {
-  return state_->open;
+  return state_->connections.open();
 }
 std::size_t HttpServer::requests() const noexcept {
   return state_->service.requests;

@@ -1,12 +1,12 @@
 #include "protocol/json/openapi.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "protocol/json/openapi_schema.hpp"
 #include "protocol/json/problem.hpp"
 
 namespace skiff::protocol {
@@ -14,8 +14,6 @@ namespace {
 
 // Ordered, so that the document reads in the order it was declared in, and is the same each time.
 using OrderedJson = nlohmann::ordered_json;
-
-constexpr std::string_view kRef = "#/components/schemas/";
 
 OrderedJson parsed(std::string_view schema) {
   OrderedJson value = OrderedJson::parse(schema, nullptr, false);
@@ -25,11 +23,12 @@ OrderedJson parsed(std::string_view schema) {
 class Document {
  public:
   explicit Document(const ApiInfo& info) {
-    document_["openapi"] = "3.1.0";
+    document_["openapi"] = "3.0.3";
     document_["info"] = {{"title", info.title}, {"version", info.version}};
     if (!info.description.empty()) document_["info"]["description"] = info.description;
+    if (!info.server.empty()) document_["servers"] = {{{"url", info.server}}};
     document_["paths"] = OrderedJson::object();
-    schemas_["Problem"] = problem_schema();
+    add_component("Problem", problem_schema());
   }
 
   void add(const ApiOperation& operation) {
@@ -54,24 +53,29 @@ class Document {
     if (operation.scope.empty()) {
       entry["security"] = OrderedJson::array();
     } else {
-      entry["security"] = {{{"bearer", OrderedJson::array({operation.scope})}},
-                           {{"token", OrderedJson::array({operation.scope})}}};
+      // The scopes of a scheme that isn't OAuth have no place beside it (OpenAPI 3.0.3, Security Requirement Object).
+      entry["security"] = {{{"bearer", OrderedJson::array()}}, {{"token", OrderedJson::array()}}};
+      entry["x-scope"] = operation.scope;
     }
     document_["paths"][path][method] = std::move(entry);
   }
 
-  void add(const SchemaRef& component) { schemas_.try_emplace(component.name, parsed(component.json)); }
+  void add(const SchemaRef& component) { add_component(component.name, parsed(component.json)); }
 
   std::string text() {
     if (!tags_.empty()) {
       for (const std::string& tag : tags_) document_["tags"].push_back({{"name", tag}});
     }
     OrderedJson schemas = OrderedJson::object();
-    for (auto& [name, schema] : schemas_) schemas[name] = std::move(schema);
+    for (auto& [name, schema] : schemas_) {
+      to_openapi_3_0(schema);
+      schemas[name] = std::move(schema);
+    }
     document_["components"]["schemas"] = std::move(schemas);
     document_["components"]["responses"]["Problem"] = {
         {"description", "What went wrong (RFC 9457). Branch on `code`."},
-        {"content", {{std::string{kProblemType}, {{"schema", {{"$ref", std::string{kRef} + "Problem"}}}}}}}};
+        {"content",
+         {{std::string{kProblemType}, {{"schema", {{"$ref", std::string{kComponentPrefix} + "Problem"}}}}}}}};
     document_["components"]["securitySchemes"] = {
         {"bearer", {{"type", "http"}, {"scheme", "bearer"}}},
         {"token", {{"type", "apiKey"}, {"in", "header"}, {"name", "X-Skiff-Token"}}}};
@@ -90,16 +94,30 @@ class Document {
     members["status"] = {{"type", "integer"}};
     members["detail"] = text("What was attempted on what");
     members["instance"] = text("The request's id");
-    members["code"] = {{"type", "string"}, {"description", "Stable; codes are only ever added"}, {"examples", codes}};
+    members["code"] = {
+        {"type", "string"}, {"description", "Stable; codes are only ever added"}, {"x-extensible-enum", codes}};
     members["field"] = text("A JSON pointer to the input, or a parameter's name");
     schema["required"] = {"type", "title", "status", "detail", "code"};
     return schema;
   }
 
+  void add_component(const std::string& name, OrderedJson schema) {
+    name_inner_schemas(schema, schemas_);
+    schemas_.try_emplace(name, std::move(schema));
+  }
+
+  /// One that stands where it is used; those that have a name inside of it are components.
+  OrderedJson inline_schema(std::string_view json) {
+    OrderedJson holder{{"items", parsed(json)}};
+    name_inner_schemas(holder, schemas_);
+    to_openapi_3_0(holder["items"]);
+    return std::move(holder["items"]);
+  }
+
   OrderedJson schema(const SchemaRef& ref) {
-    if (ref.name.empty()) return ref.json.empty() ? OrderedJson::object() : parsed(ref.json);
-    if (!ref.json.empty()) schemas_.try_emplace(ref.name, parsed(ref.json));
-    return {{"$ref", std::string{kRef} + ref.name}};
+    if (ref.name.empty()) return ref.json.empty() ? OrderedJson::object() : inline_schema(ref.json);
+    if (!ref.json.empty()) add(ref);
+    return {{"$ref", std::string{kComponentPrefix} + ref.name}};
   }
 
   OrderedJson content(const std::vector<ApiBody>& bodies) {
@@ -112,7 +130,7 @@ class Document {
     return out;
   }
 
-  static OrderedJson parameters(const ApiOperation& operation, std::string_view path) {
+  OrderedJson parameters(const ApiOperation& operation, std::string_view path) {
     OrderedJson out = OrderedJson::array();
     std::set<std::string, std::less<>> declared;
     for (const ApiParameter& parameter : operation.parameters) {
@@ -124,7 +142,7 @@ class Document {
                                                                          : "header"}};
       if (!parameter.help.empty()) entry["description"] = parameter.help;
       if (in_path || parameter.required) entry["required"] = true;
-      OrderedJson one = parsed(parameter.schema);
+      OrderedJson one = inline_schema(parameter.schema);
       entry["schema"] = parameter.repeated ? OrderedJson{{"type", "array"}, {"items", std::move(one)}} : std::move(one);
       out.push_back(std::move(entry));
     }
@@ -156,12 +174,17 @@ class Document {
     auto statuses = operation.problems;
     std::ranges::sort(statuses);
     for (const unsigned status : statuses) out.emplace(std::to_string(status), OrderedJson(problem));
-    out["default"] = problem;
+    // A generator for Go takes whatever has json in its name for the problem of a default answer.
+    const auto has_lines = [](const ApiResponse& response) {
+      return std::ranges::any_of(response.bodies,
+                                 [](const ApiBody& body) { return body.content_type == "application/x-ndjson"; });
+    };
+    if (std::ranges::none_of(operation.responses, has_lines)) out["default"] = problem;
     return out;
   }
 
   OrderedJson document_;
-  std::map<std::string, OrderedJson> schemas_;
+  Components schemas_;
   std::set<std::string> tags_;
 };
 

@@ -6,11 +6,12 @@
 #include <string_view>
 #include <vector>
 
-/// What a route table says about itself, and the OpenAPI 3.1 document made from it.
+/// What a route table says about itself, and the OpenAPI 3.0 document made from it.
 namespace skiff::protocol {
 
 /// A JSON Schema in text (see `json_schema<T>()`). With a name it becomes a component that operations refer to;
-/// without, it stands where it is used. Empty json: no schema.
+/// without, it stands where it is used. Schemas inside of it that have a `title` become components of that name. Empty
+/// json: no schema.
 struct SchemaRef {
   std::string name = {};
   std::string json = {};
@@ -63,10 +64,12 @@ struct ApiInfo {
   std::string title = {};
   std::string version = {};
   std::string description = {};
+  std::string server = {};  ///< where clients look for it unless they are told; empty: not said
 };
 
-/// The document as JSON text. Every operation gets a `default` response of application/problem+json whose schema lists
-/// every error code; those with a scope get the bearer and X-Skiff-Token schemes and a 401 and 403; `problems` are
+/// The document as JSON text, for OpenAPI 3.0.3 (protocol/json/openapi_schema.hpp says why). Every operation gets a
+/// `default` response of application/problem+json whose schema lists every error code, but for those that answer
+/// NDJSON; those with a scope get the bearer and X-Skiff-Token schemes, `x-scope`, and a 401 and 403; `problems` are
 /// named one by one. `components` are schemas that no operation refers to, or that others refer to by $ref.
 [[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations,
                                        std::span<const SchemaRef> components = {});

@@ -181,8 +181,12 @@ void encode_object(const void* object, std::span<const FieldInfo> fields, std::s
   out += '}';
 }
 
-/// The end of a schema that takes null as well.
-constexpr std::string_view kOrNull = R"(},{"type":"null"}])";
+void describe_title(std::string_view name, std::string& out) {
+  if (name.empty()) return;
+  out += R"("title":)";
+  append_json_string(out, name);
+  out += ',';
+}
 
 void describe_object(const void* initial, std::span<const FieldInfo> fields, std::string& out) {
   out += R"("type":"object","properties":{)";
@@ -193,15 +197,7 @@ void describe_object(const void* initial, std::span<const FieldInfo> fields, std
     append_json_string(out, field.name);
     out += ":{";
     const std::size_t before = out.size();
-    std::string type;
-    field.type->describe(field.rule, type);
-    // What may be absent may be null too.
-    const bool takes_null = type.empty() || type.ends_with(kOrNull);
-    if (field.required || takes_null) {
-      out += type;
-    } else {
-      ((out += R"("anyOf":[{)") += type) += kOrNull;
-    }
+    field.type->describe(field.rule, out);
     auto next = [&, more = out.size() != before]() mutable {
       if (std::exchange(more, true)) out += ',';
     };
@@ -215,9 +211,13 @@ void describe_object(const void* initial, std::span<const FieldInfo> fields, std
       out += R"("writeOnly":true)";
     }
     if (field.rule.optional && !field.rule.write_only && field.type->absent == nullptr) {
-      next();
-      out += R"("default":)";
-      field.type->encode(field.member(const_cast<void*>(initial)), out);
+      std::string value;
+      field.type->encode(field.member(const_cast<void*>(initial)), value);
+      // Many generators of clients can't write down a list, an object or null.
+      if (!value.starts_with('[') && !value.starts_with('{') && value != "null") {
+        next();
+        (out += R"("default":)") += value;
+      }
     }
     out += '}';
     if (!field.required) continue;

@@ -80,6 +80,8 @@ struct FieldInfo {
 
 bool decode_object(const nlohmann::json& value, void* object, std::span<const FieldInfo> fields, Decoding& decoding);
 void encode_object(const void* object, std::span<const FieldInfo> fields, std::string& out);
+/// The name of a schema, unless that is empty, with a comma behind it.
+void describe_title(std::string_view name, std::string& out);
 void describe_object(const void* initial, std::span<const FieldInfo> fields, std::string& out);
 /// Parses and decodes in one go.
 Result<> decode_text(std::string_view text, JsonLimits limits, void* object, const TypeInfo& type, bool lenient,
@@ -170,7 +172,10 @@ struct Codec<M> {
     }
     out += "null";
   }
-  static void describe(const Rule&, std::string& out) { describe_words({kWords}, out); }
+  static void describe(const Rule&, std::string& out) {
+    if constexpr (requires { EnumNames<M>::kSchemaName; }) describe_title(EnumNames<M>::kSchemaName, out);
+    describe_words({kWords}, out);
+  }
 };
 
 template <class M>
@@ -284,6 +289,8 @@ struct Codec<T> {
   static void encode(const T& value, std::string& out) { encode_object(&value, kFieldInfos<T>, out); }
   static void describe(const Rule&, std::string& out) {
     const T initial{};
+    if constexpr (requires { T::kSchemaName; }) describe_title(T::kSchemaName, out);
+    if constexpr (requires { Schema<T>::kSchemaName; }) describe_title(Schema<T>::kSchemaName, out);
     describe_object(&initial, kFieldInfos<T>, out);
     if constexpr (requires { T::kJsonRule; }) (out += ',') += T::kJsonRule;
   }

@@ -24,7 +24,11 @@
 /// std::string, std::chrono::milliseconds, enums with `EnumNames`, std::optional (also of optional: absent, null,
 /// value), std::vector, std::map<std::string, std::string or std::optional<std::string>> (null value), nlohmann::json,
 /// and structs with fields. A member `Result<> validate() const` is called last, for what concerns several fields; a
-/// `static constexpr std::string_view kJsonRule` says the same as members of the JSON Schema.
+/// `static constexpr std::string_view kJsonRule` says the same as members of the JSON Schema. `kSchemaName`, also of
+/// `Schema<T>` and `EnumNames<E>`, is the schema's title: what the type is called in generated clients.
+///
+/// The schema of a member that may be absent doesn't say that it may be null too, which is the same: generators of
+/// clients would make three states of it.
 namespace skiff::protocol {
 
 /// What a text may hold beside being UTF-8.

@@ -13,6 +13,7 @@ namespace skiff::protocol {
 template <>
 struct Schema<sessions::ResourceLimits> {
   using T = sessions::ResourceLimits;
+  static constexpr std::string_view kSchemaName = "ResourceLimits";
   static constexpr auto fields = std::tuple{
       field("memory_bytes", &T::memory_bytes, "Memory of the whole tree; needs a writable cgroup v2", {.minimum = 1}),
       field("pids", &T::pids, "Processes and threads of the whole tree; needs a writable cgroup v2", {.minimum = 1}),
@@ -29,6 +30,7 @@ struct Schema<sessions::ResourceLimits> {
 template <>
 struct Schema<sessions::TerminalSize> {
   using T = sessions::TerminalSize;
+  static constexpr std::string_view kSchemaName = "TerminalSize";
   static constexpr auto fields = std::tuple{
       field("cols", &T::cols, "Columns", {.minimum = 1, .maximum = 10000, .optional = true}),
       field("rows", &T::rows, "Rows", {.minimum = 1, .maximum = 10000, .optional = true}),
@@ -38,6 +40,7 @@ struct Schema<sessions::TerminalSize> {
 template <>
 struct EnumNames<sessions::Overflow> {
   using E = sessions::Overflow;
+  static constexpr std::string_view kSchemaName = "OverflowPolicy";
   static constexpr std::array values{EnumName{E::automatic, "auto"}, EnumName{E::drop, "drop"},
                                      EnumName{E::block, "block"}, EnumName{E::kill, "kill"}};
 };
@@ -45,6 +48,7 @@ struct EnumNames<sessions::Overflow> {
 template <>
 struct EnumNames<sessions::Target> {
   using E = sessions::Target;
+  static constexpr std::string_view kSchemaName = "SignalTarget";
   static constexpr std::array values{EnumName{E::leader, "leader"}, EnumName{E::group, "group"},
                                      EnumName{E::tree, "tree"}};
 };
@@ -52,6 +56,7 @@ struct EnumNames<sessions::Target> {
 template <>
 struct EnumNames<sessions::Isolation> {
   using E = sessions::Isolation;
+  static constexpr std::string_view kSchemaName = "Isolation";
   static constexpr std::array values{EnumName{E::none, "none"}, EnumName{E::protect, "protect"},
                                      EnumName{E::landlock, "landlock"}};
 };
@@ -59,6 +64,7 @@ struct EnumNames<sessions::Isolation> {
 template <>
 struct EnumNames<sessions::RootAccess> {
   using E = sessions::RootAccess;
+  static constexpr std::string_view kSchemaName = "RootAccess";
   static constexpr std::array values{EnumName{E::rw, "rw"}, EnumName{E::ro, "ro"}};
 };
 

@@ -66,7 +66,7 @@ constexpr std::array kGrepQuery{
     QueryParameter{"ignored", "Also what .gitignore files ignore", kFlagParameter},
     QueryParameter{"limit", "Matches; default 10000", R"({"type":"integer","minimum":0,"maximum":1000000})"},
 };
-constexpr std::string_view kFormats = R"({"type":"string","enum":["tar","tar.gz","tar.zst"]})";
+constexpr std::string_view kFormats = R"({"title":"ArchiveFormat","type":"string","enum":["tar","tar.gz","tar.zst"]})";
 constexpr std::array kReadArchiveQuery{
     QueryParameter{
         .name = "path", .help = "A directory, or several files and directories; default: the root", .repeated = true},

@@ -34,6 +34,7 @@ struct OutputRequest {
   std::optional<std::uint64_t> max_output_bytes;
   bool merge_stderr = false;
   bool checksum = false;
+  static constexpr std::string_view kSchemaName = "OutputOptions";
   static constexpr auto fields = std::tuple{
       field("keep_bytes", &OutputRequest::keep_bytes, "Output kept in memory for readers", {.minimum = 128 * 1024}),
       field("overflow", &OutputRequest::overflow, "What happens when more than keep_bytes are unread",
@@ -116,6 +117,7 @@ struct CommandRequest {
 struct ExtraRootRequest {
   std::string path;
   sessions::RootAccess access = sessions::RootAccess::rw;
+  static constexpr std::string_view kSchemaName = "ExtraRoot";
   static constexpr auto fields = std::tuple{
       field("path", &ExtraRootRequest::path, "Absolute path of a directory that exists",
             {.min_length = 1, .text = Text::no_nul}),
@@ -128,6 +130,7 @@ struct ShellRequest {
   bool login = false;
   bool stateful = false;
   bool functions = true;
+  static constexpr std::string_view kSchemaName = "ShellOptions";
   static constexpr auto fields = std::tuple{
       field("path", &ShellRequest::path, "Absolute path of the shell", {.min_length = 1, .text = Text::no_nul}),
       field("login", &ShellRequest::login, "Run it as a login shell", {.optional = true}),
@@ -238,12 +241,14 @@ namespace skiff::protocol {
 template <>
 struct EnumNames<runtime::api::Mode> {
   using E = runtime::api::Mode;
+  static constexpr std::string_view kSchemaName = "CommandMode";
   static constexpr std::array values{EnumName{E::wait, "wait"}, EnumName{E::stream, "stream"},
                                      EnumName{E::background, "background"}};
 };
 template <>
 struct EnumNames<runtime::api::OnDisconnect> {
   using E = runtime::api::OnDisconnect;
+  static constexpr std::string_view kSchemaName = "OnDisconnect";
   static constexpr std::array values{EnumName{E::go_on, "continue"}, EnumName{E::kill, "kill"}};
 };
 }  // namespace skiff::protocol

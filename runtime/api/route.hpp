@@ -78,7 +78,13 @@ struct Match {
 /// served by GET's row.
 [[nodiscard]] Match match(std::string_view method, const std::vector<std::string>& segments);
 
-/// The OpenAPI 3.1 document of the table.
+/// Where clients look for an agent unless they are told: what it listens on when nobody says otherwise.
+inline constexpr std::string_view kDefaultHost = "127.0.0.1:7070";
+
+/// The OpenAPI 3.0 document of the table, with each route once: what is short for a route of the default session has no
+/// entry of its own.
 [[nodiscard]] const std::string& openapi_document();
+/// The AsyncAPI 3.0 document of the routes that carry messages: WebSockets and streams.
+[[nodiscard]] const std::string& asyncapi_document();
 
 }  // namespace skiff::runtime::api

@@ -21,6 +21,10 @@ constexpr std::string_view kTimeParameter = R"({"type":"integer","minimum":0,"ma
 constexpr std::string_view kSizeParameter = R"({"type":"integer","minimum":0,"maximum":10000})";
 constexpr std::string_view kIdParameter = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})";
 
+constexpr std::string_view kStateParameter =
+    R"({"title":"CommandState","type":"string","enum":["starting","running","ended"]})";
+constexpr std::string_view kUntilParameter = R"({"title":"LastEvent","type":"string","enum":["exit","end"]})";
+
 constexpr std::array kPageQuery{
     QueryParameter{"limit", "Items in one answer, 1 to 1000; default 100",
                    R"({"type":"integer","minimum":1,"maximum":1000})"},
@@ -38,21 +42,21 @@ constexpr std::array kSessionListQuery{
 constexpr std::array kCommandListQuery{
     kPageQuery[0],
     kPageQuery[1],
-    QueryParameter{"state", "Only those in this state", R"({"enum":["starting","running","ended"]})"},
+    QueryParameter{"state", "Only those in this state", kStateParameter},
 };
 constexpr std::array kPurgeQuery{QueryParameter{"purge", "Delete its root directory too", kFlagParameter}};
 constexpr std::array kWaitQuery{
     QueryParameter{"wait_ms", "Answer when it has ended, or after this long", kTimeParameter}};
-constexpr std::array kStartQuery{QueryParameter{
-    "until", "Mode stream: end with the exit event, or with the end of all pipes", R"({"enum":["exit","end"]})"}};
+constexpr std::array kStartQuery{
+    QueryParameter{"until", "Mode stream: end with the exit event, or with the end of all pipes", kUntilParameter}};
 constexpr std::array kOutputQuery{
     QueryParameter{"from", "Offset to begin at; default 0", kNumberParameter},
     QueryParameter{"limit_bytes", "Stop after this many bytes", kNumberParameter},
     QueryParameter{"follow", "Go on until the command has ended", kFlagParameter},
-    QueryParameter{"stream", "Only one stream", R"({"enum":["stdout","stderr","both"]})"},
+    QueryParameter{"stream", "Only one stream",
+                   R"({"title":"OutputSelection","type":"string","enum":["stdout","stderr","both"]})"},
     QueryParameter{"lossless", "Hold the command up rather than lose a byte: needs the scope exec", kFlagParameter},
-    QueryParameter{"until", "With follow: end with the exit event, or with the end of all pipes",
-                   R"({"enum":["exit","end"]})"},
+    QueryParameter{"until", "With follow: end with the exit event, or with the end of all pipes", kUntilParameter},
 };
 constexpr std::array kStdinQuery{
     QueryParameter{"eof", "End of file after these bytes", kFlagParameter},
@@ -75,7 +79,7 @@ constexpr std::array kShellQuery{
 constexpr std::array kAttachQuery{
     kOutputQuery[0],
     kOutputQuery[4],
-    QueryParameter{"until", "Close after the exit event, or after the end of all pipes", R"({"enum":["exit","end"]})"},
+    QueryParameter{"until", "Close after the exit event, or after the end of all pipes", kUntilParameter},
 };
 constexpr std::array kRunSocketQuery{
     QueryParameter{.name = "command", .help = "A line for the session's shell", .required = true},
@@ -122,6 +126,14 @@ constexpr std::array kRoutes{
           .is_use = false,
           .handler = show_openapi,
           .describe = describe_openapi},
+    Route{.method = "GET",
+          .path = "/asyncapi.json",
+          .operation_id = "asyncapi",
+          .summary = "What goes over WebSockets and streams, as an AsyncAPI document",
+          .tag = "agent",
+          .is_use = false,
+          .handler = show_asyncapi,
+          .describe = describe_asyncapi},
     Route{.method = "GET",
           .path = "/v1/version",
           .operation_id = "showVersion",
@@ -208,7 +220,7 @@ constexpr std::array kRoutes{
 
     Route{.method = "POST",
           .path = "/v1/run",
-          .operation_id = "run",
+          .operation_id = "runScript",
           .summary = "Run the body as a shell script; its output comes as bytes, its exit in trailers",
           .tag = "front door",
           .scope = Scope::exec,

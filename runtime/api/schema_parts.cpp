@@ -1,5 +1,9 @@
 #include "runtime/api/schema_parts.hpp"
 
+#include <map>
+
+#include <nlohmann/json.hpp>
+
 #include "protocol/json/text.hpp"
 
 namespace skiff::runtime::api {
@@ -13,6 +17,12 @@ void append_help(std::string& schema, std::string_view help) {
 }
 
 }  // namespace
+
+std::string named(std::string_view name, const std::string& schema) {
+  std::string text{R"({"title":)"};
+  protocol::append_json_string(text, name);
+  return text.append(",").append(schema, 1);
+}
 
 std::string or_null(const std::string& schema) {
   return R"({"anyOf":[)" + schema + R"(,{"type":"null"}]})";
@@ -49,8 +59,8 @@ std::string object(const std::vector<Member>& members, std::string_view help) {
   return text + '}';
 }
 
-std::string per_stream(const std::string& schema) {
-  return object({{"stdout", schema}, {"stderr", schema}});
+std::string bytes_per_stream() {
+  return named("BytesPerStream", object({{"stdout", kCount}, {"stderr", kCount}}));
 }
 
 std::string one_of_components(const std::vector<protocol::SchemaRef>& components, std::string_view help) {
@@ -62,6 +72,30 @@ std::string one_of_components(const std::vector<protocol::SchemaRef>& components
   text += ']';
   append_help(text, help);
   return text + '}';
+}
+
+std::string merged_components(const std::vector<protocol::SchemaRef>& components, std::string_view type_name,
+                              std::string_view help) {
+  using Json = nlohmann::ordered_json;
+  Json merged = Json::parse(object({{"type", named(type_name, one_of({}))}}, help));
+  Json& members = merged["properties"];
+  std::map<std::string, std::size_t> always;
+  for (const protocol::SchemaRef& component : components) {
+    Json one = Json::parse(component.json);
+    one["properties"].erase("channel");
+    for (auto& [name, schema] : one["properties"].items()) {
+      if (name != "type") {
+        members.emplace(name, std::move(schema));
+        continue;
+      }
+      for (auto& word : schema["enum"]) members["type"]["enum"].push_back(std::move(word));
+    }
+    for (const auto& name : one["required"]) ++always[name.get<std::string>()];
+  }
+  std::erase_if(always, [&](const auto& one) { return one.second != components.size(); });
+  merged.erase("required");  // an empty list of them is not allowed (OpenAPI 3.0.3)
+  for (const auto& [name, count] : always) merged["required"].push_back(name);
+  return merged.dump();
 }
 
 }  // namespace skiff::runtime::api

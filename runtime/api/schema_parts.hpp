@@ -26,14 +26,20 @@ inline const std::string kId = R"({"type":"string","pattern":"^[A-Za-z0-9][A-Za-
 inline const std::string kTexts = R"({"type":"array","items":{"type":"string"}})";
 inline const std::string kLabels = R"({"type":"object","additionalProperties":{"type":"string"}})";
 
+/// The same, with a name: in a document it is a component, which schemas that hold it refer to.
+[[nodiscard]] std::string named(std::string_view name, const std::string& schema);
 [[nodiscard]] std::string or_null(const std::string& schema);
 [[nodiscard]] std::string one_of(const std::vector<std::string_view>& words);
 [[nodiscard]] std::string list_of(const std::string& schema);
 /// Further members are always allowed. `help`: what the object is.
 [[nodiscard]] std::string object(const std::vector<Member>& members, std::string_view help = {});
-/// An object with a member of this schema for stdout and one for stderr.
-[[nodiscard]] std::string per_stream(const std::string& schema);
+/// A number of bytes for stdout and one for stderr.
+[[nodiscard]] std::string bytes_per_stream();
 /// Exactly one of these components.
 [[nodiscard]] std::string one_of_components(const std::vector<protocol::SchemaRef>& components, std::string_view help);
+/// The same as one object for readers that want no union: the members of all components, of which none is always there
+/// but those that all of them have. `type` has the words of all, and is called `type_name`. `channel` is left out.
+[[nodiscard]] std::string merged_components(const std::vector<protocol::SchemaRef>& components,
+                                            std::string_view type_name, std::string_view help);
 
 }  // namespace skiff::runtime::api

@@ -25,7 +25,7 @@ bool is_probe(const HttpDialect& dialect, const protocol::HttpRequest& head) {
   return !dialect.probe.empty() && head.target.path == dialect.probe && is_safe_method(head.method);
 }
 
-Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect) {
+Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle) {
   auto allowed = api::check_browser(*guard, request->http);
   if (!allowed) co_return allowed;
   SKIFF_CO_TRY_VOID(request->http.vouch());
@@ -35,10 +35,10 @@ Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDial
   }
   std::optional<Activity::Use> use;
   if (!is_probe(*dialect, request->http.request())) use.emplace(request->agent.activity);
-  co_return co_await dialect->handle(request);
+  co_return co_await (*handle)(request);
 }
 
-Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect* dialect,
+Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle,
                      protocol::HttpExchange* http) {
   const auto began = std::chrono::steady_clock::now();
   const auto& head = http->request();
@@ -50,7 +50,7 @@ Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect*
                   .route = "-",
                   .session = {},
                   .command = {}};
-  const Result<> outcome = co_await admit(&request, guard, dialect);
+  const Result<> outcome = co_await admit(&request, guard, dialect, handle);
   if (!outcome && http->status() == 0) (void)co_await http->respond(dialect->problem(0, outcome.error()));
   api::account_for(
       *agent, agent->requests.of_dialect(dialect->name),
@@ -70,20 +70,22 @@ Task<> serve_request(Agent* agent, const BrowserGuard* guard, const HttpDialect*
 
 class HttpService final : public Service {
  public:
-  HttpService(Agent& agent, const HttpDialect* dialect)
+  HttpService(Agent& agent, const HttpDialect* dialect, Handle handle)
       : guard_{agent.browser_guard.with_cluster_names()},
-        server_{
-            agent.executor,
-            {.limits = connection_limits(agent.settings),
-             .handler = [this, &agent, dialect](
-                            protocol::HttpExchange& http) { return serve_request(&agent, &guard_, dialect, &http); },
-             .error_response =
-                 [&agent, dialect](unsigned status, const Error& error) {
-                   agent.requests.refused(agent.requests.of_dialect(dialect->name), status);
-                   auto response = dialect->problem(status, error);
-                   response.status = status;
-                   return response;
-                 }}} {}
+        handle_{std::move(handle)},
+        server_{agent.executor,
+                {.limits = connection_limits(agent.settings),
+                 .handler =
+                     [this, &agent, dialect](protocol::HttpExchange& http) {
+                       return serve_request(&agent, &guard_, dialect, &handle_, &http);
+                     },
+                 .error_response =
+                     [&agent, dialect](unsigned status, const Error& error) {
+                       agent.requests.refused(agent.requests.of_dialect(dialect->name), status);
+                       auto response = dialect->problem(status, error);
+                       response.status = status;
+                       return response;
+                     }}} {}
 
   void listen(std::shared_ptr<protocol::Listener> listener) override { server_.listen(std::move(listener)); }
   void drain() override { server_.drain(); }
@@ -92,13 +94,18 @@ class HttpService final : public Service {
 
  private:
   BrowserGuard guard_;
+  Handle handle_;
   protocol::HttpServer server_;
 };
 
 }  // namespace
 
 std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect) {
-  return std::make_unique<HttpService>(agent, dialect);
+  return http_service(agent, dialect, dialect->handle);
+}
+
+std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect, Handle handle) {
+  return std::make_unique<HttpService>(agent, dialect, std::move(handle));
 }
 
 }  // namespace skiff::runtime::dialects

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,10 +23,12 @@ struct Request {
   std::string command;  ///< set by the handler: that was started
 };
 
+/// Answers a request. What it returns as an error becomes the response of `HttpDialect::problem`.
+using Handle = std::function<Task<Result<>>(Request* request)>;
+
 /// A dialect that is HTTP/1.1. Its clients show no credential: who reaches the port may use it.
 struct HttpDialect {
   std::string_view name;
-  /// Answers a request. What it returns as an error becomes the response of `problem`.
   Task<Result<>> (*handle)(Request* request);
   /// The original's form of an error, with our sentence. `status` is what HTTP says of a broken request; 0: the
   /// dialect's own for this error.
@@ -38,5 +41,7 @@ struct HttpDialect {
 /// Serves it: for each request Host and Origin are checked, new work is refused while the agent drains, the sandbox
 /// counts as used, and metrics, audit log and log tell of the answer. `dialect` must live as long as the program.
 [[nodiscard]] std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect);
+/// The same with `handle` in place of the dialect's own: for one that keeps something from request to request.
+[[nodiscard]] std::unique_ptr<Service> http_service(Agent& agent, const HttpDialect* dialect, Handle handle);
 
 }  // namespace skiff::runtime::dialects

@@ -1,12 +1,22 @@
-#include <array>
+#include <vector>
 
 #include "runtime/dialects/dialect.hpp"
+#ifdef SKIFF_KUBEBOX
+#include "runtime/dialects/kubebox/kubebox.hpp"
+#endif
 #include "runtime/dialects/python_runtime/dialect.hpp"
+#include "runtime/dialects/sandboxd/dialect.hpp"
 
 namespace skiff::runtime::dialects {
 
 std::span<const Dialect> table() {
-  static const std::array dialects{python_runtime::dialect()};
+  static const std::vector<Dialect> dialects{
+#ifdef SKIFF_KUBEBOX
+      kubebox::dialect(),
+#endif
+      python_runtime::dialect(),
+      sandboxd::dialect(),
+  };
   return dialects;
 }
 

@@ -41,7 +41,7 @@ class Contract:
                 assert route.name not in self.routes, f"{route.name} stands there twice"
                 self.routes[route.name] = route
             elif first in ("query", "takes"):
-                getattr(route, first).update(rest)
+                getattr(route, first).update(one for one in rest if not one.startswith("("))
             elif int(first) < 400:
                 route.answers[int(first)] = set(rest)
             else:

@@ -12,7 +12,7 @@ import websockets
 from signing import Signer, b64url
 from wire import query
 
-OPEN = ("/", "/healthz", "/readyz", "/openapi.json")
+OPEN = ("/", "/healthz", "/readyz", "/openapi.json", "/asyncapi.json")
 READ, RUN = ("GET", "/v1/sessions"), ("POST", "/v1/commands")
 
 

@@ -166,13 +166,26 @@ class Copy final : public Invocation {
     if (shows) {
       progress = [&meter](std::uint64_t bytes, std::optional<std::uint64_t> total) { meter.show(bytes, total); };
     }
-    if (source) co_return co_await copy_out(agent, source->path, to, std::move(progress));
-    co_return co_await copy_in(agent, from, target->path, std::move(progress));
+    Task<Result<TarSummary>> copying = source ? copy_out(agent, source->path, to, std::move(progress))
+                                              : copy_in(agent, from, target->path, std::move(progress));
+    auto copied = co_await std::move(copying);
+    if (!copied) co_return std::unexpected{explained(std::move(copied.error()), source ? *source : *target, !!source)};
+    co_return copied;
+  }
+
+  /// docker and kubectl take paths from the root of the container: the agent's files are those of its own directory.
+  static Error explained(Error error, const Remote& remote, bool is_out) {
+    if (error.code != Errc::path_escapes_root || !remote.path.starts_with('/')) return error;
+    error.message += "; " + remote.name + ":PATH without a / begins at the sandbox's directory, and `skiff exec ";
+    error.message += is_out ? remote.name + " cat " + remote.path + " > FILE` reads any file"
+                            : "-i " + remote.name + " sh -c 'cat > " + remote.path + "' < FILE` writes any file";
+    return error;
   }
 
   static Task<Result<int>> print_archive(Agents* agents, Remote from) {
     SKIFF_CO_TRY(auto agent, co_await agents->of(from.name));
-    SKIFF_CO_TRY_VOID(co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(from.path)));
+    auto head = co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(from.path));
+    if (!head) co_return std::unexpected{explained(std::move(head.error()), from, true)};
     std::string block(kArchiveBlock, '\0');
     for (;;) {
       SKIFF_CO_TRY(auto got, co_await agent->http().read_some(block));
@@ -185,7 +198,8 @@ class Copy final : public Invocation {
     SKIFF_CO_TRY(auto input, standard_input());
     SKIFF_CO_TRY(auto agent, co_await agents->of(to.name));
     std::string path = "/v1/files:archive?path=" + protocol::percent_encode(to.path);
-    SKIFF_CO_TRY_VOID(co_await upload(agent, std::move(path), std::move(input), {}, {}));
+    auto sent = co_await upload(agent, std::move(path), std::move(input), {}, {});
+    if (!sent) co_return std::unexpected{explained(std::move(sent.error()), to, false)};
     co_return 0;
   }
 };

@@ -21,7 +21,7 @@ namespace {
 class Exec final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    std::vector<Setting> rows = flags_.rows();
+    std::vector<Setting> rows = flags_.rows_of_an_existing_sandbox();
     rows.push_back({.flag = "env",
                     .environment = "",
                     .target = setting::List{&env_},
@@ -76,20 +76,29 @@ class Exec final : public Invocation {
     if (mode_ == "stream") {
       CommandStream command{context.executor(), endpoint, session_, id};
       command.start(std::move(request));
-      SKIFF_CO_TRY(auto end, co_await stay_attached(&context, &command, std::move(joined)));
-      co_return end.status;
+      auto end = co_await stay_attached(&context, &command, std::move(joined));
+      if (!end) co_return std::unexpected{explained(std::move(end.error()))};
+      co_return end->status;
     }
     request["id"] = id;
     request["mode"] = mode_;
     if (mode_ == "wait") request["on_disconnect"] = "kill";
     AgentClient agent{context.executor(), std::move(endpoint)};
     std::string body = request.dump();
-    SKIFF_CO_TRY(auto result, co_await agent.post("/v1/sessions/" + protocol::percent_encode(session_) + "/commands",
-                                                  std::move(body)));
-    co_return mode_ == "wait" ? show_result(context, result) : show_started(context, result, id);
+    auto result =
+        co_await agent.post("/v1/sessions/" + protocol::percent_encode(session_) + "/commands", std::move(body));
+    if (!result) co_return std::unexpected{explained(std::move(result.error()))};
+    co_return mode_ == "wait" ? show_result(context, *result) : show_started(context, *result, id);
   }
 
  private:
+  /// In a cluster agents are not root: whose the commands are is said where the sandbox is made.
+  static Error explained(Error error) {
+    if (error.code == Errc::cannot_switch_user)
+      error.message += "; `skiff up NAME -u UID` makes a sandbox of another user";
+    return error;
+  }
+
   static Result<int> show_started(const Context& context, const nlohmann::json& command, const std::string& id) {
     const std::string line = id + "\n";
     SKIFF_TRY_VOID(context.show(command, line, line));

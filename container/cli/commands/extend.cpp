@@ -26,7 +26,13 @@ class Extend final : public Invocation {
              .value = "TIME",
              .group = "",
              .help = "How long it may be idle.",
-             .shown_default = "as it was"}};
+             .shown_default = "as it was"},
+            {.flag = "wait",
+             .environment = "",
+             .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
+             .value = "TIME",
+             .group = "",
+             .help = "Longest time until its agent can be told."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -35,7 +41,7 @@ class Extend final : public Invocation {
     Lease lease;
     if (ttl_.count() > 0) lease.ttl = ttl_;
     if (idle_ttl_.count() > 0) lease.idle_ttl = idle_ttl_;
-    SKIFF_CO_TRY(auto extended, co_await driver->extend(name, lease));
+    SKIFF_CO_TRY(auto extended, co_await driver->extend(name, lease, wait_));
     const std::string line = extended.expires_at ? name + " lives until " + *extended.expires_at + "\n"
                                                  : name + " has no lease: it lives until it is removed\n";
     SKIFF_CO_TRY_VOID(context.show(to_json_value(extended), line, name + "\n"));
@@ -45,6 +51,7 @@ class Extend final : public Invocation {
  private:
   std::chrono::milliseconds ttl_{0};
   std::chrono::milliseconds idle_ttl_{0};
+  std::chrono::milliseconds wait_{120'000};
 };
 
 }  // namespace

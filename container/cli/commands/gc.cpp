@@ -1,15 +1,14 @@
 #include <chrono>
-#include <exception>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
+#include "container/cli/in_namespace.hpp"
 #include "container/cli/printable.hpp"
-#include "container/cluster/namespaces.hpp"
 #include "container/sandbox/garbage.hpp"
 
 namespace skiff::container {
@@ -53,15 +52,11 @@ class Gc final : public Invocation {
              .value = "NAMESPACE",
              .group = "",
              .help = "Of a cluster: in these, in place of --namespace."},
-            {.flag = "dry-run",
-             .environment = "",
-             .target = setting::Switch{&collecting_.dry_run},
-             .value = "",
-             .group = "",
-             .help = "Only tell what would be removed."}};
+            dry_run_.row("Only tell what would be removed.")};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
+    collecting_.dry_run = dry_run_.is_wanted();
     if (!everyone_) collecting_.owner = context.options().owner;
     if (max_idle_.count() > 0) collecting_.max_idle = max_idle_;
     if (context.options().driver == "local" && (all_namespaces_ || !namespaces_.empty())) {
@@ -101,32 +96,14 @@ class Gc final : public Invocation {
     co_return co_await collect_garbage(driver, collecting_);
   }
 
-  /// What the driver holds open is ended whatever happens.
-  Task<Result<Collected>> collect_and_close(Context* there) {
-    Result<Collected> done;
-    std::exception_ptr cancelled;
-    try {
-      done = co_await collect_in(there);
-    } catch (...) {
-      cancelled = std::current_exception();
-    }
-    if (cancelled) co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    co_await there->close();
-    if (cancelled) std::rethrow_exception(cancelled);
-    co_return done;
-  }
-
   Task<> collect_there(const Context* context, std::string name, Result<Collected>* outcome) {
-    Context there = context->in_namespace(std::move(name));
-    *outcome = co_await collect_and_close(&there);
+    *outcome = co_await in_namespace<Collected>(context, std::move(name),
+                                                [this](Context* there) { return collect_in(there); });
   }
 
   Task<Result<Collected>> collect_everywhere(Context* context) {
     if (all_namespaces_) {
-      SKIFF_CO_TRY(auto cluster, context->cluster());
-      SKIFF_CO_TRY(auto found,
-                   co_await namespaces_of_sandboxes(
-                       cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod));
+      SKIFF_CO_TRY(auto found, co_await namespaces_in_use(context));
       namespaces_ = std::move(found);
     }
     std::vector<Result<Collected>> outcomes(namespaces_.size());
@@ -152,6 +129,7 @@ class Gc final : public Invocation {
   bool everyone_ = false;
   bool all_namespaces_ = false;
   std::vector<std::string> namespaces_;
+  DryRun dry_run_;
   Collecting collecting_;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -114,7 +115,10 @@ class Logs final : public Invocation {
       SKIFF_CO_TRY(auto newest, co_await newest_command(&agent));
       id = std::move(newest);
     }
-    if (has_time) co_return co_await show_lines(&agent, std::move(id));
+    if (follow_ && timestamps_) {
+      co_return fail(Errc::invalid_field, "-f passes bytes on: leave out --timestamps with it");
+    }
+    if (has_time && !follow_) co_return co_await show_lines(&agent, std::move(id));
     AttachedOptions options{.signals = false};
     SKIFF_CO_TRY(auto shown, co_await agent.get(command_path(session_, id)));
     AgentAnswer said{shown, "a command"};
@@ -123,6 +127,10 @@ class Logs final : public Invocation {
     if (lines_) {
       SKIFF_CO_TRY(auto begin, co_await offset_of_last_lines(&agent, id, end, *lines_));
       from_ = begin;
+    }
+    if (since_.count() > 0) {
+      SKIFF_CO_TRY(auto begin, co_await offset_of_time(&agent, id, end));
+      from_ = std::max(from_, begin);
     }
     if (!follow_) {
       options.until = end;
@@ -211,16 +219,29 @@ class Logs final : public Invocation {
     }
   }
 
+  /// When what --since means begins, in milliseconds since 1970.
+  [[nodiscard]] long long oldest_ms() const {
+    if (since_.count() == 0) return std::numeric_limits<long long>::min();
+    return std::chrono::floor<milliseconds>(wall_now()).time_since_epoch().count() - since_.count();
+  }
+
+  /// Where the output since that time begins: at `end` when all of it is older.
+  Task<Result<std::uint64_t>> offset_of_time(AgentClient* agent, std::string id, std::uint64_t end) const {
+    SKIFF_CO_TRY(auto events, co_await read_events(agent, std::move(id), 0));
+    const long long oldest = oldest_ms();
+    const auto first =
+        std::ranges::find_if(events, [oldest](const TimedOutput& one) { return unix_ms(one.time) >= oldest; });
+    co_return first == events.end() ? end : first->offset;
+  }
+
   /// What was printed up to now, each line with its time, or those since some time.
   Task<Result<int>> show_lines(AgentClient* agent, std::string id) const {
-    if (follow_) co_return fail(Errc::invalid_field, "-f passes bytes on: leave out --since and --timestamps with it");
     SKIFF_CO_TRY(auto events, co_await read_events(agent, std::move(id), 0));
-    const long long now = std::chrono::floor<milliseconds>(wall_now()).time_since_epoch().count();
-    const long long oldest = since_.count() > 0 ? now - since_.count() : 0;
+    const long long oldest = oldest_ms();
     std::string text;
     bool in_line = false;
     for (const TimedOutput& one : events) {
-      if (oldest > 0 && unix_ms(one.time) < oldest) continue;
+      if (unix_ms(one.time) < oldest) continue;
       for (const char c : one.bytes) {
         if (timestamps_ && !std::exchange(in_line, true)) text += one.time + " ";
         text += c;
@@ -293,6 +314,7 @@ Command logs_command() {
               "started, else of the newest.\n"
               "--agent is the log of the sandbox itself.\n\n"
               "  skiff logs demo -f --tail 20\n"
+              "  skiff logs demo -f --since 5m\n"
               "  skiff logs demo --agent",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},

@@ -3,6 +3,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/commands/pool_table.hpp"
+#include "container/cli/dry_run.hpp"
 #include "container/cli/spec_flags.hpp"
 
 namespace skiff::container {
@@ -18,6 +19,7 @@ class PoolCreate final : public Invocation {
                     .value = "NUMBER",
                     .group = "",
                     .help = "How many sandboxes wait in it."});
+    rows.push_back(dry_run_.row("Make nothing and print the pool as it would be."));
     return rows;
   }
 
@@ -26,6 +28,7 @@ class PoolCreate final : public Invocation {
     const std::string name = arguments.words.at(0);
     SKIFF_CO_TRY(auto spec, spec_.spec(name, context.options().owner, arguments.given));
     PoolSpec wanted{.name = name, .size = static_cast<unsigned>(size_), .sandbox = std::move(spec)};
+    if (dry_run_.is_wanted()) co_return co_await show_planned(&context, pools, std::move(wanted));
     Progress progress = context.progress("pool " + name);
     SKIFF_CO_TRY(auto made, co_await pools->create(std::move(wanted), std::move(progress)));
     SKIFF_CO_TRY_VOID(show_pool(context, made));
@@ -33,8 +36,21 @@ class PoolCreate final : public Invocation {
   }
 
  private:
+  Task<Result<int>> show_planned(const Context* context, Pools* pools, PoolSpec wanted) const {
+    SKIFF_CO_TRY_VOID(check_pool(wanted));
+    if (!dry_run_.asks_nobody()) {
+      auto there = co_await pools->status(wanted.name);
+      if (there) co_return fail(Errc::already_exists, "there is a pool \"" + wanted.name + "\"", "name");
+      if (there.error().code != Errc::not_found) co_return std::unexpected{std::move(there.error())};
+    }
+    const PoolStatus planned{.name = std::move(wanted.name), .target = wanted.size};
+    SKIFF_CO_TRY_VOID(show_pool(*context, planned));
+    co_return 0;
+  }
+
   SpecFlags spec_;
   std::uint64_t size_ = 1;
+  DryRun dry_run_;
 };
 
 }  // namespace

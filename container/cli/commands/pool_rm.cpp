@@ -4,18 +4,24 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/commands/pool_table.hpp"
+#include "container/cli/dry_run.hpp"
 
 namespace skiff::container {
 namespace {
 
 class PoolRm final : public Invocation {
  public:
+  std::vector<Setting> rows() override {
+    return {dry_run_.row("Only print the names of those that would be removed.")};
+  }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto pools, co_await pools_of(&context));
     nlohmann::json removed = nlohmann::json::array();
     std::string names;
     for (const std::string& name : arguments.words) {
-      SKIFF_CO_TRY(auto one, co_await pools->remove(name));
+      Task<Result<bool>> removing = dry_run_.is_wanted() ? exists(pools, name) : pools->remove(name);
+      SKIFF_CO_TRY(auto one, co_await std::move(removing));
       if (!one) continue;
       removed.push_back(name);
       names += name + "\n";
@@ -25,6 +31,16 @@ class PoolRm final : public Invocation {
     }
     co_return 0;
   }
+
+ private:
+  static Task<Result<bool>> exists(Pools* pools, std::string name) {
+    auto found = co_await pools->status(std::move(name));
+    if (!found && found.error().code == Errc::not_found) co_return false;
+    if (!found) co_return std::unexpected{std::move(found.error())};
+    co_return true;
+  }
+
+  DryRun dry_run_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/commands/pool_table.hpp"
+#include "container/cli/dry_run.hpp"
 
 namespace skiff::container {
 namespace {
@@ -18,7 +19,8 @@ class PoolScale final : public Invocation {
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
              .group = "",
-             .help = "Longest time until the new ones are ready."}};
+             .help = "Longest time until the new ones are ready."},
+            dry_run_.row("Make and remove nothing, and print the pool with the size that it would have.")};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -30,6 +32,12 @@ class PoolScale final : public Invocation {
     if (error != std::errc{} || end != text.data() + text.size() || size > kLargestPool) {
       co_return fail(Errc::invalid_field, "SIZE \"" + text + "\": expected a number from 0 to 1000", "SIZE");
     }
+    if (dry_run_.is_wanted()) {
+      SKIFF_CO_TRY(auto planned, co_await pools->status(name));
+      planned.target = size;
+      SKIFF_CO_TRY_VOID(show_pool(context, planned));
+      co_return 0;
+    }
     Progress progress = context.progress("pool " + name);
     SKIFF_CO_TRY(auto scaled, co_await pools->scale(name, size, wait_, std::move(progress)));
     SKIFF_CO_TRY_VOID(show_pool(context, scaled));
@@ -38,6 +46,7 @@ class PoolScale final : public Invocation {
 
  private:
   std::chrono::milliseconds wait_ = 120s;
+  DryRun dry_run_;
 };
 
 }  // namespace

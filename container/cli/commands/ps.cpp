@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <limits>
 #include <map>
 #include <utility>
 
-#include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -13,12 +11,12 @@
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/in_namespace.hpp"
 #include "container/cli/json_path.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/pod_flags.hpp"
 #include "container/cli/printable.hpp"
 #include "container/cli/terminal.hpp"
-#include "container/cluster/namespaces.hpp"
 
 namespace skiff::container {
 namespace {
@@ -137,35 +135,17 @@ class Ps final : public Invocation {
       SKIFF_CO_TRY(auto page, co_await look_in(context));
       found = std::move(page);
     } else {
-      SKIFF_CO_TRY(auto cluster, context->cluster());
-      SKIFF_CO_TRY(auto namespaces,
-                   co_await namespaces_of_sandboxes(
-                       cluster, context->options().driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod));
+      SKIFF_CO_TRY(auto namespaces, co_await namespaces_in_use(context));
       for (const std::string& name : namespaces) {
-        Context there = context->in_namespace(name);
-        SKIFF_CO_TRY(auto page, co_await look_and_close(&there));
-        for (Listed& one : page.items) {
+        auto page = co_await in_namespace<Found>(context, name, [this](Context* there) { return look_in(there); });
+        if (!page) co_return std::unexpected{std::move(page.error())};
+        for (Listed& one : page->items) {
           one.namespace_name = name;
           found.items.push_back(std::move(one));
         }
       }
     }
     SKIFF_CO_TRY_VOID(sort(found.items));
-    co_return found;
-  }
-
-  /// What the driver holds open is ended whatever happens.
-  Task<Result<Found>> look_and_close(Context* there) {
-    Result<Found> found;
-    std::exception_ptr cancelled;
-    try {
-      found = co_await look_in(there);
-    } catch (...) {
-      cancelled = std::current_exception();
-    }
-    if (cancelled) co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    co_await there->close();
-    if (cancelled) std::rethrow_exception(cancelled);
     co_return found;
   }
 

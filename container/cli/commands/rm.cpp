@@ -11,6 +11,7 @@
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/dry_run.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/pod_flags.hpp"
 #include "container/cli/removal_flags.hpp"
@@ -48,12 +49,13 @@ class Rm final : public Invocation {
                                .group = "",
                                .help = "All sandboxes of --owner with this label.",
                                .letter = 'l'},
-                              {.flag = "dry-run",
+                              {.flag = "ignore-not-found",
                                .environment = "",
-                               .target = setting::Switch{&dry_run_},
+                               .target = setting::Switch{&ignore_not_found_},
                                .value = "",
                                .group = "",
-                               .help = "Only print the names of what would be removed."}};
+                               .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
+    rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));
     return rows;
   }
@@ -93,7 +95,7 @@ class Rm final : public Invocation {
       } else if (*done) {
         removed.push_back(name);
         lines += name + "\n";
-      } else if (!is_by_list) {  // it needs no removing, unless it is another one that was meant
+      } else if (!is_by_list && !ignore_not_found_) {  // it needs no removing, unless it is another one that was meant
         say(name + ": there is none (" + driver->place() + ")");
       }
     }
@@ -118,9 +120,9 @@ class Rm final : public Invocation {
   /// Nothing for what an interrupt left undone.
   Task<> remove_one(Driver* driver, Chosen one, Removal how, Signals* signals, std::optional<Result<bool>>* outcome) {
     if (signals->interrupted_by() != 0) co_return;
-    if (dry_run_ && !one.id.empty()) {
-      outcome->emplace(true);  // it was listed
-    } else if (dry_run_) {
+    if (dry_run_.is_wanted() && (dry_run_.asks_nobody() || !one.id.empty())) {
+      outcome->emplace(true);  // it was named, or listed
+    } else if (dry_run_.is_wanted()) {
       outcome->emplace(co_await exists(driver, std::move(one.name)));
     } else if (one.id.empty()) {
       outcome->emplace(co_await driver->remove(std::move(one.name), std::move(how)));
@@ -138,7 +140,8 @@ class Rm final : public Invocation {
 
   bool all_ = false;
   bool everyone_ = false;
-  bool dry_run_ = false;
+  bool ignore_not_found_ = false;
+  DryRun dry_run_;
   std::vector<std::string> labels_;
   RemovalFlags removal_;
 };

@@ -67,6 +67,11 @@ class Run final : public Invocation {
     if (!keep_.empty() && !name_.empty() && keep_ != name_) {
       co_return fail(Errc::invalid_field, "--keep and --name say different names");
     }
+    if (!arguments.words.empty() && std::ranges::count(arguments.given, "--image") > 0) {
+      const std::string& word = arguments.words.front();
+      co_return fail(Errc::invalid_field,
+                     "--image says the image, and so does \"" + word + "\": if that is a name, it is --name " + word);
+    }
     const std::string& given = keep_.empty() ? name_ : keep_;
     const std::string name = given.empty() ? make_name("run-") : given;
     const bool is_kept = !rm_ && (!given.empty() || detach_);
@@ -75,9 +80,12 @@ class Run final : public Invocation {
     if (!arguments.words.empty()) spec.image = arguments.words.front();
     spec.is_one_shot = !is_kept;
     if (!is_kept && !spec.lease.idle_ttl) spec.lease.idle_ttl = kOrphanTime;
-    if (dry_run_.asks_nobody()) co_return print_offline_manifest(context, std::move(spec));
+    if (dry_run_.asks_nobody()) co_return with_note(context, print_offline_manifest(context, std::move(spec)));
     SKIFF_CO_TRY(auto driver, co_await context.driver());
-    if (dry_run_.is_wanted()) co_return co_await print_manifest(&context, std::move(spec), false);
+    if (dry_run_.is_wanted()) {
+      auto printed = co_await print_manifest(&context, std::move(spec), false);
+      co_return with_note(context, std::move(printed));
+    }
     context.tell_notice(*driver);
     BringUp wanted{.spec = std::move(spec)};
     // Who runs a command wants to see that command; the phases are for those who watch a terminal.
@@ -127,6 +135,14 @@ class Run final : public Invocation {
   }
 
  private:
+  /// What was printed as what --dry-run would make: the command is none of that.
+  static Result<int> with_note(const Context& context, Result<int> printed) {
+    if (printed && !context.options().quiet) {
+      say("the command is not a part of this: skiff starts it when the sandbox answers, which a dry run does not try");
+    }
+    return printed;
+  }
+
   /// Starts it in the background; the status says whether that was possible.
   static Task<Result<int>> leave(Executor executor, Endpoint endpoint, std::string id, nlohmann::json request) {
     request["id"] = std::move(id);
@@ -155,9 +171,10 @@ Command run_command() {
       .group = "Sandboxes",
       .summary = "run one command in a sandbox of its own, as docker run does",
       .text =
-          "The sandbox goes when the command has ended, unless --keep, --name or -d keeps it. With the local driver\n"
-          "there is no IMAGE: the command runs on this machine, in a new directory. Should skiff be killed, the\n"
-          "command goes on, and the sandbox ends by itself 5 minutes after it (--idle-ttl).\n\n"
+          "The command has to be said: ENTRYPOINT and CMD of the image are not run. The sandbox goes when it has\n"
+          "ended, unless --keep, --name or -d keeps it. With the local driver there is no IMAGE: the command runs on\n"
+          "this machine, in a new directory. Should skiff be killed, the command goes on, and the sandbox ends by\n"
+          "itself 5 minutes after it (--idle-ttl).\n\n"
           "  skiff run python:3.12 -- python -c 'print(6 * 7)'\n"
           "  skiff run -- sh -c 'echo hello from $(uname)'\n"
           "  seq 9 | skiff run -i -- sort -r\n"

@@ -390,7 +390,8 @@ Task<Result<>> ClaimDriver::remove_found(Object object, Removal how) {
   co_return co_await remove_claim(cluster_, api, std::move(object), std::move(sandbox), std::move(how));
 }
 
-Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease) {
+Task<Result<Sandbox>> ClaimDriver::extend(std::string name, Lease lease, milliseconds wait) {
+  const auto waiting = cluster_->client().transport().wait_until(std::chrono::steady_clock::now() + wait);
   SKIFF_CO_TRY(auto object, co_await find_running(std::move(name)));
   SandboxSpec spec = spec_of(object);
   SKIFF_CO_TRY(auto target, co_await target_of(object));

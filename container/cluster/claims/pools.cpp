@@ -214,6 +214,7 @@ Task<Result<PoolStatus>> ClaimPools::scale(std::string name, unsigned size, std:
                                            Progress progress) {
   if (size > kLargestPool) co_return fail(Errc::invalid_field, "--size: expected 0 to 1000", "--size");
   const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   SKIFF_CO_TRY(auto version, co_await api());
   const json patch{{"spec", {{"replicas", size}}}};
   auto patched = co_await cluster_->client().patch(at(kube::kSandboxWarmPools, version), cluster_->namespace_name(),

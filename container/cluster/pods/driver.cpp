@@ -350,7 +350,8 @@ Task<Result<bool>> PodDriver::remove_if(std::string name, std::string id, Remova
   co_return true;
 }
 
-Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease) {
+Task<Result<Sandbox>> PodDriver::extend(std::string name, Lease lease, milliseconds wait) {
+  const auto waiting = cluster_->client().transport().wait_until(steady_clock::now() + wait);
   SKIFF_CO_TRY(auto known, co_await find_running(name));
   SKIFF_CO_TRY(auto endpoint, co_await endpoint_of(&known, {}));
   AgentClient agent{cluster_->executor(), std::move(endpoint)};

@@ -42,7 +42,7 @@ class PodDriver final : public Driver {
                                             Progress progress) override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<bool>> remove_if(std::string name, std::string id, Removal how) override;
-  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease) override;
+  [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;

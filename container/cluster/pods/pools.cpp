@@ -294,13 +294,15 @@ Task<Result<Object>> PodPools::template_of(PoolSpec) {
 
 Task<Result<PoolStatus>> PodPools::scale(std::string name, unsigned size, milliseconds wait, Progress progress) {
   SKIFF_CO_TRY_VOID(check_pool({.name = name, .size = size}));
+  const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   const json patch{{"data", {{"size", std::to_string(size)}}}};
   auto patched = co_await cluster_->client().patch(kube::kConfigMaps, cluster_->namespace_name(),
                                                    pool_record_name(cluster_->options().name_prefix, name),
                                                    kube::PatchKind::merge, patch);
   if (!patched && patched.error().not_found()) co_return std::unexpected{no_such_pool(name)};
   if (!patched) co_return std::unexpected{std::move(patched.error().error)};
-  co_return co_await fill_and_wait(std::move(name), std::chrono::steady_clock::now() + wait, std::move(progress));
+  co_return co_await fill_and_wait(std::move(name), deadline, std::move(progress));
 }
 
 Task<Result<PoolStatus>> PodPools::status(std::string name) {

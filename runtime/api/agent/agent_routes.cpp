@@ -110,4 +110,10 @@ Task<Result<>> show_openapi(Call& call) {
   co_return co_await call.json(200, *made);
 }
 
+Task<Result<>> show_asyncapi(Call& call) {
+  static const std::string* made = nullptr;  // as above
+  if (made == nullptr) made = co_await call.agent.long_work.run([] { return &asyncapi_document(); });
+  co_return co_await call.json(200, *made);
+}
+
 }  // namespace skiff::runtime::api

@@ -12,5 +12,6 @@ namespace skiff::runtime::api {
 [[nodiscard]] Task<Result<>> show_version(Call& call);
 [[nodiscard]] Task<Result<>> show_capabilities(Call& call);
 [[nodiscard]] Task<Result<>> show_openapi(Call& call);
+[[nodiscard]] Task<Result<>> show_asyncapi(Call& call);
 
 }  // namespace skiff::runtime::api

@@ -8,6 +8,7 @@ namespace skiff::runtime::api {
 struct SetupRequest {
   std::string command;
   std::optional<Milliseconds> timeout;
+  static constexpr std::string_view kSchemaName = "SetupRequest";
   static constexpr auto fields = std::tuple{
       field("command", &SetupRequest::command, "A line for the default session's shell",
             {.min_length = 1, .text = Text::no_nul}),

@@ -7,6 +7,7 @@
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
 #include "protocol/http/message.hpp"
+#include "protocol/json/problem.hpp"
 #include "protocol/json/sse.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/requests.hpp"
@@ -214,6 +215,7 @@ class Sender {
 
 Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
   if (accept.empty()) return otherwise;
+  bool is_about_problems = false;
   while (!accept.empty()) {
     const std::size_t comma = accept.find(',');
     std::string_view type = accept.substr(0, comma);
@@ -229,7 +231,10 @@ Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
     if (type == "*/*" || protocol::same_text(type, "application/*") || protocol::same_text(type, "application/json")) {
       return otherwise;
     }
+    is_about_problems = is_about_problems || protocol::same_text(type, protocol::kProblemType);
   }
+  // What refusals come as says nothing of the stream: generated clients ask for the type that they know best.
+  if (is_about_problems) return otherwise;
   return fail(Errc::not_acceptable,
               "a stream comes as application/x-ndjson, text/event-stream or application/octet-stream");
 }
@@ -250,34 +255,35 @@ Task<Result<>> stream_log(Call& call, std::shared_ptr<sessions::Command> command
 
 namespace {
 
-Task<Result<WaitOutcome>> await_exit(Call* call, std::shared_ptr<sessions::Command> command, Interrupts* interrupts,
+Task<Result<WaitOutcome>> await_exit(Agent* agent, protocol::HttpExchange* http,
+                                     std::shared_ptr<sessions::Command> command, Interrupts* interrupts,
                                      std::optional<std::chrono::milliseconds> limit) {
   const auto& log = command->log();
   WaitOutcome outcome;
-  Deadline quiet{call->agent.executor, [interrupts, &log] {
+  Deadline quiet{agent->executor, [interrupts, &log] {
                    interrupts->quiet = true;
                    log->wake();
                  }};
-  Deadline overdue{call->agent.executor, [interrupts, &log] {
+  Deadline overdue{agent->executor, [interrupts, &log] {
                      interrupts->overdue = true;
                      log->wake();
                    }};
-  quiet.expires_after(call->agent.settings.keepalive);
+  quiet.expires_after(agent->settings.keepalive);
   if (limit) overdue.expires_after(*limit);
   while (!log->exit_status() && !interrupts->overdue) {
     if (interrupts->peer_gone) co_return fail(Errc::cancelled, "the client is gone");
     if (interrupts->quiet) {
       // Nothing may close this connection for idleness: white space may go before a JSON value (RFC 8259).
       interrupts->quiet = false;
-      quiet.expires_after(call->agent.settings.keepalive);
+      quiet.expires_after(agent->settings.keepalive);
       Result<> sent;
       if (!outcome.begun) {
         outcome.begun = true;
         protocol::HttpResponse head{200, {{"Content-Type", "application/json"}}};
         head.headers.set("X-Skiff-Command-Id", command->id());
-        sent = co_await call->http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
+        sent = co_await http->start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
       }
-      if (sent) sent = co_await call->http.write(" ");
+      if (sent) sent = co_await http->write(" ");
       if (!sent) co_return std::unexpected{sent.error()};
       continue;
     }
@@ -289,12 +295,13 @@ Task<Result<WaitOutcome>> await_exit(Call* call, std::shared_ptr<sessions::Comma
 
 }  // namespace
 
-Task<Result<WaitOutcome>> wait_for_exit(Call& call, std::shared_ptr<sessions::Command> command,
+Task<Result<WaitOutcome>> wait_for_exit(Agent* agent, protocol::HttpExchange* http,
+                                        std::shared_ptr<sessions::Command> command,
                                         std::optional<std::chrono::milliseconds> limit) {
   if (command->exit_status()) co_return WaitOutcome{.ended = true};
   Interrupts interrupts;
-  co_return co_await run_beside(watch_peer(&call.http, command->log(), &interrupts),
-                                await_exit(&call, command, &interrupts, limit));
+  co_return co_await run_beside(watch_peer(http, command->log(), &interrupts),
+                                await_exit(agent, http, command, &interrupts, limit));
 }
 
 Task<Result<>> answer_json(Call& call, bool begun, unsigned status, std::string text) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/task.hpp"
 #include "runtime/api/call.hpp"
@@ -38,8 +39,13 @@ struct WaitOutcome {
   bool ended = false;
   bool begun = false;
 };
-[[nodiscard]] Task<Result<WaitOutcome>> wait_for_exit(Call& call, std::shared_ptr<sessions::Command> command,
+[[nodiscard]] Task<Result<WaitOutcome>> wait_for_exit(Agent* agent, protocol::HttpExchange* http,
+                                                      std::shared_ptr<sessions::Command> command,
                                                       std::optional<std::chrono::milliseconds> limit);
+[[nodiscard]] inline Task<Result<WaitOutcome>> wait_for_exit(Call& call, std::shared_ptr<sessions::Command> command,
+                                                             std::optional<std::chrono::milliseconds> limit) {
+  return wait_for_exit(&call.agent, &call.http, std::move(command), limit);
+}
 
 /// Answers with JSON, going on where `wait_for_exit` had to begin.
 [[nodiscard]] Task<Result<>> answer_json(Call& call, bool begun, unsigned status, std::string text);

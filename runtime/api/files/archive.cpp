@@ -150,7 +150,8 @@ Task<Result<>> read_archive(Call& call) {
     SKIFF_TRY_VOID(fs::write_archive(directory, *options, stop, sink));
     return {};
   };
-  co_return co_await stream_from_pool(call, std::string{format.content_type}, std::move(producer));
+  co_return co_await stream_from_pool(
+      call, std::string{accepted_type(call, format.content_type, "application/octet-stream")}, std::move(producer));
 }
 
 Task<Result<>> write_archive(Call& call) {

@@ -23,27 +23,6 @@ constexpr std::uint64_t kUsualPage = 1000;
 constexpr std::uint64_t kLargestPage = 10'000;
 constexpr std::size_t kMostPaths = 1000;
 
-/// A pattern of ?pattern=: a glob, or a regular expression as `re:EXPRESSION`.
-Result<std::function<bool(std::string_view)>> wanted_by(std::string_view pattern) {
-  constexpr std::string_view kExpression = "re:";
-  if (pattern.starts_with(kExpression)) {
-    RE2::Options options;
-    options.set_log_errors(false);
-    auto expression = std::make_shared<const RE2>(pattern.substr(kExpression.size()), options);
-    if (!expression->ok()) {
-      return fail(Errc::invalid_field, "the pattern is not a regular expression: " + expression->error(), "pattern");
-    }
-    return [expression](std::string_view path) { return RE2::PartialMatch(path, *expression); };
-  }
-  auto glob = fs::Glob::compile(pattern);
-  if (!glob) {
-    glob.error().field = "pattern";
-    return std::unexpected{std::move(glob.error())};
-  }
-  auto shared = std::make_shared<const fs::Glob>(std::move(*glob));
-  return [shared](std::string_view path) { return shared->matches(path); };
-}
-
 std::optional<std::string> none_if_empty(std::string tag) {
   return tag.empty() ? std::nullopt : std::optional{std::move(tag)};
 }
@@ -88,6 +67,26 @@ Result<std::string> list_page(const fs::Tree& tree, std::string_view path, const
   }
   text += '}';
   return text;
+}
+
+Result<std::function<bool(std::string_view)>> wanted_by(std::string_view pattern) {
+  constexpr std::string_view kExpression = "re:";
+  if (pattern.starts_with(kExpression)) {
+    RE2::Options options;
+    options.set_log_errors(false);
+    auto expression = std::make_shared<const RE2>(pattern.substr(kExpression.size()), options);
+    if (!expression->ok()) {
+      return fail(Errc::invalid_field, "the pattern is not a regular expression: " + expression->error(), "pattern");
+    }
+    return [expression](std::string_view path) { return RE2::PartialMatch(path, *expression); };
+  }
+  auto glob = fs::Glob::compile(pattern);
+  if (!glob) {
+    glob.error().field = "pattern";
+    return std::unexpected{std::move(glob.error())};
+  }
+  auto shared = std::make_shared<const fs::Glob>(std::move(*glob));
+  return [shared](std::string_view path) { return shared->matches(path); };
 }
 
 Result<std::string> list_cursor(std::string_view next_cursor) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ namespace skiff::runtime::api {
 /// gives. It blocks. Errors: those of fs::list.
 [[nodiscard]] Result<std::string> list_page(const fs::Tree& tree, std::string_view path,
                                             const fs::ListOptions& options);
+/// What takes the paths of a list: a glob, or a regular expression as `re:EXPRESSION`. Errors: invalid_field.
+[[nodiscard]] Result<std::function<bool(std::string_view)>> wanted_by(std::string_view pattern);
 /// Errors: invalid_field for what is not the `next_cursor` of an answer.
 [[nodiscard]] Result<std::string> list_cursor(std::string_view next_cursor);
 

@@ -1,12 +1,14 @@
 #include "runtime/api/files/pool_stream.hpp"
 
 #include <new>
+#include <ranges>
 #include <utility>
 
 #include "base/beside.hpp"
 #include "base/channel.hpp"
 #include "base/deadline.hpp"
 #include "base/log.hpp"
+#include "protocol/http/message.hpp"
 #include "runtime/api/files/call.hpp"
 
 namespace skiff::runtime::api {
@@ -108,6 +110,18 @@ Task<Result<>> send(Call* call, Work* work, std::string content_type) {
 }
 
 }  // namespace
+
+std::string_view accepted_type(const Call& call, std::string_view usual, std::string_view other) {
+  for (const auto part : std::views::split(call.http.request().headers.get("Accept"), ',')) {
+    std::string_view type{part.begin(), part.end()};
+    type = type.substr(0, type.find(';'));
+    while (type.starts_with(' ')) type.remove_prefix(1);
+    while (type.ends_with(' ')) type.remove_suffix(1);
+    if (protocol::same_text(type, other)) return other;
+    if (protocol::same_text(type, usual) || type.ends_with("/*")) break;
+  }
+  return usual;
+}
 
 Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer) {
   SKIFF_CO_TRY_VOID(admit_transfer(call.agent.search, 1));

@@ -19,6 +19,10 @@ using Producer = std::function<Result<>(const fs::ByteSink& sink, const std::sto
 /// resource_exhausted when too many have begun.
 [[nodiscard]] Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer);
 
+/// `other` where the request's Accept header names it and not `usual`, nor anything, before it; else `usual`. For
+/// clients whose generator knows no `usual`: the bytes are the same.
+[[nodiscard]] std::string_view accepted_type(const Call& call, std::string_view usual, std::string_view other);
+
 /// What a client must take or send at least, bytes a second, in the time in which nothing else is waited for.
 inline constexpr std::uint64_t kLeastRate = 1024;
 

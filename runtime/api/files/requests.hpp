@@ -59,6 +59,7 @@ struct EditRequest {
   std::string old_text;
   std::string new_text;
   std::uint64_t count = 1;
+  static constexpr std::string_view kSchemaName = "Edit";
   static constexpr auto fields = std::tuple{
       field("old", &EditRequest::old_text, "The text that is replaced", {.min_length = 1}),
       field("new", &EditRequest::new_text, "What comes in its place"),
@@ -85,6 +86,7 @@ struct BatchItemRequest {
   std::optional<std::string> to;
   std::optional<std::string> mode;
   std::optional<std::string> if_match;
+  static constexpr std::string_view kSchemaName = "BatchOperation";
   static constexpr auto fields = std::tuple{
       field("op", &BatchItemRequest::op, "What is done"),
       field("path", &BatchItemRequest::path, "To what", {.min_length = 1, .text = Text::no_nul}),
@@ -113,6 +115,7 @@ namespace skiff::protocol {
 template <>
 struct EnumNames<runtime::api::BatchOperation> {
   using E = runtime::api::BatchOperation;
+  static constexpr std::string_view kSchemaName = "BatchOperationKind";
   static constexpr std::array values{EnumName{E::write, "write"}, EnumName{E::edit, "edit"},
                                      EnumName{E::remove, "delete"}, EnumName{E::move, "move"}};
 };

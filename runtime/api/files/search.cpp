@@ -200,6 +200,15 @@ Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, 
   return {};
 }
 
+namespace {
+
+Task<Result<>> stream_lines(Call& call, Producer producer) {
+  return stream_from_pool(call, std::string{accepted_type(call, "application/x-ndjson", "application/octet-stream")},
+                          std::move(producer));
+}
+
+}  // namespace
+
 Task<Result<>> glob_files(Call& call) {
   SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   auto glob = fs::Glob::compile(*call.query("pattern"));
@@ -216,7 +225,7 @@ Task<Result<>> glob_files(Call& call) {
   Producer producer = [tree = file.tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
     return run_glob(*tree, *ask, sink, stop);
   };
-  co_return co_await stream_from_pool(call, "application/x-ndjson", std::move(producer));
+  co_return co_await stream_lines(call, std::move(producer));
 }
 
 Task<Result<>> grep_files(Call& call) {
@@ -226,7 +235,7 @@ Task<Result<>> grep_files(Call& call) {
   Producer producer = [tree = file.tree, ask](const fs::ByteSink& sink, const std::stop_token& stop) {
     return run_grep(*tree, *ask, sink, stop);
   };
-  co_return co_await stream_from_pool(call, "application/x-ndjson", std::move(producer));
+  co_return co_await stream_lines(call, std::move(producer));
 }
 
 }  // namespace skiff::runtime::api

@@ -10,10 +10,6 @@
 namespace skiff::runtime::api {
 namespace {
 
-constexpr std::string_view kCommands = "/v1/sessions/{sid}/commands";
-constexpr std::string_view kFiles = "/v1/sessions/{sid}/files";
-constexpr std::string_view kDefaultSession = "/v1/sessions/{sid}";
-
 /// The errors that come from what kind of route it is: a broken request, a Host that isn't ours, too large a head, too
 /// many connections; then those of credentials, ids and bodies. 405 is of methods that aren't in the document.
 std::vector<unsigned> usual_problems(const Route& route) {
@@ -98,20 +94,19 @@ const std::string& openapi_document() {
     for (const Route& route : routes()) {
       if (route.passes_on()) {
         append_passed_on(operations, route);
-        continue;
+      } else {
+        operations.push_back(operation_of(route, route.method));
       }
-      operations.push_back(operation_of(route, route.method));
-      if (!route.path.starts_with(kCommands) && !route.path.starts_with(kFiles)) continue;
-      protocol::ApiOperation abbreviated = operation_of(route, route.method);
-      abbreviated.path.replace(0, kDefaultSession.size(), "/v1");
-      std::erase_if(abbreviated.parameters, [](const auto& parameter) { return parameter.name == "sid"; });
-      abbreviated.operation_id += "InDefaultSession";
-      operations.push_back(std::move(abbreviated));
     }
     const protocol::ApiInfo info{.title = "skiffd",
                                  .version = "1",
-                                 .description = "Sessions and commands in a sandbox. Fields are only ever added."};
-    return protocol::openapi_json(info, operations, event_components());
+                                 .description =
+                                     "Sessions and commands in a sandbox. Fields are only ever added. A field of a "
+                                     "request that may be left out may be null, too. /v1/commands and "
+                                     "/v1/files are short for those of the session `default`. What goes over "
+                                     "WebSockets is in /asyncapi.json.",
+                                 .server = "http://" + std::string{kDefaultHost}};
+    return protocol::openapi_json(info, operations, std::array{watch_event_schema()});
   }();
   return document;
 }

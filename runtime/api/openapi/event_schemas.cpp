@@ -11,7 +11,6 @@ namespace skiff::runtime::api {
 namespace {
 
 using protocol::SchemaRef;
-using Schemas = std::vector<SchemaRef>;
 
 const Member kChannel{"channel", kCount, false, "On /v1/connect: the number that the client gave the command"};
 
@@ -24,7 +23,7 @@ SchemaRef event(std::string name, std::string_view type, std::string_view help, 
 std::string causes() {
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < sessions::Counts::kCauses; ++i) words.push_back(name(static_cast<sessions::Cause>(i)));
-  return one_of(words);
+  return named("CommandCause", one_of(words));
 }
 
 SchemaRef keepalive() {
@@ -49,7 +48,7 @@ Schemas log_events() {
             {kChannel,
              {"offset", kCount, true, "Of the first byte; both streams are counted together, from 0"},
              {"next", kCount, true, "Behind the last byte: where to go on with from="},
-             {"stream", one_of({"stdout", "stderr"})},
+             {"stream", named("OutputStream", one_of({"stdout", "stderr"}))},
              {"time", kTime, true, "When it was read"},
              {"late", kFlag, false, "true: after the exit, from a process in the background"},
              {"data", kText, false, "Text; a character is never cut"},
@@ -63,8 +62,9 @@ Schemas log_events() {
             with_exit({kChannel}, true)),
       event("EndEvent", "end", "All pipes of the command are at their end: nothing can follow.",
             {kChannel,
-             {"bytes", per_stream(kCount), true, "What it wrote in all"},
-             {"sha256", per_stream(kText), false, "With output.checksum: of each stream, in lower hex"}}),
+             {"bytes", bytes_per_stream(), true, "What it wrote in all"},
+             {"sha256", named("Checksums", object({{"stdout", kText}, {"stderr", kText}})), false,
+              "With output.checksum: of each stream, in lower hex"}}),
       event("ErrorEvent", "error", "Something that was asked for could not be done; the stream goes on if it can.",
             {kChannel,
              {"code", kText, true, "As in a problem document"},
@@ -73,7 +73,42 @@ Schemas log_events() {
   };
 }
 
-Schemas events() {
+const Member kRecordPath{"path", kText, false, "From the session's root, as it was asked for"};
+const Member kRecordBytes{"path_base64", kText, false, "Instead of path, where that is not UTF-8"};
+
+}  // namespace
+
+std::vector<Member> with_exit(std::vector<Member> members, bool always) {
+  const std::string usage = object({{"wall_us", kCount},
+                                    {"user_us", kCount},
+                                    {"system_us", kCount},
+                                    {"max_rss_bytes", kCount, true, "Of the largest process"},
+                                    {"peak_bytes", kCount, false, "With a cgroup: of all together"},
+                                    {"voluntary_switches", kCount},
+                                    {"involuntary_switches", kCount},
+                                    {"read_bytes", kCount, true, "From disks"},
+                                    {"write_bytes", kCount}});
+  const std::string error =
+      object({{"stage", kText, true, "What failed"}, {"errno", kText, true, "As ENOENT"}, {"message", kText}});
+  const std::vector<Member> exit{
+      {"exit_code", or_null(R"({"type":"integer"})"), always, "null: a signal ended it"},
+      {"signal", or_null(kText), always, "As SIGTERM; null: it exited"},
+      {"cause", causes(), always, "Why it ended"},
+      {"core_dumped", kFlag, false},
+      {"output_complete", kFlag, always, "All pipes are at their end; else more may come, marked late"},
+      {"background", list_of(R"({"type":"integer"})"), false, "Processes that live on and hold a pipe"},
+      {"state_saved", named("StateSaved", one_of({"saved", "discarded", "conflict"})), false,
+       "Of a stateful session: what became of it"},
+      {"kill_level", kText, false, "When its tree was ended: how far that was verified"},
+      {"error", named("SpawnError", error), false, "With cause spawn_failed"},
+      {"ended_at", kTime, always},
+      {"duration_ms", kCount, always},
+      {"usage", named("Usage", usage), always}};
+  members.insert(members.end(), exit.begin(), exit.end());
+  return members;
+}
+
+Schemas stream_events() {
   Schemas all = log_events();
   all.push_back(keepalive());
   return all;
@@ -86,9 +121,6 @@ Schemas server_messages() {
                       {{"channel", kCount}}));
   return all;
 }
-
-const Member kRecordPath{"path", kText, false, "From the session's root, as it was asked for"};
-const Member kRecordBytes{"path_base64", kText, false, "Instead of path, where that is not UTF-8"};
 
 Schemas glob_records() {
   return {{.name = "GlobMatch",
@@ -134,63 +166,23 @@ Schemas watch_events() {
                           "A change below the directory.")}};
 }
 
-}  // namespace
-
-std::vector<Member> with_exit(std::vector<Member> members, bool always) {
-  const std::string usage = object({{"wall_us", kCount},
-                                    {"user_us", kCount},
-                                    {"system_us", kCount},
-                                    {"max_rss_bytes", kCount, true, "Of the largest process"},
-                                    {"peak_bytes", kCount, false, "With a cgroup: of all together"},
-                                    {"voluntary_switches", kCount},
-                                    {"involuntary_switches", kCount},
-                                    {"read_bytes", kCount, true, "From disks"},
-                                    {"write_bytes", kCount}});
-  const std::string error =
-      object({{"stage", kText, true, "What failed"}, {"errno", kText, true, "As ENOENT"}, {"message", kText}});
-  const std::vector<Member> exit{
-      {"exit_code", or_null(R"({"type":"integer"})"), always, "null: a signal ended it"},
-      {"signal", or_null(kText), always, "As SIGTERM; null: it exited"},
-      {"cause", causes(), always, "Why it ended"},
-      {"core_dumped", kFlag, false},
-      {"output_complete", kFlag, always, "All pipes are at their end; else more may come, marked late"},
-      {"background", list_of(R"({"type":"integer"})"), false, "Processes that live on and hold a pipe"},
-      {"state_saved", one_of({"saved", "discarded", "conflict"}), false, "Of a stateful session: what became of it"},
-      {"kill_level", kText, false, "When its tree was ended: how far that was verified"},
-      {"error", error, false, "With cause spawn_failed"},
-      {"ended_at", kTime, always},
-      {"duration_ms", kCount, always},
-      {"usage", usage, always}};
-  members.insert(members.end(), exit.begin(), exit.end());
-  return members;
-}
-
 SchemaRef event_schema() {
-  return {.name = "Event",
-          .json = one_of_components(events(), "A line of NDJSON, or the data of a server-sent event.")};
+  return {
+      .name = "Event",
+      .json = merged_components(stream_events(), "EventType", "A line of NDJSON, or the data of a server-sent event.")};
 }
 
 SchemaRef glob_record_schema() {
-  return {.name = "GlobRecord", .json = one_of_components(glob_records(), "A line of files:glob.")};
+  return {.name = "GlobRecord", .json = merged_components(glob_records(), "GlobRecordType", "A line of files:glob.")};
 }
 
 SchemaRef grep_record_schema() {
-  return {.name = "GrepRecord", .json = one_of_components(grep_records(), "A line of files:grep.")};
+  return {.name = "GrepRecord", .json = merged_components(grep_records(), "GrepRecordType", "A line of files:grep.")};
 }
 
-std::vector<SchemaRef> event_components() {
-  Schemas all{event_schema(),
-              {.name = "ServerMessage", .json = one_of_components(server_messages(), "A text frame of the server.")},
-              {.name = "ClientMessage", .json = one_of_components(client_messages(), "A text frame of the client.")},
-              glob_record_schema(),
-              grep_record_schema(),
-              {.name = "WatchEvent", .json = one_of_components(watch_events(), "An event of files:watch.")},
-              keepalive(),
-              terminal_message()};
-  for (Schemas some : {server_messages(), client_messages(), glob_records(), grep_records(), watch_events()}) {
-    std::ranges::move(some, std::back_inserter(all));
-  }
-  return all;
+SchemaRef watch_event_schema() {
+  return {.name = "WatchEvent",
+          .json = merged_components(watch_events(), "WatchEventType", "The data of an event of files:watch.")};
 }
 
 }  // namespace skiff::runtime::api

@@ -5,20 +5,27 @@
 #include "protocol/json/openapi.hpp"
 #include "runtime/api/schema_parts.hpp"
 
-/// What streams and WebSockets carry, for the OpenAPI document and the page docs/events.md.
+/// What streams and WebSockets carry, for the OpenAPI and AsyncAPI documents and the page docs/events.md.
 namespace skiff::runtime::api {
 
-/// An event of a command's log: NDJSON and SSE.
+using Schemas = std::vector<protocol::SchemaRef>;
+
+/// The events of a command's log: each a line of NDJSON, or the data of a server-sent event.
+[[nodiscard]] Schemas stream_events();
+/// What the server sends on a WebSocket; what a client sends is in runtime/api/sockets/messages.hpp.
+[[nodiscard]] Schemas server_messages();
+/// The lines of files:glob, those of files:grep, and the events of files:watch.
+[[nodiscard]] Schemas glob_records();
+[[nodiscard]] Schemas grep_records();
+[[nodiscard]] Schemas watch_events();
+
+// The same as one object each, for the OpenAPI document: what generators of clients make of a union differs too much.
 [[nodiscard]] protocol::SchemaRef event_schema();
-/// A line of files:glob, and one of files:grep.
 [[nodiscard]] protocol::SchemaRef glob_record_schema();
 [[nodiscard]] protocol::SchemaRef grep_record_schema();
+[[nodiscard]] protocol::SchemaRef watch_event_schema();
 
 /// `members`, and those that tell how a command ended; `always` where it has.
 [[nodiscard]] std::vector<Member> with_exit(std::vector<Member> members, bool always);
-
-/// Every component that this file knows and what they consist of, those of runtime/api/sockets/messages.hpp included:
-/// no operation of an OpenAPI document can name the messages of a WebSocket.
-[[nodiscard]] std::vector<protocol::SchemaRef> event_components();
 
 }  // namespace skiff::runtime::api

@@ -1,6 +1,7 @@
 #include "runtime/api/openapi/file_operations.hpp"
 
 #include "runtime/api/files/requests.hpp"
+#include "runtime/api/openapi/answer_schemas.hpp"
 #include "runtime/api/openapi/event_schemas.hpp"
 #include "runtime/api/openapi/operation_parts.hpp"
 
@@ -9,25 +10,6 @@ namespace {
 
 using protocol::ApiOperation;
 using protocol::SchemaRef;
-
-constexpr const char* kBytes = "application/octet-stream";
-
-SchemaRef bytes() {
-  return {.name = {}, .json = R"({"type":"string","format":"binary"})"};
-}
-
-const std::string kEntry =
-    R"({"type":"object","required":["path","name","type","size","mode","uid","gid","modified_at"],"properties":{)"
-    R"("path":{"type":"string"},"path_base64":{"type":"string"},"name":{"type":"string"},)"
-    R"("name_base64":{"type":"string"},"type":{"enum":["file","directory","symlink","fifo","socket",)"
-    R"("character_device","block_device"]},"size":{"type":"integer","minimum":0},)"
-    R"("mode":{"type":"string","pattern":"^[0-7]{4}$"},"uid":{"type":"integer"},"gid":{"type":"integer"},)"
-    R"("modified_at":{"type":"string","format":"date-time"},"target":{"type":"string"},)"
-    R"("target_base64":{"type":"string"},"etag":{"type":"string"}}})";
-
-SchemaRef entry() {
-  return {.name = "FileEntry", .json = kEntry};
-}
 
 const std::vector<protocol::ApiHeader> kTagged{{"ETag", "The file's strong entity tag"}};
 
@@ -38,7 +20,8 @@ void may_meet_anything(ApiOperation& operation) {
 
 void answers_entry(ApiOperation& operation, std::initializer_list<unsigned> statuses) {
   for (const unsigned status : statuses) {
-    operation.responses.push_back(json(status, status == 201 ? "It was made" : "What is there now", entry(), kTagged));
+    operation.responses.push_back(
+        json(status, status == 201 ? "It was made" : "What is there now", file_entry_schema(), kTagged));
   }
   may_meet_anything(operation);
   may_fail(operation, {412});
@@ -48,6 +31,12 @@ void answers_stream(ApiOperation& operation, const char* type, SchemaRef schema,
   operation.responses.push_back(
       {.status = 200, .description = std::move(what), .bodies = {{type, std::move(schema)}}, .headers = {}});
   may_meet_anything(operation);
+}
+
+/// The lines of a search; as bytes for clients whose generator knows no NDJSON.
+void answers_lines(ApiOperation& operation, SchemaRef record) {
+  answers_stream(operation, kBytes, bytes(), "A match a line, and at the end a summary");
+  operation.responses.back().bodies.push_back({"application/x-ndjson", std::move(record)});
 }
 
 }  // namespace
@@ -86,20 +75,13 @@ void describe_delete_file(ApiOperation& operation) {
 }
 
 void describe_list_files(ApiOperation& operation) {
-  operation.responses.push_back(
-      json(200, "One page, sorted by bytes",
-           {.name = "FileList",
-            .json = R"({"type":"object","required":["items"],"properties":{"items":{"type":"array","items":)" + kEntry +
-                    R"(},"next_cursor":{"type":"string"}}})"}));
+  operation.responses.push_back(json(200, "One page, sorted by bytes", file_list_schema()));
   may_meet_anything(operation);
 }
 
 void describe_stat_files(ApiOperation& operation) {
   operation.responses.push_back(
-      json(200, "One item a path, in their order; of one that could not be had {path, error}",
-           {.name = "FileStats",
-            .json = R"({"type":"object","required":["items"],"properties":{"items":{"type":"array","items":)"
-                    R"({"type":"object","required":["path"]}}}})"}));
+      json(200, "One item a path, in their order; of one that could not be had {path, error}", file_results_schema()));
 }
 
 void describe_move_file(ApiOperation& operation) {
@@ -126,35 +108,30 @@ void describe_batch(ApiOperation& operation) {
   takes<BatchRequest>(operation, "BatchRequest");
   operation.responses.push_back(
       json(200, "One item an operation, in their order; with atomic=false an item may be {path, error}",
-           {.name = "BatchResult",
-            .json = R"({"type":"object","required":["items"],"properties":{"items":{"type":"array","items":)"
-                    R"({"type":"object","required":["path"]}}}})"}));
+           file_results_schema()));
   may_meet_anything(operation);
   may_fail(operation, {412});
 }
 
 void describe_glob(ApiOperation& operation) {
-  answers_stream(operation, "application/x-ndjson", glob_record_schema(), "A match a line, and at the end a summary");
+  answers_lines(operation, glob_record_schema());
 }
 
 void describe_grep(ApiOperation& operation) {
-  answers_stream(operation, "application/x-ndjson", grep_record_schema(), "A match a line, and at the end a summary");
+  answers_lines(operation, grep_record_schema());
 }
 
 void describe_read_archive(ApiOperation& operation) {
-  answers_stream(operation, "application/x-tar", bytes(), "A tar archive");
+  answers_stream(operation, kBytes, bytes(), "A tar archive");
+  operation.responses.back().bodies.push_back({"application/x-tar", bytes()});
   operation.responses.back().bodies.push_back({"application/gzip", bytes()});
   operation.responses.back().bodies.push_back({"application/zstd", bytes()});
 }
 
 void describe_write_archive(ApiOperation& operation) {
   operation.request.push_back({kBytes, bytes()});
-  operation.request.push_back({"application/x-tar", bytes()});
-  operation.responses.push_back(
-      json(200, "What was unpacked",
-           {.name = "ArchiveResult",
-            .json = R"({"type":"object","required":["entries","bytes"],"properties":{"entries":{"type":"integer"},)"
-                    R"("bytes":{"type":"integer"}}})"}));
+  operation.responses.push_back(json(
+      200, "What was unpacked", {.name = "ArchiveResult", .json = object({{"entries", kCount}, {"bytes", kCount}})}));
   may_meet_anything(operation);
   may_fail(operation, {408, 413});
 }

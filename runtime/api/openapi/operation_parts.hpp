@@ -12,6 +12,11 @@
 namespace skiff::runtime::api {
 
 inline constexpr const char* kJson = "application/json";
+inline constexpr const char* kBytes = "application/octet-stream";
+
+[[nodiscard]] inline protocol::SchemaRef bytes() {
+  return {.name = {}, .json = R"({"type":"string","format":"binary"})"};
+}
 
 [[nodiscard]] inline protocol::ApiResponse json(unsigned status, std::string description, protocol::SchemaRef schema,
                                                 std::vector<protocol::ApiHeader> headers = {}) {

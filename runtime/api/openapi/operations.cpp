@@ -14,10 +14,11 @@ using protocol::ApiBody;
 using protocol::ApiOperation;
 using protocol::ApiResponse;
 
+/// The form first that every generator of clients has a type for: many know but the first of an answer.
 std::vector<ApiBody> stream_bodies() {
-  return {{"application/x-ndjson", event_schema()},
-          {"text/event-stream", {.name = {}, .json = R"({"type":"string"})"}},
-          {"application/octet-stream", {.name = {}, .json = R"({"type":"string","format":"binary"})"}}};
+  return {{kBytes, bytes()},
+          {"application/x-ndjson", event_schema()},
+          {"text/event-stream", {.name = {}, .json = R"({"type":"string"})"}}};
 }
 
 }  // namespace
@@ -31,7 +32,11 @@ void describe_status(ApiOperation& operation) {
 }
 
 void describe_openapi(ApiOperation& operation) {
-  operation.responses.push_back(json(200, "OpenAPI 3.1", {.name = {}, .json = R"({"type":"object"})"}));
+  operation.responses.push_back(json(200, "OpenAPI 3.0", {.name = {}, .json = R"({"type":"object"})"}));
+}
+
+void describe_asyncapi(ApiOperation& operation) {
+  operation.responses.push_back(json(200, "AsyncAPI 3.0", {.name = {}, .json = R"({"type":"object"})"}));
 }
 
 void describe_version(ApiOperation& operation) {
@@ -85,8 +90,10 @@ void describe_lease(ApiOperation& operation) {
 }
 
 void describe_run(ApiOperation& operation) {
-  operation.request.push_back({"text/plain", {.name = {}, .json = R"({"type":"string","minLength":1})"}});
-  takes<CommandRequest>(operation, "CommandRequest");
+  operation.description =
+      "The script may come as any content type but JSON, which is taken as a CommandRequest whose output is sent in "
+      "the same way.";
+  operation.request.push_back({kBytes, bytes()});
   operation.responses.push_back(
       {.status = 200,
        .description = "The output as it comes; trailers X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes",
@@ -120,8 +127,8 @@ void describe_session_list(ApiOperation& operation) {
 }
 
 void describe_patch_session(ApiOperation& operation) {
-  takes<SessionPatchRequest>(operation, "SessionPatch", "application/merge-patch+json");
   takes<SessionPatchRequest>(operation, "SessionPatch");
+  takes<SessionPatchRequest>(operation, "SessionPatch", "application/merge-patch+json");
   operation.request_required = false;
   operation.responses.push_back(json(200, "The session as it is now", session_schema()));
   may_fail(operation, {409, 422});
@@ -144,11 +151,11 @@ void describe_wait(ApiOperation& operation) {
 
 void describe_start_command(ApiOperation& operation) {
   takes<CommandRequest>(operation, "CommandRequest");
-  ApiResponse ok = json(200, "Mode wait: the result. Mode stream: the events", result_schema());
+  ApiResponse ok = json(200, "Mode wait: the result. Mode stream: the events", started_schema());
   for (auto& body : stream_bodies()) ok.bodies.push_back(std::move(body));
   operation.responses.push_back(std::move(ok));
   operation.responses.push_back(
-      json(202, "Mode background: it was started", command_schema(), {{"Location", "The command"}}));
+      json(202, "Mode background: it was started", started_schema(), {{"Location", "The command"}}));
   may_fail(operation, {406, 409, 410, 422, 429});
 }
 
@@ -173,8 +180,7 @@ void describe_stream(ApiOperation& operation) {
 }
 
 void describe_write_stdin(ApiOperation& operation) {
-  operation.request.push_back(
-      {"application/octet-stream", {.name = {}, .json = R"({"type":"string","format":"binary"})"}});
+  operation.request.push_back({kBytes, bytes()});
   operation.request_required = false;
   describe_no_content(operation);
   may_fail(operation, {409, 410});

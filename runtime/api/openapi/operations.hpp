@@ -10,6 +10,7 @@ namespace skiff::runtime::api {
 void describe_introduction(protocol::ApiOperation& operation);
 void describe_status(protocol::ApiOperation& operation);
 void describe_openapi(protocol::ApiOperation& operation);
+void describe_asyncapi(protocol::ApiOperation& operation);
 void describe_version(protocol::ApiOperation& operation);
 void describe_capabilities(protocol::ApiOperation& operation);
 void describe_metrics(protocol::ApiOperation& operation);

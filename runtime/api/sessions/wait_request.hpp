@@ -12,6 +12,7 @@ namespace skiff::runtime::api {
 struct OutputCondition {
   std::string command;
   std::string pattern;
+  static constexpr std::string_view kSchemaName = "OutputCondition";
   static constexpr auto fields = std::tuple{
       field("command", &OutputCondition::command, "Id of the command", {.text = Text::id}),
       field("pattern", &OutputCondition::pattern, "RE2 pattern, searched in what it prints",
@@ -24,6 +25,7 @@ struct WaitCondition {
   std::optional<std::uint16_t> port;
   std::optional<std::string> path;
   std::optional<OutputCondition> output;
+  static constexpr std::string_view kSchemaName = "WaitCondition";
   static constexpr auto fields = std::tuple{
       field("command", &WaitCondition::command, "Until this command has ended", {.text = Text::id}),
       field("port", &WaitCondition::port, "Until something listens on this TCP port", {.minimum = 1}),

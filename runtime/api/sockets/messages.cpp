@@ -111,7 +111,7 @@ protocol::SchemaRef message(const char* name, const char* type, const char* help
   Json own = Json::parse(protocol::json_schema<Fields>());
   for (auto& [member, is] : own["properties"].items()) schema["properties"][member] = std::move(is);
   for (auto& member : own["required"]) schema["required"].push_back(std::move(member));
-  for (const char* kept : {"properties", "required", "type"}) own.erase(kept);
+  for (const char* kept : {"properties", "required", "type", "title"}) own.erase(kept);
   schema.update(own);
   return {.name = name, .json = schema.dump()};
 }
@@ -212,7 +212,7 @@ Result<sessions::TerminalSize> parse_terminal_message(std::string_view text) {
 
 std::vector<protocol::SchemaRef> client_messages() {
   const Member session{"session", kId, false, "Default: default"};
-  const Member until{"until", one_of({"exit", "end"}), false, "The last event; default exit"};
+  const Member until{"until", named("LastEvent", one_of({"exit", "end"})), false, "The last event; default exit"};
   return {
       message<CommandRequest>("StartMessage", "start",
                               "/v1/connect: start a command, as POST .../commands does, and attach to it.",

@@ -207,8 +207,7 @@ Result<SocketChannel::Options> attach_options(const Call& call) {
 
 }  // namespace
 
-Result<Handshake> shake_hands(const Call& call, std::initializer_list<std::string_view> known) {
-  const auto& request = call.http.request();
+Result<Handshake> shake_hands(const protocol::HttpRequest& request, std::initializer_list<std::string_view> known) {
   const auto lookup = [&](std::string_view wanted) {
     std::string joined;
     for (const auto field : request.headers) {

@@ -26,7 +26,11 @@ struct Handshake {
   std::string_view subprotocol;  ///< one of `known`; empty: none was offered that is
 };
 /// Errors: upgrade_required, invalid_request.
-[[nodiscard]] Result<Handshake> shake_hands(const Call& call, std::initializer_list<std::string_view> known);
+[[nodiscard]] Result<Handshake> shake_hands(const protocol::HttpRequest& request,
+                                            std::initializer_list<std::string_view> known);
+[[nodiscard]] inline Result<Handshake> shake_hands(const Call& call, std::initializer_list<std::string_view> known) {
+  return shake_hands(call.http.request(), known);
+}
 
 /// GET .../commands/{cid}/attach: one command.
 [[nodiscard]] Task<Result<>> attach(Call& call);

@@ -21,7 +21,9 @@ protocol::ApiBody event_stream() {
 }
 
 void describe_endpoint(protocol::ApiOperation& operation) {
-  const protocol::ApiBody json{api::kJson, {.name = {}, .json = R"({"type":["object","array"]})"}};
+  operation.description =
+      "Revision 2025-03-26 has batches, too: an array of messages, which is answered with an array.";
+  const protocol::ApiBody json{api::kJson, {.name = {}, .json = R"({"type":"object"})"}};
   operation.request.push_back(json);
   operation.responses.push_back({.status = 200,
                                  .description = "The answer to a request",

@@ -6,10 +6,12 @@ import subprocess
 
 import pytest
 
-import packages
+from installed import all_versions, node, node_modules, python_of
 
 HERE = pathlib.Path(__file__).resolve().parent
-PYTHON = [("newest", "auto"), ("newest", "legacy"), ("oldest", "legacy")]
+# Of npm: "v2" is @modelcontextprotocol/client, "v1" the line before it, @modelcontextprotocol/sdk.
+PYTHON = [("newest", "auto"), ("newest", "legacy"), *([("oldest", "legacy")] if all_versions() else [])]
+TYPESCRIPT = ["v2", "v1"] if all_versions() else ["v2"]
 
 
 def run(command, **environment):
@@ -24,24 +26,24 @@ def through_stdio(skiff):
 
 @pytest.mark.parametrize("version, mode", PYTHON)
 def test_python_over_http(agent, version, mode):
-    run([packages.python(version), HERE / "python_client.py", mode, agent.url + "/mcp"], SKIFF_TOKEN=agent.token)
+    run([python_of(HERE / f"{version}.txt"), HERE / "python_client.py", mode, agent.url + "/mcp"], SKIFF_TOKEN=agent.token)
 
 
 @pytest.mark.parametrize("version, mode", PYTHON)
 def test_python_over_stdio(skiff, version, mode):
     command, environment = through_stdio(skiff)
-    run([packages.python(version), HERE / "python_client.py", mode, *command], **environment)
+    run([python_of(HERE / f"{version}.txt"), HERE / "python_client.py", mode, *command], **environment)
     assert skiff.names() == []
 
 
-@pytest.mark.parametrize("line", ["v2", "v1"])
+@pytest.mark.parametrize("line", TYPESCRIPT)
 def test_typescript_over_http(agent, line):
-    run([packages.node(), HERE / "typescript_client.mjs", packages.modules().parent, line, agent.url + "/mcp"],
+    run([node(), HERE / "typescript_client.mjs", node_modules(HERE).parent, line, agent.url + "/mcp"],
         SKIFF_TOKEN=agent.token)
 
 
-@pytest.mark.parametrize("line", ["v2", "v1"])
+@pytest.mark.parametrize("line", TYPESCRIPT)
 def test_typescript_over_stdio(skiff, line):
     command, environment = through_stdio(skiff)
-    run([packages.node(), HERE / "typescript_client.mjs", packages.modules().parent, line, *command], **environment)
+    run([node(), HERE / "typescript_client.mjs", node_modules(HERE).parent, line, *command], **environment)
     assert skiff.names() == []

@@ -2,11 +2,14 @@
 test://static-text, ...) or features that are not offered (prompts, logging, completion, sampling) are not run."""
 
 import json
+import pathlib
 import subprocess
 
 import pytest
 
-import packages
+from installed import node, node_modules
+
+HERE = pathlib.Path(__file__).resolve().parent
 
 SCENARIOS = {
     "2025-03-26": ["server-session-lifecycle"],
@@ -33,8 +36,8 @@ def open_agent(start_agent):
 
 @pytest.mark.parametrize("revision, scenario", [(revision, one) for revision, all_ in SCENARIOS.items() for one in all_])
 def test_scenario(open_agent, tmp_path, revision, scenario):
-    suite = packages.modules() / "@modelcontextprotocol/conformance/dist/index.js"
-    done = subprocess.run([packages.node(), suite, "server", "--url", open_agent.url + "/mcp", "--scenario", scenario,
+    suite = node_modules(HERE) / "@modelcontextprotocol/conformance/dist/index.js"
+    done = subprocess.run([node(), suite, "server", "--url", open_agent.url + "/mcp", "--scenario", scenario,
                            "--spec-version", revision, "-o", tmp_path / "results"],
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     checks = [one for file in (tmp_path / "results").rglob("checks.json") for one in json.loads(file.read_text())]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent / "integration"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration")]
 
 from dialect import Door  # noqa: E402
 from fake_kubernetes import FakeKubernetes  # noqa: E402
@@ -33,7 +33,8 @@ def outcome(tmp_path, start_agent):
         done = subprocess.run(
             list(map(str, command)), cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=150,
             env={**os.environ, "KUBECONFIG": str(fake.kubeconfig), "RUNTIME_URL": door.url, "HOME": str(tmp_path),
-                 "RUNTIME_ROOT": os.path.realpath(agent.root), "PYTHONDONTWRITEBYTECODE": "1"})
+                 "RUNTIME_ROOT": os.path.realpath(agent.root), "PYTHONDONTWRITEBYTECODE": "1",
+                 "PYTHONPATH": str(HERE.parent.parent / "integration")})
         told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         assert done.returncode == 0 and told, done.stderr[-4000:]
         return {one["case"]: one["failure"] for one in told}

@@ -28,10 +28,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         ready = {"type": "Ready", "status": "True", "reason": "DependenciesReady", "message": "ready",
                  "lastTransitionTime": "2026-01-01T00:00:00Z"}
         kind = "SandboxClaim" if place["kind"] == "sandboxclaims" else "Sandbox"
+        ips = [self.server.pod_ip]
         return {"apiVersion": f"{place['group']}/{place['version']}", "kind": kind,
                 "metadata": {"name": name, "namespace": place["namespace"], "uid": f"uid-{name}", "resourceVersion": "1"},
                 "spec": {},
-                "status": {"conditions": [ready], "sandbox": {"name": name, "podIPs": ["10.0.0.9"]}, "podIPs": ["10.0.0.9"]}}
+                "status": {"conditions": [ready], "sandbox": {"name": name, "podIPs": ips}, "podIPs": ips}}
 
     def place(self):
         url = urllib.parse.urlsplit(self.path)
@@ -77,9 +78,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class FakeKubernetes:
-    def __init__(self, folder):
+    def __init__(self, folder, pod_ip="10.0.0.9"):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.names = set()
+        self.server.pod_ip = pod_ip
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
         self.thread.start()
         self.kubeconfig = folder / "kubeconfig"

@@ -8,6 +8,7 @@ import threading
 import time
 
 import cases
+import documented
 from k8s_agent_sandbox import SandboxClient
 from k8s_agent_sandbox.exceptions import SandboxRequestError
 from k8s_agent_sandbox.models import SandboxDirectConnectionConfig
@@ -149,6 +150,15 @@ def case_many_threads(sandbox):
     for thread in threads:
         thread.join()
     assert not failures, failures
+
+
+def case_the_first_lines_of_the_readme(sandbox):
+    readme = (pathlib.Path(__file__).resolve().parents[3] / "README.md").read_text()
+    lines = readme.partition("```python\n")[2].partition("\n\n")[0]
+    printed, names = documented.run(lines, SandboxClient=SandboxClient,
+                                    connection=SandboxDirectConnectionConfig(api_url=cases.URL))
+    assert printed == "Linux\n\n", printed
+    names["sandbox"].terminate()
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
 """The packages that people have, as they are, against the dialect python-runtime. Only the claim of a sandbox is made up
 (fake_kubernetes.py): every command and file goes to a real skiffd."""
 
+import pathlib
+
 import pytest
 
-from installed import go_program, python_of
+from installed import all_versions, go_program, python_of
 
+HERE = pathlib.Path(__file__).resolve().parent
 SCRIPTS = {
     "k8s-agent-sandbox newest": ("newest.txt", "newest.py", 16),
     "k8s-agent-sandbox newest, async": ("newest.txt", "newest_async.py", 9),
     "k8s-agent-sandbox 0.5.6": ("before_1_0.txt", "before_1_0.py", 11),
     "k8s-agent-sandbox 0.2.1": ("oldest.txt", "oldest.py", 7),
     "langchain-kubernetes 0.4.0": ("oldest.txt", "with_langchain.py", 6),
+    "the documented calls of the SDK": ("documented_sdk.txt", "documented_sdk.py", 5),
+    "the documented calls of langchain-kubernetes": ("documented_langchain.txt", "documented_langchain.py", 6),
 }
+OLDER = {"k8s-agent-sandbox 0.5.6", "k8s-agent-sandbox 0.2.1"}
 
 
 def check(outcome, least):
@@ -20,11 +26,11 @@ def check(outcome, least):
     assert len(outcome) >= least, sorted(outcome)
 
 
-@pytest.mark.parametrize("client", SCRIPTS)
+@pytest.mark.parametrize("client", [name for name in SCRIPTS if all_versions() or name not in OLDER])
 def test_python_client(outcome, client):
     requirements, script, least = SCRIPTS[client]
-    check(outcome(python_of(requirements), script), least)
+    check(outcome(python_of(HERE / requirements), script), least)
 
 
 def test_go_client(outcome):
-    check(outcome(go_program()), 6)
+    check(outcome(go_program(HERE / "go")), 6)

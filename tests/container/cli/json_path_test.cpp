@@ -34,6 +34,16 @@ TEST(JsonPath, SaysWhatIsWrong) {
   }
 }
 
+TEST(JsonPath, TellsWhatThereIs) {
+  EXPECT_EQ(known_paths(kList), ".items[*].count, .items[*].labels, .items[*].name");
+  EXPECT_EQ(known_paths(kList["items"][0]), ".count, .labels, .name");
+  EXPECT_EQ(known_paths({{"items", nlohmann::json::array()}}), "") << "of nothing there is nothing to tell";
+  for (const char* other : {"{}", "[]", "7", "null", R"({"items":[1]})"}) {
+    EXPECT_EQ(known_paths(nlohmann::json::parse(other)), "") << other;
+  }
+  EXPECT_EQ(known_paths({{"items", 1}}), ".items") << "a field that is called so";
+}
+
 TEST(JsonPath, FindsValuesByAPathAlone) {
   EXPECT_EQ(find_json_path("items[1].count", kList)->at(0), 2);
   EXPECT_EQ(find_json_path(".items[*].name", kList)->size(), 2U);

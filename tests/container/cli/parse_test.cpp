@@ -130,6 +130,29 @@ TEST(Parse, TellsWhatOthersCallDifferently) {
   EXPECT_NE(message({"help", "nosuch"}).find("there is no command \"nosuch\""), std::string::npos);
 }
 
+TEST(Parse, TellsWhichFlagIsMeantByThatOfOthers) {
+  const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
+  EXPECT_EQ(message({"ps", "--format", "json"}),
+            "unknown flag --format: here it is -o json, -o name, -o wide, or -o jsonpath='{.items[*].name}'");
+  EXPECT_TRUE(message({"get", "pods", "-f", "x"}).starts_with("unknown flag -f: here it is --label"));
+  EXPECT_TRUE(message({"run", "-dp", "80:80", "nginx"}).starts_with("unknown flag -p: here it is --port"));
+  EXPECT_TRUE(message({"exec", "box", "-c", "main", "ls"}).contains("leave it out"));
+  EXPECT_TRUE(message({"ps", "--formt", "json"}).starts_with("unknown flag --formt")) << "a typing error is one";
+  EXPECT_TRUE(message({"ps", "-p"}).contains("see --help")) << "of another command";
+  EXPECT_EQ(parse_words({"exec", "box", "ls", "-c"})->arguments.rest, (std::vector<std::string>{"ls", "-c"}));
+}
+
+TEST(Parse, ShowsItsVersionByDockersLetterAlone) {
+  EXPECT_EQ(parse_words({"-v"})->command->name, "version");
+  EXPECT_FALSE(parse_words({"-v", "ps"}));
+}
+
+TEST(Parse, KnowsTheUserAndTheDirectoryOfACommand) {
+  EXPECT_TRUE(parse_words({"exec", "-u", "root", "--workdir", "/srv", "box", "ls"}));
+  EXPECT_TRUE(parse_words({"exec", "--user=1000:1000", "-w", "/srv", "box", "ls"}));
+  EXPECT_TRUE(parse_words({"run", "-u", "1000", "--workdir", "/srv", "-w", "sub", "alpine", "ls"}));
+}
+
 TEST(Parse, LeavesKindsOut) {
   using Words = std::vector<std::string>;
   const auto words = [](std::vector<const char*> typed) {
@@ -142,6 +165,11 @@ TEST(Parse, LeavesKindsOut) {
   EXPECT_EQ(words({"describe", "pod"}), Words{"pod"}) << "that is a name";
   EXPECT_EQ(words({"exec", "pod/web", "--", "pod/x"}), Words{"web"});
   EXPECT_EQ(words({"rm", "claim/web"}), Words{"claim/web"});
+  EXPECT_EQ(words({"top", "pod", "web"}), Words{"web"});
+  EXPECT_EQ(words({"logs", "pod", "web"}), (Words{"pod", "web"})) << "a sandbox and a command";
+  EXPECT_EQ(words({"top", "pod/pods"}), Words{"pods"});
+  EXPECT_EQ(words({"top", "pod"}), Words{"pod"});
+  EXPECT_NE(words({"top", "pods"}).front().find("skiff top NAME (skiff ps lists them)"), std::string::npos);
 }
 
 TEST(Parse, NamesNoClusterToTheDriverLocal) {

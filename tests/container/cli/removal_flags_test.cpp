@@ -1,7 +1,9 @@
 #include "container/cli/removal_flags.hpp"
 
 #include <array>
+#include <initializer_list>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +40,21 @@ TEST(RemovalFlags, TakeWhatKubectlAndDockerTake) {
   EXPECT_EQ(how->grace, 0s);
   EXPECT_TRUE(how->wait);
   EXPECT_EQ(how->patience, 5min);
+}
+
+TEST(RemovalFlags, TakeAGraceAsSecondsOrAsATime) {
+  for (const auto& [text, grace] : std::initializer_list<std::pair<const char*, std::chrono::seconds>>{
+           {"5", 5s}, {"5s", 5s}, {"2m", 120s}, {"1500ms", 2s}, {"0", 0s}, {"86400", 24h}}) {
+    const auto how = removal_of({"-t", text});
+    ASSERT_TRUE(how.has_value()) << text;
+    EXPECT_EQ(how->grace, grace) << text;
+  }
+  for (const char* text : {"-1", "s", "5 s", "soon", "25h", "86401", "99999999999999999999"}) {
+    const auto how = removal_of({"-t", text});
+    ASSERT_FALSE(how.has_value()) << text;
+    EXPECT_EQ(how.error().field, "--grace-period");
+    EXPECT_TRUE(how.error().message.ends_with(", or a number of seconds")) << how.error().message;
+  }
 }
 
 TEST(RemovalFlags, SayWhatAWaitMustLookLike) {

@@ -20,7 +20,7 @@ class RefusingDriver : public Driver {
   Task<Result<>> stop(std::string, Removal) override { return refuse<void>(); }
   Task<Result<Sandbox>> start(std::string, std::chrono::milliseconds, Progress) override { return refuse<Sandbox>(); }
   Task<Result<bool>> remove(std::string, Removal) override { return refuse<bool>(); }
-  Task<Result<Sandbox>> extend(std::string, Lease) override { return refuse<Sandbox>(); }
+  Task<Result<Sandbox>> extend(std::string, Lease, std::chrono::milliseconds) override { return refuse<Sandbox>(); }
   Task<Result<Endpoint>> endpoint(std::string, TokenGrant) override { return refuse<Endpoint>(); }
   Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override { return refuse<protocol::Stream>(); }
   Task<Result<PodOptions>> set_network(std::string, std::string, std::vector<std::string>) override {

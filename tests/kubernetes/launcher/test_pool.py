@@ -52,6 +52,13 @@ def test_what_waits_in_a_pool_is_nobodys_sandbox_and_a_pod_and_nothing_else(skif
     assert BUSYBOX == skiff.namespace.get("pod", "skiff-pool-warm-1")["spec"]["containers"][0]["image"]
 
 
+def test_a_dry_run_changes_no_pool(skiff, pool):
+    assert pool_json(skiff, "scale", pool, "3", "--dry-run")["target"] == 3
+    assert skiff("pool", "rm", pool, "none", "--dry-run")[0] == f"{pool}\n"
+    assert "there is a pool" in skiff("pool", "create", pool, "--dry-run", status=125)[1]
+    assert pool_json(skiff, "status", pool)["target"] == 1
+
+
 def test_a_sandbox_from_a_pool_has_its_environment_labels_and_lease_bound_late(skiff, pool):
     up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello", "--label", "team=blue", "--ttl", "1h")
     assert up["details"]["pod"].startswith("skiff-pool-warm-"), up

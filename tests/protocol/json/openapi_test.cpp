@@ -41,7 +41,7 @@ nlohmann::json document() {
 
 TEST(OpenApi, ListsEachOperationUnderItsPathAndMethod) {
   const auto api = document();
-  EXPECT_EQ(api["openapi"], "3.1.0");
+  EXPECT_EQ(api["openapi"], "3.0.3");
   EXPECT_EQ(api["info"]["version"], "1.2.3");
   const auto& create = api["paths"]["/v1/sessions"]["post"];
   EXPECT_EQ(create["operationId"], "createSession");
@@ -63,26 +63,41 @@ TEST(OpenApi, DeclaresEveryPathParameterOnce) {
   EXPECT_EQ(parameters[3]["name"], "path");
 }
 
+TEST(OpenApi, HasNoDefaultAnswerBesideLines) {
+  std::vector<ApiOperation> operations(1);
+  operations[0].method = "GET";
+  operations[0].path = "/lines";
+  operations[0].responses = {{.status = 200, .description = "Lines", .bodies = {{"application/x-ndjson", {}}}}};
+  operations[0].problems = {404};
+  const auto api = nlohmann::json::parse(openapi_json({"skiff", "1.2.3", "About"}, operations));
+  const auto& responses = api["paths"]["/lines"]["get"]["responses"];
+  EXPECT_TRUE(responses.contains("404"));
+  EXPECT_FALSE(responses.contains("default"));
+}
+
 TEST(OpenApi, ListsEveryErrorCodeAndTheWaysToAuthenticate) {
   const auto api = document();
-  EXPECT_EQ(api["components"]["schemas"]["Problem"]["properties"]["code"]["examples"].size(), error_code_count());
+  EXPECT_EQ(api["components"]["schemas"]["Problem"]["properties"]["code"]["x-extensible-enum"].size(),
+            error_code_count());
   EXPECT_EQ(api["components"]["securitySchemes"]["token"]["name"], "X-Skiff-Token");
   const auto& read = api["paths"]["/v1/sessions/{sid}/files/{path}"]["get"];
   EXPECT_EQ(read["security"].size(), 2U);
+  EXPECT_EQ(read["x-scope"], "read");
   EXPECT_TRUE(read["responses"].contains("401"));
   EXPECT_EQ(read["responses"]["404"]["$ref"], "#/components/responses/Problem");
   EXPECT_TRUE(read["responses"].contains("default"));
   const auto& health = api["paths"]["/healthz"]["get"];
   EXPECT_TRUE(health["security"].empty());
+  EXPECT_FALSE(health.contains("x-scope"));
   EXPECT_FALSE(health["responses"].contains("401"));
   EXPECT_TRUE(health["responses"].contains("101"));
 }
 
 TEST(OpenApi, HasComponentsThatNoOperationNames) {
-  const std::vector<SchemaRef> further{{"Event", R"({"oneOf":[{"$ref":"#/components/schemas/Gap"}]})"},
+  const std::vector<SchemaRef> further{{"Event", R"({"type":"array","items":{"$ref":"#/components/schemas/Gap"}})"},
                                        {"Gap", R"({"type":"object"})"}};
   const auto api = nlohmann::json::parse(openapi_json({"skiff", "1.2.3", "About"}, {}, further));
-  EXPECT_EQ(api["components"]["schemas"]["Event"]["oneOf"][0]["$ref"], "#/components/schemas/Gap");
+  EXPECT_EQ(api["components"]["schemas"]["Event"]["items"]["$ref"], "#/components/schemas/Gap");
   EXPECT_EQ(api["components"]["schemas"]["Gap"]["type"], "object");
 }
 

@@ -41,7 +41,6 @@ std::vector<Operation> operations(const Json& document) {
   std::vector<Operation> all;
   for (const auto& [path, methods] : document["paths"].items()) {
     for (const auto& [method, operation] : methods.items()) {
-      if (operation["operationId"].get<std::string>().ends_with("InDefaultSession")) continue;
       std::string route = method;
       std::ranges::transform(route, route.begin(), [](char c) { return static_cast<char>(c - 'a' + 'A'); });
       route.append(" ").append(path);
@@ -99,7 +98,7 @@ std::string answers(const Json& operation) {
 }
 
 std::string scope_of(const Json& operation) {
-  return operation["security"].empty() ? "" : operation["security"][0]["bearer"][0].get<std::string>();
+  return operation.value("x-scope", "");
 }
 
 /// Those that the introduction does not name.
@@ -120,12 +119,12 @@ std::string further_errors(const Json& operation) {
   return text;
 }
 
-void add_parameters(MarkdownTable& table, const Operation& operation) {
+void add_parameters(MarkdownTable& table, const Operation& operation, const Json& components) {
   std::string route = code(operation.route);
   for (const Json& parameter : operation.what.value("parameters", Json::array())) {
     if (parameter["in"] != "query") continue;
     const bool repeated = parameter["schema"].value("type", Json{}) == "array";
-    const Json& schema = repeated ? parameter["schema"]["items"] : parameter["schema"];
+    const Json schema = inlined(repeated ? parameter["schema"]["items"] : parameter["schema"], components);
     const bool required = parameter.value("required", false);
     table.add({std::exchange(route, ""), code(parameter["name"].get<std::string>() + (required ? "" : "?")),
                type_in_words(schema) + (repeated ? ", repeatable" : ""), parameter.value("description", "")});
@@ -134,6 +133,7 @@ void add_parameters(MarkdownTable& table, const Operation& operation) {
 
 std::string page() {
   const Json document = Json::parse(openapi_document());
+  const Json& components = document["components"]["schemas"];
   std::string text{kRoutesIntroduction};
   std::set<std::string> bodies;
   std::size_t shown = 0;
@@ -146,7 +146,7 @@ std::string page() {
       ++shown;
       routes.add({code(operation.route), scope_of(operation.what), operation.what["summary"],
                   takes(operation.what, bodies), answers(operation.what), further_errors(operation.what)});
-      add_parameters(parameters, operation);
+      add_parameters(parameters, operation, components);
     }
     text += "\n## " + std::string{heading} + "\n\n" + routes.text();
     if (!parameters.empty()) text += "\n" + parameters.text();
@@ -154,7 +154,7 @@ std::string page() {
   EXPECT_EQ(shown, all.size()) << "a tag has no section";
   text += "\n## Bodies of requests\n";
   for (const std::string& name : bodies) {
-    text += "\n### " + name + "\n\n" + members_table(document["components"]["schemas"][name]);
+    text += "\n### " + name + "\n\n" + members_table(inlined(components[name], components));
   }
   return text;
 }

@@ -120,12 +120,17 @@ CO_TEST(ClaimDriver, ExtendsTheAgentFirstAndThenTheObject) {
     if (is_refused) return fakes::agent_refusal(422, R"({"code":"invalid_field","detail":"too long"})");
     return {.body = "{}"};
   };
-  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt}, 5s);
   CO_ASSERT_TRUE(!extended);
   EXPECT_EQ(extended.error().message, "too long");
   EXPECT_EQ(on.fake.server.count("PATCH", "/sandboxes/skiff-box"), 0u);
   is_refused = false;
-  extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    const auto until = on.fake.cluster->client().transport().waited_for();
+    EXPECT_GT(until, std::chrono::steady_clock::now()) << request.path << " is not waited for";
+    return std::nullopt;
+  };
+  extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt}, 5s);
   CO_ASSERT_TRUE(extended.has_value()) << extended.error().message;
   EXPECT_EQ(told, (json{{"ttl_ms", 600'000}}));
   EXPECT_TRUE(on.sandbox_says("/spec/shutdownTime").is_string());

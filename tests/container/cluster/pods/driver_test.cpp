@@ -268,7 +268,7 @@ CO_TEST(PodDriver, TellsTheAgentOfALeaseAndThenTheRecord) {
     if (request.path == "/v1/lease") told = request.body;
     return {.body = "{}"};
   };
-  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt}, 5s);
   CO_ASSERT_TRUE(extended.has_value()) << extended.error().message;
   EXPECT_EQ(told, json::parse(protocol::to_json(Lease{.ttl = 600s, .idle_ttl = std::nullopt})));
   const auto changed = read_record(*on.fake.server.find(kube::kConfigMaps, "default", "skiff-box"));
@@ -289,7 +289,7 @@ CO_TEST(PodDriver, LeavesTheRecordWhenTheAgentRefusesALease) {
     if (request.path != "/v1/lease") return {.body = "{}"};
     return fakes::agent_refusal(422, R"({"code":"invalid_field","detail":"too long"})");
   };
-  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt}, 5s);
   CO_ASSERT_TRUE(!extended);
   EXPECT_EQ(extended.error().message, "too long");
   EXPECT_EQ(on.fake.server.count("PATCH", "/configmaps/skiff-box"), 0u);
@@ -308,7 +308,7 @@ CO_TEST(PodDriver, RenewsTheRecordByTheTimeThatTheAgentHas) {
   on.fake.server.agent = [](const FakeRequest&) -> FakeAnswer {
     return {.body = R"({"lease":{"ttl_ms":3600000,"expires_at":null,"idle_ttl_ms":null}})"};
   };
-  auto extended = co_await on.driver.extend("box", {});
+  auto extended = co_await on.driver.extend("box", {}, 5s);
   CO_ASSERT_TRUE(extended.has_value()) << extended.error().message;
   CO_ASSERT_TRUE(extended->expires_at.has_value());
   EXPECT_GE(*extended->expires_at, in_an_hour);
@@ -325,9 +325,27 @@ CO_TEST(PodDriver, LeavesTheRecordsTimeWhereTheAgentSaysNone) {
   for (const char* body : {"{}", "[]", R"({"lease":{"ttl_ms":null}})", R"({"lease":7})",
                            R"({"lease":{"ttl_ms":99999999999999}})", R"({"lease":{"ttl_ms":"1h"}})"}) {
     on.fake.server.agent = [=](const FakeRequest&) -> FakeAnswer { return {.body = body}; };
-    (void)co_await on.driver.extend("box", {});
+    (void)co_await on.driver.extend("box", {}, 5s);
     EXPECT_EQ(on.record_says("expires_at"), "2027-01-01T00:00:00.000Z") << body;
   }
+  co_await on.end();
+}
+
+CO_TEST(PodDriver, WaitsForTheAgentThatIsToBeToldOfALease) {
+  DrivenCluster on{executor};
+  co_await on.begin();
+  put_sandbox(on.fake.server, "box", "s1");
+  int asked = 0;
+  on.fake.server.agent = [&](const FakeRequest& request) -> FakeAnswer {
+    return ++asked == 1 ? silent_agent(request) : FakeAnswer{.body = "{}"};
+  };
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt}, test::kReactorLimit);
+  EXPECT_TRUE(extended) << extended.error().message;
+  on.fake.server.agent = silent_agent;
+  extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt}, 1ms);
+  CO_ASSERT_TRUE(!extended);
+  EXPECT_TRUE(extended.error().message.contains("the agent of sandbox \"box\" does not answer"))
+      << extended.error().message;
   co_await on.end();
 }
 
@@ -337,7 +355,7 @@ CO_TEST(PodDriver, ExtendsNothingThatIsStopped) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
-  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt});
+  auto extended = co_await on.driver.extend("box", {.ttl = 600s, .idle_ttl = std::nullopt}, 5s);
   CO_ASSERT_TRUE(!extended);
   EXPECT_EQ(extended.error().code, Errc::sandbox_not_running);
   EXPECT_EQ(on.record_says("stopped"), "true");

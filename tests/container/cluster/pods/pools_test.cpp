@@ -171,6 +171,25 @@ CO_TEST(PodPools, MakesNoMoreThanThePoolShallHave) {
   co_await pool.fake.stop();
 }
 
+CO_TEST(PodPools, WaitsForTheClusterWhileItScalesAsLongAsItWasGiven) {
+  FilledPool pool{executor, 2};
+  co_await pool.begin();
+  const kube::Transport& transport = pool.fake.cluster->client().transport();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::hours{1};
+  std::size_t asked = 0;
+  pool.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    ++asked;
+    EXPECT_GE(transport.waited_for(), until) << request.method << " " << request.path;
+    return std::nullopt;
+  };
+  auto scaled = co_await pool.pools.scale("p", 1, std::chrono::hours{2}, fakes::ignore_progress);
+  CO_ASSERT_TRUE(scaled.has_value()) << scaled.error().message;
+  EXPECT_EQ(scaled->target, 1u);
+  EXPECT_GT(asked, 0u);
+  EXPECT_LT(transport.waited_for(), until) << "nobody waits any more";
+  co_await pool.fake.stop();
+}
+
 CO_TEST(PodPools, LeavesAPoolThatSomebodyHasMadeAnewMeanwhile) {
   FilledPool pool{executor, 0};
   pool.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {

@@ -13,24 +13,36 @@ namespace skiff::runtime::api {
 
 using Json = nlohmann::ordered_json;
 
-/// The schema without `or null`, which a member that may be absent always takes.
-inline Json without_null(const Json& schema) {
-  if (!schema.contains("anyOf") || schema["anyOf"].size() != 2 || schema["anyOf"][1] != Json{{"type", "null"}}) {
-    return schema;
-  }
-  Json bare = schema["anyOf"][0];
-  if (schema.contains("description")) bare["description"] = schema["description"];
-  return bare;
-}
-
 /// The name of the component that a $ref leads to.
 inline std::string component_of(const Json& schema) {
   const std::string reference = schema.value("$ref", "");
   return reference.substr(reference.rfind('/') + 1);
 }
 
+/// A schema of a document with what its references lead to in their place.
+inline Json inlined(Json schema, const Json& components) {
+  if (schema.contains("$ref")) {
+    Json target = inlined(components.at(component_of(schema)), components);
+    schema.erase("$ref");
+    target.update(schema);
+    return target;
+  }
+  if (schema.contains("properties")) {
+    for (auto& [name, member] : schema["properties"].items()) member = inlined(member, components);
+  }
+  for (const char* word : {"items", "additionalProperties"}) {
+    if (schema.contains(word) && schema[word].is_object()) schema[word] = inlined(schema[word], components);
+  }
+  return schema;
+}
+
 /// In words: `integer`, "list of string", the words of an enum.
 inline std::string type_in_words(const Json& schema) {
+  if (schema.value("nullable", false)) {
+    Json bare = schema;
+    bare.erase("nullable");
+    return type_in_words(bare) + " or null";
+  }
   if (schema.contains("anyOf")) {
     std::string words;
     for (const Json& one : schema["anyOf"]) words += (words.empty() ? "" : " or ") + type_in_words(one);
@@ -58,9 +70,8 @@ inline constexpr std::size_t kManyWords = 6;
 /// Adds a row for each member of an object, and of those that it holds: field, type, meaning. `?`: may be absent.
 inline void add_members(test::MarkdownTable& table, const Json& object, const std::string& prefix = {}) {
   const Json required = object.value("required", Json::array());
-  for (const auto& [name, declared] : object["properties"].items()) {
+  for (const auto& [name, schema] : object["properties"].items()) {
     const bool always = std::ranges::find(required, Json(name)) != required.end();
-    const Json schema = always ? declared : without_null(declared);
     std::string type = type_in_words(schema);
     std::string meaning = schema.value("description", "");
     if (schema.value("enum", Json::array()).size() > kManyWords) meaning += ": " + std::exchange(type, "string");

@@ -1,0 +1,106 @@
+#include "protocol/http2/exchange.hpp"
+
+#include <utility>
+
+#include "base/deadline.hpp"
+#include "protocol/http2/connection.hpp"
+
+namespace skiff::protocol {
+namespace {
+
+std::unexpected<Error> stream_is_over() {
+  return fail(Errc::cancelled, "the client has given the request up, or is gone");
+}
+
+}  // namespace
+
+Http2Exchange::~Http2Exchange() {
+  if (!finished_) reset(Http2Code::internal_error);
+}
+
+std::string_view Http2Exchange::peer() const noexcept {
+  return connection_.stream_.peer();
+}
+
+Executor Http2Exchange::executor() const noexcept {
+  return connection_.stream_.executor();
+}
+
+Result<> Http2Exchange::vouch() {
+  if (connection_.place_.vouch()) return {};
+  return fail(Errc::too_many_connections, "as many clients as may be are connected: try again later");
+}
+
+Task<Result<std::string>> Http2Exchange::read(std::chrono::milliseconds limit) {
+  bool overdue = false;
+  Deadline patience{executor(), [this, &overdue] {
+                      overdue = true;
+                      stream_->changed.notify_all();
+                    }};
+  patience.expires_after(limit);
+  while (stream_->inbox.empty()) {
+    if (stream_->closed) co_return stream_is_over();
+    if (stream_->ended) co_return std::string{};
+    if (overdue) co_return fail(Errc::request_timeout, "the request stopped in the middle");
+    co_await stream_->changed.wait();
+  }
+  std::string bytes = std::exchange(stream_->inbox, {});
+  connection_.session_.consumed(*stream_, bytes.size());
+  connection_.wake();
+  co_return bytes;
+}
+
+Result<> Http2Exchange::start(const Headers& head, unsigned status) {
+  if (is_closed()) return stream_is_over();
+  connection_.session_.respond(*stream_, head, status, true);
+  connection_.wake();
+  return {};
+}
+
+Task<Result<>> Http2Exchange::write(std::span<const std::string_view> parts) {
+  const std::size_t size = total_size(parts);
+  if (is_closed()) co_return stream_is_over();
+  if (size == 0) co_return Result<>{};
+  // What is taken of them is theirs; when this frame goes, so does the right to look at them.
+  struct Outbox {
+    ~Outbox() {
+      stream.outbox = {};
+      stream.taken = 0;
+    }
+    Http2Stream& stream;
+  };
+  const Outbox outbox{*stream_};
+  stream_->outbox = parts;
+  stream_->taken = 0;
+  connection_.session_.resume(*stream_);
+  connection_.wake();
+  while (!stream_->outbox.empty()) co_await stream_->changed.wait();
+  if (is_closed()) co_return stream_is_over();
+  bytes_sent_ += size;
+  co_return Result<>{};
+}
+
+void Http2Exchange::finish(Headers trailers) {
+  finished_ = true;
+  stream_->trailers = std::move(trailers);
+  connection_.session_.resume(*stream_);
+  connection_.wake();
+}
+
+void Http2Exchange::respond(const Headers& head, unsigned status) {
+  finished_ = true;
+  connection_.session_.respond(*stream_, head, status, false);
+  connection_.wake();
+}
+
+void Http2Exchange::reset(Http2Code code) {
+  finished_ = true;
+  connection_.session_.reset(*stream_, code);
+  connection_.wake();
+}
+
+Task<> Http2Exchange::closed() {
+  while (!is_closed()) co_await stream_->changed.wait();
+}
+
+}  // namespace skiff::protocol

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protocol/json/schema.hpp"
+#include "runtime/api/requests.hpp"
+#include "runtime/dialects/http_dialect.hpp"
+#include "sessions/command.hpp"
+#include "sessions/session.hpp"
+
+/// What the handlers of the REST routes share.
+namespace skiff::runtime::dialects::kubebox {
+
+/// Up to here JSON is read and written in a turn of the reactor.
+inline constexpr std::size_t kQuickJson = std::size_t{256} << 10U;
+
+/// The JSON body, of at most `most` bytes. Fields that are not known are passed over, as in the original. Errors: those
+/// of `HttpExchange::read_body` and of `protocol::decode`.
+template <class T>
+Task<Result<T>> read_json(Request* request, std::size_t most) {
+  SKIFF_CO_TRY(auto text, co_await request->http.read_body(most));
+  auto decode = [&] {
+    std::vector<std::string> ignored;
+    return protocol::decode<T>(text, {.max_bytes = most}, &ignored);
+  };
+  if (text.size() <= kQuickJson) co_return decode();
+  auto decoded = co_await request->agent.long_work.run(std::move(decode));
+  co_return decoded;
+}
+
+/// The session of this id, noted for the audit log. Errors: session_not_found.
+[[nodiscard]] Result<std::shared_ptr<sessions::Session>> session_of(Request* request, std::string_view of_client);
+
+/// A body with the session that its `session_id` names.
+template <class T>
+struct Asked {
+  T body;
+  std::shared_ptr<sessions::Session> session;
+};
+/// Errors: those of `read_json` and `session_of`.
+template <class T>
+Task<Result<Asked<T>>> read_asked(Request* request, std::optional<std::size_t> most = {}) {
+  SKIFF_CO_TRY(auto body, co_await read_json<T>(request, most.value_or(request->agent.settings.max_json_bytes)));
+  SKIFF_CO_TRY(auto session, session_of(request, body.session_id));
+  co_return Asked<T>{std::move(body), std::move(session)};
+}
+
+/// Starts a command of the agent under the id of a process, and notes it for the audit log.
+[[nodiscard]] Task<Result<std::shared_ptr<sessions::Command>>> start_process(Request* request,
+                                                                             std::shared_ptr<sessions::Session> session,
+                                                                             api::CommandRequest asked,
+                                                                             std::uint64_t process);
+
+/// Until the command's exit. When the client goes before, the command is ended: nobody could ask for its result. True
+/// when the response had to be begun, with white space in front of the JSON. Errors: cancelled.
+[[nodiscard]] Task<Result<bool>> until_exit(Request* request, std::shared_ptr<sessions::Command> command);
+
+/// Answers with JSON; `begun` is what `until_exit` said.
+[[nodiscard]] Task<Result<>> answer(Request* request, std::string json, bool begun = false, unsigned status = 200);
+[[nodiscard]] Task<Result<>> answer_success(Request* request);
+
+}  // namespace skiff::runtime::dialects::kubebox

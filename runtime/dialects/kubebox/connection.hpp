@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "base/task.hpp"
+#include "protocol/http/exchange.hpp"
+#include "runtime/agent.hpp"
+#include "runtime/dialects/kubebox/waiting_streams.hpp"
+
+namespace skiff::runtime::dialects::kubebox {
+
+/// One Socket.IO connection, from Engine.IO's handshake to its end. It carries any number of processes' output at once,
+/// each at the client's pace. When it breaks, without a goodbye, its streams go to `waiting`, and from there to the
+/// next connection from the same `host`.
+[[nodiscard]] Task<> serve_connection(protocol::Upgraded upgraded, Agent* agent, WaitingStreams* waiting,
+                                      std::string host);
+
+}  // namespace skiff::runtime::dialects::kubebox

@@ -1,0 +1,233 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "fs/content/read.hpp"
+#include "fs/content/write.hpp"
+#include "fs/tree/change.hpp"
+#include "fs/tree/list.hpp"
+#include "protocol/json/text.hpp"
+#include "runtime/api/files/entries.hpp"
+#include "runtime/api/files/transfer.hpp"
+#include "runtime/dialects/kubebox/answers.hpp"
+#include "runtime/dialects/kubebox/handlers.hpp"
+#include "runtime/dialects/kubebox/output_stream.hpp"
+
+namespace skiff::runtime::dialects::kubebox {
+namespace {
+
+using protocol::field;
+using protocol::Text;
+
+/// A file's text comes inside JSON, all of it in memory.
+constexpr std::size_t kLongestWrite = std::size_t{10} << 20U;
+constexpr std::size_t kReadBlock = std::size_t{256} << 10U;
+constexpr std::size_t kPathsAtOnce = 5000;
+constexpr std::size_t kMostPatterns = 16;
+
+struct WriteBody {
+  std::string session_id;
+  std::string file_path;
+  std::string content;
+  bool make_dirs = false;
+  static constexpr auto fields = std::tuple{
+      field("session_id", &WriteBody::session_id, "Of /initialize"),
+      field("file_path", &WriteBody::file_path, "Of the file", {.text = Text::no_nul}),
+      field("content", &WriteBody::content, "All of it"),
+      field("make_dirs", &WriteBody::make_dirs, "Its parents too", {.optional = true}),
+  };
+};
+
+struct PathBody {
+  std::string session_id;
+  std::string file_path;
+  static constexpr auto fields = std::tuple{
+      field("session_id", &PathBody::session_id, "Of /initialize"),
+      field("file_path", &PathBody::file_path, "Of the file", {.text = Text::no_nul}),
+  };
+};
+
+/// Does `change(tree)` in the session's tree.
+template <class Change>
+Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> session, Change change) {
+  SKIFF_CO_TRY(auto tree, co_await session->tree());
+  auto work = [&]() -> Result<> {
+    SKIFF_TRY_VOID(change(*tree));
+    return {};
+  };
+  SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(work)));
+  co_return co_await answer_success(request);
+}
+
+Result<std::string> query(const Request& request, const std::string& name) {
+  const auto found = request.http.request().target.parameter(name);
+  if (!found) return fail(Errc::missing_field, "the query parameter " + name + " is missing", name);
+  return std::string{*found};
+}
+
+/// The tree of the session that the query names.
+Task<Result<std::shared_ptr<const fs::Tree>>> queried_tree(Request* request) {
+  const auto id = query(*request, "session_id");
+  if (!id) co_return std::unexpected{id.error()};
+  const auto session = session_of(request, *id);
+  if (!session) co_return std::unexpected{session.error()};
+  co_return co_await (*session)->tree();
+}
+
+/// Answers what `look(tree, path)` says of the file that the query names.
+template <class Look>
+Task<std::invoke_result_t<Look, const fs::Tree&, const std::string&>> look_at_queried(Request* request, Look look) {
+  const auto tree = co_await queried_tree(request);
+  if (!tree) co_return std::unexpected{tree.error()};
+  const auto path = query(*request, "file_path");
+  if (!path) co_return std::unexpected{path.error()};
+  auto work = [&] { return look(**tree, *path); };
+  auto seen = co_await request->agent.disk.run(std::move(work));
+  co_return seen;
+}
+
+Result<fs::OpenFile> open_file(const fs::Tree& tree, const std::string& path) {
+  auto opened = fs::open_to_read(tree, path);
+  // One sentence for what is not there and what is a directory, as the original has it.
+  const auto missing = [](Errc code) { return code == Errc::path_not_found || code == Errc::is_a_directory; };
+  if (!opened && missing(opened.error().code)) return fail(Errc::path_not_found, "File not found", "file_path");
+  return opened;
+}
+
+/// Begins an answer of any length.
+Task<Result<>> begin_json(Request* request) {
+  return request->http.start({200, {{"Content-Type", "application/json"}}}, {},
+                             protocol::HttpExchange::Send::with_first_write);
+}
+
+/// What takes the paths of a list: any of `regexes`; empty: there are none, and all are taken. Errors: invalid_field.
+Result<std::function<bool(std::string_view)>> wanted_paths(const Request& request) {
+  std::vector<std::function<bool(std::string_view)>> patterns;
+  for (const auto& parameter : request.http.request().target.query) {
+    if (parameter.name != "regexes") continue;
+    if (patterns.size() == kMostPatterns) {
+      return fail(Errc::invalid_field, "at most " + std::to_string(kMostPatterns) + " regexes at once", "regexes");
+    }
+    SKIFF_TRY(auto wanted, api::wanted_by("re:" + parameter.value));
+    patterns.push_back(std::move(wanted));
+  }
+  if (patterns.empty()) return nullptr;
+  return [patterns](std::string_view path) {
+    return std::ranges::any_of(patterns, [path](const auto& wants) { return wants(path); });
+  };
+}
+
+}  // namespace
+
+Task<Result<>> read_file(Request* request) {
+  const auto opened = co_await look_at_queried(request, open_file);
+  if (!opened) co_return std::unexpected{opened.error()};
+  SKIFF_CO_TRY_VOID(co_await begin_json(request));
+  protocol::Utf8Splitter splitter;
+  std::string bytes(kReadBlock, '\0');
+  std::string text{R"({"content":")"};
+  std::uint64_t offset = 0;
+  for (bool at_end = false; !at_end;) {
+    auto work = [&]() -> Result<std::size_t> {
+      auto got = fs::read_at(opened->fd.get(), offset, bytes);
+      if (got) append_text(text, splitter, std::string_view{bytes}.substr(0, *got));
+      return got;
+    };
+    const auto got = co_await request->agent.disk.run(std::move(work));
+    if (!got) co_return std::unexpected{got.error()};
+    offset += *got;
+    at_end = *got == 0;
+    if (at_end) {
+      append_rest(text, splitter);
+      text += R"("})";
+    }
+    SKIFF_CO_TRY_VOID(co_await request->http.write(text));
+    text.clear();
+  }
+  co_return co_await request->http.finish();
+}
+
+Task<Result<>> get_file(Request* request) {
+  SKIFF_CO_TRY(auto opened, co_await look_at_queried(request, open_file));
+  api::FileToSend file{.file = std::move(opened)};
+  const auto range = api::asked_range(request->http, file);
+  if (!range) co_return std::unexpected{range.error()};
+  co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(file), *range);
+}
+
+Task<Result<>> write_file(Request* request) {
+  const auto asked = co_await read_asked<WriteBody>(request, kLongestWrite);
+  if (!asked) co_return std::unexpected{asked.error()};
+  const WriteBody& body = asked->body;
+  co_return co_await change_in(request, asked->session, [&body](const fs::Tree& tree) {
+    fs::WriteOptions options;
+    options.parents = body.make_dirs ? fs::Parents::make : fs::Parents::require;
+    return fs::write_file(tree, body.file_path, body.content, std::move(options));
+  });
+}
+
+Task<Result<>> make_dirs(Request* request) {
+  const auto asked = co_await read_asked<PathBody>(request);
+  if (!asked) co_return std::unexpected{asked.error()};
+  co_return co_await change_in(request, asked->session, [&path = asked->body.file_path](const fs::Tree& tree) {
+    return fs::make_directory(tree, path, fs::Parents::make);
+  });
+}
+
+Task<Result<>> delete_file(Request* request) {
+  const auto asked = co_await read_asked<PathBody>(request);
+  if (!asked) co_return std::unexpected{asked.error()};
+  co_return co_await change_in(request, asked->session, [&path = asked->body.file_path](const fs::Tree& tree) {
+    const auto seen = fs::look_at(tree, path);
+    if (!seen) return Result<>{std::unexpected{seen.error()}};
+    if (seen->entry.type != fs::EntryType::directory) return fs::remove(tree, path);
+    return Result<>{
+        fail(Errc::is_a_directory, fs::quoted(path) + " is a directory: only files are deleted", "file_path")};
+  });
+}
+
+Task<Result<>> file_exists(Request* request) {
+  const auto seen = co_await look_at_queried(request, [](const fs::Tree& tree, const std::string& path) {
+    return fs::look_at(tree, path, fs::Links::follow);
+  });
+  if (!seen && seen.error().code != Errc::path_not_found) co_return std::unexpected{seen.error()};
+  co_return co_await answer(request, seen ? R"({"exists":true})" : R"({"exists":false})");
+}
+
+Task<Result<>> get_all_file_paths(Request* request) {
+  const auto tree = co_await queried_tree(request);
+  if (!tree) co_return std::unexpected{tree.error()};
+  SKIFF_CO_TRY(auto wanted, wanted_paths(*request));
+  fs::ListOptions options;
+  options.depth = fs::Depth::all;
+  options.limit = kPathsAtOnce;
+  options.tags = false;
+  options.wanted = std::move(wanted);
+  std::string text{'['};
+  for (bool any = false;;) {
+    auto work = [&] { return fs::list(**tree, {}, options); };
+    auto page = co_await request->agent.long_work.run(std::move(work));
+    // Once it was begun, the body ends without its last chunk: the client sees that it was cut.
+    if (!page) co_return std::unexpected{std::move(page.error())};
+    if (options.cursor.empty()) {
+      SKIFF_CO_TRY_VOID(co_await begin_json(request));
+    }
+    for (const fs::Listed& one : page->entries) {
+      if (one.entry.type == fs::EntryType::directory) continue;
+      if (std::exchange(any, true)) text += ',';
+      protocol::append_json_string(text, protocol::to_valid_utf8(one.path));
+    }
+    if (page->next_cursor.empty()) text += ']';
+    SKIFF_CO_TRY_VOID(co_await request->http.write(text));
+    if (page->next_cursor.empty()) co_return co_await request->http.finish();
+    text.clear();
+    options.cursor = std::move(page->next_cursor);
+  }
+}
+
+}  // namespace skiff::runtime::dialects::kubebox

@@ -1,0 +1,113 @@
+#include "runtime/dialects/kubebox/output_stream.hpp"
+
+#include <utility>
+
+#include "protocol/json/text.hpp"
+#include "runtime/dialects/kubebox/names.hpp"
+
+namespace skiff::runtime::dialects::kubebox {
+namespace {
+
+using sessions::LogItem;
+using sessions::Stream;
+
+void append_bytes(std::string& out, std::string_view bytes) {
+  if (protocol::is_valid_utf8(bytes)) {
+    protocol::append_json_escaped(out, bytes);
+  } else {
+    protocol::append_json_escaped(out, protocol::to_valid_utf8(bytes));
+  }
+}
+
+}  // namespace
+
+void append_text(std::string& out, protocol::Utf8Splitter& splitter, std::string_view bytes) {
+  const auto pieces = splitter.push(bytes);
+  append_bytes(out, pieces.head);
+  append_bytes(out, pieces.body);
+}
+
+void append_rest(std::string& out, protocol::Utf8Splitter& splitter) {
+  append_bytes(out, splitter.flush());
+}
+
+OutputStream::OutputStream(EventData names_in, std::shared_ptr<sessions::Command> command_in)
+    : names{std::move(names_in)},
+      command{std::move(command_in)},
+      cursor_{command->log(), {.from = 0, .only = {}, .lossless = true}} {}
+
+OutputStream::Event& OutputStream::add(std::uint64_t offset, std::optional<Stream> stream) {
+  return events_.emplace_back(offset, out_, err_, stream);
+}
+
+std::size_t OutputStream::read(std::size_t most) {
+  std::size_t size = 0;
+  bool begun = false;
+  while (size < most && !exit_read_) {
+    const auto item = cursor_.next(most - size);
+    if (!item) break;
+    size += item->next - item->offset;
+    if (item->kind == LogItem::Kind::exit) {
+      read_exit(*item);
+      break;
+    }
+    const Stream stream = item->kind == LogItem::Kind::gap ? Stream::err : item->stream;
+    const bool goes_on = std::exchange(begun, true) && events_.back().stream == stream;
+    Event& event = goes_on ? events_.back() : add(item->offset, stream);
+    if (item->kind == LogItem::Kind::gap) {
+      append_bytes(event.text, missing_output(item->next - item->offset));
+    } else {
+      append_text(event.text, splitter(stream), item->bytes.view());
+    }
+  }
+  return size;
+}
+
+void OutputStream::read_exit(const LogItem& item) {
+  for (const Stream stream : {Stream::out, Stream::err}) {
+    if (splitter(stream).held() > 0) append_rest(add(item.offset, stream).text, splitter(stream));
+  }
+  const std::string why = why_not_started(*command->exit_status());
+  if (!why.empty()) append_bytes(add(item.offset, Stream::err).text, why);
+  add(item.offset, std::nullopt);
+  exit_read_ = true;
+}
+
+std::optional<std::string> OutputStream::next(std::uint64_t& last) {
+  if (sent_ == events_.size()) return std::nullopt;
+  Event& event = events_[sent_++];
+  event.id = ++last;
+  std::string frame;
+  if (event.stream) {
+    frame = begin_event("command_output", event.id);
+    frame += R"("output":")";
+    frame += std::exchange(event.text, {});
+    frame += '"';
+    protocol::append_json_text(frame, "type", event.stream == Stream::out ? "stdout" : "stderr");
+    end_event(frame, names);
+  } else {
+    frame = exit_event(names, exit_code(*command->exit_status()), event.id);
+  }
+  if (sent_ > kMostUnacknowledged) acknowledge(events_.front().id);
+  return frame;
+}
+
+void OutputStream::acknowledge(std::uint64_t id) {
+  while (sent_ > 0 && events_.front().id <= id) {
+    events_.pop_front();
+    --sent_;
+  }
+}
+
+void OutputStream::rewind() {
+  if (events_.empty()) return;
+  const Event& first = events_.front();
+  out_ = first.out;
+  err_ = first.err;
+  cursor_ = sessions::Cursor{command->log(), {.from = first.offset, .only = {}, .lossless = true}};
+  exit_read_ = false;
+  events_.clear();
+  sent_ = 0;
+}
+
+}  // namespace skiff::runtime::dialects::kubebox

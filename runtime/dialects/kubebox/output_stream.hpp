@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "protocol/json/utf8.hpp"
+#include "runtime/dialects/kubebox/packets.hpp"
+#include "sessions/command.hpp"
+
+namespace skiff::runtime::dialects::kubebox {
+
+/// The output of one process as events on their way to a client: which were read from its log, which were sent, which
+/// the client has acknowledged. Its cursor is lossless: while there is one, the command waits for it rather than lose a
+/// byte. Reactor thread only.
+class OutputStream {
+ public:
+  OutputStream(EventData names, std::shared_ptr<sessions::Command> command);
+
+  const EventData names;
+  const std::shared_ptr<sessions::Command> command;
+
+  /// Makes events of what the log has now, up to `most` bytes of it: neighbouring output of one stream is one event.
+  /// Answers how many bytes it went on.
+  std::size_t read(std::size_t most);
+  /// Ends when `read` may have something.
+  [[nodiscard]] Task<> ready() { return cursor_.ready(); }
+  /// The frame of the event to be sent next, with the id behind `last`, which becomes that; nothing: none was read.
+  [[nodiscard]] std::optional<std::string> next(std::uint64_t& last);
+  /// The client has got the event with this id, and so all before it: they went over the same connection.
+  void acknowledge(std::uint64_t id);
+  /// Goes back to the first event that was not acknowledged.
+  void rewind();
+
+  /// The exit was sent, which is the last event.
+  [[nodiscard]] bool told_exit() const noexcept { return exit_read_ && sent_ == events_.size(); }
+  /// Nothing is left to be sent, or to be sent again.
+  [[nodiscard]] bool delivered() const noexcept { return exit_read_ && events_.empty(); }
+
+ private:
+  /// More are taken for received: a client that acknowledges nothing.
+  static constexpr std::size_t kMostUnacknowledged = 256;
+  struct Event {
+    std::uint64_t offset;                    ///< where it begins in the log,
+    protocol::Utf8Splitter out, err;         ///< and which halves of characters came before
+    std::optional<sessions::Stream> stream;  ///< nothing: the exit
+    std::string text = {};                   ///< as the content of a JSON string
+    std::uint64_t id = 0;                    ///< once it was sent
+  };
+  void read_exit(const sessions::LogItem& item);
+  Event& add(std::uint64_t offset, std::optional<sessions::Stream> stream);
+  protocol::Utf8Splitter& splitter(sessions::Stream stream) { return stream == sessions::Stream::out ? out_ : err_; }
+
+  sessions::Cursor cursor_;
+  protocol::Utf8Splitter out_, err_;  ///< no character is cut between two events
+  std::deque<Event> events_;          ///< that were read and not acknowledged
+  std::size_t sent_ = 0;              ///< so many of them
+  bool exit_read_ = false;
+};
+
+/// Appends bytes as the content of a JSON string, but for the half of a character at their end, which is kept for the
+/// next call. What is not UTF-8 becomes U+FFFD.
+void append_text(std::string& out, protocol::Utf8Splitter& splitter, std::string_view bytes);
+/// The half that is kept, at the end.
+void append_rest(std::string& out, protocol::Utf8Splitter& splitter);
+
+}  // namespace skiff::runtime::dialects::kubebox

@@ -1,0 +1,110 @@
+#include "runtime/dialects/kubebox/packets.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "protocol/json/schema.hpp"
+#include "protocol/json/text.hpp"
+
+namespace skiff::runtime::dialects::kubebox {
+namespace {
+
+constexpr protocol::JsonLimits kEventLimits{.max_bytes = std::size_t{1} << 20U, .max_depth = 16};
+constexpr std::uint64_t kLargestId = (std::uint64_t{1} << 53U) - 1;
+
+}  // namespace
+
+Result<Frame> parse_frame(std::string_view text) {
+  if (text.empty()) return fail(Errc::invalid_request, "an Engine.IO frame begins with its type");
+  const auto type = static_cast<FrameType>(text.front());
+  if (type != FrameType::close && type != FrameType::pong && type != FrameType::message) {
+    return fail(Errc::invalid_request, "a client sends the Engine.IO frames 1 (close), 3 (pong) and 4 (message)");
+  }
+  return Frame{type, text.substr(1)};
+}
+
+Result<Packet> parse_packet(std::string_view message) {
+  if (message.empty() || message.front() < '0' || message.front() > '3') {
+    return fail(Errc::invalid_request, "a client's Socket.IO packet begins with its type, 0 to 3: no binary ones");
+  }
+  Packet packet{.type = static_cast<PacketType>(message.front() - '0')};
+  message.remove_prefix(1);
+  if (message.starts_with('/')) return fail(Errc::invalid_request, "there is the one namespace /");
+  const std::size_t digits = std::min(message.find_first_not_of("0123456789"), message.size());
+  if (digits > 0) {
+    packet.id = parse_number(message.substr(0, digits));
+    if (!packet.id) return fail(Errc::invalid_request, "the id of a Socket.IO packet is above 2^53 - 1");
+    message.remove_prefix(digits);
+  }
+  if (!message.empty() && message.front() != '[' && message.front() != '{') {
+    return fail(Errc::invalid_request, "the payload of a Socket.IO packet is a JSON array or object");
+  }
+  packet.payload = message;
+  const bool counted = packet.type == PacketType::event || packet.type == PacketType::ack;
+  if ((packet.id && !counted) || (packet.type == PacketType::ack && !packet.id)) {
+    return fail(Errc::invalid_request, "events may have an id, acknowledgements must have one, others have none");
+  }
+  return packet;
+}
+
+std::string to_frame(const Packet& packet) {
+  std::string frame{static_cast<char>(FrameType::message), static_cast<char>('0' + static_cast<int>(packet.type))};
+  if (packet.id) frame += std::to_string(*packet.id);
+  frame += packet.payload;
+  return frame;
+}
+
+Result<ClientEvent> parse_event(std::string_view payload) {
+  auto parsed = protocol::parse_json(payload, kEventLimits);
+  if (!parsed) return fail(Errc::invalid_request, "an event's payload: " + parsed.error().message);
+  if (!parsed->is_array() || parsed->empty() || !parsed->front().is_string()) {
+    return fail(Errc::invalid_request, "an event's payload is an array that begins with its name");
+  }
+  ClientEvent event{.name = parsed->front().get<std::string>(), .data = {}};
+  if (parsed->size() < 2 || !(*parsed)[1].is_object()) return event;
+  const auto& data = (*parsed)[1];
+  if (const auto found = data.find("session_id"); found != data.end() && found->is_string()) {
+    event.data.session_id = found->get<std::string>();
+  }
+  if (const auto found = data.find("process_id"); found != data.end()) event.data.process_id = process_id_of(*found);
+  return event;
+}
+
+std::string begin_event(std::string_view name, std::optional<std::uint64_t> id) {
+  std::string frame = to_frame({.type = PacketType::event, .id = id, .payload = "[\""});
+  frame += name;
+  frame += "\",{";
+  return frame;
+}
+
+void end_event(std::string& frame, const EventData& data) {
+  protocol::append_json_text(frame, "session_id", data.session_id);
+  if (data.process_id) protocol::append_json_number(frame, "process_id", *data.process_id);
+  frame += "}]";
+}
+
+std::string exit_event(const EventData& data, int code, std::optional<std::uint64_t> id) {
+  std::string frame = begin_event("command_exit", id);
+  protocol::append_json_key(frame, "exit_code");
+  protocol::append_json_integer(frame, std::int64_t{code});
+  end_event(frame, data);
+  return frame;
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view digits) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size() || number > kLargestId) return std::nullopt;
+  return number;
+}
+
+std::optional<std::uint64_t> process_id_of(const nlohmann::json& value) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kLargestId) return value.get<std::uint64_t>();
+  if (value.is_string()) return parse_number(value.get_ref<const std::string&>());
+  return std::nullopt;
+}
+
+}  // namespace skiff::runtime::dialects::kubebox

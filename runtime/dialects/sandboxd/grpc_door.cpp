@@ -1,0 +1,176 @@
+#include "runtime/dialects/sandboxd/grpc_door.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "protocol/http/traceparent.hpp"
+#include "protocol/http2/server.hpp"
+#include "runtime/api/account.hpp"
+#include "runtime/api/request_head.hpp"
+#include "runtime/connection_limits.hpp"
+#include "runtime/dialects/sandboxd/grpc_health.hpp"
+#include "runtime/dialects/sandboxd/process_service.hpp"
+#include "runtime/dialects/sandboxd/reflection.hpp"
+
+namespace skiff::runtime::dialects::sandboxd {
+namespace {
+
+using protocol::GrpcCode;
+using protocol::GrpcStatus;
+
+constexpr std::string_view kDialectName = "sandboxd";
+/// Of all messages that come, and of what Execute holds.
+constexpr std::size_t kMostMessageMemory = std::size_t{192} << 20U;
+/// What grpc-go takes where nobody says otherwise; input may be larger.
+constexpr std::size_t kMostMessage = std::size_t{4} << 20U;
+constexpr std::size_t kMostInput = std::size_t{32} << 20U;
+
+struct MethodRoute {
+  std::string_view path;
+  Task<GrpcStatus> (*run)(ServiceCall* call);
+  std::size_t most = kMostMessage;
+  bool is_probe = false;  ///< no use of the sandbox, and answered while the agent drains
+};
+constexpr std::array kMethods{
+    MethodRoute{.path = "/process.v1.ProcessService/Start", .run = &start_process},
+    MethodRoute{.path = "/process.v1.ProcessService/Execute", .run = &execute_process},
+    MethodRoute{.path = "/process.v1.ProcessService/WriteStdin", .run = &write_stdin, .most = kMostInput},
+    MethodRoute{.path = "/process.v1.ProcessService/SendSignal", .run = &send_signal},
+    MethodRoute{.path = "/process.v1.ProcessService/ResizeTTY", .run = &resize_terminal},
+    MethodRoute{.path = "/grpc.health.v1.Health/Check", .run = &check_health, .is_probe = true},
+    MethodRoute{.path = "/grpc.health.v1.Health/Watch", .run = &watch_health, .is_probe = true},
+    MethodRoute{.path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", .run = &reflect},
+    MethodRoute{.path = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", .run = &reflect},
+};
+
+/// What stands for a call's end in metrics and the audit log, which know HTTP's statuses.
+unsigned http_status_of(GrpcCode code) {
+  switch (code) {
+    case GrpcCode::ok:
+      return 200;
+    case GrpcCode::cancelled:
+      return 499;
+    case GrpcCode::not_found:
+    case GrpcCode::unimplemented:
+      return 404;
+    case GrpcCode::permission_denied:
+      return 403;
+    case GrpcCode::resource_exhausted:
+      return 429;
+    case GrpcCode::invalid_argument:
+    case GrpcCode::failed_precondition:
+    case GrpcCode::out_of_range:
+      return 400;
+    case GrpcCode::unavailable:
+      return 503;
+    case GrpcCode::deadline_exceeded:  // the client's own
+      return 408;
+    default:
+      return 500;
+  }
+}
+
+Identity stranger() {
+  return {.scopes = Scopes{}.with(Scope::exec),
+          .session = std::nullopt,
+          .name = identity_name(kDialectName),
+          .expires = std::nullopt,
+          .anonymous = true};
+}
+
+GrpcStatus unknown_method(std::string_view path) {
+  return {GrpcCode::unimplemented, "method " + std::string{path} + " is not known here"};
+}
+
+/// Runs a method in the time that the client gives it.
+Task<protocol::GrpcOutcome> run_route(const MethodRoute* route, ServiceCall* call) {
+  Agent& agent = call->service.agent;
+  std::optional<std::chrono::milliseconds> timeout;
+  if (const auto given = call->grpc.request().headers.find("grpc-timeout")) {
+    auto parsed = protocol::parse_grpc_timeout(*given);
+    if (!parsed) co_return protocol::GrpcOutcome{.status = protocol::grpc_status(parsed.error())};
+    timeout = *parsed;
+  }
+  if (agent.draining && !route->is_probe) {
+    co_return protocol::GrpcOutcome{.status = {GrpcCode::unavailable, "the agent is stopping and takes no new work"}};
+  }
+  std::optional<Activity::Use> use;
+  if (!route->is_probe) use.emplace(agent.activity);
+  Task<GrpcStatus> method = route->run(call);
+  co_return co_await protocol::run_method(&call->grpc, std::move(method), timeout, &call->over_time);
+}
+
+Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto& request = http->request();
+  // A browser never speaks HTTP/2 without TLS, so no page of one gets this far.
+  if (request.method != "POST") {
+    http->respond({{"allow", "POST"}}, 405);
+    co_return;
+  }
+  if (!protocol::is_grpc_content_type(request.headers.get("content-type"))) {
+    http->respond({}, 415);
+    co_return;
+  }
+  const auto route = std::ranges::find(kMethods, std::string_view{request.path}, &MethodRoute::path);
+  const bool is_known = route != kMethods.end();
+  protocol::GrpcCall grpc{*http, service->memory, is_known ? route->most : kMostMessage,
+                          service->agent.settings.body_timeout};
+  ServiceCall call{.service = *service,
+                   .grpc = grpc,
+                   .caller = {.identity = stranger(),
+                              .request_id = api::request_id_of(request.headers),
+                              .traceparent = protocol::valid_traceparent(request.headers.get("traceparent"))}};
+  protocol::GrpcOutcome outcome{.status = unknown_method(request.path)};
+  if (auto kept = http->vouch(); !kept) {
+    outcome.status = protocol::grpc_status(kept.error());
+  } else if (is_known) {
+    outcome = co_await run_route(&*route, &call);
+  }
+  if (!outcome.is_given_up) grpc.finish(outcome.status);
+  Agent& agent = service->agent;
+  api::account_for(
+      agent, agent.requests.of_dialect(kDialectName),
+      {.request_id = call.caller.request_id,
+       .who = call.caller.identity.name,
+       .peer = http->peer(),
+       .method = request.method,
+       .route = is_known ? route->path : "-",
+       .session = call.command.empty() ? std::string_view{} : sessions::Registry::kDefault,
+       .command = call.command,
+       .traceparent = call.caller.traceparent,
+       .status = http_status_of(outcome.status.code),
+       .bytes = http->bytes_sent(),
+       .duration = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - began)},
+      is_known && route->is_probe ? api::Told::aside : api::Told::all);
+}
+
+class GrpcDoor final : public Service {
+ public:
+  explicit GrpcDoor(Agent& agent)
+      : service_{.agent = agent, .memory = protocol::GrpcMemory{kMostMessageMemory}},
+        server_{agent.executor,
+                {.limits = connection_limits(agent.settings),
+                 .session = {.header_list_bytes = static_cast<std::uint32_t>(agent.settings.max_header_bytes)},
+                 .ping_interval = agent.settings.keepalive,
+                 .handler = [this](protocol::Http2Exchange& http) { return serve_call(&service_, &http); }}} {}
+
+  void listen(std::shared_ptr<protocol::Listener> listener) override { server_.listen(std::move(listener)); }
+  void drain() override { server_.drain(); }
+  Task<> drained(std::chrono::milliseconds limit) override { return server_.drained(limit); }
+  Task<> stop() override { return server_.stop(); }
+
+ private:
+  ProcessService service_;
+  protocol::Http2Server server_;
+};
+
+}  // namespace
+
+std::unique_ptr<Service> open_grpc_door(Agent& agent) {
+  return std::make_unique<GrpcDoor>(agent);
+}
+
+}  // namespace skiff::runtime::dialects::sandboxd

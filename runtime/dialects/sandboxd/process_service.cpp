@@ -1,0 +1,306 @@
+#include "runtime/dialects/sandboxd/process_service.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include "runtime/api/commands/command_routes.hpp"
+#include "runtime/dialects/sandboxd/options.hpp"
+#include "runtime/dialects/sandboxd/process_messages.hpp"
+#include "runtime/dialects/sandboxd/sandbox_path.hpp"
+
+namespace skiff::runtime::dialects::sandboxd {
+namespace {
+
+using protocol::grpc_status;
+using protocol::GrpcCode;
+using protocol::GrpcStatus;
+using sessions::LogItem;
+
+/// Of both streams, in the answer of Execute: more belongs to Start, which holds none of it.
+constexpr std::size_t kMostExecuteOutput = std::size_t{64} << 20U;
+
+/// Who started a command ends it, however the call ends.
+class Held {
+ public:
+  Held(const ServiceCall& call, std::shared_ptr<sessions::Command> command)
+      : call_{call}, command_{std::move(command)} {}
+  ~Held() {
+    if (command_->exit_status()) return;
+    command_->end(call_.over_time ? sessions::Cause::timeout : sessions::Cause::killed_by_client);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  const ServiceCall& call_;
+  std::shared_ptr<sessions::Command> command_;
+};
+
+/// As Go's ProcessState.ExitCode: -1 for a signal.
+std::int32_t exit_code_of(const sessions::ExitStatus& status) {
+  return status.exit_code.value_or(-1);
+}
+
+/// A command that could not be started.
+std::optional<GrpcStatus> start_failure(const sessions::Command& command) {
+  const auto& exit = command.exit_status();
+  if (!exit || !exit->failure) return std::nullopt;
+  const auto& failure = *exit->failure;
+  GrpcCode code = GrpcCode::internal;
+  if (failure.error == ENOENT || failure.error == ENOTDIR) code = GrpcCode::not_found;
+  if (failure.error == EACCES || failure.error == EPERM) code = GrpcCode::permission_denied;
+  if (failure.error == EAGAIN || failure.error == ENOMEM || failure.error == EMFILE || failure.error == E2BIG) {
+    code = GrpcCode::resource_exhausted;
+  }
+  return GrpcStatus{code, "failed to start command: " + failure.message};
+}
+
+/// The working directory, absolute. Errors: path_escapes_root, path_not_found and the like.
+Task<Result<std::string>> find_cwd(Agent* agent, const Sandbox* sandbox, std::string path) {
+  SKIFF_CO_TRY(auto below, sandbox_path(path, sandbox->root));
+  auto look = [&] { return sandbox->tree->open_directory(below); };
+  SKIFF_CO_TRY_VOID(co_await agent->disk.run(std::move(look)));
+  co_return sandbox->root + '/' + below;
+}
+
+/// Starts what is asked for, and waits until it runs. Errors: what could not be asked for; what could not be started is
+/// in the command's log.
+Task<Result<std::shared_ptr<sessions::Command>>> begin(ServiceCall* call, ProcessRequest request, bool with_stdin) {
+  Agent& agent = call->service.agent;
+  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&agent));
+  api::CommandRequest wanted;
+  if (request.config.cwd && !request.config.cwd->empty()) {
+    auto cwd = co_await find_cwd(&agent, &sandbox, std::move(*request.config.cwd));
+    if (!cwd) co_return fail(cwd.error().code, "cwd: " + cwd.error().message, "cwd");
+    wanted.cwd = std::move(*cwd);
+  }
+  wanted.argv = std::move(request.config.command);
+  for (auto& [name, value] : request.config.env_vars) wanted.env.emplace(name, std::move(value));
+  wanted.stdin_open = with_stdin;
+  wanted.tty = request.pty;
+  // The client's window holds the command up, and nothing else: no byte is dropped for one that pauses.
+  wanted.output.overflow = sessions::Overflow::block;
+  SKIFF_CO_TRY(auto started, co_await api::start(agent, &call->caller, sandbox.session, &wanted));
+  call->command = started.command->id();
+  co_return started.command;
+}
+
+/// One message of Start for each piece of output.
+struct OutputBatch {
+  std::vector<std::string> heads;
+  std::vector<Slice> pieces;
+  std::size_t bytes = 0;
+
+  void add(const LogItem& item) {
+    for (std::size_t at = 0; at < item.bytes.size();) {
+      Slice piece = item.bytes.sub(at, options().chunk_bytes);
+      at += piece.size();
+      std::string field;
+      append_bytes_head(field, item.stream == sessions::Stream::out ? kStdoutField : kStderrField, piece.size());
+      heads.push_back(protocol::grpc_prefix(field.size() + piece.size()) + field);
+      pieces.push_back(std::move(piece));
+    }
+    bytes += item.bytes.size();
+  }
+};
+
+Task<Result<>> send_batch(ServiceCall* call, OutputBatch* batch) {
+  std::vector<std::string_view> parts;
+  parts.reserve(2 * batch->heads.size());
+  for (std::size_t i = 0; i < batch->heads.size(); ++i) {
+    parts.emplace_back(batch->heads[i]);
+    parts.push_back(batch->pieces[i].view());
+  }
+  co_return co_await call->grpc.send_framed(parts);
+}
+
+GrpcStatus output_was_lost(const LogItem& gap) {
+  return {GrpcCode::data_loss, std::to_string(gap.next - gap.offset) + " bytes of output were lost"};
+}
+
+Task<GrpcStatus> stream_output(ServiceCall* call, std::shared_ptr<sessions::Command> command) {
+  auto& turns = call->service.agent.supervisor.reader_turns;
+  sessions::Cursor cursor{command->log(), {.from = 0, .only = std::nullopt, .lossless = true}};
+  for (;;) {
+    co_await turns.next();
+    const std::size_t most = turns.bytes();
+    OutputBatch batch;
+    std::optional<LogItem> last;
+    while (batch.bytes < most) {
+      last = cursor.next(most - batch.bytes);
+      if (!last || last->kind != LogItem::Kind::output) break;
+      batch.add(*last);
+    }
+    if (batch.bytes > 0) {
+      if (auto sent = co_await send_batch(call, &batch); !sent) co_return grpc_status(sent.error());
+    }
+    if (!last) {
+      co_await cursor.ready();
+    } else if (last->kind == LogItem::Kind::gap) {
+      co_return output_was_lost(*last);
+    } else if (last->kind == LogItem::Kind::exit) {
+      break;
+    }
+  }
+  auto sent = co_await call->grpc.send(exit_event(exit_code_of(*command->exit_status())));
+  co_return sent ? GrpcStatus{} : grpc_status(sent.error());
+}
+
+/// All that a command says until it has ended.
+struct WholeOutput {
+  std::vector<Slice> out;
+  std::vector<Slice> err;
+  std::size_t out_bytes = 0;
+  std::size_t err_bytes = 0;
+
+  void add(LogItem item) {
+    const bool is_out = item.stream == sessions::Stream::out;
+    (is_out ? out_bytes : err_bytes) += item.bytes.size();
+    (is_out ? out : err).push_back(std::move(item.bytes));
+  }
+};
+
+Task<GrpcStatus> collect(ServiceCall* call, std::shared_ptr<sessions::Command> command,
+                         protocol::GrpcMemory::Share* share, WholeOutput* output) {
+  auto& turns = call->service.agent.supervisor.reader_turns;
+  sessions::Cursor cursor{command->log(), {.from = 0, .only = std::nullopt, .lossless = true}};
+  for (;;) {
+    co_await turns.next();
+    for (std::size_t taken = 0; taken < turns.bytes();) {
+      auto item = cursor.next(turns.bytes());
+      if (!item) {
+        co_await cursor.ready();
+        break;
+      }
+      if (item->kind == LogItem::Kind::exit) co_return GrpcStatus{};
+      if (item->kind == LogItem::Kind::gap) co_return output_was_lost(*item);
+      taken += item->bytes.size();
+      output->add(std::move(*item));
+      const std::size_t all = output->out_bytes + output->err_bytes;
+      if (all > kMostExecuteOutput) {
+        co_return GrpcStatus{GrpcCode::resource_exhausted, "the command wrote more than the " +
+                                                               std::to_string(kMostExecuteOutput) +
+                                                               " bytes that Execute takes: use Start"};
+      }
+      if (auto room = share->reach(all); !room) co_return grpc_status(room.error());
+    }
+  }
+}
+
+Task<GrpcStatus> answer_whole(ServiceCall* call, std::int32_t exit_code, const WholeOutput* output) {
+  std::string out_head = execute_head(exit_code);
+  std::string err_head;
+  if (output->out_bytes > 0) append_bytes_head(out_head, kStdoutField, output->out_bytes);
+  if (output->err_bytes > 0) append_bytes_head(err_head, kStderrField, output->err_bytes);
+  std::vector<std::string_view> parts{out_head};
+  for (const Slice& piece : output->out) parts.push_back(piece.view());
+  parts.emplace_back(err_head);
+  for (const Slice& piece : output->err) parts.push_back(piece.view());
+  std::erase_if(parts, [](std::string_view part) { return part.empty(); });
+  auto sent = co_await call->grpc.send(parts);
+  co_return sent ? GrpcStatus{} : grpc_status(sent.error());
+}
+
+Task<GrpcStatus> answer_empty(ServiceCall* call) {
+  auto sent = co_await call->grpc.send(std::string_view{});
+  co_return sent ? GrpcStatus{} : grpc_status(sent.error());
+}
+
+}  // namespace
+
+Task<GrpcStatus> start_process(ServiceCall* call) {
+  auto message = co_await call->grpc.read_one();
+  if (!message) co_return grpc_status(message.error());
+  auto request = read_process_request(*message);
+  if (!request) co_return grpc_status(request.error());
+  auto command = co_await begin(call, std::move(*request), true);
+  if (!command) co_return grpc_status(command.error());
+  const Held held{*call, *command};
+  co_await (*command)->started();
+  if (auto failure = start_failure(**command)) co_return *failure;
+  // It has its number before the client knows it.
+  const ProcessTable::Entry entry{call->service.table, *command};
+  auto sent = co_await call->grpc.send(init_event(entry.id()));
+  if (!sent) co_return grpc_status(sent.error());
+  co_return co_await stream_output(call, *command);
+}
+
+Task<GrpcStatus> execute_process(ServiceCall* call) {
+  auto message = co_await call->grpc.read_one();
+  if (!message) co_return grpc_status(message.error());
+  auto request = read_process_request(*message);
+  if (!request) co_return grpc_status(request.error());
+  request->pty.reset();
+  auto command = co_await begin(call, std::move(*request), false);
+  if (!command) co_return grpc_status(command.error());
+  const Held held{*call, *command};
+  protocol::GrpcMemory::Share share{call->service.memory};
+  WholeOutput output;
+  auto collected = co_await collect(call, *command, &share, &output);
+  if (collected.code != GrpcCode::ok) co_return collected;
+  if (auto failure = start_failure(**command)) co_return *failure;
+  co_return co_await answer_whole(call, exit_code_of(*(*command)->exit_status()), &output);
+}
+
+Task<GrpcStatus> write_stdin(ServiceCall* call) {
+  auto message = co_await call->grpc.read_one();
+  if (!message) co_return grpc_status(message.error());
+  auto request = read_write_stdin(*message);
+  if (!request) co_return grpc_status(request.error());
+  message->clear();
+  message->shrink_to_fit();
+  auto command = call->service.table.find(request->process_id);
+  if (!command) co_return grpc_status(command.error());
+  if (request->eof) {
+    // One that has ended, or has closed it, has no use for the end.
+    auto closed = co_await (*command)->close_stdin();
+    if (!closed && closed.error().code != Errc::stdin_closed) co_return grpc_status(closed.error());
+  } else if (!request->input.empty()) {
+    Slice input{std::move(request->input)};
+    auto written = co_await (*command)->write_stdin(std::move(input), std::nullopt);
+    if (!written) co_return grpc_status(written.error());
+  }
+  co_return co_await answer_empty(call);
+}
+
+Task<GrpcStatus> send_signal(ServiceCall* call) {
+  auto message = co_await call->grpc.read_one();
+  if (!message) co_return grpc_status(message.error());
+  const auto request = read_send_signal(*message);
+  if (!request) co_return grpc_status(request.error());
+  auto command = call->service.table.find(request->process_id);
+  if (!command) co_return grpc_status(command.error());
+  if (request->signal != SIGINT && request->signal != SIGTERM && request->signal != SIGKILL) {
+    co_return GrpcStatus{GrpcCode::invalid_argument,
+                         "unsupported or unspecified signal: " + std::to_string(request->signal)};
+  }
+  api::SignalRequest signal{.signal = std::to_string(request->signal),
+                            .target = std::nullopt,
+                            .escalate_after = std::nullopt,
+                            .escalate_to = std::nullopt};
+  auto sent = co_await api::send_signal(*command, std::move(signal));
+  // Its exit event may be on its way to the client.
+  if (!sent && sent.error().code != Errc::command_ended) co_return grpc_status(sent.error());
+  co_return co_await answer_empty(call);
+}
+
+Task<GrpcStatus> resize_terminal(ServiceCall* call) {
+  auto message = co_await call->grpc.read_one();
+  if (!message) co_return grpc_status(message.error());
+  const auto request = read_resize(*message);
+  if (!request) co_return grpc_status(request.error());
+  auto command = call->service.table.find(request->process_id);
+  if (!command) co_return grpc_status(command.error());
+  if (!(*command)->spec().terminal) {
+    co_return GrpcStatus{GrpcCode::failed_precondition,
+                         "process " + std::to_string(request->process_id) + " has no terminal"};
+  }
+  const auto size = terminal_size(request->cols, request->rows);
+  if (!size) co_return grpc_status(size.error());
+  if (auto resized = (*command)->resize(*size); !resized) co_return grpc_status(resized.error());
+  co_return co_await answer_empty(call);
+}
+
+}  // namespace skiff::runtime::dialects::sandboxd

@@ -1,0 +1,304 @@
+#include "runtime/dialects/sandboxd/rest_files.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "base/beside.hpp"
+#include "base/clock.hpp"
+#include "fs/content/read.hpp"
+#include "fs/content/write.hpp"
+#include "fs/tree/change.hpp"
+#include "fs/tree/list.hpp"
+#include "protocol/http/multipart_body.hpp"
+#include "protocol/json/text.hpp"
+#include "runtime/api/files/call.hpp"
+#include "runtime/api/files/transfer.hpp"
+#include "runtime/dialects/sandboxd/rest.hpp"
+#include "runtime/dialects/sandboxd/sandbox_path.hpp"
+
+namespace skiff::runtime::dialects::sandboxd {
+namespace {
+
+using protocol::append_json_text;
+
+/// Entries that are listed, and sent, at once.
+constexpr std::size_t kEntriesAtOnce = 1000;
+
+/// Where a request's path leads.
+struct Spot {
+  Sandbox sandbox;
+  std::string below;  ///< relative to the root
+};
+Task<Result<Spot>> find_spot(Request* request, const std::string* path) {
+  SKIFF_CO_TRY(auto sandbox, co_await open_sandbox(&request->agent));
+  request->session = sandbox.session->id();
+  SKIFF_CO_TRY(auto below, sandbox_path(*path, sandbox.root));
+  co_return Spot{.sandbox = std::move(sandbox), .below = std::move(below)};
+}
+
+Task<Result<>> no_content(Request* request) {
+  co_return co_await request->http.respond({.status = 204});
+}
+
+// --- directories ---
+
+/// "2026-01-02T03:04:05Z", as Go's time.RFC3339 has it.
+std::string whole_seconds(fs::FileTime time) {
+  std::string text = rfc3339(std::chrono::floor<std::chrono::seconds>(time));
+  return text.substr(0, text.rfind('.')) + 'Z';
+}
+
+void append_file_entry(std::string& out, std::string_view name, const fs::Entry& entry) {
+  std::array<char, 8> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), entry.mode & 0777U, 8).ptr;
+  const std::string mode{digits.data(), end};
+  out += '{';
+  append_json_text(out, "name", name);
+  protocol::append_json_number(out, "size", entry.size);
+  append_json_text(out, "type", entry.type == fs::EntryType::directory ? "directory" : "file");
+  append_json_text(out, "modified_at", whole_seconds(entry.modified));
+  append_json_text(out, "mode", std::string(4 - std::min<std::size_t>(mode.size(), 4), '0') + mode);
+  out += '}';
+}
+
+/// A page of entries with commas between them. Links are shown as what they lead to, and left out where that is nothing
+/// within the root.
+struct EntryPage {
+  std::string text;
+  std::string next_cursor;
+};
+Result<EntryPage> entry_page(const Spot& spot, const std::string& cursor) {
+  fs::ListOptions options;
+  options.limit = kEntriesAtOnce;
+  options.cursor = cursor;
+  options.tags = false;
+  SKIFF_TRY(auto page, fs::list(*spot.sandbox.tree, spot.below, options));
+  EntryPage result{.text = {}, .next_cursor = std::move(page.next_cursor)};
+  for (fs::Listed& one : page.entries) {
+    if (one.entry.type == fs::EntryType::link) {
+      auto seen = fs::look_at(*spot.sandbox.tree, spot.below + '/' + one.path, fs::Links::follow);
+      if (!seen) continue;
+      one.entry = std::move(seen->entry);
+    }
+    if (!result.text.empty()) result.text += ',';
+    append_file_entry(result.text, one.path, one.entry);
+  }
+  return result;
+}
+
+/// Page by page, so that a directory may have any number of entries.
+Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view path, EntryPage page) {
+  auto& http = request->http;
+  std::string text{'{'};
+  append_json_text(text, "path", path.starts_with('/') ? std::string{path} : '/' + std::string{path});
+  protocol::append_json_key(text, "entries");
+  text += '[' + page.text;
+  if (page.next_cursor.empty()) co_return co_await http.respond(rest_json(200, text + "]}"));
+  auto head = rest_json(200, {});
+  head.body.clear();
+  SKIFF_CO_TRY_VOID(co_await http.start(std::move(head)));
+  bool has_any = !page.text.empty();
+  while (!page.next_cursor.empty()) {
+    auto work = [&] { return entry_page(*spot, page.next_cursor); };
+    auto next = co_await request->agent.disk.run(std::move(work));
+    // The body ends without its last chunk: the client sees that it was cut.
+    if (!next) co_return std::unexpected{std::move(next.error())};
+    page = std::move(*next);
+    if (page.text.empty()) continue;  // links that lead nowhere, all of them
+    if (std::exchange(has_any, true)) text += ',';
+    text += page.text;
+    SKIFF_CO_TRY_VOID(co_await http.write(text));
+    text.clear();
+  }
+  text += "]}\n";
+  SKIFF_CO_TRY_VOID(co_await http.write(text));
+  co_return co_await http.finish();
+}
+
+// --- reading ---
+
+/// What was opened: one of the two.
+struct OpenedSpot {
+  std::optional<api::FileToSend> file;
+  EntryPage listing = {};
+  bool is_known = false;  ///< the file's tag is one of those that the client has
+};
+Result<OpenedSpot> open_spot(const Spot& spot, const std::optional<fs::TagList>& known, bool with_bytes) {
+  auto opened = fs::open_to_read(*spot.sandbox.tree, spot.below);
+  if (opened) {
+    api::FileToSend file{.file = std::move(*opened)};
+    file.tag = fs::entity_tag(file.file.fd.get(), file.file.entry, api::kQuicklyHashed);
+    if (known) {
+      const auto same = known->match_weakly(file.file.fd.get(), file.file.entry);
+      if (!same) return std::unexpected{same.error()};
+      if (*same) return OpenedSpot{.file = std::move(file), .is_known = true};
+    }
+    if (with_bytes) file.read_if_small();
+    return OpenedSpot{.file = std::move(file)};
+  }
+  if (opened.error().code != Errc::is_a_directory) return std::unexpected{std::move(opened.error())};
+  SKIFF_TRY(auto listing, entry_page(spot, {}));
+  return OpenedSpot{.file = std::nullopt, .listing = std::move(listing)};
+}
+
+/// The tags that the client has (RFC 9110, 13.1.2). Errors: invalid_field.
+Result<std::optional<fs::TagList>> known_tags(const protocol::Headers& headers) {
+  const auto given = headers.find("If-None-Match");
+  if (!given) return std::nullopt;
+  return fs::TagList::parse(*given);
+}
+
+/// Clients that ask so send back the Last-Modified that they were given (RFC 9110, 13.1.3).
+bool is_unchanged(const protocol::Headers& headers, const fs::Entry& entry) {
+  const auto since = headers.find("If-Modified-Since");
+  return since && !headers.contains("If-None-Match") && *since == api::http_date(entry.modified);
+}
+
+// --- writing ---
+
+Result<mode_t> mode_of(const Request& request) {
+  const std::string_view text = request.http.request().target.parameter("mode").value_or("");
+  if (text.empty()) return 0644;
+  mode_t mode = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), mode, 8);
+  const bool is_mode = text.size() == 4 && text.front() == '0' && parsed.ec == std::errc{} &&
+                       parsed.ptr == text.data() + text.size() && mode <= 0777;
+  if (is_mode) return mode;
+  return fail(Errc::invalid_field, "mode \"" + std::string{text} + "\" must match ^0[0-7]{3}$", "mode");
+}
+
+/// Whether the path can hold a file, before its bytes come.
+Result<fs::Writer> begin_file(const Spot& spot, mode_t mode) {
+  const auto seen = fs::look_at(*spot.sandbox.tree, spot.below, fs::Links::follow);
+  if (seen && seen->entry.type == fs::EntryType::directory) {
+    return fail(Errc::is_a_directory, "target path is a directory");
+  }
+  fs::WriteOptions options;
+  options.attributes.mode = mode;
+  options.durability = fs::Durability::synced;
+  return fs::Writer::begin(*spot.sandbox.tree, spot.below, std::move(options));
+}
+
+/// Stores the part `file` of a multipart body.
+Task<Result<>> store_part(Request* request, std::string boundary, fs::Writer* writer) {
+  protocol::MultipartBody body{request->http, boundary};
+  for (;;) {
+    SKIFF_CO_TRY(auto more, co_await body.next_part());
+    if (!more) co_return fail(Errc::invalid_request, "multipart body is missing the required \"file\" part");
+    if (body.head().name == "file") break;
+  }
+  api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
+  co_return co_await api::store_bytes(&request->agent.disk, std::move(source), writer);
+}
+
+// --- removing ---
+
+/// What Go's strconv.ParseBool takes. Errors: invalid_field.
+Result<bool> is_recursive(const Request& request) {
+  const std::string_view text = request.http.request().target.parameter("recursive").value_or("");
+  if (text.empty()) return false;
+  for (const std::string_view yes : {"1", "t", "T", "true", "TRUE", "True"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"0", "f", "F", "false", "FALSE", "False"}) {
+    if (text == no) return false;
+  }
+  return fail(Errc::invalid_field, "recursive \"" + std::string{text} + "\" must be a boolean", "recursive");
+}
+
+std::unexpected<Error> not_empty() {
+  return fail(Errc::directory_not_empty, "directory is not empty; pass recursive=true to remove it");
+}
+
+/// The root itself stays: it may be a volume.
+Result<> empty_root(const Spot& spot, const std::stop_token& stop) {
+  fs::ListOptions options;
+  options.tags = false;
+  options.stop = stop;
+  do {
+    SKIFF_TRY(auto page, fs::list(*spot.sandbox.tree, spot.below, options));
+    for (const fs::Listed& one : page.entries) {
+      auto removed = fs::remove(*spot.sandbox.tree, one.path, fs::Contents::remove, {}, stop);
+      // Others may remove, too.
+      if (!removed && removed.error().code != Errc::path_not_found) return removed;
+    }
+    options.cursor = std::move(page.next_cursor);
+  } while (!options.cursor.empty());
+  return {};
+}
+
+Result<> remove_spot(const Spot& spot, bool recursive, const std::stop_token& stop) {
+  if (spot.below == ".") return recursive ? empty_root(spot, stop) : not_empty();
+  const auto contents = recursive ? fs::Contents::remove : fs::Contents::refuse;
+  auto removed = fs::remove(*spot.sandbox.tree, spot.below, contents, {}, stop);
+  if (!removed && removed.error().code == Errc::directory_not_empty) return not_empty();
+  return removed;
+}
+
+}  // namespace
+
+Task<Result<>> get_file(Request* request, std::string path) {
+  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
+  auto& http = request->http;
+  const bool with_bytes = http.request().method != "HEAD";
+  const auto known = known_tags(http.request().headers);
+  if (!known) co_return std::unexpected{known.error()};
+  auto work = [&] { return open_spot(spot, *known, with_bytes); };
+  SKIFF_CO_TRY(auto opened, co_await request->agent.disk.run(std::move(work)));
+  if (!opened.file) co_return co_await send_listing(request, &spot, path, std::move(opened.listing));
+  if (opened.is_known || is_unchanged(http.request().headers, opened.file->file.entry)) {
+    protocol::HttpResponse response{304, {{"Last-Modified", api::http_date(opened.file->file.entry.modified)}}};
+    if (opened.file->tag) response.headers.set("ETag", *opened.file->tag);
+    co_return co_await http.respond(std::move(response));
+  }
+  const auto range = api::asked_range(http, *opened.file);
+  if (!range) co_return std::unexpected{range.error()};
+  co_return co_await api::send_part(&request->agent.disk, &http, std::move(*opened.file), *range);
+}
+
+Task<Result<>> put_file(Request* request, std::string path) {
+  auto& http = request->http;
+  const auto mode = mode_of(*request);
+  if (!mode) co_return std::unexpected{mode.error()};
+  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
+  if (http.request().headers.contains("Content-Range")) {
+    // RFC 9110, 14.4: it must not be taken for the whole.
+    co_return fail(Errc::invalid_request, "a PUT writes the whole file");
+  }
+  SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(http.request().headers.get("Content-Type")));
+  BlockingPool* const disk = &request->agent.disk;
+  auto begin = [&] { return begin_file(spot, *mode); };
+  SKIFF_CO_TRY(auto writer, co_await disk->run(std::move(begin)));
+  Result<> stored;
+  if (boundary) {
+    stored = co_await store_part(request, std::move(*boundary), &writer);
+  } else {
+    stored = co_await api::store_bytes(disk, api::body_of(&http), &writer);
+  }
+  if (!stored) co_return stored;
+  auto commit = [&] { return writer.commit(); };
+  SKIFF_CO_TRY_VOID(co_await disk->run(std::move(commit)));
+  co_return co_await no_content(request);
+}
+
+Task<Result<>> delete_file(Request* request, std::string path) {
+  SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
+  auto look = [&] { return fs::look_at(*spot.sandbox.tree, spot.below); };
+  SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(look)));
+  const auto recursive = is_recursive(*request);
+  if (!recursive) co_return std::unexpected{recursive.error()};
+  std::stop_source stop;
+  auto job = [&]() -> Result<> {
+    if (stop.stop_requested()) return fs::stopped_error();
+    return remove_spot(spot, *recursive, stop.get_token());
+  };
+  auto working = request->agent.long_work.run(std::move(job));
+  auto removed = co_await run_beside(api::stop_without_client(&request->http, &stop), std::move(working));
+  if (!removed) co_return removed;
+  co_return co_await no_content(request);
+}
+
+}  // namespace skiff::runtime::dialects::sandboxd

@@ -1,0 +1,135 @@
+"""Strangers at the port of the dialect kubebox, which asks for no credential, and what commands put in its way."""
+
+import json
+import os
+import socket
+
+import pytest
+
+from kubebox import PATH, box, joined, start_kubebox  # noqa: F401
+from waiting import until
+
+
+# --- Socket.IO ---
+
+
+@pytest.mark.parametrize("opcode, payload", [
+    (1, b""), (1, b"x"), (1, b"2"), (1, b"5"), (1, b"6"), (1, b"0{}"), (1, b"4"), (1, b"49"), (1, b'451-["a",{}]'),
+    (1, b"42"), (1, b"42[]"), (1, b"42{}"), (1, b"42[1]"), (1, b'42["a"'), (1, b"40"), (1, b"43[]"), (1, b"44{}"),
+    (1, b'42/x,["initialize",{}]'), (1, b"429007199254740992[\"a\"]"), (1, b"40/" + b"a" * 1000), (1, b'42["a",' + b"[" * 100_000),
+    (2, b'42["initialize",{}]')])
+def test_what_is_no_packet_ends_the_connection_alone(box, opcode, payload):
+    with box.socket() as other, box.socket() as socket:
+        socket.ws.send(opcode, payload)
+        assert socket.ws.close_code() == 1002
+        other.event("initialize", session_id="s")
+        assert other.next()[0] == "initialized"
+
+
+def test_events_before_the_namespace_is_connected_end_the_connection(box):
+    with box.socket(connect=False) as socket:
+        socket.event("initialize", session_id="s")
+        assert socket.ws.close_code() == 1002
+
+
+def test_a_message_that_is_too_large_ends_the_connection(box):
+    with box.socket() as socket:
+        socket.ws.send(1, b'42["initialize","' + b"a" * (1 << 20) + b'"]')
+        assert socket.ws.close_code() == 1009
+
+
+def test_more_streams_than_there_may_be_are_refused(box):
+    processes = [box.start("true", mode="background") for _ in range(257)]
+    with box.socket(acks=False, pongs=False) as socket:
+        for process in processes:
+            socket.follow(process)
+        events = [socket.next() for _ in range(len(processes) + 1)]
+    refused = [data for name, data in events if name == "command_error"]
+    assert [(data["process_id"], "256 streams" in data["error"]) for data in refused] == [(processes[-1], True)]
+    exits = {data["process_id"]: data["exit_code"] for name, data in events if name == "command_exit"}
+    assert exits == {**dict.fromkeys(processes, 0), processes[-1]: -1}
+
+
+def test_a_process_that_is_streamed_takes_no_further_place(box):
+    process = box.start("while [ ! -e go ]; do sleep 0.1; done; exit 3")
+    with box.socket() as socket:
+        for _ in range(400):
+            socket.follow(process)
+        box.run("touch go")
+        assert joined(socket.until_exits(process)[process]) == ("", "", 3)
+
+
+def test_a_client_that_reads_nothing_holds_nobody_up(start_kubebox):
+    box = start_kubebox("--write-timeout", "1s", "--keep-bytes", "128KiB")
+    process = box.start("yes | head -c 50000000; touch ended")
+    with box.socket() as stuck:
+        stuck.follow(process)
+        with box.socket() as other:
+            assert other.output(box.start("echo x")) == ("x\n", "", 0)
+        until((box.agent.root / "ws/ended").exists, 60)
+
+
+# --- HTTP ---
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example.com"}, {"Origin": "http://evil.example.com"}])
+def test_web_pages_are_kept_away(box, headers):
+    body = {"session_id": "s", "command": "touch ran"}
+    answer = box.request("POST", "/run_command", json=body, headers=headers)
+    assert answer.status in (403, 421) and answer.json()["detail"]
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "a" * 22 + "=="}
+    assert box.request("GET", PATH, headers={**upgrade, **headers}).status in (403, 421)
+    assert not (box.agent.root / "ws/ran").exists()
+
+
+@pytest.mark.parametrize("path", ["../outside", "/etc/passwd", "a/../../../outside", "link", "link/f", "\0", "a" * 5000])
+def test_no_path_leaves_the_session(box, path):
+    (box.agent.root / "outside").write_text("secret")
+    os.symlink("/etc/passwd" if path == "link" else "/etc", box.agent.root / "ws/link")
+    for route, fields in (("write_file", {"content": "x"}), ("make_dirs", {}), ("delete_file", {})):
+        if path == "link" and route == "delete_file":
+            continue  # the link itself is the session's
+        answer = box.ask(route, session_id="s", file_path=path, **fields)
+        assert 400 <= answer.status < 500 and answer.json()["detail"], answer
+    if "\0" not in path:
+        for route in ("read_file", "get_file"):
+            answer = box.request("GET", f"/{route}?session_id=s&file_path={path}")
+            assert 400 <= answer.status < 500 and b"root:" not in answer.body and b"secret" not in answer.body
+    assert (box.agent.root / "outside").read_text() == "secret" and os.path.getsize("/etc/passwd") > 0
+
+
+def test_what_is_no_file_is_not_opened(box):
+    os.mkfifo(box.agent.root / "ws/fifo")
+    for route in ("read_file", "get_file"):
+        assert box.request("GET", f"/{route}?session_id=s&file_path=fifo").status == 409
+    assert box.ask("write_file", session_id="s", file_path="fifo", content="x").status == 409
+
+
+def test_bodies_have_a_limit(box):
+    for route, size in (("run_command", 2 << 20), ("write_file", 11 << 20)):
+        head = f"POST /{route} HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode()
+        assert box.exchange(head).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_client_of_no_process_cannot_end_another_ones(box):
+    box.agent.session(id="native")
+    started = box.agent.start("exec sleep 300", session="native")
+    for process in (started["pid"], started["id"], -1, 1.5, None, [], {}, "kubebox-1", 2**70):
+        answer = box.ask("kill_command", session_id="native", process_id=process)
+        assert answer.status in (404, 422), answer
+    assert box.post("kill_all_processes", session_id="native") == {"success": True, "failed_processes": []}
+    assert box.agent.request("GET", f"/v1/sessions/native/commands/{started['id']}").json()["state"] == "running"
+
+
+def test_users_are_not_switched(box):
+    body = {"session_id": "s", "command": "id -u", "timeout": 10, "user": "1000"}
+    answer = box.request("POST", "/run_command", body=json.dumps(body).encode())
+    assert answer.json()["stdout"] == f"{os.geteuid()}\n"
+
+
+def test_half_a_client_leaves_nothing(box):
+    for data in (b"GET " + PATH.encode() + b" HTTP/1.1\r\n", b"POST /run_command HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"):
+        with box.connect() as sock:
+            sock.sendall(data)
+            sock.shutdown(socket.SHUT_RDWR)
+    assert box.request("GET", "/").status == 200

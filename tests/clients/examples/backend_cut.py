@@ -1,0 +1,27 @@
+"""The same backend where connections break: whatever comes back of an answer, a command runs once."""
+
+import asyncio
+import contextlib
+import pathlib
+
+import cases
+from skiff_deepagents import SkiffSandbox
+
+
+@contextlib.contextmanager
+def sandbox():
+    yield SkiffSandbox(cases.URL)
+
+
+def case_a_command_runs_once(sandbox):
+    assert sandbox.execute("echo once >> ran; echo out").output == "out\n"
+    assert (pathlib.Path(cases.ROOT) / "ran").read_text() == "once\n"
+
+
+def case_and_in_a_task(sandbox):
+    assert asyncio.run(sandbox.aexecute("echo once >> ran2; echo out")).output == "out\n"
+    assert (pathlib.Path(cases.ROOT) / "ran2").read_text() == "once\n"
+
+
+if __name__ == "__main__":
+    cases.main(sandbox)

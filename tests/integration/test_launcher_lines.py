@@ -1,0 +1,218 @@
+"""Everyday lines of those who know only kubectl and docker, as they type them: each works, or says the line that does.
+
+Lines that stay on a terminal (`run -it`, `get -w`, `port-forward`) are tried in test_launcher_terminal.py and
+test_launcher_as_docker.py. An image needs a cluster: those lines are held to what they would make of it."""
+
+import json
+import os
+import pwd
+import shlex
+
+import pytest
+
+from launcher import Skiff
+from waiting import until
+
+RUN_WEB = ("run", "-q", "-d", "--name", "web", "-l", "app=x", "--", "sh", "-c", "seq 20; exec sleep 1000")
+
+
+def typed(skiff, line, **options):
+    program, *words = shlex.split(line)
+    assert program == "skiff"
+    return skiff(*words, **options)
+
+
+def made(skiff):
+    skiff(*RUN_WEB)
+    until(lambda: skiff("logs", "web")[0].endswith("20\n"), what="its output")
+    return skiff
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory):
+    """A sandbox that nobody changes."""
+    client = Skiff(tmp_path_factory.mktemp("lines"))
+    root = made(client).root("web")
+    (root / "sub").mkdir()
+    (root / "there.txt").write_text("there\n")
+    (client.work / "f.txt").write_text("here\n")
+    yield client
+    client.finish()
+
+
+@pytest.fixture
+def skiff(tmp_path):
+    client = Skiff(tmp_path)
+    yield client
+    client.finish()
+
+
+LOOK = {  # the line -> what it prints
+    "skiff ps": "running",
+    "skiff ps -a": "web",
+    "skiff ps -q": "web\n",
+    "skiff get pods -o wide": "LAST USED",
+    "skiff get pods -o name": "web\n",
+    "skiff get pods -l app=x": "web",
+    "skiff get pod web -o jsonpath='{.state}'": "running",
+    "skiff ls -o json": '"items"',
+    "skiff describe pod web": "labels:",
+    "skiff logs --tail 2 web": "19\n20\n",
+    "skiff logs --tail=2 pod/web": "19\n20\n",
+    "skiff logs --since 1h web": "1\n2\n",
+    "skiff exec web ls": "sub",
+    "skiff exec -i web -- sh -c 'echo hi'": "hi\n",
+    "skiff exec -w sub -e A=b web sh -c 'basename $PWD; echo $A'": "sub\nb\n",
+    "skiff exec --workdir sub web pwd": "/web/root/sub\n",
+    f"skiff exec -u {pwd.getpwuid(os.geteuid()).pw_name} web id -un": f"{pwd.getpwuid(os.geteuid()).pw_name}\n",
+    "skiff cp f.txt web:copied.txt": "",
+    "skiff cp web:there.txt g.txt": "",
+    "skiff exec web cat there.txt": "there\n",
+    "skiff top web": "main",
+    "skiff top pod web": "main",
+    "skiff rm nosuch": "",
+    "skiff delete pod nosuch --ignore-not-found": "",
+    "skiff delete pods -l app=x --dry-run=client": "web\n",
+    "skiff version": "skiff",
+    "skiff -v": "skiff",
+    "skiff help run": "usage: skiff run",
+    "skiff run --help": "usage: skiff run",
+    "skiff completion bash": "complete -F",
+}
+
+
+@pytest.mark.parametrize("line", LOOK)
+def test_a_line_that_looks_works_as_it_is_typed(looked_at, line):
+    assert LOOK[line] in typed(looked_at, line)[0]
+
+
+HINTS = {  # the line -> what it says to type
+    "skiff ps --filter label=app=x": "--label NAME=VALUE",
+    "skiff ps -f status=running": "--status STATUS",
+    "skiff ps --format json": "-o json",
+    "skiff ps --format '{{.Names}}'": "-o jsonpath=",
+    "skiff get pods --selector app=x": "-l NAME=VALUE",
+    "skiff run -p 8080:80 nginx": "--port PORT",
+    "skiff run -v /data:/data alpine ls": "--volume SIZE:PATH",
+    "skiff run -m 512m alpine ls": "--memory 512Mi",
+    "skiff run --user 1000 alpine id": "-u UID[:GID]",
+    "skiff run --restart=always alpine ls": "skiff start NAME",
+    "skiff run web --image=nginx -- true": "--name web",
+    "skiff run nginx": "the command to run is missing",
+    "skiff exec -c main web ls": "leave it out",
+    "skiff logs -t web": "--timestamps",
+    "skiff logs -n 5 web": "--tail 5",
+    "skiff cp f.txt web:/tmp/f.txt": "skiff exec -i web sh -c 'cat > /tmp/f.txt'",
+    "skiff cp web:/etc/hostname .": "skiff exec web cat /etc/hostname > FILE",
+    "skiff cp -r f.txt web:f.txt": "leave it out",
+    "skiff stop --time 5 web": "-t TIME",
+    "skiff rm -v web": "leave it out",
+    "skiff top pods": "skiff top NAME",
+    "skiff stats --no-stream": "skiff top NAME",
+    "skiff inspect web": "skiff describe NAME",
+    "skiff restart web": "skiff stop NAME && skiff start NAME",
+    "skiff wait --for=condition=Ready pod/web": "wait by themselves",
+    "skiff apply -f pod.yaml": "skiff manifest NAME",
+    "skiff pss": 'did you mean "ps"?',
+    "skiff rnu -- true": 'did you mean "run"?',
+}
+
+
+@pytest.mark.parametrize("line", HINTS)
+def test_a_line_that_is_another_one_here_says_which(looked_at, line):
+    out, err = typed(looked_at, line, status=125)
+    assert out == "" and HINTS[line] in err
+    assert looked_at.names() == ["web"] and looked_at("ps", "-o", "jsonpath={.items[*].state}")[0] == "running"
+
+
+NOTES = {  # the line works, and says what it did not do
+    "skiff get pod web -o jsonpath='{.status.phase}'": ".state",
+    "skiff ps -o jsonpath='{.items[*].metadata.name}'": ".items[*].name",
+    "skiff rm nosuch": "nosuch: there is none",
+}
+
+
+@pytest.mark.parametrize("line", NOTES)
+def test_a_line_that_does_nothing_says_so(looked_at, line):
+    out, err = typed(looked_at, line)
+    assert out.strip() == "" and NOTES[line] in err
+
+
+def test_nothing_is_said_of_what_may_be_missing(looked_at):
+    assert typed(looked_at, "skiff get pod web -q -o jsonpath={.status.phase}") == ("", "")
+    assert typed(looked_at, "skiff rm nosuch --ignore-not-found") == ("", "")
+    assert typed(looked_at, "skiff ps -l none=such -o jsonpath='{.items[*].metadata.name}'") == ("", "")
+
+
+def test_a_command_of_another_user_needs_an_agent_that_may(looked_at):
+    status = 0 if os.geteuid() == 0 else 125
+    out, err = typed(looked_at, "skiff exec -u daemon -w / web id -un", status=status)
+    assert out == "daemon\n" if status == 0 else "skiff up NAME -u UID" in err
+    assert "no-such-user" in typed(looked_at, "skiff exec --user no-such-user web id", status=125)[1]
+
+
+CHANGE = [  # lines in their order, and what is there afterwards
+    (["skiff stop -t 5s web", "skiff start web"], ["web"], "running"),
+    (["skiff stop -t 1 web"], ["web"], "stopped"),
+    (["skiff rm -f web nosuch"], [], ""),
+    (["skiff delete pod web --force --grace-period=0"], [], ""),
+    (["skiff delete pods --all"], [], ""),
+    (["skiff delete pods -l app=x"], [], ""),
+    (["skiff gc --dry-run=client", "skiff rm --dry-run=server web", "skiff rm --all --dry-run"], ["web"], "running"),
+    (["skiff extend web --ttl 1h --wait 30s", "skiff kill -s TERM web"], ["web"], "running"),
+]
+
+
+@pytest.mark.parametrize("lines, left, state", CHANGE, ids=[" ; ".join(lines) for lines, _, _ in CHANGE])
+def test_lines_that_change_something(skiff, lines, left, state):
+    made(skiff)
+    for line in lines:
+        typed(skiff, line)
+    assert skiff.names() == left
+    assert skiff("ps", "-o", "jsonpath={.items[*].state}")[0] == state
+
+
+def test_a_command_of_its_own_is_run_as_docker_runs_it(skiff):
+    assert typed(skiff, "skiff run -q --rm -- echo hi")[0] == "hi\n"
+    assert typed(skiff, "skiff run -q -i --rm -- cat", typed=b"hello\n")[0] == "hello\n"
+    assert typed(skiff, "skiff run -q --rm -e FOO=bar -e BAZ -- sh -c 'echo $FOO $BAZ'", env={"BAZ": "qux"})[0] == "bar qux\n"
+    assert "takes no image" in typed(skiff, "skiff run --rm alpine echo hi", status=125)[1]
+
+
+RUNS = {  # the line -> what its container is like
+    "skiff run --rm --dry-run=client alpine echo hi": {"image": "alpine"},
+    "skiff run -d --name web -u 1000:1001 --dry-run=client alpine sleep 300": {"image": "alpine", "runAsUser": 1000, "runAsGroup": 1001},
+    "skiff run --name dry --image=alpine --dry-run=client -- sleep 1": {"image": "alpine"},
+}
+
+
+@pytest.mark.parametrize("line", RUNS)
+def test_a_run_in_a_cluster_is_tried_dry_and_says_what_it_leaves_out(skiff, line):
+    cluster = {"SKIFF_DRIVER": "pod", "SKIFF_AGENT_IMAGE": "registry.test/skiffd", "SKIFF_OUTPUT": "json"}
+    out, err = typed(skiff, line, env=cluster)
+    pod = next(each for each in json.loads(out)["items"] if each["kind"] == "Pod")["spec"]
+    container = pod["containers"][0]
+    found = {**pod.get("securityContext", {}), **container.get("securityContext", {}), "image": container["image"]}
+    assert {name: found.get(name) for name in RUNS[line]} == RUNS[line]
+    assert "the command is not a part of this" in err
+    assert "is not a part" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]
+
+
+def test_what_was_printed_lately_is_followed(skiff):
+    """`logs -f --since` begins where that time begins and goes on."""
+    skiff.up()
+    skiff("exec", "-d", "--id", "job", "box", "--", "sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo over")
+    until(lambda: skiff("logs", "box", "job")[0] == "begun\n", what="its output")
+    late = skiff.start("logs", "-f", "--since", "1ms", "box", "job")
+    whole = skiff.start("logs", "-f", "--since", "5m", "box", "job")
+    assert whole.stdout.readline() == b"begun\n"
+    (skiff.root() / "go").touch()
+    assert whole.communicate(timeout=60)[0] == b"over\n" and whole.returncode == 0
+    out, err = late.communicate(timeout=60)
+    assert b"begun" not in out and (late.returncode, err) == (0, b"")
+    assert "--timestamps" in skiff("logs", "-f", "--timestamps", "box", "job", status=125)[1]
+
+
+def test_pools_are_of_a_cluster_also_when_it_is_dry(skiff):
+    for line in ("skiff pool create warm --dry-run", "skiff pool scale warm 3 --dry-run=client", "skiff pool rm warm --dry-run"):
+        assert "--driver pod" in typed(skiff, line, status=125)[1]

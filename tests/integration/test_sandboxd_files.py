@@ -1,0 +1,228 @@
+"""The REST door of the dialect sandboxd: files, health, metadata; and the program under the original's name."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import types
+import urllib.error
+import urllib.request
+
+import pytest
+
+from agent import binary, environment
+from dialect import Door
+from grpc_client import Client, fields
+from python_runtime import MULTIPART, multipart
+from sandboxd import doors, rest, start_doors  # noqa: F401
+
+
+def problem(answer, status, code):
+    assert (answer.status, answer.headers["Content-Type"]) == (status, "application/json"), answer
+    body = answer.json()
+    assert body["code"] == code and body["message"] and answer.body.endswith(b"\n"), body
+    return body["message"]
+
+
+def test_a_file_is_written_read_listed_and_removed(rest):
+    assert rest.request("PUT", "/v1/files/notes%2Fhello.txt", body=b"hi").status == 204
+    assert os.stat(rest.agent.root / "notes/hello.txt").st_mode & 0o7777 == 0o644
+    answer = rest.request("GET", "/v1/files/notes/hello.txt")
+    assert (answer.status, answer.body, answer.headers["Content-Type"]) == (200, b"hi", "application/octet-stream")
+    part = rest.request("GET", "/v1/files/notes/hello.txt", headers={"Range": "bytes=1-"})
+    assert (part.status, part.body) == (206, b"i")
+    since = {"If-Modified-Since": answer.headers["Last-Modified"]}
+    assert rest.request("GET", "/v1/files/notes/hello.txt", headers=since).status == 304
+    for tags, status in ((answer.headers["ETag"], 304), ('"x", ' + answer.headers["ETag"], 304), ("*", 304), ('"x"', 200)):
+        known = rest.request("GET", "/v1/files/notes/hello.txt", headers={**since, "If-None-Match": tags})
+        assert (known.status, known.headers["ETag"]) == (status, answer.headers["ETag"]), tags
+    os.utime(rest.agent.root / "notes/hello.txt", (0, 1767323045))
+    listing = rest.request("GET", "/v1/files/notes").json()
+    assert listing == {"path": "/notes", "entries": [{"name": "hello.txt", "size": 2, "type": "file",
+                                                      "modified_at": "2026-01-02T03:04:05Z", "mode": "0644"}]}
+    head = rest.request("HEAD", "/v1/files/notes%2Fhello.txt")
+    assert (head.status, head.headers["Content-Length"], head.body) == (200, "2", b"")
+    assert rest.request("DELETE", "/v1/files/notes%2Fhello.txt").status == 204
+    problem(rest.request("GET", "/v1/files/notes%2Fhello.txt"), 404, "NOT_FOUND")
+    assert rest.request("HEAD", "/v1/files/notes%2Fhello.txt").status == 404
+
+
+@pytest.mark.parametrize("path", ["", "/", "//", "/.", "/%2F", "/a%2F.."])
+def test_the_root_has_many_names_and_no_redirect(rest, path):
+    answer = rest.request("GET", f"/v1/files{path}")
+    assert answer.status == 200 and answer.json()["entries"] == []
+
+
+def test_names_that_pwd_prints_are_below_the_root(rest):
+    root = os.path.realpath(rest.agent.root)
+    quoted = root.replace("/", "%2F")
+    assert rest.request("PUT", f"/v1/files/{quoted}%2Fa", body=b"1").status == 204
+    assert (rest.agent.root / "a").read_bytes() == b"1"
+    assert rest.request("PUT", "/v1/files/%2Fetc%2Fb", body=b"2").status == 204
+    assert (rest.agent.root / "etc/b").read_bytes() == b"2"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_nothing_leads_out_of_the_root(rest, method, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    os.symlink(outside, rest.agent.root / "link")
+    for path in ("..%2Fx", "a%2F..%2F..%2Fx", "..", "link%2Fsecret"):
+        answer = rest.request(method, f"/v1/files/{path}", body=b"x" if method == "PUT" else None)
+        problem(answer, 403, "PERMISSION_DENIED")
+    assert (outside / "secret").read_text() == "secret"
+
+
+def test_listings_show_what_links_lead_to(rest):
+    root = rest.agent.root
+    (root / "dir").mkdir()
+    (root / "b").write_bytes(b"12345")
+    os.symlink("dir", root / "a")
+    os.symlink("b", root / "c")
+    os.symlink("nowhere", root / "broken")
+    os.symlink("/etc/passwd", root / "out")
+    os.mkfifo(root / "fifo")
+    entries = rest.request("GET", "/v1/files/").json()["entries"]
+    assert [(one["name"], one["type"]) for one in entries] == [("a", "directory"), ("b", "file"), ("c", "file"),
+                                                               ("dir", "directory"), ("fifo", "file")]
+    assert entries[2]["size"] == 5
+    problem(rest.request("GET", "/v1/files/fifo"), 409, "CONFLICT")
+
+
+def test_a_directory_of_any_size_is_listed(rest):
+    (rest.agent.root / "many").mkdir()
+    for i in range(2500):
+        (rest.agent.root / "many" / f"{i:04}").touch()
+    entries = rest.request("GET", "/v1/files/many").json()["entries"]
+    assert [one["name"] for one in entries] == [f"{i:04}" for i in range(2500)]
+    (rest.agent.root / "broken").mkdir()
+    for i in range(2500):
+        os.symlink("nowhere", rest.agent.root / "broken" / f"{i:04}")
+    assert rest.request("GET", "/v1/files/broken").json() == {"path": "/broken", "entries": []}
+    (rest.agent.root / "broken/z").touch()
+    assert [one["name"] for one in rest.request("GET", "/v1/files/broken").json()["entries"]] == ["z"]
+
+
+def test_writing(rest):
+    assert rest.request("PUT", "/v1/files/run.sh?mode=0755", body=b"a").status == 204
+    assert os.stat(rest.agent.root / "run.sh").st_mode & 0o7777 == 0o755
+    for mode in ("0999", "777", "abcd", "01777", "0o77", "-755"):
+        problem(rest.request("PUT", f"/v1/files/x?mode={mode}", body=b"a"), 400, "INVALID_ARGUMENT")
+    (rest.agent.root / "dir").mkdir()
+    for path in ("dir", "dir/", ".", ""):
+        assert "directory" in problem(rest.request("PUT", f"/v1/files/{path}", body=b"a"), 400, "INVALID_ARGUMENT")
+    large = os.urandom(3 * 1024 * 1024)
+    assert rest.request("PUT", "/v1/files/deep/er/large", body=large).status == 204
+    assert rest.request("GET", "/v1/files/deep/er/large").body == large
+    assert sorted(os.listdir(rest.agent.root)) == ["deep", "dir", "run.sh"]
+
+
+def test_multipart_bodies(rest):
+    body = multipart(b"ignored", b"content")
+    assert rest.request("PUT", "/v1/files/a", body=body, headers=MULTIPART).status == 204
+    assert (rest.agent.root / "a").read_bytes() == b"content"
+    missing = rest.request("PUT", "/v1/files/b", body=multipart(b"x", b"content", name="other"), headers=MULTIPART)
+    assert problem(missing, 400, "INVALID_ARGUMENT") == 'multipart body is missing the required "file" part'
+    cut = rest.request("PUT", "/v1/files/b", body=body[:-20], headers=MULTIPART)
+    problem(cut, 400, "INVALID_ARGUMENT")
+    assert os.listdir(rest.agent.root) == ["a"]
+
+
+def test_an_upload_that_breaks_off_leaves_the_old_file(rest):
+    (rest.agent.root / "a").write_bytes(b"old")
+    with rest.connect() as sock:
+        sock.sendall(b"PUT /v1/files/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + bytes(500000))
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(65536):
+            pass
+    assert (rest.agent.root / "a").read_bytes() == b"old" and os.listdir(rest.agent.root) == ["a"]
+
+
+def test_removing(rest):
+    root = rest.agent.root
+    (root / "dir/sub").mkdir(parents=True)
+    (root / "dir/sub/x").touch()
+    (root / "target").write_text("stays")
+    os.symlink("target", root / "link")
+    problem(rest.request("DELETE", "/v1/files/nope"), 404, "NOT_FOUND")
+    problem(rest.request("DELETE", "/v1/files/dir?recursive=maybe"), 400, "INVALID_ARGUMENT")
+    for flag in ("", "?recursive=false", "?recursive=0", "?recursive=F"):
+        problem(rest.request("DELETE", f"/v1/files/dir{flag}"), 409, "CONFLICT")
+    assert rest.request("DELETE", "/v1/files/link").status == 204
+    assert (root / "target").read_text() == "stays" and not os.path.lexists(root / "link")
+    assert rest.request("DELETE", "/v1/files/dir?recursive=T").status == 204
+    problem(rest.request("DELETE", "/v1/files/"), 409, "CONFLICT")
+    assert rest.request("DELETE", "/v1/files/?recursive=true").status == 204
+    assert root.is_dir() and not os.listdir(root)
+
+
+def test_health_and_metadata(start_doors):
+    rest, _ = start_doors(env={"SANDBOX_NAME": "box", "SANDBOX_TOKEN": "secret", "OTHER": "x"})
+    health = rest.request("GET", "/v1/health").json()
+    assert health["status"] == "ok" and health["uptime_seconds"] >= 0
+    assert rest.request("HEAD", "/v1/health").status == 200
+    assert rest.request("GET", "/v1/metadata").json() == {"env": {"SANDBOX_NAME": "box"}}
+
+
+def test_what_has_no_route_is_answered_as_by_go(rest):
+    for path in ("/", "/v1", "/v1/nope", "/v1/health/x", "/v2/files/x"):
+        answer = rest.request("GET", path)
+        assert (answer.status, answer.body) == (404, b"404 page not found\n"), path
+    for method, path in (("POST", "/v1/files/x"), ("PUT", "/v1/health"), ("DELETE", "/v1/metadata")):
+        answer = rest.request(method, path)
+        assert answer.status == 405 and answer.headers["Allow"] and answer.body == b"Method Not Allowed\n"
+
+
+@pytest.fixture
+def alias(tmp_path):
+    os.symlink(binary(), tmp_path / "sandboxd")
+    return tmp_path / "sandboxd"
+
+
+def test_the_alias_refuses_what_the_original_refuses(alias, tmp_path):
+    version = subprocess.run([alias, "--version"], capture_output=True, text=True, timeout=30)
+    assert version.returncode == 0 and version.stdout.startswith("sandboxd ")
+    wrong = subprocess.run([alias, "--nope"], capture_output=True, text=True, timeout=30)
+    assert wrong.returncode == 2 and "flag provided but not defined: -nope" in wrong.stderr
+    same = subprocess.run([alias, "-rest-port", "9090", "--root-dir", tmp_path], capture_output=True, text=True, timeout=30)
+    assert same.returncode == 2 and "--rest-port" in same.stderr
+
+
+def free_ports(count):
+    """Ports of which nobody has one: the original's flags take no 0."""
+    with contextlib.ExitStack() as all_of_them:
+        socks = [all_of_them.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [sock.getsockname()[1] for sock in socks]
+
+
+def test_the_alias_runs_with_the_nine_flags(alias, tmp_path):
+    rest_port, grpc_port = free_ports(2)
+    root = tmp_path / "made" / "root"
+    process = subprocess.Popen(
+        [alias, "-listen-host", "127.0.0.1", f"--grpc-port={grpc_port}", "--rest-port", str(rest_port), "--root-dir", root,
+         "--metadata-env-prefix=BOX_", "-shutdown-timeout=5s", "--http-idle-timeout", "1m30s", "--stream-chunk-size=1024",
+         "--version=false"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment(BOX_NAME="x", SANDBOX_NAME="y", TMPDIR=tmp_path))
+    try:
+        told = types.SimpleNamespace(next_line=lambda: process.stdout.readline().strip())
+        own = told.next_line().removeprefix("skiffd listening on ")
+        rest, grpc = Door(told), Door(told)
+        assert (rest.port, grpc.port) == (rest_port, grpc_port)
+        assert rest.request("PUT", "/v1/files/a/b", body=b"1").status == 204 and (root / "a/b").read_bytes() == b"1"
+        assert rest.request("GET", "/v1/metadata").json() == {"env": {"BOX_NAME": "x"}}
+        assert rest.request("GET", "/v1/health").json()["status"] == "ok"
+        with Client(grpc) as client:
+            call, _ = client.start("head", "-c", "5000", "/dev/zero")
+            client.finish(call)
+            pieces = [value for message in call.messages() for number, value in fields(message) if number == 2]
+            assert sum(map(len, pieces)) == 5000 and max(map(len, pieces)) == 1024
+        assert urllib.request.urlopen(f"{own}/healthz", timeout=30).status == 200
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{own}/v1/commands", timeout=30)
+        process.terminate()
+        assert process.wait(30) == 0, process.stderr.read()
+    finally:
+        process.kill()
+        process.communicate()
