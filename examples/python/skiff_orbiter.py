@@ -86,13 +86,19 @@ class KubernetesSandbox:
 
         Raises SandboxError when it can't be started, or was cleaned up. What was begun is gone then."""
         self._check(SandboxStatus.RUNNING)
+        is_new = not self._is_made
         try:
-            await (self._start_again() if self._is_made else self._make())
+            await (self._make() if is_new else self._start_again())
             self._is_made = True
             told = await self._told("describe", self.sandbox_id)  # which knows its Service's address too
         except SandboxError as error:
             self._status = SandboxStatus.ERROR
             raise SandboxError(f"Failed to start Kubernetes sandbox: {error}") from error
+        except asyncio.CancelledError:
+            if is_new and self._is_made:
+                await self._skiff("rm", self.sandbox_id, "-q")
+                self._is_made = False
+            raise
         details = told.get("details", {})
         # Without a cluster there are neither a Pod nor an address of a Service: the sandbox's own stand for them.
         self.pod_name = details.get("pod") or f"orbiter-{self.sandbox_id}"

@@ -173,6 +173,19 @@ def test_a_start_that_is_cancelled_leaves_nothing(skiff):
     assert skiff.names() == []
 
 
+def test_a_start_that_is_cancelled_in_its_last_moment_leaves_nothing(skiff):
+    box = KubernetesSandbox(sandbox_id="box")
+
+    async def told(*_words):
+        assert skiff.names() == ["box"]
+        raise asyncio.CancelledError
+
+    box._told = told
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(box.start())
+    assert skiff.names() == []
+
+
 def test_settings_come_from_variables(skiff, monkeypatch):
     assert {name: KubernetesSandbox().describe()[name] for name in ("namespace", "image", "status", "pod_name")} == {
         "namespace": "default", "image": "python:3.11-slim", "status": "init", "pod_name": None}
