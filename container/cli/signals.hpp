@@ -25,6 +25,13 @@ class Signals {
   /// The signal that interrupted, or 0.
   [[nodiscard]] int interrupted_by() const noexcept { return interrupted_by_; }
 
+  /// What was asked for is done: a signal comes too late from here on, as does one that came with the last answer and
+  /// found nothing left to end. skiff ends with the status of what it has done.
+  void settle() {
+    interrupted_by_ = 0;
+    stop();
+  }
+
   /// Lets the reactor end. A signal that came before and was not looked at yet does nothing any more.
   void stop() {
     stopped_ = true;

@@ -43,6 +43,7 @@ class Start final : public Invocation {
     co_await in_parallel(chosen.size(), kStartedAtOnce, [&](std::size_t index) {
       return start_one(driver, chosen[index], wait_, context.progress(chosen[index]), &outcomes[index]);
     });
+    context.signals().settle();
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const std::string& name = chosen[i];
       Result<Sandbox>& started = *outcomes[i];

@@ -57,6 +57,7 @@ class Up final : public Invocation {
     value["new"] = up.is_new;
     const std::string line =
         up.sandbox.name + (up.is_new ? " is up" : " was there already") + " at " + up.sandbox.address + "\n";
+    if (!rm_on_exit_) context.signals().settle();
     SKIFF_CO_TRY_VOID(context.show(value, line, up.sandbox.name + "\n"));
     if (rm_on_exit_) co_await stay(context.executor(), driver, up.sandbox);
     co_return 0;
