@@ -161,7 +161,7 @@ Task<Result<HttpResponse>> make_preview(Call* call) {
     co_return fail(Errc::not_supported, "previews need a name for each port: start this server with --domain");
   }
   SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().get(call->key.tenant, call->id()));
-  SKIFF_CO_TRY(auto previews, co_await call->service.door().previews());
+  SKIFF_CO_TRY(auto previews, co_await call->service.door().previews(call->key.tenant));
   const WallTime ends = wall_now() + body.ttl;
   std::string url = (options.behind_proxy ? "https://" : "http://") + host_of(sandbox.name, body.port, options.domain);
   if (!options.behind_proxy) url += ":" + std::to_string(call->http.local_address().port());
