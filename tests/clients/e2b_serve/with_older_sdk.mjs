@@ -1,6 +1,6 @@
-// The same in short, for a version that creates by another route.
+// The same in short, for versions that create by other routes.
 import assert from 'node:assert/strict'
-import { Sandbox } from 'e2b-older'
+import { Sandbox } from 'e2b'
 
 const sandbox = await Sandbox.create({ timeoutMs: 120_000, metadata: { user: 'a/b & c' }, envs: { WHO: 'me' } })
 assert.equal((await sandbox.commands.run('echo hello $WHO')).stdout, 'hello me\n')
