@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/task.hpp"
@@ -21,6 +23,9 @@ namespace skiff::container::serve {
 
 /// A sandbox that a client wants.
 struct Wish {
+  std::string name = {};       ///< of the client's choice: its id; empty: the server makes one
+  bool get_or_create = false;  ///< one of that name will do, and is started unless it runs
+  std::string id = {};         ///< what `Fleet::id_for` gives; empty: it is asked
   std::string template_name{Templates::kBase};
   std::map<std::string, std::string> env = {};  ///< beside the template's
   Labels labels = {};
@@ -32,6 +37,12 @@ struct Wish {
   std::string idempotency_key = {};
   std::string request = {};  ///< all that was asked for, to tell another wish with the same key
 };
+
+/// Whether the server makes such ids: nobody else may choose one.
+[[nodiscard]] bool is_made_id(std::string_view id);
+
+/// Nobody looks on.
+inline void unwatched(Phase /*phase*/, std::string_view /*detail*/) {}
 
 struct Made {
   Sandbox sandbox;
@@ -49,8 +60,12 @@ class Fleet {
   Fleet(Tenants* tenants, KeyCache* keys, const Templates* templates)
       : tenants_{tenants}, keys_{keys}, templates_{templates} {}
 
-  /// `not_found` for an unknown template; `sandbox_conflict` for an idempotency key that was used for another wish.
-  [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish);
+  /// The id that the sandbox of this wish has. `invalid_field` for a name that no sandbox can have, and for one of the
+  /// form that the server makes itself.
+  [[nodiscard]] Task<Result<std::string>> id_for(std::string tenant, Wish wish);
+  /// `not_found` for an unknown template; `sandbox_conflict` for a name that is taken, and for an idempotency key that
+  /// was used for another wish. What `progress` is told first is told when the sandbox can be seen by everybody.
+  [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish, Progress progress = unwatched);
   [[nodiscard]] Task<Result<Sandbox>> get(std::string tenant, std::string id);
   /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is the
   /// tenant already.
@@ -64,6 +79,11 @@ class Fleet {
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string tenant, std::string id, TokenGrant grant);
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string tenant, std::string id, std::uint16_t port);
+
+  /// Those of the tenant's namespace; none where the driver has none.
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> pools(std::string tenant);
+  /// `not_found`
+  [[nodiscard]] Task<Result<PoolStatus>> pool(std::string tenant, std::string name);
 
   /// Whose it is, for whoever shows what opens it and no key. `sandbox_not_found`.
   [[nodiscard]] Task<Result<std::string>> tenant_of(std::string id);
@@ -81,8 +101,8 @@ class Fleet {
     Sandbox sandbox;
   };
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
-  /// Another request made it, or makes it: what that wanted must be the same.
-  [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, std::string tenant, std::string id, std::string request);
+  /// Another request made it, or makes it: what that wanted must be the same, unless any one will do.
+  [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, Wish wish, Progress progress);
   [[nodiscard]] Task<Result<std::set<std::string>>> running(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, std::optional<std::chrono::milliseconds> ttl);
