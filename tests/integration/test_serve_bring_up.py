@@ -256,6 +256,20 @@ def test_previews_are_for_what_no_other_tenant_can_have(serving, key):
     assert code_of(server.request("POST", "/v1/sandboxes/demo/previews", {"port": 3000}, key)) == (501, "not_supported")
 
 
+def test_the_document_names_all_that_is_asked_and_answered(server, key):
+    document = server.request("GET", "/openapi.json").json()
+    schemas, paths = document["components"]["schemas"], document["paths"]
+    assert {"name", "get_or_create", "wait", "network"} <= schemas["CreateSandbox"]["properties"].keys()
+    assert {"200", "201", "202", "404", "409", "429"} <= paths["/v1/sandboxes"]["post"]["responses"].keys()
+    shown = paths["/v1/sandboxes/{id}"]["get"]
+    assert {"wait", "timeout_ms"} <= {one["name"] for one in shown["parameters"]} and "502" in shown["responses"]
+    events = paths["/v1/sandboxes/{id}/events"]["get"]["responses"]["200"]
+    assert list(events["content"]) == ["text/event-stream"]
+    assert create(server, key, {"name": "demo"}).json().keys() <= schemas["Sandbox"]["properties"].keys()
+    assert server.request("GET", "/v1/pools", key=key).json().keys() <= schemas["PoolList"]["properties"].keys()
+    assert set(schemas["Pool"]["properties"]) == {"name", "available", "active", "total", "target"}
+
+
 def test_a_driver_without_pools_has_none(server, key):
     assert server.request("GET", "/v1/pools", key=key).json() == {"items": []}
     for name in ("pool", "..", "a%2Fb", "A"):

@@ -7,6 +7,9 @@
 #include <string>
 #include <utility>
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include "base/event.hpp"
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
