@@ -55,6 +55,14 @@ class Follower {
   }
 
  private:
+  struct Waiting {
+    Waiting(Event*& slot_in, Event* event) : slot{slot_in} { slot = event; }
+    ~Waiting() { slot = nullptr; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    Event*& slot;
+  };
+
   [[nodiscard]] bool is_over() const { return steady_clock::now() >= until_; }
 
   /// As long as it goes on in this process.
@@ -77,10 +85,10 @@ class Follower {
   Task<> wait(Event* event, milliseconds limit) {
     const auto left = std::chrono::ceil<milliseconds>(until_ - steady_clock::now());
     if (gone_ || left <= milliseconds{0}) co_return;
-    waited_for_ = event;
+    // However it ends: the event may be gone then.
+    const Waiting waiting{waited_for_, event};
     late_.expires_after(std::min(limit, left));
     co_await event->wait();
-    waited_for_ = nullptr;
   }
 
   void wake() {
