@@ -72,12 +72,17 @@ Result<ApiKey> find_key(const KeyRing& ring, std::string_view presented, WallTim
   return *found;
 }
 
-std::string access_token(std::string_view token_secret, std::string_view sandbox) {
+std::string derived_secret(std::string_view token_secret, std::string_view purpose) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> code{};
   unsigned size = 0;
   ::HMAC(EVP_sha256(), token_secret.data(), static_cast<int>(token_secret.size()),
-         reinterpret_cast<const unsigned char*>(sandbox.data()), sandbox.size(), code.data(), &size);
+         reinterpret_cast<const unsigned char*>(purpose.data()), purpose.size(), code.data(), &size);
   return hex_of(code);
+}
+
+std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox) {
+  // No name holds a slash, so no two of these are the same text.
+  return derived_secret(token_secret, std::string{"sandbox/"}.append(tenant).append(1, '/').append(sandbox));
 }
 
 }  // namespace skiff::container::serve

@@ -68,9 +68,13 @@ struct KeyRing {
 /// Every digest is compared, in a time that does not depend on them.
 [[nodiscard]] Result<ApiKey> find_key(const KeyRing& ring, std::string_view presented, WallTime now);
 
-/// What the agent of a sandbox is reached with by E2B's SDKs: HMAC-SHA256 (RFC 2104) of the sandbox's name, lower hex.
-/// Whoever has the secret can tell it again, so it is kept nowhere.
-[[nodiscard]] std::string access_token(std::string_view token_secret, std::string_view sandbox);
+/// HMAC-SHA256 (RFC 2104) of a purpose, lower hex. Whoever has the secret can tell it again, so it is kept nowhere.
+[[nodiscard]] std::string derived_secret(std::string_view token_secret, std::string_view purpose);
+
+/// What the agent of a sandbox is reached with by E2B's SDKs. Tenants may have sandboxes of the same name, so it is
+/// that of one tenant's.
+[[nodiscard]] std::string access_token(std::string_view token_secret, std::string_view tenant,
+                                       std::string_view sandbox);
 
 }  // namespace skiff::container::serve
 

@@ -27,63 +27,76 @@ bool shows_bearer(const protocol::Headers& headers) {
 
 }  // namespace
 
-Task<Result<Previews>> Door::previews() {
+Task<Result<Previews>> Door::previews(std::string tenant) {
   SKIFF_CO_TRY(auto ring, co_await keys_->current());
   if (ring->token_secret.empty()) co_return fail(Errc::unauthenticated, "there are no API keys yet");
-  co_return Previews::create({access_token(ring->token_secret, "previews/")});
+  co_return Previews::create({derived_secret(ring->token_secret, "previews/" + tenant)});
 }
 
-Task<Result<Door::Admitted>> Door::admit(const protocol::HttpRequest* request, const Placed* placed, bool is_tls) {
-  SKIFF_CO_TRY(auto key_text, presented_key(request->headers));
-  Admitted admitted;
-  if (!key_text.empty()) {
-    auto key = co_await keys_->find(key_text);
-    // A Bearer of something else may be the application's own; another credential may be there beside it.
-    if (!key && !shows_bearer(request->headers)) co_return std::unexpected{std::move(key.error())};
-    if (key && !key->allows(KeyScope::use)) {
-      co_return fail(Errc::insufficient_scope, "this API key does not allow to use sandboxes");
-    }
-    if (key) {
-      if (names_another(*placed, key->tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
-      admitted.permission = {.tenant = key->tenant, .scope = std::string{kUse}};
-      if (shows_bearer(request->headers)) admitted.permission.credential_fields = {"Authorization"};
-      if (key->expires_ms) admitted.permission.ends = WallTime{std::chrono::milliseconds{*key->expires_ms}};
-      admitted.who = key->name;
+Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpRequest* request, const Placed* placed) {
+  SKIFF_CO_TRY(auto shown, presented_key(request->headers));
+  if (shown.empty()) co_return std::nullopt;
+  auto key = co_await keys_->find(std::move(shown));
+  // A Bearer of something else may be the application's own; another credential may be there beside it.
+  if (!key && shows_bearer(request->headers)) co_return std::nullopt;
+  if (!key) co_return std::unexpected{std::move(key.error())};
+  if (!key->allows(KeyScope::use)) {
+    co_return fail(Errc::insufficient_scope, "this API key does not allow to use sandboxes");
+  }
+  if (names_another(*placed, key->tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
+  Admitted admitted{.permission = {.tenant = key->tenant, .scope = std::string{kUse}}, .who = key->name};
+  if (shows_bearer(request->headers)) admitted.permission.credential_fields = {"Authorization"};
+  if (key->expires_ms) admitted.permission.ends = WallTime{std::chrono::milliseconds{*key->expires_ms}};
+  co_return admitted;
+}
+
+Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const Placed* placed) {
+  // Digests, so that no time tells how much of it was right.
+  const auto opens = [digest = sha256_hex(shown)](const std::string& token) { return sha256_hex(token) == digest; };
+  SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(placed->sandbox, opens));
+  if (!tenant) co_return fail(Errc::unauthenticated, "the access token is not that of this sandbox");
+  if (names_another(*placed, *tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
+  Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}}, .who = "access-token"};
+  if (placed->port != kE2bPort) admitted.permission.credential_fields = {std::string{kAccessToken}};
+  co_return admitted;
+}
+
+Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* request, const Placed* placed) {
+  // Whoever shows it may wake the sandbox, so it is looked at here; the agent does it again.
+  const auto opens = [request](const std::string& token) { return e2b::is_signed(*request, token, wall_now()); };
+  SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(placed->sandbox, opens));
+  if (!tenant) co_return fail(Errc::unauthenticated, "the signature is not valid");
+  co_return Admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = "signature"};
+}
+
+Task<Result<std::optional<Door::Admitted>>> Door::by_preview(const protocol::HttpRequest* request,
+                                                             const Placed* placed, bool is_tls) {
+  SKIFF_CO_TRY(auto all, co_await fleet_->tenants());
+  std::optional<Error> refusal;
+  for (const std::string& tenant : all) {
+    SKIFF_CO_TRY(auto previews, co_await this->previews(tenant));
+    auto shown = previews.shown(*request, *placed, is_tls, wall_now());
+    if (!shown) {
+      refusal = std::move(shown.error());
+    } else if (*shown) {
+      Admitted admitted{.permission = {.tenant = tenant, .scope = "ports", .ends = (*shown)->ends}, .who = "preview"};
+      admitted.redirect = std::move((*shown)->redirect);
       co_return admitted;
     }
   }
-  if (const auto shown = request->headers.find(kAccessToken)) {
-    SKIFF_CO_TRY(auto token, co_await fleet_->access_token_of(placed->sandbox));
-    // Digests, so that no time tells how much of it was right.
-    if (sha256_hex(*shown) != sha256_hex(token)) {
-      co_return fail(Errc::unauthenticated, "the access token is not that of this sandbox");
-    }
-    SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_of(placed->sandbox));
-    if (names_another(*placed, tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
-    admitted.permission = {.tenant = std::move(tenant), .scope = std::string{kUse}};
-    if (placed->port != kE2bPort) admitted.permission.credential_fields = {std::string{kAccessToken}};
-    admitted.who = "access-token";
-    co_return admitted;
-  }
+  if (refusal) co_return std::unexpected{std::move(*refusal)};
+  co_return std::nullopt;
+}
+
+Task<Result<Door::Admitted>> Door::admit(const protocol::HttpRequest* request, const Placed* placed, bool is_tls) {
+  SKIFF_CO_TRY(auto with_key, co_await by_key(request, placed));
+  if (with_key) co_return std::move(*with_key);
+  if (const auto token = request->headers.find(kAccessToken)) co_return co_await by_access_token(*token, placed);
   if (placed->port == kE2bPort && request->target.parameter("signature")) {
-    // Whoever shows it may wake the sandbox, so it is looked at here; the agent does it again.
-    SKIFF_CO_TRY(auto token, co_await fleet_->access_token_of(placed->sandbox));
-    if (!e2b::is_signed(*request, token, wall_now()))
-      co_return fail(Errc::unauthenticated, "the signature is not valid");
-    SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_of(placed->sandbox));
-    admitted.permission = {.tenant = std::move(tenant), .scope = "exec"};
-    admitted.who = "signature";
-    co_return admitted;
+    co_return co_await by_signature(request, placed);
   }
-  SKIFF_CO_TRY(auto previews, co_await this->previews());
-  SKIFF_CO_TRY(auto shown, previews.shown(*request, *placed, is_tls, wall_now()));
-  if (shown) {
-    SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_of(placed->sandbox));
-    admitted.permission = {.tenant = std::move(tenant), .scope = "ports", .ends = shown->ends};
-    admitted.who = "preview";
-    admitted.redirect = std::move(shown->redirect);
-    co_return admitted;
-  }
+  SKIFF_CO_TRY(auto with_preview, co_await by_preview(request, placed, is_tls));
+  if (with_preview) co_return std::move(*with_preview);
   co_return fail(Errc::unauthenticated, "show an API key (X-API-Key), the sandbox's access token or a preview's link");
 }
 

@@ -30,14 +30,22 @@ class Door final : public Sandboxes {
   };
   [[nodiscard]] Task<Result<Admitted>> admit(const protocol::HttpRequest* request, const Placed* placed, bool is_tls);
 
-  /// Of the previews that this server makes and takes. `unauthenticated` before there was a key.
-  [[nodiscard]] Task<Result<Previews>> previews();
+  /// Makes and takes the previews of a tenant's sandboxes. `unauthenticated` before there was a key.
+  [[nodiscard]] Task<Result<Previews>> previews(std::string tenant);
 
   [[nodiscard]] Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(SandboxRef of, std::uint16_t port) override;
   [[nodiscard]] Task<Result<>> start(SandboxRef of) override;
 
  private:
+  /// What a key allows; nothing if none is shown, or what may be the application's own.
+  [[nodiscard]] Task<Result<std::optional<Admitted>>> by_key(const protocol::HttpRequest* request,
+                                                             const Placed* placed);
+  [[nodiscard]] Task<Result<Admitted>> by_access_token(std::string_view shown, const Placed* placed);
+  [[nodiscard]] Task<Result<Admitted>> by_signature(const protocol::HttpRequest* request, const Placed* placed);
+  [[nodiscard]] Task<Result<std::optional<Admitted>>> by_preview(const protocol::HttpRequest* request,
+                                                                 const Placed* placed, bool is_tls);
+
   Fleet* fleet_;
   KeyCache* keys_;
 };

@@ -60,7 +60,7 @@ Size size_of_sandbox(Call* call, const Sandbox& sandbox) {
 }
 
 Task<Result<Reached>> how_reached(Call* call, std::string id) {
-  SKIFF_CO_TRY(auto token, co_await call->service.fleet().access_token_of(std::move(id)));
+  SKIFF_CO_TRY(auto token, co_await call->service.fleet().access_token_of(call->key.tenant, std::move(id)));
   co_return Reached{.domain = call->service.options().domain, .access_token = std::move(token)};
 }
 
@@ -235,7 +235,7 @@ Task<Result<HttpResponse>> resume(Call* call) {
 
 Task<Result<HttpResponse>> metrics(Call* call) {
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
-  SKIFF_CO_TRY(auto token, co_await call->service.fleet().access_token_of(sandbox.name));
+  SKIFF_CO_TRY(auto token, co_await call->service.fleet().access_token_of(call->key.tenant, sandbox.name));
   protocol::HttpClientOptions options{.host = "localhost", .idle_time = kMetricsPatience};
   options.dial = [call, id = sandbox.name](milliseconds) {
     return call->service.fleet().dial(call->key.tenant, id, kE2bPort);

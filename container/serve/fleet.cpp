@@ -49,7 +49,7 @@ Task<Result<SandboxSpec>> Fleet::spec_of(ApiKey key, std::string id, Wish wish) 
                    "there is no template \"" + wish.template_name + "\": there are " + templates_->names(), "template");
   }
   SKIFF_CO_TRY(auto labels, kept_labels(wish.labels));
-  SKIFF_CO_TRY(auto token, co_await access_token_of(id));
+  SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, id));
   SandboxSpec spec = *base;
   spec.name = std::move(id);
   spec.owner = key.tenant;
@@ -101,7 +101,8 @@ Task<Result<std::string>> Fleet::id_for(std::string tenant, Wish wish) {
     co_return fail(Errc::invalid_field, "s and 20 letters or digits is the form of ids that the server makes", "name");
   }
   if (wish.idempotency_key.empty()) co_return new_id("s");
-  SKIFF_CO_TRY(auto code, co_await access_token_of("idempotency/" + tenant + "/" + wish.idempotency_key));
+  SKIFF_CO_TRY(auto secret, co_await token_secret());
+  const std::string code = derived_secret(secret, "idempotency/" + tenant + "/" + wish.idempotency_key);
   co_return "s" + code.substr(0, kIdLetters);
 }
 
@@ -250,25 +251,26 @@ Task<Result<PoolStatus>> Fleet::pool(std::string tenant, std::string name) {
   co_return fail(Errc::not_found, "there is no pool \"" + name + "\"", "id");
 }
 
-Task<Result<std::set<std::string>>> Fleet::all_tenants() {
+Task<Result<std::set<std::string>>> Fleet::tenants() {
   SKIFF_CO_TRY(auto ring, co_await keys_->current());
   std::set<std::string> all;
   for (const ApiKey& key : ring->keys) all.insert(key.tenant);
   co_return all;
 }
 
-Task<Result<std::string>> Fleet::tenant_of(std::string id) {
-  SKIFF_CO_TRY(auto all, co_await all_tenants());
+Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id,
+                                                                std::function<bool(const std::string&)> opens) {
+  SKIFF_CO_TRY(auto secret, co_await token_secret());
+  SKIFF_CO_TRY(auto all, co_await tenants());
+  std::optional<std::string> found;
   for (const std::string& tenant : all) {
-    auto found = co_await find(tenant, id);
-    if (found) co_return tenant;
-    if (found.error().code != Errc::sandbox_not_found) co_return std::unexpected{std::move(found.error())};
+    if (opens(access_token(secret, tenant, id))) found = tenant;
   }
-  co_return std::unexpected{no_such_sandbox(id)};
+  co_return found;
 }
 
 Task<Result<>> Fleet::sweep() {
-  SKIFF_CO_TRY(auto all, co_await all_tenants());
+  SKIFF_CO_TRY(auto all, co_await tenants());
   for (const std::string& tenant : all) {
     SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
     SandboxFilter filter{.owner = tenant,
@@ -290,10 +292,15 @@ Task<Result<>> Fleet::sweep() {
   co_return Result<>{};
 }
 
-Task<Result<std::string>> Fleet::access_token_of(std::string id) {
+Task<Result<std::string>> Fleet::token_secret() {
   SKIFF_CO_TRY(auto ring, co_await keys_->current());
   if (ring->token_secret.empty()) co_return fail(Errc::unauthenticated, "there are no API keys yet");
-  co_return access_token(ring->token_secret, id);
+  co_return ring->token_secret;
+}
+
+Task<Result<std::string>> Fleet::access_token_of(std::string tenant, std::string id) {
+  SKIFF_CO_TRY(auto secret, co_await token_secret());
+  co_return access_token(secret, tenant, id);
 }
 
 }  // namespace skiff::container::serve

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -85,13 +86,17 @@ class Fleet {
   /// `not_found`
   [[nodiscard]] Task<Result<PoolStatus>> pool(std::string tenant, std::string name);
 
-  /// Whose it is, for whoever shows what opens it and no key. `sandbox_not_found`.
-  [[nodiscard]] Task<Result<std::string>> tenant_of(std::string id);
+  /// Whose sandbox it is that somebody without a key wants, by the access token that he shows, or has signed with:
+  /// `opens` is asked with each tenant's. Nothing if it is nobody's. Whether the sandbox is there is not looked at.
+  [[nodiscard]] Task<Result<std::optional<std::string>>> tenant_by_token(
+      std::string id, std::function<bool(const std::string& token)> opens);
+  /// Everybody who has a key.
+  [[nodiscard]] Task<Result<std::set<std::string>>> tenants();
   /// Removes what is over. Any number of processes may do it at once.
   [[nodiscard]] Task<Result<>> sweep();
 
   /// The access token of E2B's SDKs.
-  [[nodiscard]] Task<Result<std::string>> access_token_of(std::string id);
+  [[nodiscard]] Task<Result<std::string>> access_token_of(std::string tenant, std::string id);
   [[nodiscard]] const Admission& admission() const noexcept { return admission_; }
   [[nodiscard]] const Templates& templates() const noexcept { return *templates_; }
 
@@ -107,7 +112,8 @@ class Fleet {
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, std::optional<std::chrono::milliseconds> ttl);
   [[nodiscard]] Task<Result<SandboxSpec>> spec_of(ApiKey key, std::string id, Wish wish);
-  [[nodiscard]] Task<Result<std::set<std::string>>> all_tenants();
+  /// The secret from which tokens are made. `unauthenticated` before there was a key.
+  [[nodiscard]] Task<Result<std::string>> token_secret();
 
   Tenants* tenants_;
   KeyCache* keys_;

@@ -184,7 +184,7 @@ Task<Result<HttpResponse>> make_preview(Call* call) {
   if (!is_made_id(sandbox.name)) {
     co_return fail(Errc::not_supported, "previews are for ids that the server has made: names are those of one tenant");
   }
-  SKIFF_CO_TRY(auto previews, co_await call->service.door().previews());
+  SKIFF_CO_TRY(auto previews, co_await call->service.door().previews(call->key.tenant));
   const WallTime ends = wall_now() + body.ttl;
   std::string url = (options.behind_proxy ? "https://" : "http://") + host_of(sandbox.name, body.port, options.domain);
   if (!options.behind_proxy) url += ":" + std::to_string(call->http.local_address().port());

@@ -63,11 +63,16 @@ TEST(ApiKeys, AreReadAgainAsTheyWereWritten) {
   EXPECT_EQ(again->keys.front().scopes, ring.keys.front().scopes);
 }
 
-TEST(AccessTokens, AreTheHmacOfTheSandboxsName) {
+TEST(DerivedSecrets, AreTheHmacOfTheirPurpose) {
   // RFC 4231, test case 2.
-  EXPECT_EQ(access_token("Jefe", "what do ya want for nothing?"),
+  EXPECT_EQ(derived_secret("Jefe", "what do ya want for nothing?"),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
-  EXPECT_NE(access_token("secret", "a"), access_token("secret", "b"));
+}
+
+TEST(AccessTokens, AreThoseOfOneTenantsSandbox) {
+  EXPECT_EQ(access_token("secret", "t", "a"), derived_secret("secret", "sandbox/t/a"));
+  EXPECT_NE(access_token("secret", "t", "a"), access_token("secret", "t", "b"));
+  EXPECT_NE(access_token("secret", "t", "a"), access_token("secret", "u", "a"));
 }
 
 }  // namespace

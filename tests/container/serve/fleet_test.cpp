@@ -109,7 +109,7 @@ CO_TEST(Fleet, WritesOnTheRecordWhatItHasToKnow) {
   const SandboxSpec& spec = all.tenants.hosted.last;
   EXPECT_EQ(spec.owner, "a");
   EXPECT_EQ(spec.pod.dialects, std::vector<std::string>{"e2b"});
-  EXPECT_EQ(spec.env.at("SKIFF_E2B_TOKEN_SHA256"), sha256_hex(access_token("secret", spec.name)));
+  EXPECT_EQ(spec.env.at("SKIFF_E2B_TOKEN_SHA256"), sha256_hex(access_token("secret", "a", spec.name)));
   EXPECT_EQ(spec.labels.at("key.u"), "v");
   EXPECT_EQ(on_end(made->sandbox), OnEnd::stop);
 }
@@ -137,6 +137,22 @@ CO_TEST(Fleet, ShowsNobodyWhatIsAnothers) {
     EXPECT_EQ(code, Errc::sandbox_not_found);
   }
   EXPECT_TRUE((co_await all.fleet.list("b", {})).value().items.empty());
+}
+
+CO_TEST(Fleet, TakesTheTokenOfOneTenantsSandboxForNobodyElsesOfThatName) {
+  World all;
+  all.store.ring.keys = {tenant_key("a"), tenant_key("b")};
+  for (const char* tenant : {"a", "b"}) {
+    auto token = co_await all.fleet.access_token_of(tenant, "web");
+    CO_ASSERT_TRUE(token);
+    const auto opens = [&token](const std::string& one) { return one == *token; };
+    auto found = co_await all.fleet.tenant_by_token("web", opens);
+    CO_ASSERT_TRUE(found);
+    EXPECT_EQ(*found, tenant);
+    auto other = co_await all.fleet.tenant_by_token("other", opens);
+    CO_ASSERT_TRUE(other);
+    EXPECT_FALSE(other->has_value());
+  }
 }
 
 CO_TEST(Fleet, MakesOneForOneIdempotencyKeyOfATenant) {
