@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "container/serve/answer.hpp"
-#include "container/serve/follow.hpp"
+#include "container/serve/followers.hpp"
 #include "container/serve/own_bodies.hpp"
 #include "container/serve/query.hpp"
 #include "container/serve/service.hpp"
@@ -30,16 +30,16 @@ BringUps::Which which_of(const Call& call) {
 }
 
 /// Writes what is told as events, and a comment when nothing was told for a while.
-class EventStream {
+class ProgressEvents {
  public:
-  explicit EventStream(protocol::HttpExchange* http) : http_{http} {}
+  explicit ProgressEvents(protocol::HttpExchange* http) : http_{http} {}
 
   Task<Result<>> begin() {
-    HttpResponse head{.headers = {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
+    HttpResponse head{.headers = {{"Content-Type", protocol::kProgressEventsType}, {"Cache-Control", "no-store"}}};
     return http_->start(std::move(head));
   }
 
-  static Task<Result<>> tell(EventStream* self, std::span<const BringUps::Step> steps) {
+  static Task<Result<>> tell(ProgressEvents* self, std::span<const BringUps::Step> steps) {
     std::string text;
     for (const auto& [phase, detail] : steps) {
       std::string data{'{'};
@@ -54,7 +54,7 @@ class EventStream {
     co_return co_await self->http_->write(text);
   }
 
-  static Task<Result<>> end(EventStream* self, Result<Sandbox> sandbox) {
+  static Task<Result<>> end(ProgressEvents* self, Result<Sandbox> sandbox) {
     std::string text;
     if (sandbox && sandbox->state == SandboxState::running) {
       protocol::append_sse(text, {}, "ready", protocol::to_json(view_of(*sandbox)));
@@ -84,35 +84,33 @@ Task<Result<HttpResponse>> show(Call* call) {
   const auto wait = target.parameter("wait");
   if (wait && *wait != "ready") co_return fail(Errc::invalid_field, "expected ready", "wait");
   SKIFF_CO_TRY(auto timeout_ms, number_of(target, "timeout_ms", 0, kLongestWaitMs));
-  Fleet& fleet = call->service.fleet();
   Result<Sandbox> sandbox = std::unexpected{Error{}};
   if (wait) {
     const auto until = steady_clock::now() + milliseconds{timeout_ms.value_or(kUsualWaitMs)};
     Tell nobody = [](std::span<const BringUps::Step>) -> Task<Result<>> { co_return Result<>{}; };
-    sandbox = co_await follow(&fleet, &call->service.bring_ups(), which_of(*call), until, call->http.peer_closed(),
-                              std::move(nobody));
+    sandbox =
+        co_await call->service.followers().follow(which_of(*call), until, call->http.peer_closed(), std::move(nobody));
   } else {
-    sandbox = co_await fleet.get(call->key.tenant, call->id());
+    sandbox = co_await call->service.fleet().get(call->key.tenant, call->id());
   }
   if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
   co_return json_answer(200, protocol::to_json(view_of(*sandbox)));
 }
 
 Task<Result<HttpResponse>> stream_events(Call* call) {
-  Fleet& fleet = call->service.fleet();
-  BringUps& bring_ups = call->service.bring_ups();
-  auto there = co_await fleet.get(call->key.tenant, call->id());
+  const BringUps& bring_ups = call->service.bring_ups();
+  auto there = co_await call->service.fleet().get(call->key.tenant, call->id());
   if (!there && !bring_ups.find(which_of(*call)) && !bring_ups.failure(which_of(*call))) {
     co_return std::unexpected{std::move(there.error())};
   }
-  EventStream stream{&call->http};
+  ProgressEvents stream{&call->http};
   call->http.probe_peer(kProbeIdle);
   SKIFF_CO_TRY_VOID(co_await stream.begin());
-  Tell tell = [&stream](std::span<const BringUps::Step> steps) { return EventStream::tell(&stream, steps); };
-  auto sandbox = co_await follow(&fleet, &bring_ups, which_of(*call), steady_clock::now() + kLongestStream,
-                                 call->http.peer_closed(), std::move(tell));
+  Tell tell = [&stream](std::span<const BringUps::Step> steps) { return ProgressEvents::tell(&stream, steps); };
+  auto sandbox = co_await call->service.followers().follow(which_of(*call), steady_clock::now() + kLongestStream,
+                                                           call->http.peer_closed(), std::move(tell));
   if (!sandbox && sandbox.error().code == Errc::cancelled) co_return std::unexpected{std::move(sandbox.error())};
-  SKIFF_CO_TRY_VOID(co_await EventStream::end(&stream, std::move(sandbox)));
+  SKIFF_CO_TRY_VOID(co_await ProgressEvents::end(&stream, std::move(sandbox)));
   co_return HttpResponse{};  // has been sent
 }
 

@@ -12,6 +12,7 @@
 #include "container/serve/bring_ups.hpp"
 #include "container/serve/door.hpp"
 #include "container/serve/fleet.hpp"
+#include "container/serve/followers.hpp"
 #include "container/serve/gateway/gateway.hpp"
 #include "container/serve/key_store.hpp"
 #include "container/serve/route.hpp"
@@ -50,6 +51,7 @@ class Service {
 
   [[nodiscard]] Fleet& fleet() noexcept { return fleet_; }
   [[nodiscard]] BringUps& bring_ups() noexcept { return bring_ups_; }
+  [[nodiscard]] Followers& followers() noexcept { return followers_; }
   [[nodiscard]] KeyCache& keys() noexcept { return keys_; }
   [[nodiscard]] Door& door() noexcept { return door_; }
   [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
@@ -75,6 +77,7 @@ class Service {
   KeyCache keys_;
   Fleet fleet_;
   BringUps bring_ups_;
+  Followers followers_;
   Door door_;
   Gateway gateway_;
   Stats stats_;

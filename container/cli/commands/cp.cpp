@@ -171,8 +171,9 @@ class Copy final : public Invocation {
     if (shows) {
       progress = [&meter](std::uint64_t bytes, std::optional<std::uint64_t> total) { meter.show(bytes, total); };
     }
-    Task<Result<TarSummary>> copying = source ? copy_out(agent, source->path, to, std::move(progress), std::move(session))
-                                              : copy_in(agent, from, target->path, std::move(progress), std::move(session));
+    Task<Result<TarSummary>> copying =
+        source ? copy_out(agent, source->path, to, std::move(progress), std::move(session))
+               : copy_in(agent, from, target->path, std::move(progress), std::move(session));
     auto copied = co_await std::move(copying);
     if (!copied) co_return std::unexpected{explained(std::move(copied.error()), source ? *source : *target, !!source)};
     co_return copied;

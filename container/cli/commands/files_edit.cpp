@@ -45,8 +45,9 @@ class FilesEdit final : public Invocation {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     const nlohmann::json edit{{"old", old_}, {"new", new_}, {"count", count_}};
     std::string body = nlohmann::json{{"edits", nlohmann::json::array({edit})}}.dump();
-    SKIFF_CO_TRY(auto done, co_await agent->patch(session_.files() + "/" + protocol::percent_encode(arguments.words.at(1)),
-                                                  std::move(body)));
+    SKIFF_CO_TRY(auto done,
+                 co_await agent->patch(session_.files() + "/" + protocol::percent_encode(arguments.words.at(1)),
+                                       std::move(body)));
     SKIFF_CO_TRY_VOID(context.show(done, "", arguments.words.at(1) + "\n"));
     co_return 0;
   }

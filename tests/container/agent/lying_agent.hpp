@@ -90,7 +90,8 @@ class LyingAgent {
                                          std::move(copy));
         if (!sent) co_return;
       }
-      // A send waits for nothing as long as the kernel takes its bytes, which are many megabytes: nobody else would run.
+      // A send waits for nothing as long as the kernel takes its bytes, which are many megabytes: nobody else would
+      // run.
       co_await boost::asio::post(executor_, use_task);
     } while (visit.repeats);
     while (visit.stays && co_await socket.read()) continue;

@@ -219,8 +219,7 @@ CO_TEST(Fleet, LetsNobodyChooseAnIdThatItCouldMake) {
   World all;
   const std::string made = (co_await all.fleet.create(tenant_key("a"), {})).value().sandbox.name;
   EXPECT_TRUE(is_made_id(made));
-  const std::string keyed =
-      (co_await all.fleet.create(tenant_key("a"), {.idempotency_key = "k"})).value().sandbox.name;
+  const std::string keyed = (co_await all.fleet.create(tenant_key("a"), {.idempotency_key = "k"})).value().sandbox.name;
   EXPECT_TRUE(is_made_id(keyed));
   for (const std::string& name : {made, keyed, std::string{"s0123456789abcdefghij"}}) {
     const auto refused = co_await all.fleet.create(tenant_key("b"), {.name = name, .get_or_create = true});

@@ -1,4 +1,4 @@
-#include "container/serve/follow.hpp"
+#include "container/serve/followers.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +9,7 @@
 
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
+#include "container/serve/gateway/counted.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -16,16 +17,19 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+/// The more there are who look at records, the longer each waits: all of them together ask the hosts some dozens of
+/// times a second at most.
 constexpr milliseconds kBetweenLooks{500};
+constexpr std::size_t kLookAtOnce = 16;
 /// Without a step.
 constexpr milliseconds kLongestSilence{15'000};
 
-class Follower {
+}  // namespace
+
+class Followers::Follower {
  public:
-  Follower(Executor executor, Fleet* fleet, const BringUps* bring_ups, BringUps::Which which, SteadyTime until,
-           Tell tell)
-      : fleet_{fleet},
-        bring_ups_{bring_ups},
+  Follower(Executor executor, Followers* all, BringUps::Which which, SteadyTime until, Tell tell)
+      : all_{all},
         which_{std::move(which)},
         until_{until},
         tell_{std::move(tell)},
@@ -39,18 +43,20 @@ class Follower {
 
   static Task<Result<Sandbox>> run(Follower* self) {
     for (;;) {
-      if (auto watched = self->bring_ups_->find(self->which_)) {
+      if (auto watched = self->all_->bring_ups_->find(self->which_)) {
         SKIFF_CO_TRY_VOID(co_await self->look_on(watched));
         if (watched->outcome && !*watched->outcome) co_return std::unexpected{watched->outcome->error()};
       }
       if (self->gone_) co_return fail(Errc::cancelled, "the client has left");
-      auto now = co_await self->fleet_->get(self->which_.first, self->which_.second);
+      auto now = co_await self->all_->fleet_->get(self->which_.first, self->which_.second);
       if (!now && now.error().code == Errc::sandbox_not_found) {
-        if (auto why = self->bring_ups_->failure(self->which_)) co_return std::unexpected{std::move(*why)};
+        if (auto why = self->all_->bring_ups_->failure(self->which_)) co_return std::unexpected{std::move(*why)};
       }
       if (!now || now->state != SandboxState::creating || self->is_over()) co_return now;
       SKIFF_CO_TRY_VOID(co_await self->tell_({}));
-      co_await self->wait(&self->alone_, kBetweenLooks);
+      const Counted looking{self->all_->looking_};
+      const auto turn = static_cast<int>(1 + self->all_->looking_ / kLookAtOnce);
+      co_await self->wait(&self->alone_, turn * kBetweenLooks);
     }
   }
 
@@ -95,8 +101,7 @@ class Follower {
     if (waited_for_ != nullptr) waited_for_->notify_all();
   }
 
-  Fleet* fleet_;
-  const BringUps* bring_ups_;
+  Followers* all_;
   BringUps::Which which_;
   SteadyTime until_;
   Tell tell_;
@@ -106,12 +111,9 @@ class Follower {
   Deadline late_;
 };
 
-}  // namespace
-
-Task<Result<Sandbox>> follow(Fleet* fleet, const BringUps* bring_ups, BringUps::Which which, SteadyTime until,
-                             Task<bool> left, Tell tell) {
+Task<Result<Sandbox>> Followers::follow(BringUps::Which which, SteadyTime until, Task<bool> left, Tell tell) {
   const Executor executor = co_await boost::asio::this_coro::executor;
-  Follower follower{executor, fleet, bring_ups, std::move(which), until, std::move(tell)};
+  Follower follower{executor, this, std::move(which), until, std::move(tell)};
   co_return co_await run_beside(Follower::watch(&follower, std::move(left)), Follower::run(&follower));
 }
 
