@@ -35,7 +35,7 @@ class ProgressEvents {
   explicit ProgressEvents(protocol::HttpExchange* http) : http_{http} {}
 
   Task<Result<>> begin() {
-    HttpResponse head{.headers = {{"Content-Type", protocol::kProgressEventsType}, {"Cache-Control", "no-store"}}};
+    HttpResponse head{.headers = {{"Content-Type", protocol::kEventStreamType}, {"Cache-Control", "no-store"}}};
     return http_->start(std::move(head));
   }
 
