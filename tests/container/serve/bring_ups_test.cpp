@@ -44,7 +44,8 @@ struct HeldWork {
 };
 
 Made demo() {
-  Made made{.is_new = true};
+  Made made;
+  made.is_new = true;
   made.sandbox.name = "demo";
   return made;
 }
