@@ -47,8 +47,9 @@ struct RemoteEntry {
   std::string target = {};  ///< of a link
 };
 
-Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string path) {
-  SKIFF_CO_TRY(auto answer, co_await agent->get("/v1/files:stat?path=" + protocol::percent_encode(path)));
+/// `session_files` is as `files_of` gives it.
+Task<Result<RemoteEntry>> look_at(AgentClient* agent, std::string session_files, std::string path) {
+  SKIFF_CO_TRY(auto answer, co_await agent->get(session_files + ":stat?path=" + protocol::percent_encode(path)));
   AgentAnswer page{answer, "its answer"};
   const json& items = page.list("items");
   SKIFF_CO_TRY_VOID(page.check());
@@ -74,11 +75,11 @@ struct Led {
   RemoteEntry entry;
 };
 
-Task<Result<Led>> follow(AgentClient* agent, std::string path) {
+Task<Result<Led>> follow(AgentClient* agent, std::string session_files, std::string path) {
   constexpr int kMostLinks = 40;  // path_resolution(7)
   Led at{.path = path, .entry = {}};
   for (int links = 0; links <= kMostLinks; ++links) {
-    SKIFF_CO_TRY(auto entry, co_await look_at(agent, at.path));
+    SKIFF_CO_TRY(auto entry, co_await look_at(agent, session_files, at.path));
     if (entry.type.empty()) co_return std::unexpected{nothing_there(path)};
     at.entry = std::move(entry);
     if (at.entry.type != "symlink") co_return at;
@@ -174,12 +175,13 @@ Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProduc
   co_return produced;
 }
 
-Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::string to, CopyProgress progress) {
+Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::string to, CopyProgress progress,
+                                 std::string session) {
   std::error_code missing;
   if (files::symlink_status(from, missing).type() == files::file_type::not_found) {
     co_return fail(Errc::path_not_found, "open \"" + from.string() + "\": No such file or directory");
   }
-  SKIFF_CO_TRY(auto there, co_await look_at(agent, to));
+  SKIFF_CO_TRY(auto there, co_await look_at(agent, files_of(session), to));
   const bool contents = from.string().ends_with("/.") || from == ".";
   Place place = split(to);
   if (contents) {
@@ -200,12 +202,13 @@ Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::stri
   ByteProducer tar{.produce = [source = std::move(source), name = place.name](const TarSink& sink) {
     return pack_tar(source, name, sink);
   }};
-  std::string path = "/v1/files:archive?path=" + protocol::percent_encode(place.directory);
+  std::string path = files_of(session) + ":archive?path=" + protocol::percent_encode(place.directory);
   co_return co_await upload(agent, std::move(path), std::move(tar), std::move(progress), total);
 }
 
-Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress) {
-  SKIFF_CO_TRY(auto there, co_await follow(agent, from));
+Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::path to, CopyProgress progress,
+                                  std::string session) {
+  SKIFF_CO_TRY(auto there, co_await follow(agent, files_of(session), from));
   const bool contents = from.ends_with("/.") || from == ".";
   const bool is_directory = there.entry.type == "directory";
   // How much is in a directory nobody knows without walking it.
@@ -220,7 +223,7 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   if (is_directory) files::create_directories(to, error);
   if (!error) files::create_directories(to.parent_path(), error);
   if (error) co_return std::unexpected{system_error(error.value(), "create \"" + to.string() + "\"")};
-  SKIFF_CO_TRY_VOID(co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(there.path)));
+  SKIFF_CO_TRY_VOID(co_await agent->open(files_of(session) + ":archive?path=" + protocol::percent_encode(there.path)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
   TarTarget target{.path = std::move(to), .is_file = !is_directory};

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/agent/client.hpp"
+#include "container/agent/session_files.hpp"
 #include "container/agent/tar.hpp"
 
 namespace skiff::container {
@@ -31,13 +32,16 @@ struct ByteProducer {
                                               CopyProgress progress, std::optional<std::uint64_t> total);
 
 /// Copies a file or directory of this machine into a sandbox, as cp(1) -r: into `to` if that is a directory (or ends in
-/// a slash), else under that name. `from` that ends in `/.` means what is in a directory. Modes are kept.
+/// a slash), else under that name. `from` that ends in `/.` means what is in a directory. Modes are kept. `session`:
+/// to whose directory paths of the sandbox are relative.
 [[nodiscard]] Task<Result<TarSummary>> copy_in(AgentClient* agent, std::filesystem::path from, std::string to,
-                                               CopyProgress progress);
+                                               CopyProgress progress,
+                                               std::string session = std::string{kDefaultSession});
 
 /// The other way, by the same rules, and as `unpack_tar` does it. A link that is named itself is followed, in the
 /// sandbox. The error of a copy that was cut says what is missing.
 [[nodiscard]] Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, std::filesystem::path to,
-                                                CopyProgress progress);
+                                                CopyProgress progress,
+                                                std::string session = std::string{kDefaultSession});
 
 }  // namespace skiff::container

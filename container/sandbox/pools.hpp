@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct PoolSpec {
 };
 
 struct PoolStatus {
+  static constexpr std::string_view kSchemaName = "Pool";
   std::string name;
   unsigned available = 0;  ///< ready to be taken
   unsigned active = 0;     ///< were taken, and live

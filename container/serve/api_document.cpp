@@ -8,6 +8,7 @@
 #include "container/serve/route.hpp"
 #include "protocol/json/openapi.hpp"
 #include "protocol/json/schema.hpp"
+#include "protocol/json/sse.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -59,7 +60,10 @@ void describe_own(const Route& route, ApiOperation& operation) {
                              .in = ApiParameter::In::header,
                              .help = "Of the client's choice: the same one makes no second sandbox"}};
     operation.responses = {answer_of_type<own::SandboxView>(201, "It was made"),
-                           answer_of_type<own::SandboxView>(200, "This Idempotency-Key has made it before")};
+                           answer_of_type<own::SandboxView>(200,
+                                                            "It was there: made before by this Idempotency-Key, "
+                                                            "or of this name with get_or_create"),
+                           answer_of_type<own::SandboxView>(202, "It is being made")};
     operation.problems = {404, 409, 429, 502};
   } else if (path == "/v1/sandboxes") {
     operation.parameters = {
@@ -70,6 +74,30 @@ void describe_own(const Route& route, ApiOperation& operation) {
         {.name = "cursor", .help = "`next` of the page before"},
         {.name = "limit", .help = "Of a page", .schema = R"({"type":"integer","minimum":1,"maximum":500})"}};
     operation.responses = {answer_of_type<own::SandboxList>(200, "One page of them")};
+  } else if (path.ends_with("/events")) {
+    operation.description =
+        "Events `phase` ({phase, detail}: scheduling, pulling, starting), and at the end one `ready` with the sandbox "
+        "or "
+        "`failed` with a problem. Of a sandbox that another process brings up there is the end alone.";
+    operation.responses = {{.status = 200,
+                            .description = "The events",
+                            .bodies = {{.content_type = std::string{protocol::kEventStreamType},
+                                        .schema = {.json = R"({"type":"string"})"}}}}};
+    operation.problems = {404};
+  } else if (path == "/v1/sandboxes/{id}" && route.method == "GET") {
+    operation.parameters = {{.name = "wait",
+                             .help = "Not before it is up, or can't be brought up, which is an error then",
+                             .schema = R"({"type":"string","enum":["ready"]})"},
+                            {.name = "timeout_ms",
+                             .help = "Of that wait, then the answer says how it is",
+                             .schema = R"({"type":"integer","minimum":0,"maximum":600000,"default":30000})"}};
+    operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
+    operation.problems = {404, 502};
+  } else if (path == "/v1/pools") {
+    operation.responses = {answer_of_type<own::PoolList>(200, "All of them")};
+  } else if (path == "/v1/pools/{id}") {
+    operation.responses = {answer_of_type<PoolStatus>(200, "The pool")};
+    operation.problems = {404};
   } else if (path == "/v1/me") {
     operation.responses = {answer_of_type<own::KeyView>(200, "The key")};
   } else if (path.ends_with("/tokens")) {

@@ -69,8 +69,8 @@ Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* req
   co_return Admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = "signature"};
 }
 
-Task<Result<std::optional<Door::Admitted>>> Door::by_preview(const protocol::HttpRequest* request,
-                                                             const Placed* placed, bool is_tls) {
+Task<Result<std::optional<Door::Admitted>>> Door::by_preview(const protocol::HttpRequest* request, const Placed* placed,
+                                                             bool is_tls) {
   SKIFF_CO_TRY(auto all, co_await fleet_->tenants());
   std::optional<Error> refusal;
   for (const std::string& tenant : all) {

@@ -19,8 +19,9 @@ constexpr std::size_t kPage = 500;
 /// Letters of an id behind its first one, as `new_id` has it.
 constexpr std::size_t kIdLetters = 20;
 
-Progress silent() {
-  return [](Phase, std::string_view) {};
+/// What tells a wish from another one with the same name or Idempotency-Key.
+std::string request_digest(const Wish& wish) {
+  return sha256_hex(wish.idempotency_key + "\n" + wish.request).substr(0, kIdLetters);
 }
 
 bool takes_a_place(const Sandbox& sandbox) {
@@ -28,6 +29,10 @@ bool takes_a_place(const Sandbox& sandbox) {
 }
 
 }  // namespace
+
+bool is_made_id(std::string_view id) {
+  return id.size() == 1 + kIdLetters && id.front() == 's' && !id.contains('-');
+}
 
 Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
@@ -53,7 +58,7 @@ Task<Result<SandboxSpec>> Fleet::spec_of(ApiKey key, std::string id, Wish wish) 
   spec.labels[std::string{kTemplateLabel}] = wish.template_name;
   spec.labels[std::string{kOnEndLabel}] = on_end_word(wish.on_end);
   if (!wish.wakes) spec.labels[std::string{kWakeLabel}] = "no";
-  spec.labels[std::string{kRequestLabel}] = sha256_hex(wish.request).substr(0, kIdLetters);
+  spec.labels[std::string{kRequestLabel}] = request_digest(wish);
   for (auto& [name, value] : wish.env) {
     if (name.starts_with("SKIFF_")) {
       co_return fail(Errc::invalid_field, "variables that begin with SKIFF_ configure the agent", "env");
@@ -89,44 +94,63 @@ Task<Result<Admission::Place>> Fleet::admit(Driver* driver, ApiKey key, std::str
   co_return admission_.enter(key, id, std::move(ids));
 }
 
-Task<Result<Made>> Fleet::found_again(Driver* driver, std::string tenant, std::string id, std::string request) {
-  auto found = co_await driver->get(id);
+Task<Result<std::string>> Fleet::id_for(std::string tenant, Wish wish) {
+  if (!wish.name.empty()) {
+    SKIFF_CO_TRY_VOID(check_name(wish.name));
+    if (!is_made_id(wish.name)) co_return std::move(wish.name);
+    co_return fail(Errc::invalid_field, "s and 20 letters or digits is the form of ids that the server makes", "name");
+  }
+  if (wish.idempotency_key.empty()) co_return new_id("s");
+  SKIFF_CO_TRY(auto secret, co_await token_secret());
+  const std::string code = derived_secret(secret, "idempotency/" + tenant + "/" + wish.idempotency_key);
+  co_return "s" + code.substr(0, kIdLetters);
+}
+
+Task<Result<Made>> Fleet::found_again(Driver* driver, ApiKey key, Wish wish, Progress progress) {
+  auto found = co_await driver->get(wish.id);
   if (!found) co_return std::unexpected{std::move(found.error())};
-  if (found->owner != tenant) co_return std::unexpected{no_such_sandbox(id)};
-  if (is_over(*found)) {
+  const bool is_his = found->owner == key.tenant;
+  if (is_his && is_over(*found)) {
     Removal how{.grace = kRemovalGrace};
     how.only_if = is_over;
-    SKIFF_CO_TRY_VOID(co_await driver->remove_if(id, found->id, std::move(how)));
-    co_return std::unexpected{no_such_sandbox(id)};
+    SKIFF_CO_TRY_VOID(co_await driver->remove_if(wish.id, found->id, std::move(how)));
+    co_return std::unexpected{no_such_sandbox(wish.id)};
   }
-  if (own_label(*found, kRequestLabel) != sha256_hex(request).substr(0, kIdLetters)) {
+  const bool is_the_same = !wish.idempotency_key.empty() && own_label(*found, kRequestLabel) == request_digest(wish);
+  if (!is_his || (!is_the_same && !wish.get_or_create)) {
+    if (!wish.name.empty()) co_return fail(Errc::sandbox_conflict, "the name \"" + wish.name + "\" is taken", "name");
     co_return fail(Errc::sandbox_conflict, "the Idempotency-Key was used for another request", "Idempotency-Key");
   }
-  // `start` waits for whoever is making it.
-  if (found->state == SandboxState::creating) found = co_await driver->start(id, kStartPatience, silent());
+  if (found->state == SandboxState::creating) {
+    // `start` waits for whoever is making it.
+    progress(Phase::scheduling, "another request makes it");
+    found = co_await driver->start(wish.id, kStartPatience, progress);
+  } else if (found->state != SandboxState::running && wish.get_or_create) {
+    SKIFF_CO_TRY(auto place, co_await admit(driver, std::move(key), wish.id));
+    found = co_await driver->start(wish.id, kStartPatience, progress);
+  }
   if (!found) co_return std::unexpected{std::move(found.error())};
   co_return Made{.sandbox = std::move(*found), .is_new = false};
 }
 
-Task<Result<Made>> Fleet::create(ApiKey key, Wish wish) {
+Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(key.tenant));
-  std::string id = new_id("s");
-  if (!wish.idempotency_key.empty()) {
-    SKIFF_CO_TRY(auto secret, co_await token_secret());
-    const std::string code = derived_secret(secret, "idempotency/" + key.tenant + "/" + wish.idempotency_key);
-    id = "s" + code.substr(0, kIdLetters);
-    auto found = co_await found_again(driver, key.tenant, id, wish.request);
+  if (wish.id.empty()) {
+    SKIFF_CO_TRY(auto id, co_await id_for(key.tenant, wish));
+    wish.id = std::move(id);
+  }
+  const bool may_be_there = !wish.name.empty() || !wish.idempotency_key.empty();
+  if (may_be_there) {
+    auto found = co_await found_again(driver, key, wish, progress);
     if (found || found.error().code != Errc::sandbox_not_found) co_return found;
   }
-  const std::string request = wish.request;
-  const bool may_be_there = !wish.idempotency_key.empty();
-  SKIFF_CO_TRY(auto spec, co_await spec_of(key, id, std::move(wish)));
-  SKIFF_CO_TRY(auto place, co_await admit(driver, key, id));
+  SKIFF_CO_TRY(auto spec, co_await spec_of(key, wish.id, wish));
+  SKIFF_CO_TRY(auto place, co_await admit(driver, key, wish.id));
   SKIFF_CO_TRY_VOID(admission_.count_creation(key, std::chrono::steady_clock::now()));
-  auto made = co_await driver->create(std::move(spec), silent());
+  auto made = co_await driver->create(std::move(spec), progress);
   if (!made) admission_.forget_creation(key);
   if (!made && may_be_there && made.error().code == Errc::sandbox_conflict) {
-    co_return co_await found_again(driver, key.tenant, id, request);
+    co_return co_await found_again(driver, std::move(key), std::move(wish), std::move(progress));
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
   if (key.max_sandboxes != 0) {
@@ -163,7 +187,7 @@ Task<Result<>> Fleet::stop(std::string tenant, std::string id) {
 
 Task<Result<Sandbox>> Fleet::start_found(Found found, std::optional<milliseconds> ttl) {
   const std::string id = found.sandbox.name;
-  auto started = co_await found.driver->start(id, kStartPatience, silent());
+  auto started = co_await found.driver->start(id, kStartPatience, unwatched);
   if (!started || !ttl) co_return started;
   co_return co_await found.driver->extend(id, {.ttl = ttl}, kExtendPatience);
 }
@@ -210,6 +234,21 @@ Task<Result<Endpoint>> Fleet::endpoint(std::string tenant, std::string id, Token
 Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, std::uint16_t port) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
   co_return co_await found.driver->dial(std::move(id), port);
+}
+
+Task<Result<std::vector<PoolStatus>>> Fleet::pools(std::string tenant) {
+  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(std::move(tenant)));
+  if (driver->pools() == nullptr) co_return std::vector<PoolStatus>{};
+  co_return co_await driver->pools()->list();
+}
+
+Task<Result<PoolStatus>> Fleet::pool(std::string tenant, std::string name) {
+  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(std::move(tenant)));
+  if (driver->pools() != nullptr && check_pool_name(name)) {
+    auto status = co_await driver->pools()->status(name);
+    if (status || status.error().code != Errc::not_found) co_return status;
+  }
+  co_return fail(Errc::not_found, "there is no pool \"" + name + "\"", "id");
 }
 
 Task<Result<std::set<std::string>>> Fleet::tenants() {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/task.hpp"
@@ -22,6 +24,9 @@ namespace skiff::container::serve {
 
 /// A sandbox that a client wants.
 struct Wish {
+  std::string name = {};       ///< of the client's choice: its id; empty: the server makes one
+  bool get_or_create = false;  ///< one of that name will do, and is started unless it runs
+  std::string id = {};         ///< what `Fleet::id_for` gives; empty: it is asked
   std::string template_name{Templates::kBase};
   std::map<std::string, std::string> env = {};  ///< beside the template's
   Labels labels = {};
@@ -33,6 +38,12 @@ struct Wish {
   std::string idempotency_key = {};
   std::string request = {};  ///< all that was asked for, to tell another wish with the same key
 };
+
+/// Whether the server makes such ids: nobody else may choose one.
+[[nodiscard]] bool is_made_id(std::string_view id);
+
+/// Nobody looks on.
+inline void unwatched(Phase /*phase*/, std::string_view /*detail*/) {}
 
 struct Made {
   Sandbox sandbox;
@@ -50,8 +61,12 @@ class Fleet {
   Fleet(Tenants* tenants, KeyCache* keys, const Templates* templates)
       : tenants_{tenants}, keys_{keys}, templates_{templates} {}
 
-  /// `not_found` for an unknown template; `sandbox_conflict` for an idempotency key that was used for another wish.
-  [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish);
+  /// The id that the sandbox of this wish has. `invalid_field` for a name that no sandbox can have, and for one of the
+  /// form that the server makes itself.
+  [[nodiscard]] Task<Result<std::string>> id_for(std::string tenant, Wish wish);
+  /// `not_found` for an unknown template; `sandbox_conflict` for a name that is taken, and for an idempotency key that
+  /// was used for another wish. What `progress` is told first is told when the sandbox can be seen by everybody.
+  [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish, Progress progress = unwatched);
   [[nodiscard]] Task<Result<Sandbox>> get(std::string tenant, std::string id);
   /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is the
   /// tenant already.
@@ -65,6 +80,11 @@ class Fleet {
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string tenant, std::string id, TokenGrant grant);
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string tenant, std::string id, std::uint16_t port);
+
+  /// Those of the tenant's namespace; none where the driver has none.
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> pools(std::string tenant);
+  /// `not_found`
+  [[nodiscard]] Task<Result<PoolStatus>> pool(std::string tenant, std::string name);
 
   /// Whose sandbox it is that somebody without a key wants, by the access token that he shows, or has signed with:
   /// `opens` is asked with each tenant's. Nothing if it is nobody's. Whether the sandbox is there is not looked at.
@@ -86,8 +106,8 @@ class Fleet {
     Sandbox sandbox;
   };
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
-  /// Another request made it, or makes it: what that wanted must be the same.
-  [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, std::string tenant, std::string id, std::string request);
+  /// Another request made it, or makes it: what that wanted must be the same, unless any one will do.
+  [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, Wish wish, Progress progress);
   [[nodiscard]] Task<Result<std::set<std::string>>> running(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, std::optional<std::chrono::milliseconds> ttl);

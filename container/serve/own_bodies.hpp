@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "container/sandbox/pools.hpp"
 #include "container/sandbox/sandbox.hpp"
 #include "container/serve/api_key.hpp"
 #include "container/serve/record_labels.hpp"
@@ -29,29 +30,61 @@ struct EnumNames<container::serve::OnEnd> {
 /// What the server's own API takes and gives.
 namespace skiff::container::serve::own {
 
+/// What a client may say of a sandbox's network: less than its template allows.
+enum class Network : std::uint8_t { deny };
+
+}  // namespace skiff::container::serve::own
+
+namespace skiff::protocol {
+
+template <>
+struct EnumNames<container::serve::own::Network> {
+  using E = container::serve::own::Network;
+  static constexpr std::array values{EnumName{E::deny, "deny"}};
+};
+
+}  // namespace skiff::protocol
+
+namespace skiff::container::serve::own {
+
 /// A shorter one could be over before its agent answers.
 inline constexpr std::int64_t kShortestLeaseMs = 1000;
 inline constexpr std::int64_t kLongestLeaseMs = std::int64_t{365} * 24 * 3'600'000;
+/// That a sandbox is waited for.
+inline constexpr std::size_t kLongestWaitMs = 600'000;
 
 struct CreateSandbox {
   static constexpr std::string_view kSchemaName = "CreateSandbox";
+  std::string name = {};
+  bool get_or_create = false;
+  bool wait = true;
   std::string template_name{Templates::kBase};
   std::map<std::string, std::string> env = {};
   std::map<std::string, std::string> labels = {};
   std::optional<std::chrono::milliseconds> ttl = {};
   std::optional<std::chrono::milliseconds> idle_ttl = {};
   OnEnd on_end = OnEnd::remove;
+  std::optional<Network> network = {};
 
-  static constexpr auto fields =
-      std::tuple{protocol::field("template", &CreateSandbox::template_name, "What it is made from", {.optional = true}),
-                 protocol::field("env", &CreateSandbox::env, "Variables of all its commands",
-                                 {.text = protocol::Text::no_nul, .keys = protocol::Text::env_name, .optional = true}),
-                 protocol::field("labels", &CreateSandbox::labels, "To find it by", {.optional = true}),
-                 protocol::field("ttl_ms", &CreateSandbox::ttl, "Its lease; without one it has no end",
-                                 {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
-                 protocol::field("idle_ttl_ms", &CreateSandbox::idle_ttl, "It ends after this time without use",
-                                 {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
-                 protocol::field("on_end", &CreateSandbox::on_end, "What becomes of it then", {.optional = true})};
+  static constexpr auto fields = std::tuple{
+      protocol::field("name", &CreateSandbox::name,
+                      "Its id: lower-case letters, digits and, between them, -; else the server makes one",
+                      {.max_length = 50, .optional = true}),
+      protocol::field("get_or_create", &CreateSandbox::get_or_create,
+                      "If there is one of this name, use it, and start it unless it runs", {.optional = true}),
+      protocol::field("wait", &CreateSandbox::wait,
+                      "Until it answers; false: the answer comes when it can be seen, and its making goes on",
+                      {.optional = true}),
+      protocol::field("template", &CreateSandbox::template_name, "What it is made from", {.optional = true}),
+      protocol::field("env", &CreateSandbox::env, "Variables of all its commands",
+                      {.text = protocol::Text::no_nul, .keys = protocol::Text::env_name, .optional = true}),
+      protocol::field("labels", &CreateSandbox::labels, "To find it by", {.optional = true}),
+      protocol::field("ttl_ms", &CreateSandbox::ttl, "Its lease; without one it has no end",
+                      {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
+      protocol::field("idle_ttl_ms", &CreateSandbox::idle_ttl, "It ends after this time without use",
+                      {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
+      protocol::field("on_end", &CreateSandbox::on_end, "What becomes of it then", {.optional = true}),
+      protocol::field("network", &CreateSandbox::network, "deny: it reaches nothing; else as its template has it")};
 };
 
 struct ExtendSandbox {
@@ -108,6 +141,12 @@ struct SandboxList {
   static constexpr auto fields =
       std::tuple{protocol::field("items", &SandboxList::items, "By id"),
                  protocol::field("next", &SandboxList::next, "`cursor` of the next page; empty: this is the last")};
+};
+
+struct PoolList {
+  static constexpr std::string_view kSchemaName = "PoolList";
+  std::vector<PoolStatus> items;
+  static constexpr auto fields = std::tuple{protocol::field("items", &PoolList::items, "By name")};
 };
 
 struct TokenView {

@@ -26,6 +26,12 @@ Result<T> body_of(const Call& call) {
   return protocol::decode<T>(call.body.empty() ? std::string_view{"{}"} : std::string_view{call.body});
 }
 
+HttpResponse made_answer(unsigned status, const Sandbox& sandbox) {
+  auto answer = show_value(status, view_of(sandbox));
+  if (status != 200) answer.headers.set("Location", "/v1/sandboxes/" + sandbox.name);
+  return answer;
+}
+
 Result<std::optional<SandboxState>> wanted_state(const protocol::Target& target) {
   const auto word = target.parameter("state");
   if (!word) return std::nullopt;
@@ -78,17 +84,35 @@ Task<Result<HttpResponse>> show_key(Call* call) {
 Task<Result<HttpResponse>> create(Call* call) {
   SKIFF_CO_TRY(auto body, body_of<CreateSandbox>(*call));
   SKIFF_CO_TRY(auto idempotency_key, idempotency_key_of(call->http.request().headers));
-  Wish wish{.template_name = std::move(body.template_name),
+  if (body.get_or_create && body.name.empty()) co_return fail(Errc::missing_field, "say of which name", "name");
+  Wish wish{.name = std::move(body.name),
+            .get_or_create = body.get_or_create,
+            .template_name = std::move(body.template_name),
             .env = std::move(body.env),
             .labels = std::move(body.labels),
             .lease = {.ttl = body.ttl, .idle_ttl = body.idle_ttl},
             .on_end = body.on_end,
             .idempotency_key = std::move(idempotency_key),
             .request = call->body};
-  SKIFF_CO_TRY(auto made, co_await call->service.fleet().create(call->key, std::move(wish)));
-  auto answer = show_value(made.is_new ? 201 : 200, view_of(made.sandbox));
-  if (made.is_new) answer.headers.set("Location", "/v1/sandboxes/" + made.sandbox.name);
-  co_return answer;
+  if (body.network) wish.network = "deny";
+  Fleet& fleet = call->service.fleet();
+  SKIFF_CO_TRY(auto id, co_await fleet.id_for(call->key.tenant, wish));
+  wish.id = id;
+  const BringUps::Which which{call->key.tenant, id};
+  BringUps::Work work = [&fleet, key = call->key, wish = std::move(wish)](Progress progress) {
+    return fleet.create(key, wish, std::move(progress));
+  };
+  BringUps& bring_ups = call->service.bring_ups();
+  if (body.wait) {
+    SKIFF_CO_TRY(auto made, co_await bring_ups.run(which, std::move(work)));
+    co_return made_answer(made.is_new ? 201 : 200, made.sandbox);
+  }
+  SKIFF_CO_TRY(auto made, co_await bring_ups.begin(which, std::move(work)));
+  if (made) co_return made_answer(made->is_new ? 201 : 200, made->sandbox);
+  auto now = co_await fleet.get(call->key.tenant, id);
+  // It was to be seen for a moment only.
+  if (!now) co_return std::unexpected{bring_ups.failure(which).value_or(std::move(now.error()))};
+  co_return made_answer(202, *now);
 }
 
 Task<Result<HttpResponse>> list(Call* call) {
@@ -111,11 +135,6 @@ Task<Result<HttpResponse>> list(Call* call) {
   co_return show_value(200, all);
 }
 
-Task<Result<HttpResponse>> show(Call* call) {
-  SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().get(call->key.tenant, call->id()));
-  co_return show_value(200, view_of(sandbox));
-}
-
 Task<Result<HttpResponse>> remove(Call* call) {
   SKIFF_CO_TRY_VOID(co_await call->service.fleet().remove(call->key.tenant, call->id()));
   co_return empty_answer();
@@ -123,7 +142,8 @@ Task<Result<HttpResponse>> remove(Call* call) {
 
 Task<Result<HttpResponse>> stop(Call* call) {
   SKIFF_CO_TRY_VOID(co_await call->service.fleet().stop(call->key.tenant, call->id()));
-  co_return co_await show(call);
+  SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().get(call->key.tenant, call->id()));
+  co_return show_value(200, view_of(sandbox));
 }
 
 Task<Result<HttpResponse>> start(Call* call) {
@@ -161,12 +181,25 @@ Task<Result<HttpResponse>> make_preview(Call* call) {
     co_return fail(Errc::not_supported, "previews need a name for each port: start this server with --domain");
   }
   SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().get(call->key.tenant, call->id()));
+  if (!is_made_id(sandbox.name)) {
+    co_return fail(Errc::not_supported, "previews are for ids that the server has made: names are those of one tenant");
+  }
   SKIFF_CO_TRY(auto previews, co_await call->service.door().previews(call->key.tenant));
   const WallTime ends = wall_now() + body.ttl;
   std::string url = (options.behind_proxy ? "https://" : "http://") + host_of(sandbox.name, body.port, options.domain);
   if (!options.behind_proxy) url += ":" + std::to_string(call->http.local_address().port());
   url += "/?" + previews.parameter(sandbox.name, body.port, ends);
   co_return show_value(201, PreviewView{.url = std::move(url), .expires_at = rfc3339(ends)});
+}
+
+Task<Result<HttpResponse>> list_pools(Call* call) {
+  SKIFF_CO_TRY(auto pools, co_await call->service.fleet().pools(call->key.tenant));
+  co_return show_value(200, PoolList{.items = std::move(pools)});
+}
+
+Task<Result<HttpResponse>> show_pool(Call* call) {
+  SKIFF_CO_TRY(auto pool, co_await call->service.fleet().pool(call->key.tenant, call->id()));
+  co_return show_value(200, pool);
 }
 
 }  // namespace skiff::container::serve::own

@@ -12,12 +12,13 @@ namespace skiff::container::serve::own {
 [[nodiscard]] Task<Result<protocol::HttpResponse>> show_key(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> create(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> list(Call* call);
-[[nodiscard]] Task<Result<protocol::HttpResponse>> show(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> remove(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> stop(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> start(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> extend(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> make_token(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> make_preview(Call* call);
+[[nodiscard]] Task<Result<protocol::HttpResponse>> list_pools(Call* call);
+[[nodiscard]] Task<Result<protocol::HttpResponse>> show_pool(Call* call);
 
 }  // namespace skiff::container::serve::own

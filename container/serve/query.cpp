@@ -7,12 +7,20 @@
 namespace skiff::container::serve {
 
 Result<std::size_t> limit_of(const protocol::Target& target, std::size_t most) {
-  const auto text = target.parameter("limit");
-  if (!text) return most;
-  std::size_t limit = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), limit);
-  if (error == std::errc{} && end == text->data() + text->size() && limit >= 1 && limit <= most) return limit;
-  return fail(Errc::invalid_field, "expected a number from 1 to " + std::to_string(most), "limit");
+  SKIFF_TRY(auto limit, number_of(target, "limit", 1, most));
+  return limit.value_or(most);
+}
+
+Result<std::optional<std::size_t>> number_of(const protocol::Target& target, std::string_view name, std::size_t least,
+                                             std::size_t most) {
+  const auto text = target.parameter(name);
+  if (!text) return std::nullopt;
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  const bool is_one = error == std::errc{} && end == text->data() + text->size();
+  if (is_one && number >= least && number <= most) return number;
+  return fail(Errc::invalid_field, "expected a number from " + std::to_string(least) + " to " + std::to_string(most),
+              std::string{name});
 }
 
 Result<std::string> idempotency_key_of(const protocol::Headers& headers) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,10 @@ namespace skiff::container::serve {
 
 /// The parameter `limit`: 1 to `most`, and `most` when it is absent. `invalid_field`.
 [[nodiscard]] Result<std::size_t> limit_of(const protocol::Target& target, std::size_t most);
+
+/// A parameter that is a number from `least` to `most`; nothing when it is absent. `invalid_field`.
+[[nodiscard]] Result<std::optional<std::size_t>> number_of(const protocol::Target& target, std::string_view name,
+                                                           std::size_t least, std::size_t most);
 
 /// The field `Idempotency-Key`, empty if there is none: up to 255 visible ASCII characters. `invalid_field`.
 [[nodiscard]] Result<std::string> idempotency_key_of(const protocol::Headers& headers);

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "container/serve/e2b_routes.hpp"
+#include "container/serve/event_routes.hpp"
 #include "container/serve/own_routes.hpp"
 #include "container/serve/route.hpp"
 
@@ -22,13 +23,16 @@ constexpr Route kRoutes[] = {
     {"GET",    "/v1/me",                            kOwn, use,    &own::show_key,       "What the API key may do"},
     {"POST",   "/v1/sandboxes",                     kOwn, create, &own::create,         "Make a sandbox, and wait until it answers", true},
     {"GET",    "/v1/sandboxes",                     kOwn, use,    &own::list,           "List sandboxes"},
-    {"GET",    "/v1/sandboxes/{id}",                kOwn, use,    &own::show,           "Show a sandbox"},
+    {"GET",    "/v1/sandboxes/{id}",                kOwn, use,    &own::show,           "Show a sandbox, or wait until it is up"},
+    {"GET",    "/v1/sandboxes/{id}/events",         kOwn, use,    &own::stream_events,  "What goes on until it is up, as server-sent events"},
     {"DELETE", "/v1/sandboxes/{id}",                kOwn, create, &own::remove,         "Remove a sandbox with its files"},
     {"POST",   "/v1/sandboxes/{id}/stop",           kOwn, create, &own::stop,           "End what runs in it, and keep its files"},
     {"POST",   "/v1/sandboxes/{id}/start",          kOwn, create, &own::start,          "Run a stopped one again"},
     {"POST",   "/v1/sandboxes/{id}/extend",         kOwn, create, &own::extend,         "Begin its lease anew", true},
     {"POST",   "/v1/sandboxes/{id}/tokens",         kOwn, use,    &own::make_token,     "Make a token for its agent", true},
     {"POST",   "/v1/sandboxes/{id}/previews",       kOwn, use,    &own::make_preview,   "Make a link by which a browser sees one of its ports", true},
+    {"GET",    "/v1/pools",                         kOwn, use,    &own::list_pools,     "List pools of sandboxes that wait to be taken"},
+    {"GET",    "/v1/pools/{id}",                    kOwn, use,    &own::show_pool,      "Show a pool"},
 
     {"POST",   "/sandboxes",                        kE2b, create, &e2b::create,         "Make a sandbox", true},
     {"POST",   "/v2/sandboxes",                     kE2b, create, &e2b::create,         "Make a sandbox", true},

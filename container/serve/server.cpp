@@ -38,7 +38,9 @@ Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::sh
   log::info("draining", {{"requests", server.requests()}, {"connections", server.connections()}});
   service->drain();
   server.drain();
+  const SteadyTime until = std::chrono::steady_clock::now() + options.drain_time;
   if (!failure) co_await server.drained(options.drain_time);
+  if (!failure) co_await service->bring_ups().finish(until);
   co_await server.stop();
   beside.cancel();
   co_await beside.join();

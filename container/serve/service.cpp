@@ -70,6 +70,8 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       templates_{std::move(templates)},
       keys_{keys},
       fleet_{tenants, &keys_, &templates_},
+      bring_ups_{executor},
+      followers_{&fleet_, &bring_ups_},
       door_{&fleet_, &keys_},
       gateway_{executor, door_, gateway_options(options_)},
       until_next_sweep_{executor} {}
@@ -93,7 +95,7 @@ Task<Result<protocol::HttpResponse>> Service::handle(protocol::HttpExchange* htt
       co_return fail(Errc::draining, "this server is about to stop");
     }
   }
-  if (!call.parameters.empty()) account->sandbox = call.id();
+  if (!call.parameters.empty() && route->path.contains("/sandboxes/")) account->sandbox = call.id();
   if (route->takes_body) {
     SKIFF_CO_TRY(auto body, co_await http->read_body(kLongestBody));
     if (!body.empty() && !is_json(http->request().headers.get("Content-Type"))) {
@@ -126,6 +128,7 @@ Task<Result<>> Service::control(protocol::HttpExchange* http, Account* account) 
     answer = fail(Errc::method_not_allowed, "this path has: " + found.allow);
   }
   if (!answer) co_return std::unexpected{std::move(answer.error())};
+  if (http->status() != 0) co_return Result<>{};  // a stream, which has been sent
   co_return co_await http->respond(std::move(*answer));
 }
 
@@ -188,6 +191,11 @@ void Service::settle(const protocol::HttpExchange& http, const Account& account)
 void Service::drain() {
   draining_ = true;
   until_next_sweep_.cancel();
+}
+
+Task<> Service::stop() {
+  co_await bring_ups_.stop();
+  co_await gateway_.stop();
 }
 
 Task<> Service::keep_clean() {

@@ -9,8 +9,10 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "container/serve/bring_ups.hpp"
 #include "container/serve/door.hpp"
 #include "container/serve/fleet.hpp"
+#include "container/serve/followers.hpp"
 #include "container/serve/gateway/gateway.hpp"
 #include "container/serve/key_store.hpp"
 #include "container/serve/route.hpp"
@@ -43,11 +45,13 @@ class Service {
   void drain();
   [[nodiscard]] bool draining() const noexcept { return draining_; }
   /// Ends what is under way beside the requests. Call it when there are none any more.
-  [[nodiscard]] Task<> stop() { return gateway_.stop(); }
+  [[nodiscard]] Task<> stop();
   /// Removes what is over, again and again, until `drain`.
   [[nodiscard]] Task<> keep_clean();
 
   [[nodiscard]] Fleet& fleet() noexcept { return fleet_; }
+  [[nodiscard]] BringUps& bring_ups() noexcept { return bring_ups_; }
+  [[nodiscard]] Followers& followers() noexcept { return followers_; }
   [[nodiscard]] KeyCache& keys() noexcept { return keys_; }
   [[nodiscard]] Door& door() noexcept { return door_; }
   [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
@@ -72,6 +76,8 @@ class Service {
   Templates templates_;
   KeyCache keys_;
   Fleet fleet_;
+  BringUps bring_ups_;
+  Followers followers_;
   Door door_;
   Gateway gateway_;
   Stats stats_;

@@ -2,6 +2,9 @@
 
 import http.client
 import json
+import os
+import shlex
+import shutil
 import signal
 import urllib.parse
 
@@ -43,6 +46,24 @@ class Server:
         finally:
             connection.close()
 
+    def events(self, path, key, timeout=60):
+        """(event, data) of a stream, as they come."""
+        connection = http.client.HTTPConnection(self.host, timeout=timeout)
+        try:
+            connection.request("GET", path, headers={"X-API-Key": key})
+            answer = connection.getresponse()
+            assert answer.status == 200, answer.read()
+            assert answer.headers["Content-Type"] == "text/event-stream"
+            event = None
+            for line in answer:
+                name, _, value = line.decode().rstrip("\n").partition(": ")
+                if name == "event":
+                    event = value
+                elif name == "data":
+                    yield event, json.loads(value)
+        finally:
+            connection.close()
+
     def kill(self):
         self.process.kill()
         self.process.wait()
@@ -70,6 +91,29 @@ class Serving:
         server = Server(self.skiff, *arguments)
         self.servers.append(server)
         return server
+
+    def hold_agents(self):
+        """From now on agents don't start before `let_agents_go`, or end at once after `let_agents_fail`."""
+        programs = self.skiff.work / "programs"
+        programs.mkdir()
+        shutil.copy(self.skiff.program, programs / "skiff")
+        self.skiff.command[-1] = str(programs / "skiff")
+        agent = programs / "skiffd"
+        agent.write_text(f"""#!/bin/sh
+until [ -e {programs}/go ]; do
+  [ -e {programs}/fail ] && echo "skiffd can not" >&2 && exit 1
+  sleep 0.02
+done
+exec {shlex.join([*shlex.split(os.environ.get("SKIFFD_WRAPPER", "")), os.path.abspath(os.environ["SKIFFD"])])} "$@"
+""")
+        agent.chmod(0o755)
+        self.programs = programs
+
+    def let_agents_go(self):
+        (self.programs / "go").touch()
+
+    def let_agents_fail(self):
+        (self.programs / "fail").touch()
 
     def finish(self):
         statuses = [server.stop() for server in self.servers if server.process.poll() is None]

@@ -131,6 +131,40 @@ def test_sessions_are_made_used_listed_and_removed(skiff):
     assert skiff("session", "rm", "box", "build", status=125)[1]
 
 
+def test_files_of_a_session_begin_at_its_directory(skiff, tmp_path):
+    skiff("session", "create", "box", "build", "--root", "src")
+    here = ("-s", "build", "box")
+    assert skiff("files", "write", *here, "a/note", typed=b"one\n") == ("", "")
+    assert (skiff.root() / "src/a/note").read_text() == "one\n"
+    assert skiff("files", "cat", *here, "a/note")[0] == "one\n"
+    assert skiff("files", "edit", *here, "a/note", "--old", "one", "--new", "two") == ("", "")
+    assert [item["path"] for item in as_json(skiff, "files", "ls", "--session", "build", "box")["items"]] == ["a"]
+    assert skiff("files", "glob", *here, "**/note")[0] == "a/note\n"
+    assert skiff("files", "grep", *here, "two")[0] == "a/note:1:two\n"
+    assert skiff("files", "stat", *here, "a/note", "-o", "name")[0] == "a/note\n"
+    assert skiff("files", "stat", "box", "a/note", status=1) == ("", ""), "it is of another session"
+    # A session's file operations don't leave its root, which commands do.
+    (skiff.root() / "above").write_text("secret")
+    for words in (("cat", *here, "../above"), ("cat", *here, skiff.root() / "above"), ("rm", *here, "../above")):
+        assert "session's root" in skiff("files", *words, status=125)[1], words
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/file").write_text("text")
+    assert skiff("cp", "-s", "build", tmp_path / "tree", "box:tree") == ("", "")
+    assert (skiff.root() / "src/tree/file").read_text() == "text"
+    skiff("cp", "-s", "build", "box:tree/file", tmp_path / "back")
+    assert (tmp_path / "back").read_text() == "text"
+    process = skiff.start("cp", "-s", "build", "box:tree", "-")
+    archive = process.communicate(timeout=60)[0]
+    assert process.returncode == 0 and skiff("cp", "-s", "build", "-", "box:again", typed=archive) == ("", "")
+    assert (skiff.root() / "src/again/file").read_text() == "text"
+    assert "session's root" in skiff("cp", "-s", "build", "box:../above", tmp_path / "stolen", status=125)[1]
+    assert not (tmp_path / "stolen").exists()
+    skiff("files", "rm", *here, "-r", "a", "tree", "again")
+    assert list((skiff.root() / "src").iterdir()) == []
+    for wrong in ("none", "../default", "a/b"):
+        assert "session" in skiff("files", "ls", "-s", wrong, "box", status=125)[1], wrong
+
+
 def test_kill_takes_its_signal_as_docker_does(skiff):
     skiff("exec", "box", "--mode", "background", "--id", "job", "--", "sh", "-c", "trap 'echo got; exit 3' USR1; echo ready; while :; do sleep 0.02; done")
     until(lambda: skiff("logs", "box", "job")[0] == "ready\n", what="its start")

@@ -85,6 +85,8 @@ TESTED_ELSEWHERE = {
     "container/serve/api_document.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/door.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/e2b_routes.cpp": "tests/integration/test_serve.py drives it through the real binaries",
+    "container/serve/event_routes.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",
+    "container/serve/followers.cpp": "tests/integration/test_serve_bring_up.py drives it through the real binaries",
     "container/serve/own_routes.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/server.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/serve/service.cpp": "tests/integration/test_serve.py drives it through the real binaries",

@@ -14,6 +14,7 @@
 #include "container/cli/failures.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/printable.hpp"
+#include "container/cli/session_flag.hpp"
 #include "container/cli/standard_input.hpp"
 #include "container/cli/terminal.hpp"
 #include "protocol/http/target.hpp"
@@ -108,6 +109,8 @@ class Agents {
 
 class Copy final : public Invocation {
  public:
+  std::vector<Setting> rows() override { return {session_.row()}; }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string to = std::move(arguments.words.back());
     arguments.words.pop_back();
@@ -124,14 +127,15 @@ class Copy final : public Invocation {
       co_return fail(Errc::invalid_field, "- is a whole archive: it goes with one other path");
     }
     Agents agents{&context};
-    if (to == kStream) co_return co_await print_archive(&agents, *remote_of(sources.front()));
-    if (is_stream) co_return co_await read_archive(&agents, *there);
+    if (to == kStream) co_return co_await print_archive(&agents, *remote_of(sources.front()), session_.files());
+    if (is_stream) co_return co_await read_archive(&agents, *there, session_.files());
     Failures failures{"cp", "copied", sources.size()};
     TarSummary all;
     for (const std::string& source : sources) {
       // Of several each goes below the destination, which is a directory then.
       const std::string into = sources.size() > 1 && !to.ends_with('/') ? to + "/" : to;
-      auto copied = co_await copy(&agents, source, into, shows_progress() && !context.options().quiet);
+      auto copied =
+          co_await copy(&agents, source, into, session_.session(), shows_progress() && !context.options().quiet);
       if (copied) {
         add(all, std::move(*copied));
       } else {
@@ -157,7 +161,8 @@ class Copy final : public Invocation {
   }
 
  private:
-  static Task<Result<TarSummary>> copy(Agents* agents, std::string from, std::string to, bool shows) {
+  static Task<Result<TarSummary>> copy(Agents* agents, std::string from, std::string to, std::string session,
+                                       bool shows) {
     const auto source = remote_of(from);
     const auto target = remote_of(to);
     SKIFF_CO_TRY(auto agent, co_await agents->of(source ? source->name : target->name));
@@ -166,8 +171,9 @@ class Copy final : public Invocation {
     if (shows) {
       progress = [&meter](std::uint64_t bytes, std::optional<std::uint64_t> total) { meter.show(bytes, total); };
     }
-    Task<Result<TarSummary>> copying = source ? copy_out(agent, source->path, to, std::move(progress))
-                                              : copy_in(agent, from, target->path, std::move(progress));
+    Task<Result<TarSummary>> copying =
+        source ? copy_out(agent, source->path, to, std::move(progress), std::move(session))
+               : copy_in(agent, from, target->path, std::move(progress), std::move(session));
     auto copied = co_await std::move(copying);
     if (!copied) co_return std::unexpected{explained(std::move(copied.error()), source ? *source : *target, !!source)};
     co_return copied;
@@ -182,9 +188,9 @@ class Copy final : public Invocation {
     return error;
   }
 
-  static Task<Result<int>> print_archive(Agents* agents, Remote from) {
+  static Task<Result<int>> print_archive(Agents* agents, Remote from, std::string files) {
     SKIFF_CO_TRY(auto agent, co_await agents->of(from.name));
-    auto head = co_await agent->open("/v1/files:archive?path=" + protocol::percent_encode(from.path));
+    auto head = co_await agent->open(files + ":archive?path=" + protocol::percent_encode(from.path));
     if (!head) co_return std::unexpected{explained(std::move(head.error()), from, true)};
     std::string block(kArchiveBlock, '\0');
     for (;;) {
@@ -194,14 +200,16 @@ class Copy final : public Invocation {
     }
   }
 
-  static Task<Result<int>> read_archive(Agents* agents, Remote to) {
+  static Task<Result<int>> read_archive(Agents* agents, Remote to, std::string files) {
     SKIFF_CO_TRY(auto input, standard_input());
     SKIFF_CO_TRY(auto agent, co_await agents->of(to.name));
-    std::string path = "/v1/files:archive?path=" + protocol::percent_encode(to.path);
+    std::string path = files + ":archive?path=" + protocol::percent_encode(to.path);
     auto sent = co_await upload(agent, std::move(path), std::move(input), {}, {});
     if (!sent) co_return std::unexpected{explained(std::move(sent.error()), to, false)};
     co_return 0;
   }
+
+  SessionFlag session_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/session_flag.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -12,12 +13,14 @@ constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
 
 class FilesCat final : public Invocation {
  public:
+  std::vector<Setting> rows() override { return {session_.row()}; }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0), {.scope = "read"}));
     std::string buffer(kFileBlock, '\0');
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
       // A slash as %2F, so that even ../x arrives as it is and the agent judges it.
-      SKIFF_CO_TRY_VOID(co_await agent->open("/v1/files/" + protocol::percent_encode(arguments.words[i])));
+      SKIFF_CO_TRY_VOID(co_await agent->open(session_.files() + "/" + protocol::percent_encode(arguments.words[i])));
       for (;;) {
         SKIFF_CO_TRY(auto got, co_await agent->http().read_some(buffer));
         if (got == 0) break;
@@ -26,6 +29,9 @@ class FilesCat final : public Invocation {
     }
     co_return 0;
   }
+
+ private:
+  SessionFlag session_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/session_flag.hpp"
 #include "protocol/http/target.hpp"
 #include "protocol/json/utf8.hpp"
 
@@ -30,7 +31,8 @@ class FilesEdit final : public Invocation {
              .target = setting::Count{&count_, 0, 1'000'000},
              .value = "N",
              .group = "",
-             .help = "How often the old text must occur. 0: at least once."}};
+             .help = "How often the old text must occur. 0: at least once."},
+            session_.row()};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -43,8 +45,9 @@ class FilesEdit final : public Invocation {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     const nlohmann::json edit{{"old", old_}, {"new", new_}, {"count", count_}};
     std::string body = nlohmann::json{{"edits", nlohmann::json::array({edit})}}.dump();
-    SKIFF_CO_TRY(auto done, co_await agent->patch("/v1/files/" + protocol::percent_encode(arguments.words.at(1)),
-                                                  std::move(body)));
+    SKIFF_CO_TRY(auto done,
+                 co_await agent->patch(session_.files() + "/" + protocol::percent_encode(arguments.words.at(1)),
+                                       std::move(body)));
     SKIFF_CO_TRY_VOID(context.show(done, "", arguments.words.at(1) + "\n"));
     co_return 0;
   }
@@ -53,6 +56,7 @@ class FilesEdit final : public Invocation {
   std::string old_;
   std::string new_;
   std::uint64_t count_ = 1;
+  SessionFlag session_;
 };
 
 }  // namespace

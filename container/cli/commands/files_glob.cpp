@@ -8,6 +8,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/printable.hpp"
+#include "container/cli/session_flag.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -15,9 +16,11 @@ namespace {
 
 class FilesGlob final : public Invocation {
  public:
+  std::vector<Setting> rows() override { return {session_.row()}; }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
-    std::string url = "/v1/files:glob?pattern=" + protocol::percent_encode(arguments.words.at(1));
+    std::string url = session_.files() + ":glob?pattern=" + protocol::percent_encode(arguments.words.at(1));
     SKIFF_CO_TRY(auto found, co_await find_records(agent.get(), std::move(url)));
     std::string paths;
     for (const auto& record : found.records) {
@@ -31,6 +34,9 @@ class FilesGlob final : public Invocation {
     if (found.is_truncated) say("there are more matches than these");
     co_return 0;
   }
+
+ private:
+  SessionFlag session_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/printable.hpp"
+#include "container/cli/session_flag.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -29,12 +30,13 @@ class FilesGrep final : public Invocation {
              .value = "",
              .group = "",
              .help = "The pattern is a text, not a regular expression.",
-             .letter = 'F'}};
+             .letter = 'F'},
+            session_.row()};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
-    std::string url = "/v1/files:grep?pattern=" + protocol::percent_encode(arguments.words.at(1));
+    std::string url = session_.files() + ":grep?pattern=" + protocol::percent_encode(arguments.words.at(1));
     if (ignore_case_) url += "&ignore_case=true";
     if (fixed_) url += "&literal=true";
     if (arguments.words.size() > 2) url += "&path=" + protocol::percent_encode(arguments.words[2]);
@@ -62,6 +64,7 @@ class FilesGrep final : public Invocation {
  private:
   bool ignore_case_ = false;
   bool fixed_ = false;
+  SessionFlag session_;
 };
 
 }  // namespace

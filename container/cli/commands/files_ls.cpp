@@ -6,6 +6,7 @@
 #include "container/cli/commands/file_entries.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/session_flag.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -20,12 +21,13 @@ class FilesLs final : public Invocation {
              .value = "",
              .group = "",
              .help = "Also what is below.",
-             .letter = 'r'}};
+             .letter = 'r'},
+            session_.row()};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0), {.scope = "read"}));
-    std::string url = "/v1/files:list?limit=10000";
+    std::string url = session_.files() + ":list?limit=10000";
     if (recursive_) url += "&recursive=true";
     if (arguments.words.size() > 1) url += "&path=" + protocol::percent_encode(arguments.words.at(1));
     SKIFF_CO_TRY(auto listed, co_await agent->get_items(std::move(url)));
@@ -40,6 +42,7 @@ class FilesLs final : public Invocation {
 
  private:
   bool recursive_ = false;
+  SessionFlag session_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/session_flag.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -23,13 +24,14 @@ class FilesRm final : public Invocation {
              .value = "",
              .group = "",
              .help = "Be content when there is nothing to remove.",
-             .letter = 'f'}};
+             .letter = 'f'},
+            session_.row()};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
-      std::string url = "/v1/files/" + protocol::percent_encode(arguments.words[i]);
+      std::string url = session_.files() + "/" + protocol::percent_encode(arguments.words[i]);
       if (recursive_) url += "?recursive=true";
       auto removed = co_await agent->remove(std::move(url));
       const bool is_fine = removed || (force_ && removed.error().code == Errc::path_not_found);
@@ -41,6 +43,7 @@ class FilesRm final : public Invocation {
  private:
   bool recursive_ = false;
   bool force_ = false;
+  SessionFlag session_;
 };
 
 }  // namespace

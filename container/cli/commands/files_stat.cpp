@@ -7,6 +7,7 @@
 #include "container/cli/commands/file_entries.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/session_flag.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -14,9 +15,11 @@ namespace {
 
 class FilesStat final : public Invocation {
  public:
+  std::vector<Setting> rows() override { return {session_.row()}; }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
-    std::string url = "/v1/files:stat";
+    std::string url = session_.files() + ":stat";
     for (std::size_t i = 1; i < arguments.words.size(); ++i) {
       url += (i == 1 ? "?path=" : "&path=") + protocol::percent_encode(arguments.words[i]);
     }
@@ -47,6 +50,9 @@ class FilesStat final : public Invocation {
     }
     co_return is_all ? 0 : 1;
   }
+
+ private:
+  SessionFlag session_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/session_flag.hpp"
 #include "container/cli/standard_input.hpp"
 #include "protocol/http/target.hpp"
 
@@ -12,17 +13,22 @@ namespace {
 
 class FilesWrite final : public Invocation {
  public:
+  std::vector<Setting> rows() override { return {session_.row()}; }
+
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& path = arguments.words.at(1);
     SKIFF_CO_TRY(auto input, standard_input());
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
-    std::string url = "/v1/files/" + protocol::percent_encode(path);
+    std::string url = session_.files() + "/" + protocol::percent_encode(path);
     SKIFF_CO_TRY(auto written, co_await upload(agent.get(), std::move(url), std::move(input), {}, {}));
     if (auto shown = context.show({{"path", path}, {"bytes", written.bytes}}, "", path + "\n"); !shown) {
       co_return std::unexpected{std::move(shown.error())};
     }
     co_return 0;
   }
+
+ private:
+  SessionFlag session_;
 };
 
 }  // namespace

@@ -191,10 +191,11 @@ Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool 
   SKIFF_CO_TRY(auto ready,
                co_await wait_for_claim(&cluster_->client(), resource, std::move(awaited), deadline, progress));
   progress(Phase::starting, "agent");
-  const SandboxSpec spec = spec_of(object);
+  SandboxSpec spec = spec_of(object);
   SKIFF_CO_TRY(auto target, co_await target_of(
                                 ready.name() == object.name() && is_claim(ready) == is_claim(object) ? ready : object));
   const std::string id = agent_id(target.pod);
+  const std::uint16_t port = agent_port_of(target.pod);
   auto endpoint = co_await within(deadline, endpoint_of(std::move(target), spec.owner, {}));
   if (!endpoint || !*endpoint) {
     const std::string why = endpoint ? endpoint->error().message : "no answer in time; `--wait` gives more";
@@ -204,6 +205,11 @@ Task<Result<Sandbox>> ClaimDriver::bring_up(Object object, Object awaited, bool 
   json known = lifetime_patch(is_claim(object), lease_end(spec.lease, {}));
   known["metadata"]["labels"][labels::kSandbox] = labels::label_value(id);
   if (!spec.lease.ttl) known.erase("spec");
+  if (spec.pod.agent_port != port) {
+    // The template's choice: whoever lists claims sees no Pod.
+    spec.pod.agent_port = port;
+    known.merge_patch(spec_patch(spec));
+  }
   SKIFF_CO_TRY(auto written, co_await patch(object, std::move(known)));
   progress(Phase::ready, "");
   Sandbox sandbox = describe_claim(written);

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include <boost/asio/post.hpp>
 #include <nlohmann/json.hpp>
 
 #include "container/agent/endpoint.hpp"
@@ -88,6 +90,9 @@ class LyingAgent {
                                          std::move(copy));
         if (!sent) co_return;
       }
+      // A send waits for nothing as long as the kernel takes its bytes, which are many megabytes: nobody else would
+      // run.
+      co_await boost::asio::post(executor_, use_task);
     } while (visit.repeats);
     while (visit.stays && co_await socket.read()) continue;
     --now_open_;

@@ -171,6 +171,63 @@ CO_TEST(Fleet, MakesOneForOneIdempotencyKeyOfATenant) {
   EXPECT_NE(stranger->sandbox.name, first->sandbox.name);
 }
 
+CO_TEST(Fleet, MakesANameOnceForATenant) {
+  World all;
+  auto first = co_await all.fleet.create(tenant_key("a"), {.name = "demo"});
+  CO_ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->sandbox.name, "demo");
+  const auto again = co_await all.fleet.create(tenant_key("a"), {.name = "demo"});
+  const auto others = co_await all.fleet.create(tenant_key("b"), {.name = "demo", .get_or_create = true});
+  CO_ASSERT_TRUE(!again && !others);
+  EXPECT_EQ(again.error().code, Errc::sandbox_conflict);
+  EXPECT_EQ(others.error().code, Errc::sandbox_conflict);
+  auto had = co_await all.fleet.create(tenant_key("a"), {.name = "demo", .get_or_create = true});
+  CO_ASSERT_TRUE(had);
+  EXPECT_FALSE(had->is_new);
+  EXPECT_EQ(all.tenants.hosted.created, 1);
+}
+
+CO_TEST(Fleet, MakesANameAnewWhenWhatHadItIsOver) {
+  World all;
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("a"), {.name = "demo"})).has_value());
+  all.tenants.hosted.records["demo"].state = SandboxState::ended;
+  auto again = co_await all.fleet.create(tenant_key("a"), {.name = "demo"});
+  CO_ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->is_new);
+}
+
+CO_TEST(Fleet, StartsWhatSleepsForWhoeverWantsItByName) {
+  World all;
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("a"), {.name = "demo"})).has_value());
+  auto& state = all.tenants.hosted.records["demo"].state;
+  for (const SandboxState asleep : {SandboxState::stopped, SandboxState::failed, SandboxState::creating}) {
+    state = asleep;
+    auto had = co_await all.fleet.create(tenant_key("a"), {.name = "demo", .get_or_create = true});
+    CO_ASSERT_TRUE(had) << had.error().message;
+    EXPECT_EQ(state, SandboxState::running);
+  }
+  // There must be room for it.
+  state = SandboxState::stopped;
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("a"), {})).has_value());
+  const auto refused = co_await all.fleet.create(tenant_key("a", 1), {.name = "demo", .get_or_create = true});
+  CO_ASSERT_TRUE(!refused);
+  EXPECT_EQ(refused.error().code, Errc::too_many_sandboxes);
+  EXPECT_EQ(state, SandboxState::stopped);
+}
+
+CO_TEST(Fleet, LetsNobodyChooseAnIdThatItCouldMake) {
+  World all;
+  const std::string made = (co_await all.fleet.create(tenant_key("a"), {})).value().sandbox.name;
+  EXPECT_TRUE(is_made_id(made));
+  const std::string keyed = (co_await all.fleet.create(tenant_key("a"), {.idempotency_key = "k"})).value().sandbox.name;
+  EXPECT_TRUE(is_made_id(keyed));
+  for (const std::string& name : {made, keyed, std::string{"s0123456789abcdefghij"}}) {
+    const auto refused = co_await all.fleet.create(tenant_key("b"), {.name = name, .get_or_create = true});
+    CO_ASSERT_TRUE(!refused);
+    EXPECT_EQ(refused.error().code, Errc::invalid_field) << name;
+  }
+}
+
 CO_TEST(Fleet, MakesItAgainWhenTheFirstOneIsOver) {
   World all;
   auto first = co_await all.fleet.create(tenant_key("a"), {.idempotency_key = "k"});

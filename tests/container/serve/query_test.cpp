@@ -19,6 +19,15 @@ TEST(Query, HasALimitOrTheLargestOne) {
   }
 }
 
+TEST(Query, HasANumberWithinBounds) {
+  EXPECT_EQ(number_of(target_of("/"), "n", 0, 9), std::nullopt);
+  EXPECT_EQ(number_of(target_of("/?n=0"), "n", 0, 9), 0U);
+  EXPECT_EQ(number_of(target_of("/?n=9"), "n", 0, 9), 9U);
+  for (const char* wrong : {"10", "-1", "x", "1x", "", "%201", "99999999999999999999"}) {
+    EXPECT_FALSE(number_of(target_of(std::string{"/?n="} + wrong), "n", 0, 9)) << wrong;
+  }
+}
+
 TEST(Query, HasOneIdempotencyKeyOfVisibleCharacters) {
   EXPECT_EQ(idempotency_key_of({}), "");
   EXPECT_EQ(idempotency_key_of({{"Idempotency-Key", "a-1"}}), "a-1");

@@ -126,8 +126,14 @@ def test_a_gateway_is_found_by_its_name(skiff, router):
         by_name = {"SKIFF_GATEWAY_URL": ""}
         _, err = skiff("exec", "--gateway", "front", "box", "--", "true", status=125, env=by_name)
         assert "no address yet" in err, err
+        # Who makes a sandbox waits for the address as for all else.
+        later = skiff.start("up", "later", "--pool", "warm", "--gateway", "front", "-q", env=by_name)
+        skiff.namespace.wait("sandboxclaim/skiff-later", "condition=Ready")
+        assert later.poll() is None
         status = {"status": {"addresses": [{"type": "IPAddress", "value": "127.0.0.1"}]}}
         skiff.namespace.kubectl("patch", "gateway", "front", "--subresource=status", "--type=merge", f"--patch={json.dumps(status)}")
+        _, err = later.communicate(timeout=100)
+        assert later.returncode == 0, err
         for name in ("front", f"{skiff.namespace.name}/front"):
             assert skiff("exec", "--gateway", name, "box", "--", "echo", "here", env=by_name)[0] == "here\n"
         _, err = skiff("exec", "--gateway", "none", "box", "--", "true", status=125, env=by_name)

@@ -214,6 +214,37 @@ CO_TEST(ClaimDriver, TellsThePodThatAClaimHasGot) {
   co_await on.end();
 }
 
+CO_TEST(ClaimDriver, TellsThePortThatTheAgentOfAClaimHas) {
+  ClaimedCluster on{executor};
+  co_await on.begin();
+  on.put_bare("warm");
+  on.fake.server.change(kube::kPods, "default", "skiff-warm",
+                        [](json& pod) { pod["spec"]["containers"][0]["ports"][0]["containerPort"] = 7171; });
+  Object claim = Object::make(kube::kSandboxClaims, "default", "skiff-box");
+  labels::put_common(claim, "sandbox", "box", "ann");
+  claim.json["status"]["sandbox"] = {{"name", "skiff-warm"}, {"podIPs", json::array({"10.0.0.7"})}};
+  on.fake.server.put(kube::kSandboxClaims, std::move(claim));
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    // What the controller does meanwhile.
+    if (request.is_watch() && request.path.ends_with("/sandboxclaims")) {
+      on.fake.server.change(kube::kSandboxClaims, "default", "skiff-box", [](json& object) {
+        Object changed{object};
+        ClaimedCluster::put_ready(changed, "True");
+        object = changed.json;
+      });
+    }
+    return std::nullopt;
+  };
+  auto started = co_await on.driver.start("box", 10s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(started.has_value()) << started.error().message;
+  EXPECT_EQ(started->address, "http://10.0.0.7:7171");
+  auto listed = co_await on.driver.list({});
+  CO_ASSERT_TRUE(listed.has_value() && !listed->items.empty());
+  EXPECT_EQ(listed->items.front().name, "box");
+  EXPECT_EQ(listed->items.front().address, "http://10.0.0.7:7171");
+  co_await on.end();
+}
+
 CO_TEST(ClaimDriver, RefusesToHurryAController) {
   ClaimedCluster on{executor};
   on.put_bare("box");
