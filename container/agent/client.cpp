@@ -314,7 +314,8 @@ std::string command_path(std::string_view session, std::string_view command) {
 }
 
 bool is_broken_connection(const Error& error) noexcept {
-  return error.code == Errc::io_error || error.code == Errc::timeout || error.code == Errc::cancelled;
+  return error.code == Errc::io_error || error.code == Errc::timeout || error.code == Errc::cancelled ||
+         error.code == Errc::bad_gateway;
 }
 
 }  // namespace skiff::container

@@ -93,7 +93,7 @@ class AgentClient {
 /// /v1/sessions/SESSION/commands/COMMAND
 [[nodiscard]] std::string command_path(std::string_view session, std::string_view command);
 
-/// True for an error after which the same may be tried on a new connection.
+/// True for an error after which the same may be tried on a new connection: ours has broken, or that of a gateway.
 [[nodiscard]] bool is_broken_connection(const Error& error) noexcept;
 
 }  // namespace skiff::container

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kShownOutput = 2000;
 
 Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
-  SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(name, {}));
+  SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(name, {.scope = "read exec"}));
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   std::string body = nlohmann::json{{"command", std::move(setup)}, {"output", {{"merge_stderr", true}}}}.dump();
   SKIFF_CO_TRY(auto done, co_await agent.post("/v1/commands", std::move(body)));

@@ -23,7 +23,7 @@ constexpr std::chrono::minutes kGrace{5};
 /// How long a running sandbox has been idle: zero while it is in use. Nothing if its agent can't be asked, or talks
 /// nonsense.
 Task<std::optional<milliseconds>> idle_time(Driver* driver, std::string name) {
-  auto endpoint = co_await driver->endpoint(std::move(name), {});
+  auto endpoint = co_await driver->endpoint(std::move(name), {.scope = "read"});
   if (!endpoint) co_return std::nullopt;
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(*endpoint)};
   auto activity = co_await agent.get("/v1/activity");

@@ -68,7 +68,7 @@ Task<Result<json>> call_tool(Driver* driver, ToolCall call) {
   }
   SKIFF_CO_TRY(auto sandbox, co_await driver->get(call.sandbox));
   if (sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sandbox)};
-  SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(call.sandbox, {}));
+  SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(call.sandbox, {.scope = "read exec"}));
   AgentClient agent{co_await boost::asio::this_coro::executor, std::move(endpoint)};
   std::string searched;
   for (const std::string& directory : call.directories) {

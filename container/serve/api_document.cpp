@@ -71,6 +71,7 @@ void describe_own(const Route& route, ApiOperation& operation) {
         {.name = "state",
          .help = "How they are",
          .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
+        {.name = "owner", .help = "Whose they are, within the tenant"},
         {.name = "cursor", .help = "`next` of the page before"},
         {.name = "limit", .help = "Of a page", .schema = R"({"type":"integer","minimum":1,"maximum":500})"}};
     operation.responses = {answer_of_type<own::SandboxList>(200, "One page of them")};
@@ -113,7 +114,23 @@ void describe_own(const Route& route, ApiOperation& operation) {
     operation.request = {body_of_type<own::ExtendSandbox>()};
     operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
     operation.problems = {404, 409};
+  } else if (path.ends_with("/stop")) {
+    operation.request = {body_of_type<own::StopSandbox>()};
+    operation.request_required = false;
+    operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
+    operation.problems = {404, 409};
   } else if (route.method == "DELETE") {
+    operation.parameters = {
+        {.name = "uid", .help = "Only if it is this one, and not another that has got its name"},
+        {.name = "state",
+         .help = "Only while it is so",
+         .schema = R"({"type":"string","enum":["creating","running","stopped","ended","failed"]})"},
+        {.name = "grace_ms",
+         .help = "For what runs in it to end by itself",
+         .schema = R"({"type":"integer","minimum":0,"maximum":300000,"default":2000})"},
+        {.name = "Idempotency-Key",
+         .in = ApiParameter::In::header,
+         .help = "Only the one that was made with it: takes back a creation whose answer was lost"}};
     operation.responses = {{.status = 204, .description = "Nothing of it is left"}};
     operation.problems = {404};
   } else if (path.starts_with("/v1/")) {

@@ -9,10 +9,14 @@ constexpr std::string_view kBearer = "Bearer ";
 
 }  // namespace
 
-Result<std::string> presented_key(const protocol::Headers& headers) {
+Result<std::string> key_field(const protocol::Headers& headers) {
   constexpr std::string_view kField = "X-API-Key";
   if (headers.count(kField) > 1) return fail(Errc::invalid_request, "X-API-Key is repeated");
-  std::string key{headers.get(kField)};
+  return std::string{headers.get(kField)};
+}
+
+Result<std::string> presented_key(const protocol::Headers& headers) {
+  SKIFF_TRY(auto key, key_field(headers));
   const std::string_view authorization = headers.get("Authorization");
   if (authorization.size() <= kBearer.size() ||
       !protocol::same_text(authorization.substr(0, kBearer.size()), kBearer)) {

@@ -33,19 +33,26 @@ Task<Result<Previews>> Door::previews(std::string tenant) {
   co_return Previews::create({derived_secret(ring->token_secret, "previews/" + tenant)});
 }
 
+Task<bool> Door::shows_key_in_authorization(const protocol::Headers* headers) {
+  auto bearer = presented_key({{"Authorization", headers->get("Authorization")}});
+  co_return bearer && !bearer->empty() && (co_await keys_->find(std::move(*bearer))).has_value();
+}
+
 Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpRequest* request, const Placed* placed) {
-  SKIFF_CO_TRY(auto shown, presented_key(request->headers));
+  const protocol::Headers& headers = request->headers;
+  SKIFF_CO_TRY(auto shown, shows_bearer(headers) ? presented_key(headers) : key_field(headers));
   if (shown.empty()) co_return std::nullopt;
   auto key = co_await keys_->find(std::move(shown));
   // A Bearer of something else may be the application's own; another credential may be there beside it.
-  if (!key && shows_bearer(request->headers)) co_return std::nullopt;
+  if (!key && shows_bearer(headers)) co_return std::nullopt;
   if (!key) co_return std::unexpected{std::move(key.error())};
   if (!key->allows(KeyScope::use)) {
     co_return fail(Errc::insufficient_scope, "this API key does not allow to use sandboxes");
   }
   if (names_another(*placed, key->tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
   Admitted admitted{.permission = {.tenant = key->tenant, .scope = std::string{kUse}}, .who = key->name};
-  if (shows_bearer(request->headers)) admitted.permission.credential_fields = {"Authorization"};
+  const bool is_in_authorization = shows_bearer(headers) || co_await shows_key_in_authorization(&headers);
+  if (is_in_authorization) admitted.permission.credential_fields = {"Authorization"};
   if (key->expires_ms) admitted.permission.ends = WallTime{std::chrono::milliseconds{*key->expires_ms}};
   co_return admitted;
 }

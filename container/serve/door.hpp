@@ -45,6 +45,8 @@ class Door final : public Sandboxes {
   [[nodiscard]] Task<Result<Admitted>> by_signature(const protocol::HttpRequest* request, const Placed* placed);
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_preview(const protocol::HttpRequest* request,
                                                                  const Placed* placed, bool is_tls);
+  /// Whether Authorization holds an API key, which must go no further, and not a credential of the application.
+  [[nodiscard]] Task<bool> shows_key_in_authorization(const protocol::Headers* headers);
 
   Fleet* fleet_;
   KeyCache* keys_;

@@ -24,6 +24,17 @@ std::string request_digest(const Wish& wish) {
   return sha256_hex(wish.idempotency_key + "\n" + wish.request).substr(0, kIdLetters);
 }
 
+/// What a sandbox tells of the Idempotency-Key that it was made with.
+std::string creation_digest(std::string_view idempotency_key) {
+  return sha256_hex(idempotency_key).substr(0, kIdLetters);
+}
+
+bool is_meant(const Sandbox& sandbox, const Meant& meant) {
+  return (meant.uid.empty() || sandbox.id == meant.uid) && (!meant.state || sandbox.state == *meant.state) &&
+         (meant.idempotency_key.empty() ||
+          own_label(sandbox, kCreationLabel) == creation_digest(meant.idempotency_key));
+}
+
 bool takes_a_place(const Sandbox& sandbox) {
   return sandbox.state == SandboxState::running || sandbox.state == SandboxState::creating;
 }
@@ -59,6 +70,8 @@ Task<Result<SandboxSpec>> Fleet::spec_of(ApiKey key, std::string id, Wish wish) 
   spec.labels[std::string{kOnEndLabel}] = on_end_word(wish.on_end);
   if (!wish.wakes) spec.labels[std::string{kWakeLabel}] = "no";
   spec.labels[std::string{kRequestLabel}] = request_digest(wish);
+  if (!wish.idempotency_key.empty()) spec.labels[std::string{kCreationLabel}] = creation_digest(wish.idempotency_key);
+  if (!wish.owner.empty()) spec.labels[std::string{kOwnerLabel}] = wish.owner;
   for (auto& [name, value] : wish.env) {
     if (name.starts_with("SKIFF_")) {
       co_return fail(Errc::invalid_field, "variables that begin with SKIFF_ configure the agent", "env");
@@ -173,6 +186,7 @@ Task<Result<Sandbox>> Fleet::get(std::string tenant, std::string id) {
 Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
   SKIFF_CO_TRY(auto labels, kept_labels(filter.labels));
+  if (filter.owner) labels[std::string{kOwnerLabel}] = *filter.owner;
   filter.owner = std::move(tenant);
   filter.labels = std::move(labels);
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
@@ -180,9 +194,9 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
   co_return page;
 }
 
-Task<Result<>> Fleet::stop(std::string tenant, std::string id) {
+Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
-  co_return co_await found.driver->stop(std::move(id), {});
+  co_return co_await found.driver->stop(std::move(id), std::move(how));
 }
 
 Task<Result<Sandbox>> Fleet::start_found(Found found, std::optional<milliseconds> ttl) {
@@ -220,9 +234,16 @@ Task<Result<Sandbox>> Fleet::extend(std::string tenant, std::string id, Lease le
   co_return co_await found.driver->extend(std::move(id), lease, kExtendPatience);
 }
 
-Task<Result<>> Fleet::remove(std::string tenant, std::string id) {
+Task<Result<>> Fleet::remove(std::string tenant, std::string id, Removal how, Meant meant) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), std::move(id)));
-  SKIFF_CO_TRY_VOID(co_await found.driver->remove_if(found.sandbox.name, found.sandbox.id, {.grace = kRemovalGrace}));
+  const Sandbox& seen = found.sandbox;
+  if (!is_meant(seen, meant)) co_return std::unexpected{no_such_sandbox(seen.name)};
+  if (!how.grace) how.grace = kRemovalGrace;
+  // All the rest of it stays as it is for as long as there is this one.
+  if (meant.state) how.only_if = [state = *meant.state](const Sandbox& now) { return now.state == state; };
+  SKIFF_CO_TRY(const bool removed, co_await found.driver->remove_if(seen.name, seen.id, std::move(how)));
+  // Another one was faster, or it is not as it was meant any more.
+  if (!removed) co_return std::unexpected{no_such_sandbox(seen.name)};
   co_return Result<>{};
 }
 

@@ -34,6 +34,7 @@ struct Wish {
   OnEnd on_end = OnEnd::remove;
   bool wakes = true;                        ///< when it sleeps, the next request that is meant for it starts it again
   std::optional<std::string> network = {};  ///< as `PodOptions::network`; none: as the template has it
+  std::string owner = {};                   ///< whose it is within the tenant
   /// Of the client's choice: who asks again with the same one gets the same sandbox, for as long as that is there.
   std::string idempotency_key = {};
   std::string request = {};  ///< all that was asked for, to tell another wish with the same key
@@ -44,6 +45,13 @@ struct Wish {
 
 /// Nobody looks on.
 inline void unwatched(Phase /*phase*/, std::string_view /*detail*/) {}
+
+/// Which of all that have had an id is to be removed: what is said must be so then.
+struct Meant {
+  std::string uid = {};
+  std::optional<SandboxState> state = {};
+  std::string idempotency_key = {};  ///< that it was made with
+};
 
 struct Made {
   Sandbox sandbox;
@@ -68,16 +76,17 @@ class Fleet {
   /// was used for another wish. What `progress` is told first is told when the sandbox can be seen by everybody.
   [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish, Progress progress = unwatched);
   [[nodiscard]] Task<Result<Sandbox>> get(std::string tenant, std::string id);
-  /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is the
-  /// tenant already.
+  /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is one
+  /// within the tenant.
   [[nodiscard]] Task<Result<SandboxPage>> list(std::string tenant, SandboxFilter filter);
-  [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id);
+  [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id, Removal how = {});
   /// Nothing to do for one that runs. With `ttl` the lease that begins is that long.
   [[nodiscard]] Task<Result<Sandbox>> start(ApiKey key, std::string id, std::optional<std::chrono::milliseconds> ttl);
   /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it.
   [[nodiscard]] Task<Result<>> wake(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
-  [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id);
+  /// `sandbox_not_found` also for another one than the one that is meant.
+  [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id, Removal how = {}, Meant meant = {});
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string tenant, std::string id, TokenGrant grant);
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string tenant, std::string id, std::uint16_t port);
 

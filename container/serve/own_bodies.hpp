@@ -52,6 +52,8 @@ inline constexpr std::int64_t kShortestLeaseMs = 1000;
 inline constexpr std::int64_t kLongestLeaseMs = std::int64_t{365} * 24 * 3'600'000;
 /// That a sandbox is waited for.
 inline constexpr std::size_t kLongestWaitMs = 600'000;
+/// For what runs in a sandbox to end by itself.
+inline constexpr std::size_t kLongestGraceMs = 300'000;
 
 struct CreateSandbox {
   static constexpr std::string_view kSchemaName = "CreateSandbox";
@@ -65,6 +67,8 @@ struct CreateSandbox {
   std::optional<std::chrono::milliseconds> idle_ttl = {};
   OnEnd on_end = OnEnd::remove;
   std::optional<Network> network = {};
+  std::string owner = {};
+  bool wakes = true;
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &CreateSandbox::name,
@@ -84,9 +88,23 @@ struct CreateSandbox {
       protocol::field("idle_ttl_ms", &CreateSandbox::idle_ttl, "It ends after this time without use",
                       {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
       protocol::field("on_end", &CreateSandbox::on_end, "What becomes of it then", {.optional = true}),
-      protocol::field("network", &CreateSandbox::network, "deny: it reaches nothing; else as its template has it")};
+      protocol::field("network", &CreateSandbox::network, "deny: it reaches nothing; else as its template has it"),
+      protocol::field("owner", &CreateSandbox::owner, "Whose it is, within the tenant",
+                      {.max_length = 253, .text = protocol::Text::no_nul, .optional = true}),
+      protocol::field("wakes", &CreateSandbox::wakes,
+                      "When it sleeps, the next request that is meant for it runs it again", {.optional = true})};
 };
 
+struct StopSandbox {
+  static constexpr std::string_view kSchemaName = "StopSandbox";
+  std::optional<std::chrono::milliseconds> grace = {};
+
+  static constexpr auto fields = std::tuple{protocol::field("grace_ms", &StopSandbox::grace,
+                                                            "For what runs in it to end by itself; else as it was made",
+                                                            {.minimum = 0, .maximum = kLongestGraceMs})};
+};
+
+/// Without either the lease that it has begins anew.
 struct ExtendSandbox {
   static constexpr std::string_view kSchemaName = "ExtendSandbox";
   std::optional<std::chrono::milliseconds> ttl = {};
@@ -114,23 +132,30 @@ struct MakeToken {
 struct SandboxView {
   static constexpr std::string_view kSchemaName = "Sandbox";
   std::string id;
+  std::string uid;
   std::string template_name;
   SandboxState state = SandboxState::creating;
   std::string reason;
+  std::string owner;
   std::map<std::string, std::string> labels;
   std::string created_at;
   std::optional<std::string> expires_at;
   OnEnd on_end = OnEnd::remove;
+  bool was_broken = false;
 
-  static constexpr auto fields =
-      std::tuple{protocol::field("id", &SandboxView::id, "Unique for ever"),
-                 protocol::field("template", &SandboxView::template_name, "What it was made from"),
-                 protocol::field("state", &SandboxView::state, "How it is"),
-                 protocol::field("reason", &SandboxView::reason, "Why it ended or failed; else empty"),
-                 protocol::field("labels", &SandboxView::labels, "To find it by"),
-                 protocol::field("created_at", &SandboxView::created_at, "When it was made (RFC 3339)"),
-                 protocol::field("expires_at", &SandboxView::expires_at, "When its lease is over"),
-                 protocol::field("on_end", &SandboxView::on_end, "What becomes of it then")};
+  static constexpr auto fields = std::tuple{
+      protocol::field("id", &SandboxView::id, "What it is asked for by: its name, or else unique for ever"),
+      protocol::field("uid", &SandboxView::uid, "Unique for ever", {.optional = true}),
+      protocol::field("template", &SandboxView::template_name, "What it was made from"),
+      protocol::field("state", &SandboxView::state, "How it is"),
+      protocol::field("reason", &SandboxView::reason, "Why it ended or failed; else empty"),
+      protocol::field("owner", &SandboxView::owner, "Whose it is, as its maker has said", {.optional = true}),
+      protocol::field("labels", &SandboxView::labels, "To find it by"),
+      protocol::field("created_at", &SandboxView::created_at, "When it was made (RFC 3339)"),
+      protocol::field("expires_at", &SandboxView::expires_at, "When its lease is over"),
+      protocol::field("on_end", &SandboxView::on_end, "What becomes of it then"),
+      protocol::field("was_broken", &SandboxView::was_broken, "It did not end by itself: `start` may bring it back",
+                      {.optional = true})};
 };
 
 struct SandboxList {

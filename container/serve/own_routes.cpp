@@ -32,6 +32,11 @@ HttpResponse made_answer(unsigned status, const Sandbox& sandbox) {
   return answer;
 }
 
+/// As drivers have a grace.
+std::chrono::seconds whole_seconds(std::chrono::milliseconds time) {
+  return std::chrono::ceil<std::chrono::seconds>(time);
+}
+
 Result<std::optional<SandboxState>> wanted_state(const protocol::Target& target) {
   const auto word = target.parameter("state");
   if (!word) return std::nullopt;
@@ -45,13 +50,16 @@ Result<std::optional<SandboxState>> wanted_state(const protocol::Target& target)
 
 SandboxView view_of(const Sandbox& sandbox) {
   return {.id = sandbox.name,
+          .uid = sandbox.id,
           .template_name = own_label(sandbox, kTemplateLabel),
           .state = sandbox.state,
           .reason = sandbox.reason,
+          .owner = own_label(sandbox, kOwnerLabel),
           .labels = client_labels(sandbox.labels),
           .created_at = sandbox.created_at,
           .expires_at = sandbox.expires_at,
-          .on_end = on_end(sandbox)};
+          .on_end = on_end(sandbox),
+          .was_broken = sandbox.was_broken};
 }
 
 Task<Result<HttpResponse>> health(Call*) {
@@ -92,6 +100,8 @@ Task<Result<HttpResponse>> create(Call* call) {
             .labels = std::move(body.labels),
             .lease = {.ttl = body.ttl, .idle_ttl = body.idle_ttl},
             .on_end = body.on_end,
+            .wakes = body.wakes,
+            .owner = std::move(body.owner),
             .idempotency_key = std::move(idempotency_key),
             .request = call->body};
   if (body.network) wish.network = "deny";
@@ -129,6 +139,7 @@ Task<Result<HttpResponse>> list(Call* call) {
     if (equals == std::string::npos) co_return fail(Errc::invalid_field, "expected NAME=VALUE", "label");
     filter.labels[parameter.value.substr(0, equals)] = parameter.value.substr(equals + 1);
   }
+  if (const auto owner = target.parameter("owner")) filter.owner = *owner;
   SKIFF_CO_TRY(auto page, co_await call->service.fleet().list(call->key.tenant, std::move(filter)));
   SandboxList all{.next = std::move(page.next)};
   for (const Sandbox& one : page.items) all.items.push_back(view_of(one));
@@ -136,12 +147,25 @@ Task<Result<HttpResponse>> list(Call* call) {
 }
 
 Task<Result<HttpResponse>> remove(Call* call) {
-  SKIFF_CO_TRY_VOID(co_await call->service.fleet().remove(call->key.tenant, call->id()));
+  const protocol::Target& target = call->http.request().target;
+  Removal how;
+  SKIFF_CO_TRY(auto grace, number_of(target, "grace_ms", 0, kLongestGraceMs));
+  if (grace) how.grace = whole_seconds(std::chrono::milliseconds{*grace});
+  Meant meant{.uid = std::string{target.parameter("uid").value_or("")}};
+  SKIFF_CO_TRY(auto state, wanted_state(target));
+  meant.state = state;
+  SKIFF_CO_TRY(auto idempotency_key, idempotency_key_of(call->http.request().headers));
+  meant.idempotency_key = std::move(idempotency_key);
+  SKIFF_CO_TRY_VOID(
+      co_await call->service.fleet().remove(call->key.tenant, call->id(), std::move(how), std::move(meant)));
   co_return empty_answer();
 }
 
 Task<Result<HttpResponse>> stop(Call* call) {
-  SKIFF_CO_TRY_VOID(co_await call->service.fleet().stop(call->key.tenant, call->id()));
+  SKIFF_CO_TRY(auto body, body_of<StopSandbox>(*call));
+  Removal how;
+  if (body.grace) how.grace = whole_seconds(*body.grace);
+  SKIFF_CO_TRY_VOID(co_await call->service.fleet().stop(call->key.tenant, call->id(), std::move(how)));
   SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().get(call->key.tenant, call->id()));
   co_return show_value(200, view_of(sandbox));
 }
@@ -153,7 +177,6 @@ Task<Result<HttpResponse>> start(Call* call) {
 
 Task<Result<HttpResponse>> extend(Call* call) {
   SKIFF_CO_TRY(auto body, body_of<ExtendSandbox>(*call));
-  if (!body.ttl && !body.idle_ttl) co_return fail(Errc::missing_field, "give ttl_ms or idle_ttl_ms", "ttl_ms");
   const Lease lease{.ttl = body.ttl, .idle_ttl = body.idle_ttl};
   SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().extend(call->key.tenant, call->id(), lease));
   co_return show_value(200, view_of(sandbox));

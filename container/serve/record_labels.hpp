@@ -16,6 +16,8 @@ inline constexpr std::string_view kKeyLabel = "serve.key";            ///< the n
 inline constexpr std::string_view kTemplateLabel = "serve.template";  ///< what it was made from
 inline constexpr std::string_view kOnEndLabel = "serve.on-end";       ///< `remove` or `stop`
 inline constexpr std::string_view kWakeLabel = "serve.wake";          ///< `no`: a request does not start it again
+inline constexpr std::string_view kOwnerLabel = "serve.owner";        ///< whose it is within the tenant
+inline constexpr std::string_view kCreationLabel = "serve.creation";  ///< digest of the Idempotency-Key
 inline constexpr std::string_view kRequestLabel = "serve.request";    ///< digest of what it was asked for with
 
 using Labels = std::map<std::string, std::string>;

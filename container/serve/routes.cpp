@@ -26,7 +26,7 @@ constexpr Route kRoutes[] = {
     {"GET",    "/v1/sandboxes/{id}",                kOwn, use,    &own::show,           "Show a sandbox, or wait until it is up"},
     {"GET",    "/v1/sandboxes/{id}/events",         kOwn, use,    &own::stream_events,  "What goes on until it is up, as server-sent events"},
     {"DELETE", "/v1/sandboxes/{id}",                kOwn, create, &own::remove,         "Remove a sandbox with its files"},
-    {"POST",   "/v1/sandboxes/{id}/stop",           kOwn, create, &own::stop,           "End what runs in it, and keep its files"},
+    {"POST",   "/v1/sandboxes/{id}/stop",           kOwn, create, &own::stop,           "End what runs in it, and keep its files", true},
     {"POST",   "/v1/sandboxes/{id}/start",          kOwn, create, &own::start,          "Run a stopped one again"},
     {"POST",   "/v1/sandboxes/{id}/extend",         kOwn, create, &own::extend,         "Begin its lease anew", true},
     {"POST",   "/v1/sandboxes/{id}/tokens",         kOwn, use,    &own::make_token,     "Make a token for its agent", true},

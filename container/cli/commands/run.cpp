@@ -96,7 +96,7 @@ class Run final : public Invocation {
     auto work = [&](this auto) -> Task<Result<AttachedEnd>> {
       SKIFF_CO_TRY_VOID(co_await bring_up(driver, std::move(wanted), std::move(progress)));
       is_up = true;
-      SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(name, {}));
+      SKIFF_CO_TRY(auto endpoint, co_await driver->endpoint(name, {.scope = "read exec"}));
       if (detach_) {
         SKIFF_CO_TRY(const int left, co_await leave(context.executor(), endpoint, id, std::move(request)));
         goes_on = left == 0;

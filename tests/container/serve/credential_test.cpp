@@ -19,5 +19,11 @@ TEST(Credential, IsOneAlone) {
   EXPECT_FALSE(presented_key({{"X-API-Key", "k"}, {"X-API-Key", "k"}}));
 }
 
+TEST(Credential, LeavesAuthorizationToTheApplicationWhereItsFieldIsThere) {
+  EXPECT_EQ(key_field({{"X-API-Key", "k"}, {"Authorization", "Bearer other"}}), "k");
+  EXPECT_EQ(key_field({{"Authorization", "Bearer other"}}), "");
+  EXPECT_FALSE(key_field({{"X-API-Key", "k"}, {"X-API-Key", "k"}}));
+}
+
 }  // namespace
 }  // namespace skiff::container::serve

@@ -228,6 +228,36 @@ CO_TEST(Fleet, LetsNobodyChooseAnIdThatItCouldMake) {
   }
 }
 
+CO_TEST(Fleet, RemovesOnlyTheOneThatIsMeant) {
+  World all;
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("a"), {.name = "demo", .idempotency_key = "k"})).has_value());
+  const Meant others[] = {{.uid = "id-of-an-earlier-one"},
+                          {.state = SandboxState::ended},
+                          {.idempotency_key = "another"},
+                          {.uid = "id-demo", .state = SandboxState::stopped}};
+  for (const Meant& other : others) {
+    const auto refused = co_await all.fleet.remove("a", "demo", {}, other);
+    CO_ASSERT_TRUE(!refused);
+    EXPECT_EQ(refused.error().code, Errc::sandbox_not_found);
+  }
+  EXPECT_TRUE(all.tenants.hosted.records.contains("demo"));
+  const Meant meant{.uid = "id-demo", .state = SandboxState::running, .idempotency_key = "k"};
+  EXPECT_TRUE((co_await all.fleet.remove("a", "demo", {}, meant)).has_value());
+  EXPECT_FALSE(all.tenants.hosted.records.contains("demo"));
+}
+
+CO_TEST(Fleet, KnowsOwnersWithinATenant) {
+  World all;
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("a"), {.name = "mine", .owner = "me@here"})).has_value());
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("a"), {.name = "hers"})).has_value());
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("b"), {.name = "far", .owner = "me@here"})).has_value());
+  const SandboxPage mine = (co_await all.fleet.list("a", {.owner = "me@here"})).value();
+  CO_ASSERT_TRUE(mine.items.size() == 1U);
+  EXPECT_EQ(mine.items.front().name, "mine");
+  EXPECT_EQ(mine.items.front().owner, "a") << "the tenant, whatever a client says";
+  EXPECT_EQ((co_await all.fleet.list("a", {})).value().items.size(), 2U);
+}
+
 CO_TEST(Fleet, MakesItAgainWhenTheFirstOneIsOver) {
   World all;
   auto first = co_await all.fleet.create(tenant_key("a"), {.idempotency_key = "k"});
