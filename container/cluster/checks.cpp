@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "base/in_parallel.hpp"
 #include "container/agent/clock_difference.hpp"
+#include "container/cluster/permissions.hpp"
 #include "container/kube/quantity.hpp"
 
 namespace skiff::container {
@@ -15,15 +15,12 @@ namespace {
 
 using kube::Failure;
 using kube::Object;
-using kube::Outcome;
 
 constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
 /// As agent-sandbox's own manifests have it.
 constexpr const char* kControllerNamespace = "agent-sandbox-system";
 constexpr const char* kController = "agent-sandbox-controller";
 constexpr const char* kRouter = "sandbox-router-svc";
-/// Some eighty questions in a few rounds.
-constexpr std::size_t kReviewsAtOnce = 16;
 constexpr const char* kEnforce = "pod-security.kubernetes.io/enforce";
 
 Check passed(std::string what, std::string detail) {
@@ -36,10 +33,27 @@ Check not_known(std::string what, const Failure& failure) {
   return passed(std::move(what), "not known: " + failure.error.message);
 }
 
-/// "create pods", and the name where only one object is meant.
-std::string words_of(const std::string& verb, const ApiRule& rule) {
-  return verb + " " + rule.resource + (rule.group.empty() ? "" : "." + rule.group) +
-         (rule.name.empty() ? "" : " " + rule.name);
+std::string way_to_server(const kube::Client& client, const Failure& failure) {
+  const std::string& origin = client.transport().access().origin;
+  if (failure.error.code == Errc::unauthenticated) {
+    return "log in again, or choose another user with --context (this is " + origin + ")";
+  }
+  return "check that its address is right and reachable from here, or choose another cluster with --context (this is " +
+         origin + ")";
+}
+
+/// Of the answer's Date: leases, ages and tokens go by it.
+Task<Check> examine_clock(kube::Client* client) {
+  kube::Call call{.target = "/version", .what = "ask for the time"};
+  auto reply = co_await client->transport().send(std::move(call));
+  if (!reply) co_return not_known("clock", reply.error());
+  const auto ahead = clock_difference(reply->head.headers, wall_now());
+  if (!ahead) co_return passed("clock", "not known: the API server does not tell its time");
+  if (*ahead > kMostClockDifference || *ahead < -kMostClockDifference) {
+    co_return failed("clock", "the API server's is " + clock_words(*ahead),
+                     "set this machine's clock by NTP: agents refuse tokens from another time");
+  }
+  co_return passed("clock", "as the API server's");
 }
 
 class Examination {
@@ -49,14 +63,8 @@ class Examination {
   }
 
   Task<std::vector<Check>> run() {
-    auto version = co_await client_->version();
-    const std::string server = client_->transport().access().server.text();
-    if (!version) {
-      checks_.push_back(failed("API server", version.error().error.message, away(version.error())));
-      co_return std::move(checks_);
-    }
-    checks_.push_back(passed("API server", version->git_version + " at " + server));
-    co_await clock();
+    checks_ = co_await examine_api_server(client_);
+    if (!checks_.front().passed) co_return std::move(checks_);
     co_await permissions();
     co_await namespace_itself();
     co_await quotas();
@@ -68,64 +76,17 @@ class Examination {
   }
 
  private:
-  [[nodiscard]] std::string away(const Failure& failure) const {
-    const std::string origin = client_->transport().access().origin;
-    if (failure.error.code == Errc::unauthenticated) {
-      return "log in again, or choose another user with --context (this is " + origin + ")";
-    }
-    return "check that its address is right and reachable from here, or choose another cluster with --context (this "
-           "is " +
-           origin + ")";
-  }
-
-  /// Of the answer's Date: leases, ages and tokens go by it.
-  Task<> clock() {
-    kube::Call call{.target = "/version", .what = "ask for the time"};
-    auto reply = co_await client_->transport().send(std::move(call));
-    if (!reply) {
-      checks_.push_back(not_known("clock", reply.error()));
+  Task<> permissions() {
+    auto rules = rules_of({.driver = asked_.driver, .name_prefix = asked_.name_prefix});
+    auto all = co_await missing_rights(client_, std::move(*rules), asked_.namespace_name);
+    if (!all) {
+      checks_.push_back(unasked_permissions(all.error()));
       co_return;
     }
-    const auto ahead = clock_difference(reply->head.headers, wall_now());
-    if (!ahead) {
-      checks_.push_back(passed("clock", "not known: the API server does not tell its time"));
-    } else if (*ahead > kMostClockDifference || *ahead < -kMostClockDifference) {
-      checks_.push_back(failed("clock", "the API server's is " + clock_words(*ahead),
-                               "set this machine's clock by NTP: agents refuse tokens from another time"));
-    } else {
-      checks_.push_back(passed("clock", "as the API server's"));
-    }
-  }
-
-  Task<> permissions() {
-    struct Question {
-      std::string words;
-      kube::Permission permission;
-      Outcome<bool> allowed = false;
-    };
-    auto rules = rules_of({.driver = asked_.driver, .name_prefix = asked_.name_prefix});
-    std::vector<Question> questions;
-    for (const ApiRule& rule : *rules) {
-      for (const std::string& verb : rule.verbs) {
-        questions.push_back({.words = words_of(verb, rule), .permission = question(verb, rule)});
-      }
-    }
-    const auto ask = [](kube::Client* client, Question* one) -> Task<> {
-      one->allowed = co_await client->allowed(one->permission);
-    };
-    co_await in_parallel(questions.size(), kReviewsAtOnce,
-                         [&](std::size_t index) { return ask(client_, &questions[index]); });
     std::string missing;
-    for (Question& one : questions) {
-      if (!one.allowed) {
-        checks_.push_back(
-            failed("permissions", one.allowed.error().error.message,
-                   "whoever runs the cluster has to allow selfsubjectaccessreviews, as it is by default"));
-        co_return;
-      }
-      if (*one.allowed) continue;
-      missing += (missing.empty() ? "" : ", ") + one.words;
-      missing_.insert(std::move(one.words));
+    for (std::string& words : *all) {
+      missing += (missing.empty() ? "" : ", ") + words;
+      missing_.insert(std::move(words));
     }
     const std::string where = "in namespace " + asked_.namespace_name;
     if (missing.empty()) {
@@ -133,16 +94,6 @@ class Examination {
     } else {
       checks_.push_back(failed("permissions", "not allowed " + where + ": " + missing, role_remedy()));
     }
-  }
-
-  [[nodiscard]] kube::Permission question(const std::string& verb, const ApiRule& rule) const {
-    const std::size_t slash = rule.resource.find('/');
-    return {.verb = verb,
-            .group = rule.group,
-            .resource = rule.resource.substr(0, slash),
-            .subresource = slash == std::string::npos ? "" : rule.resource.substr(slash + 1),
-            .namespace_name = asked_.namespace_name,
-            .name = rule.name};
   }
 
   [[nodiscard]] std::string role_remedy() const {
@@ -335,6 +286,24 @@ class Examination {
 };
 
 }  // namespace
+
+Task<std::vector<Check>> examine_api_server(kube::Client* client) {
+  auto version = co_await client->version();
+  std::vector<Check> checks;
+  if (version) {
+    checks.push_back(passed("API server", version->git_version + " at " + client->transport().access().server.text()));
+    checks.push_back(co_await examine_clock(client));
+  } else {
+    std::string remedy = way_to_server(*client, version.error());
+    checks.push_back(failed("API server", version.error().error.message, std::move(remedy)));
+  }
+  co_return checks;
+}
+
+Check unasked_permissions(const kube::Failure& failure) {
+  return failed("permissions", failure.error.message,
+                "whoever runs the cluster has to allow selfsubjectaccessreviews, as it is by default");
+}
 
 Task<std::vector<Check>> examine_cluster(kube::Client* client, ClusterQuestions questions) {
   Examination examination{client, std::move(questions)};

@@ -22,6 +22,12 @@ struct ClusterQuestions {
   std::optional<kube::Object> trial = {};
 };
 
+/// Whether it answers, first, and then its clock.
+[[nodiscard]] Task<std::vector<Check>> examine_api_server(kube::Client* client);
+
+/// What is told when the API server does not say what somebody may do.
+[[nodiscard]] Check unasked_permissions(const kube::Failure& failure);
+
 /// Looks at what skiff needs of a cluster: that it answers, its clock, permissions, namespace, quotas, agent-sandbox,
 /// the image of the agent, a way to agents. What can't be asked is told as not known and counts as passed: the
 /// permissions say the rest. When the API server doesn't answer, that is all.

@@ -40,6 +40,9 @@ const Rights kNewKey{{kCore, "secrets", "get", kKeyName}, {kCore, "secrets", "cr
 /// ones; the proxy takes the verb from the method, so a POST is a `create`.
 const Rights kReach{
     {kCore, "services", "get"}, {kCore, "pods/portforward", "get create"}, {kCore, "pods/proxy", "get create"}};
+/// A server in a Pod reaches agents at their addresses, and by a tunnel where their network lets in nodes alone. By the
+/// proxy it would need the verb of every method that its clients use.
+const Rights kTunnel{{kCore, "services", "get"}, {kCore, "pods/portforward", "get create"}};
 const Rights kProxyPut{{kCore, "pods/proxy", "update"}};
 const Rights kProxyPatch{{kCore, "pods/proxy", "patch"}};
 const Rights kProxyDelete{{kCore, "pods/proxy", "delete"}};
@@ -132,8 +135,9 @@ struct Row {
   std::string_view command;
   std::vector<const Rights*> pod;
   std::vector<const Rights*> claim;
-  bool makes_namespaces = false;  ///< or removes them, with a namespace for each sandbox
-  bool is_operators = false;      ///< needed by no user of sandboxes: in a Role only when it is named
+  bool makes_namespaces = false;         ///< or removes them, with a namespace for each sandbox
+  bool is_operators = false;             ///< needed by no user of sandboxes: in a Role only when it is named
+  std::vector<const Rights*> home = {};  ///< where the process is, and not where sandboxes are
 };
 
 std::vector<Row> make_table() {
@@ -145,6 +149,7 @@ std::vector<Row> make_table() {
   };
   const std::vector<const Rights*> pod_run{&kHome, &kPodFind, &kPodMake, &kPodPolicy, &kExplain, &kNewKey, &kReach};
   const std::vector<const Rights*> claim_run{&kHome, &kClaimMake, &kClaimChange, &kExplain, &kNewKey, &kReach};
+  const std::vector<const Rights*> server{&kHome, &kExplain, &kNewKey, &kTunnel};
   return {
       {"run", pod_run, claim_run, true},
       {"mcp", with(pod_run, {&kProxyDelete}), with(claim_run, {&kProxyDelete}), true},
@@ -181,10 +186,12 @@ std::vector<Row> make_table() {
        .claim = {&kKeyChange, &kApiKeysChange},
        .is_operators = true},
       {.command = "serve",
-       .pod = with(pod_run,
-                   {&kPodRecord, &kPodAround, &kPodPool, &kPodList, &kPodStop, &kPodExtend, &kPodRemove, &kApiKeys}),
-       .claim = with(claim_run, {&kClaimFind, &kClaimList, &kClaimRemove, &kApiKeys}),
-       .is_operators = true},
+       .pod = with(server, {&kPodFind, &kPodMake, &kPodPolicy, &kPodRecord, &kPodAround, &kPodPool, &kPodList,
+                            &kPodStop, &kPodExtend, &kPodRemove}),
+       .claim = with(server, {&kClaimFind, &kClaimMake, &kClaimList, &kClaimChange, &kClaimRemove}),
+       .makes_namespaces = true,
+       .is_operators = true,
+       .home = {&kApiKeys}},
       {"version", pod_use, claim_use},
       {"completion", {&kNone}, {&kNone}},
       {"licenses", {&kNone}, {&kNone}},
@@ -237,10 +244,14 @@ Result<std::vector<ApiRule>> rules_of(const RightsOf& wanted) {
   for (const Row& row : table()) {
     const bool is_named = std::ranges::count(wanted.commands, row.command) > 0;
     if (!is_named && (!wanted.commands.empty() || row.is_operators)) continue;
+    if (wanted.place != RightsIn::tenant) {
+      for (const Rights* rights : row.home) add(merged, *rights, wanted.name_prefix);
+    }
+    if (wanted.place == RightsIn::home) continue;
     for (const Rights* rights : wanted.driver == ClusterDriver::pod ? row.pod : row.claim)
       add(merged, *rights, wanted.name_prefix);
     if (wanted.namespace_per_sandbox && row.makes_namespaces) add(merged, kNamespaces, {});
-    const bool reaches = std::ranges::count(row.pod, &kReach) > 0;
+    const bool reaches = std::ranges::count(row.pod, &kReach) + std::ranges::count(row.pod, &kTunnel) > 0;
     if (reaches && !wanted.gateway.empty()) {
       merged[{std::string{kube::kGateways.group}, std::string{kube::kGateways.plural}, wanted.gateway}].insert("get");
     }
@@ -264,19 +275,22 @@ std::vector<json> role_objects(const std::vector<ApiRule>& rules, const RoleOpti
   if (options.service_account.empty()) return {std::move(role)};
 
   const std::string home = options.namespace_name.empty() ? "default" : options.namespace_name;
+  const std::string account_home = options.account_namespace.empty() ? home : options.account_namespace;
   json account{{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", metadata}};
   account["metadata"]["name"] = options.service_account;
-  account["metadata"]["namespace"] = home;
-  json binding{{"apiVersion", version},
-               {"kind", prefix + "RoleBinding"},
-               {"metadata", role["metadata"]},
-               {"roleRef", {{"apiGroup", kRbacGroup}, {"kind", prefix + "Role"}, {"name", options.name}}},
-               {"subjects",
-                json::array({{{"kind", "ServiceAccount"}, {"name", options.service_account}, {"namespace", home}}})}};
+  account["metadata"]["namespace"] = account_home;
+  json binding{
+      {"apiVersion", version},
+      {"kind", prefix + "RoleBinding"},
+      {"metadata", role["metadata"]},
+      {"roleRef", {{"apiGroup", kRbacGroup}, {"kind", prefix + "Role"}, {"name", options.name}}},
+      {"subjects",
+       json::array({{{"kind", "ServiceAccount"}, {"name", options.service_account}, {"namespace", account_home}}})}};
   if (!options.all_namespaces) {
     role["metadata"]["namespace"] = home;
     binding["metadata"]["namespace"] = home;
   }
+  if (account_home != home) return {std::move(role), std::move(binding)};
   return {std::move(account), std::move(role), std::move(binding)};
 }
 

@@ -27,11 +27,19 @@ struct ApiRule {
   bool operator==(const ApiRule&) const = default;
 };
 
+/// A command that works for several namespaces from one of its own, as `serve` does, needs something else in each.
+enum class RightsIn : std::uint8_t {
+  one_namespace,  ///< which is all of them
+  home,           ///< that of the process itself
+  tenant,         ///< one of those in which sandboxes are
+};
+
 /// Whose needs are asked for.
 struct RightsOf {
   /// First words of command lines: `run`, `files`; empty: all but those of operators (`key`).
   std::vector<std::string> commands = {};
   ClusterDriver driver = ClusterDriver::pod;
+  RightsIn place = RightsIn::one_namespace;
   bool namespace_per_sandbox = false;
   std::string gateway = {};            ///< the Gateway by which agents are reached; empty: none
   std::string name_prefix = "skiff-";  ///< of objects that are known by name
@@ -52,6 +60,8 @@ struct RoleOptions {
   /// Also a ServiceAccount of this name, bound to the role; empty: none. Its binding has to name a namespace: that is
   /// `namespace_name`, or "default".
   std::string service_account = {};
+  /// Where that ServiceAccount is, when it is another namespace: then it is not among the objects.
+  std::string account_namespace = {};
 };
 [[nodiscard]] std::vector<nlohmann::json> role_objects(const std::vector<ApiRule>& rules, const RoleOptions& options);
 

@@ -17,7 +17,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 # Older versions, and generators that take long.
 NOT_IN_THE_GATE = {"e2b/middle", "e2b/older", "mcp/oldest", "python_runtime/before_1_0",
                    "python_runtime/documented_sdk", "python_runtime/documented_langchain", "python_runtime/router",
-                   "sandboxd/oldest", "generated/openapi_generator"}
+                   "sandboxd/oldest", "generated/openapi_generator", "helm/go"}
 ATTEMPTS = 3
 AT_ONCE = 4
 SECONDS_BETWEEN = 5  # of a registry that does not answer
@@ -132,7 +132,7 @@ def install():
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         made = [pool.submit(python_of, path) for path in sorted(HERE.glob("*/*.txt")) if wanted(path)]
         made += [pool.submit(node_modules, path.parent) for path in sorted(HERE.glob("*/package-lock.json"))]
-        made += [pool.submit(go_modules, path.parent) for path in sorted(HERE.glob("**/go.mod"))]
+        made += [pool.submit(go_modules, path.parent) for path in sorted(HERE.glob("**/go.mod")) if wanted(path)]
         for one in made:
             one.result()
 

@@ -1,6 +1,6 @@
-"""The launcher's image runs `skiff` as deploy/'s CronJob does.
+"""The launcher's images run `skiff` as deploy/'s CronJob and its server do.
 
-There is no registry here, so debian:12-slim is an image of this machine's C library, which is Debian's: it holds what skiff
+There is no registry here, so what the images are made from is this machine's C library, which is Debian's: it holds what skiff
 needs of it and nothing else."""
 
 import os
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 import pytest
+import yaml
 
 from conftest import TREE
 from container import Container, specification
@@ -24,17 +25,22 @@ def libraries(program):
     return {path: os.path.realpath(path) for path in re.findall(r"(/\S+) \(0x", listed)}
 
 
-@pytest.fixture(scope="module")
-def launcher(engine, scratch):
+# What each is made from.
+BASES = {"launcher": "debian:12-slim", "serve": "gcr.io/distroless/base-nossl-debian12"}
+
+
+@pytest.fixture(scope="module", params=BASES)
+def launcher(engine, scratch, request):
     """The image's configuration and the directory with its file system."""
-    built = scratch / "built-launcher"
+    target = request.param
+    built = scratch / f"built-{target}"
     (built / "out").mkdir(parents=True)
     shutil.copy(os.environ["SKIFF"], built / "out/skiff")
     shutil.copy("/etc/ssl/certs/ca-certificates.crt", built / "out")
-    engine.make("debian:12-slim", libraries(os.environ["SKIFF"]))
-    configuration = engine.build(TREE / "Dockerfile", "launcher", {"build-skiff": built})
-    engine.unpack("launcher", scratch / "launcher")
-    return configuration, scratch / "launcher"
+    engine.make(BASES[target], libraries(os.environ["SKIFF"]))
+    configuration = engine.build(TREE / "Dockerfile", target, {"build-skiff": built})
+    engine.unpack(target, scratch / target)
+    return configuration, scratch / target
 
 
 @pytest.fixture
@@ -43,14 +49,14 @@ def run(launcher, tmp_path):
     configuration, rootfs = launcher
     count = 0
 
-    def run_one(*arguments):
+    def run_one(*arguments, **environment):
         nonlocal count
         count += 1
         folder = tmp_path / f"container{count}"
         folder.mkdir()
         own = folder / "rootfs"
         shutil.copytree(rootfs, own, symlinks=True)
-        container = Container(folder, f"skiff-launcher-{os.getpid()}-{count}", specification(own, configuration, arguments, {}, []))
+        container = Container(folder, f"skiff-launcher-{os.getpid()}-{count}", specification(own, configuration, arguments, environment, []))
         try:
             status = container.wait()
             return status, container.process.stdout.read().decode(), container.stderr()
@@ -61,11 +67,13 @@ def run(launcher, tmp_path):
     return run_one
 
 
-def cron_job():
-    """Image and arguments of the CronJob's container, and whether it says what to run instead of the image's entrypoint."""
-    text = (TREE / "deploy/base/gc-cronjob.yaml").read_text()
-    arguments = re.search(r"args: \[(.*)\]", text).group(1)
-    return re.search(r"image: (\S+)", text).group(1), re.findall(r'"([^"]*)"', arguments), "command:" in text
+def container_of(file):
+    """The only one of deploy/'s CronJob, or of its server."""
+    [thing] = yaml.safe_load_all((TREE / file).read_text())
+    if thing["kind"] == "CronJob":
+        thing = thing["spec"]["jobTemplate"]
+    [container] = thing["spec"]["template"]["spec"]["containers"]
+    return container
 
 
 def test_it_is_not_root_and_starts_skiff(launcher):
@@ -85,12 +93,14 @@ def test_it_says_its_version(run):
     assert status == 0 and out.startswith("skiff "), (out, err)
 
 
-def test_the_cron_job_of_deploy_is_taken_as_it_stands(run):
-    image, arguments, has_command = cron_job()
+@pytest.mark.parametrize("file", ["deploy/base/gc-cronjob.yaml", "deploy/serve/deployment.yaml"])
+def test_what_deploy_runs_is_taken_as_it_stands(run, file):
+    container = container_of(file)
+    arguments = container["args"]
     # RFC 2606: nobody can register a name below .invalid, so nobody else's image runs where no overlay says which.
-    assert (image, arguments[0], has_command) == ("registry.invalid/skiff", "gc", False)
+    assert container["image"] == "registry.invalid/skiff" and "command" not in container
     status, out, err = run(*arguments, "--help")
-    assert status == 0 and out.startswith("usage: skiff gc "), (out, err)
+    assert status == 0 and out.startswith(f"usage: skiff {arguments[0]} "), (out, err)
     # Without a cluster around it, it says so and fails: nothing of the command line is what it stumbles over.
-    status, out, err = run(*arguments)
+    status, out, err = run(*arguments, **{one["name"]: one["value"] for one in container.get("env", [])})
     assert status == 125 and "cluster" in err and "--" not in err.partition(":")[0], (out, err)

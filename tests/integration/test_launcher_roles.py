@@ -11,7 +11,7 @@ import yaml
 from launcher import Skiff
 
 
-DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+TREE = pathlib.Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -66,7 +66,44 @@ def test_doctor_asks_the_agents_that_run(skiff):
 
 
 def test_the_roles_of_the_deployment_are_those_of_the_table(skiff, tmp_path):
-    copy = shutil.copytree(DEPLOY, tmp_path / "deploy")
+    copy = shutil.copytree(TREE / "deploy", tmp_path / "deploy")
     subprocess.run([copy / "generate", skiff.program], env=skiff.environment(), check=True, timeout=60)
-    for name in ("user-role.yaml", "gc-rbac.yaml"):
-        assert (DEPLOY / "base" / name).read_text() == (copy / "base" / name).read_text(), "run deploy/generate"
+    for name in ("deploy/base/user-role.yaml", "deploy/base/gc-rbac.yaml", "deploy/serve/rbac.yaml",
+                 "deploy/helm/skiff-serve/files/rbac.yaml"):
+        assert (TREE / name).read_text() == (tmp_path / name).read_text(), "run deploy/generate"
+
+
+SERVER = ("rbac", "serve", "--service-account", "srv", "-n", "home", "-o", "json")
+
+
+def by_place(skiff, *words):
+    """{(kind, namespace): object} of what is printed for a server."""
+    return {(one["kind"], one["metadata"]["namespace"]): one for one in json.loads(skiff(*SERVER, *words)[0])["items"]}
+
+
+def test_a_server_has_its_keys_at_home_and_sandboxes_where_its_tenants_are(skiff):
+    found = by_place(skiff, "--tenant", "a", "--tenant", "b", "--tenant", "a")
+    assert sorted(found) == [("Role", "a"), ("Role", "b"), ("Role", "home"), ("RoleBinding", "a"), ("RoleBinding", "b"),
+                             ("RoleBinding", "home"), ("ServiceAccount", "home")]
+    assert rules([found["Role", "home"]]) == {("", "secrets"): {"get"}}
+    assert found["Role", "home"]["rules"][0]["resourceNames"] == ["skiff-api-keys"]
+    assert rules([found["Role", "a"]])[("", "pods")] == {"create", "delete", "get", "list", "patch", "watch"}
+    for (kind, _), one in found.items():
+        if kind == "RoleBinding":
+            assert one["subjects"] == [{"kind": "ServiceAccount", "name": "srv", "namespace": "home"}]
+
+
+def test_a_server_may_be_its_own_tenant(skiff):
+    found = by_place(skiff, "--tenant", "home")
+    assert sorted(found) == [("Role", "home"), ("RoleBinding", "home"), ("ServiceAccount", "home")]
+    assert found == by_place(skiff)
+    names = [rule.get("resourceNames") for rule in found["Role", "home"]["rules"] if rule["resources"] == ["secrets"]]
+    assert ["skiff-api-keys"] in names and ["skiff-signing-key"] in names
+
+
+def test_tenants_are_a_servers_whose_account_is_known(skiff):
+    refused = lambda *words: skiff("rbac", *words, "--tenant", "a", status=125)[1]
+    assert "for `skiff rbac serve` alone" in refused("gc", "--service-account", "bot", "-n", "home")
+    assert "--service-account, --namespace" in refused("serve", "-n", "home")
+    assert "--service-account, --namespace" in refused("serve", "--service-account", "srv")
+    assert "leave --all-namespaces away" in refused("serve", "--service-account", "srv", "-n", "home", "-A")

@@ -21,7 +21,7 @@ TESTED_ELSEWHERE = {
     "container/cli/context.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/cp.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/describe.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
-    "container/cli/commands/doctor.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/cli/commands/doctor.cpp": "tests/integration/test_launcher_local.py and test_serve_deployed.py drive it through the real binaries",
     "container/cli/commands/exec.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/extend.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/file_entries.cpp": "tests/integration/test_launcher_files.py drives it through the real binaries",

@@ -1,14 +1,26 @@
+#include <algorithm>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "base/blocking_pool.hpp"
+#include "base/small_file.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/key_stores.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/serve_checks.hpp"
+#include "container/cluster/checks.hpp"
+#include "container/kube/auth/resolver.hpp"
 #include "container/sandbox/agent_checks.hpp"
+#include "container/serve/gateway/place.hpp"
 
 namespace skiff::container {
 namespace {
+
+constexpr std::size_t kMostAuthorities = std::size_t{1} << 20U;
 
 class Doctor final : public Invocation {
  public:
@@ -18,18 +30,30 @@ class Doctor final : public Invocation {
              .target = setting::Text{&agent_image_},
              .value = "IMAGE",
              .group = "",
-             .help = "The image with skiffd that `up` would take it from."}};
+             .help = "The image with skiffd that `up` would take it from."},
+            {.flag = "serve",
+             .environment = "",
+             .target = setting::Switch{&serve_},
+             .value = "",
+             .group = "",
+             .help = "What `skiff serve` needs instead: API keys, rights in the namespaces of their tenants, and with "
+                     "--url that it answers there."},
+            {.flag = "domain",
+             .environment = "SKIFF_SERVE_DOMAIN",
+             .target = setting::Text{&domain_},
+             .value = "DOMAIN",
+             .group = "",
+             .help = "With --serve: whether the names PORT-SANDBOX.DOMAIN lead to it, by HTTPS."}};
   }
 
-  Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
+  Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    if (!serve_ && std::ranges::count(arguments.given, "--domain") > 0) {
+      co_return fail(Errc::invalid_field, "--domain is that of a server: add --serve", "--domain");
+    }
     context.set_agent_image(agent_image_);
     SKIFF_CO_TRY(auto driver, co_await context.driver());
-    std::vector<Check> checks = co_await driver->examine();
-    // What comes first is whether the host answers at all.
-    const bool answers = checks.front().passed;
-    // What somebody else has started may have any version.
-    if (answers && driver->name() != "direct" && driver->name() != "serve")
-      checks.push_back(co_await examine_agents(driver, context.options().owner));
+    auto looked = serve_ ? examine_serve(&context, driver) : examine_driver(&context, driver);
+    SKIFF_CO_TRY(auto checks, co_await std::move(looked));
     nlohmann::json items = nlohmann::json::array();
     std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{driver->name()}}};
     std::string remedies;
@@ -49,7 +73,49 @@ class Doctor final : public Invocation {
   }
 
  private:
+  static Task<Result<std::vector<Check>>> examine_driver(Context* context, Driver* driver) {
+    std::vector<Check> checks = co_await driver->examine();
+    // What comes first is whether the host answers at all.
+    const bool answers = checks.front().passed;
+    // A skiffd that somebody else has started may have any version.
+    if (answers && driver->name() != "direct" && driver->name() != "serve")
+      checks.push_back(co_await examine_agents(driver, context->options().owner));
+    co_return checks;
+  }
+
+  Task<Result<std::vector<Check>>> examine_serve(Context* context, Driver* driver) const {
+    ServerAddress address{.url = context->options().url};
+    if (!domain_.empty()) {
+      SKIFF_CO_TRY(auto domain, serve::parse_domain(domain_));
+      address.domain = std::move(domain);
+    }
+    if (const std::string& file = context->options().agent_certificate_authority; !file.empty()) {
+      SKIFF_CO_TRY(auto pem, read_small_file(file, kMostAuthorities));
+      address.certificate_authority = std::move(pem);
+    }
+    address.resolver = kube::system_resolver(std::make_shared<BlockingPool>("skiff-names", 1));
+    SKIFF_CO_TRY(auto keys, co_await open_key_store(context));
+    std::vector<Check> checks;
+    const auto add = [&checks](std::vector<Check> more) { std::ranges::move(more, std::back_inserter(checks)); };
+    if (driver->name() == "local") {
+      checks.push_back((co_await examine_api_keys(keys.get())).check);
+    } else {
+      SKIFF_CO_TRY(auto cluster, context->cluster());
+      add(co_await examine_api_server(&cluster->client()));
+      if (checks.front().passed) {
+        KeysSeen seen = co_await examine_api_keys(keys.get());
+        checks.push_back(std::move(seen.check));
+        const auto kind = driver->name() == "claim" ? ClusterDriver::claim : ClusterDriver::pod;
+        add(co_await examine_tenants(cluster, kind, std::move(seen.tenants)));
+      }
+    }
+    add(co_await examine_addresses(context->executor(), std::move(address)));
+    co_return checks;
+  }
+
   std::string agent_image_;
+  std::string domain_;
+  bool serve_ = false;
 };
 
 }  // namespace
@@ -58,7 +124,9 @@ Command doctor_command() {
   return {.name = "doctor",
           .group = "Help",
           .summary = "check that everything that the driver needs is there",
-          .text = "",
+          .text =
+              "Of a server in a cluster, with the rights that it has itself:\n\n"
+              "  kubectl exec -n skiff-serve deploy/skiff-serve -- skiff doctor --serve",
           .words = {},
           .makes_sandboxes = true,
           .make = &make_invocation<Doctor>};

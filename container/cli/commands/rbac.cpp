@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,21 +56,27 @@ class Rbac final : public Invocation {
              .target = setting::Switch{&namespace_per_sandbox_},
              .value = "",
              .group = "",
-             .help = "What namespaces of single sandboxes need, too: a ClusterRole."}};
+             .help = "What namespaces of single sandboxes need, too: a ClusterRole."},
+            {.flag = "tenant",
+             .environment = "",
+             .target = setting::List{&tenants_},
+             .value = "NAMESPACE",
+             .group = "",
+             .help = "Of `serve`: a namespace of sandboxes that is not the server's own. Each gets a Role and a "
+                     "binding; in the server's own it reads the API keys then, and nothing else."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const Options& options = context.options();
     role_.all_namespaces = role_.all_namespaces || namespace_per_sandbox_;
     SKIFF_CO_TRY(auto gateway, own_gateway(options));
-    SKIFF_CO_TRY(auto rules, rules_of({.commands = std::move(arguments.words),
-                                       .driver = options.driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod,
-                                       .namespace_per_sandbox = namespace_per_sandbox_,
-                                       .gateway = std::move(gateway),
-                                       .name_prefix = options.name_prefix}));
-    if (rules.empty()) co_return fail(Errc::invalid_field, "that needs nothing of a cluster");
+    RightsOf wanted{.commands = std::move(arguments.words),
+                    .driver = options.driver == "claim" ? ClusterDriver::claim : ClusterDriver::pod,
+                    .namespace_per_sandbox = namespace_per_sandbox_,
+                    .gateway = std::move(gateway),
+                    .name_prefix = options.name_prefix};
     role_.namespace_name = options.access.namespace_name;
-    std::vector<nlohmann::json> objects = role_objects(rules, role_);
+    SKIFF_CO_TRY(auto objects, tenants_.empty() ? role_of(wanted) : roles_of_server(std::move(wanted)));
     // A Role is for kubectl: what is a table elsewhere is YAML here.
     if (options.output == "table" || options.output == "wide" || options.output == "yaml") {
       SKIFF_CO_TRY_VOID(print(yaml_documents(objects)));
@@ -91,7 +100,40 @@ class Rbac final : public Invocation {
                 "--gateway");
   }
 
+  [[nodiscard]] Result<std::vector<nlohmann::json>> role_of(const RightsOf& wanted) const {
+    SKIFF_TRY(auto rules, rules_of(wanted));
+    if (rules.empty()) return fail(Errc::invalid_field, "that needs nothing of a cluster");
+    return role_objects(rules, role_);
+  }
+
+  /// Of a server whose sandboxes are in other namespaces than itself.
+  [[nodiscard]] Result<std::vector<nlohmann::json>> roles_of_server(RightsOf wanted) const {
+    if (wanted.commands != std::vector<std::string>{"serve"}) {
+      return fail(Errc::invalid_field, "--tenant is for `skiff rbac serve` alone", "--tenant");
+    }
+    if (role_.all_namespaces) {
+      return fail(Errc::invalid_field, "--tenant names the namespaces: leave --all-namespaces away", "--tenant");
+    }
+    if (role_.service_account.empty() || role_.namespace_name.empty()) {
+      return fail(Errc::missing_field, "--tenant needs to know whose rights these are: --service-account, --namespace",
+                  "--service-account");
+    }
+    std::set<std::string> tenants{tenants_.begin(), tenants_.end()};
+    wanted.place = tenants.erase(role_.namespace_name) > 0 ? RightsIn::one_namespace : RightsIn::home;
+    SKIFF_TRY(auto objects, role_of(wanted));
+    wanted.place = RightsIn::tenant;
+    SKIFF_TRY(auto rules, rules_of(wanted));
+    for (const std::string& tenant : tenants) {
+      RoleOptions there = role_;
+      there.namespace_name = tenant;
+      there.account_namespace = role_.namespace_name;
+      std::ranges::move(role_objects(rules, there), std::back_inserter(objects));
+    }
+    return objects;
+  }
+
   RoleOptions role_;
+  std::vector<std::string> tenants_;
   bool namespace_per_sandbox_ = false;
 };
 
@@ -106,7 +148,8 @@ Command rbac_command() {
               "with --gateway reading that Gateway is in it.\n\n"
               "  skiff rbac | kubectl apply -f -\n"
               "  skiff rbac run exec --service-account agent | kubectl apply -f -\n"
-              "  skiff rbac gc --all-namespaces",
+              "  skiff rbac gc --all-namespaces\n"
+              "  skiff rbac serve --service-account skiff-serve -n skiff-serve --tenant team-a | kubectl apply -f -",
           .words = {{.name = "COMMAND", .kind = WordKind::command, .optional = true, .repeated = true}},
           .make = &make_invocation<Rbac>};
 }

@@ -1,11 +1,15 @@
 #include "container/cluster/rbac.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "container/cli/command.hpp"
+#include "container/cluster/pods/driver.hpp"
+#include "tests/container/cluster/fake_cluster.hpp"
+#include "tests/support/reactor_test.hpp"
 
 namespace skiff::container {
 namespace {
@@ -94,6 +98,115 @@ TEST(Rbac, OfAManifestMakesNothingButTheKey) {
   EXPECT_TRUE(rules({"network"}, ClusterDriver::claim).empty()) << "it is refused there";
 }
 
+std::vector<ApiRule> of_server(RightsIn place, ClusterDriver driver = ClusterDriver::pod) {
+  return rules_of({.commands = {"serve"}, .driver = driver, .place = place}).value();
+}
+
+TEST(RbacOfServe, ReadsTheApiKeysInItsOwnNamespaceAndNothingElse) {
+  const ApiRule only{.group = "", .resource = "secrets", .name = "skiff-api-keys", .verbs = {"get"}};
+  for (const ClusterDriver driver : {ClusterDriver::pod, ClusterDriver::claim}) {
+    EXPECT_EQ(of_server(RightsIn::home, driver), std::vector{only});
+    for (const ApiRule& rule : of_server(RightsIn::tenant, driver)) EXPECT_NE(rule.name, "skiff-api-keys");
+    auto all = of_server(RightsIn::one_namespace, driver);
+    EXPECT_EQ(std::erase(all, only), 1U);
+    EXPECT_EQ(all, of_server(RightsIn::tenant, driver));
+  }
+}
+
+TEST(RbacOfServe, MayDoWhatTheCommandsMayWhoseWorkItDoes) {
+  for (const ClusterDriver driver : {ClusterDriver::pod, ClusterDriver::claim}) {
+    const auto server = of_server(RightsIn::tenant, driver);
+    for (const char* command : {"up", "ps", "stop", "start", "extend", "rm", "token", "forward"}) {
+      for (const ApiRule& rule : rules({command}, driver)) {
+        // Not every client's method has a verb there, and the ways before it suffice.
+        if (rule.resource == "pods/proxy") continue;
+        for (const std::string& verb : rule.verbs) {
+          EXPECT_TRUE(allows(server, rule.resource, verb)) << command << " " << verb << " " << rule.resource;
+        }
+      }
+    }
+  }
+}
+
+TEST(RbacOfServe, MayNotLookAroundNorChangeWhatIsNotItsOwn) {
+  for (const ClusterDriver driver : {ClusterDriver::pod, ClusterDriver::claim}) {
+    const auto server = of_server(RightsIn::tenant, driver);
+    EXPECT_FALSE(allows(server, "pods/proxy", "get"));
+    EXPECT_FALSE(allows(server, "pods/exec", "create"));
+    EXPECT_FALSE(allows(server, "secrets", "list"));
+    EXPECT_FALSE(allows(server, "secrets", "patch"));
+    EXPECT_FALSE(allows(server, "secrets", "delete"));
+    EXPECT_FALSE(allows(server, "namespaces", "create"));
+    for (const ApiRule& rule : server) {
+      if (rule.resource == "secrets") EXPECT_TRUE(rule.name == "skiff-signing-key" || !rule.verbs.contains("get"));
+    }
+  }
+}
+
+/// What whoever sends it must be allowed: an `ApiRule` with one verb. Its name is that of the object.
+ApiRule right_of(const fakes::FakeRequest& request) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 1; at <= request.path.size();) {
+    const std::size_t end = std::min(request.path.find('/', at), request.path.size());
+    parts.push_back(request.path.substr(at, end - at));
+    at = end + 1;
+  }
+  ApiRule right;
+  const bool is_core = parts.at(0) == "api";
+  if (!is_core) right.group = parts.at(1);
+  parts.erase(parts.begin(), parts.begin() + (is_core ? 2 : 3));
+  // A namespace itself, or what is in it.
+  if (parts.size() > 2) parts.erase(parts.begin(), parts.begin() + 2);
+  right.resource = parts.at(0) + (parts.size() > 2 ? "/" + parts[2] : "");
+  if (parts.size() > 1) right.name = parts[1];
+  const std::map<std::string, std::string> verbs{
+      {"POST", "create"}, {"PUT", "update"}, {"PATCH", "patch"}, {"DELETE", "delete"}};
+  if (const auto verb = verbs.find(request.method); verb != verbs.end()) {
+    right.verbs = {verb->second};
+  } else {
+    right.verbs = {request.is_watch() ? "watch" : right.name.empty() ? "list" : "get"};
+  }
+  return right;
+}
+
+bool covers(const std::vector<ApiRule>& rules, const ApiRule& right) {
+  return std::ranges::any_of(rules, [&](const ApiRule& rule) {
+    return rule.group == right.group && rule.resource == right.resource &&
+           (rule.name.empty() || rule.name == right.name) && rule.verbs.contains(*right.verbs.begin());
+  });
+}
+
+CO_TEST(RbacOfServe, SufficesForEachRequestOfASandboxsLife) {
+  fakes::FakeCluster fake{executor};
+  PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
+  SandboxSpec spec = fakes::plain_spec("box");
+  spec.pod.volumes = {"1Gi:/data"};
+  spec.pod.network = "deny";
+  spec.pod.ports = {"8000"};
+  spec.lease.ttl = std::chrono::seconds{60};
+  const auto up = co_await driver.create(std::move(spec), fakes::ignore_progress);
+  CO_ASSERT_TRUE(up.has_value()) << up.error().message;
+  EXPECT_TRUE(co_await driver.get("box"));
+  EXPECT_TRUE(co_await driver.list({}));
+  EXPECT_TRUE(co_await driver.extend("box", {.ttl = std::chrono::seconds{90}}, std::chrono::seconds{5}));
+  EXPECT_TRUE(co_await driver.stop("box", {}));
+  EXPECT_TRUE(co_await driver.start("box", std::chrono::seconds{5}, fakes::ignore_progress));
+  EXPECT_TRUE(co_await driver.remove("box", {}));
+  std::set<std::string> kinds;
+  const auto server = of_server(RightsIn::tenant);
+  for (const fakes::FakeRequest& request : fake.server.requests()) {
+    const ApiRule right = right_of(request);
+    // The way of these tests to agents.
+    if (right.resource == "pods/proxy") continue;
+    kinds.insert(right.resource);
+    EXPECT_TRUE(covers(server, right)) << request.method << " " << request.path;
+  }
+  EXPECT_EQ(kinds, (std::set<std::string>{"configmaps", "namespaces", "networkpolicies", "persistentvolumeclaims",
+                                          "pods", "secrets", "services"}));
+  co_await driver.close();
+  co_await fake.stop();
+}
+
 TEST(Rbac, RefusesWhatIsNoCommand) {
   const auto refused = rules_of({.commands = {"run", "walk"}});
   ASSERT_FALSE(refused);
@@ -112,6 +225,15 @@ TEST(RoleObjects, AreARoleAloneOrWithWhoHasIt) {
   EXPECT_EQ(bound[2]["roleRef"]["name"], "look");
   EXPECT_EQ(bound[2]["subjects"][0]["name"], "bot");
   EXPECT_EQ(bound[2]["subjects"][0]["namespace"], "a");
+}
+
+TEST(RoleObjects, MayBeForSomebodyOfAnotherNamespace) {
+  const auto objects = role_objects(
+      rules({"ps"}), {.name = "look", .namespace_name = "a", .service_account = "bot", .account_namespace = "home"});
+  ASSERT_EQ(objects.size(), 2U) << "the account is made where it is";
+  EXPECT_EQ(objects[0]["metadata"]["namespace"], "a");
+  EXPECT_EQ(objects[1]["metadata"]["namespace"], "a");
+  EXPECT_EQ(objects[1]["subjects"][0]["namespace"], "home");
 }
 
 TEST(RoleObjects, AreOfTheClusterWhereTheyMustBe) {

@@ -12,7 +12,7 @@
 
 #include "tests/support/temporary_directory.hpp"
 
-/// Certificates made on the spot: for 127.0.0.1 and "box.test", signed by themselves.
+/// Certificates made on the spot: for 127.0.0.1, "box.test" and names below it, signed by themselves.
 namespace skiff::test {
 
 struct Certificate {
@@ -39,7 +39,7 @@ inline Certificate make_certificate(EVP_PKEY* key = EVP_EC_gen("P-256")) {
   X509_NAME* name = X509_get_subject_name(certificate);
   X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, reinterpret_cast<const unsigned char*>("test"), -1, -1, 0);
   X509_set_issuer_name(certificate, name);
-  for (const auto& [id, value] : {std::pair{NID_subject_alt_name, "IP:127.0.0.1,DNS:box.test"},
+  for (const auto& [id, value] : {std::pair{NID_subject_alt_name, "IP:127.0.0.1,DNS:box.test,DNS:*.box.test"},
                                   std::pair{NID_basic_constraints, "critical,CA:TRUE"}}) {
     X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, id, value);
     X509_add_ext(certificate, extension, -1);
