@@ -44,7 +44,7 @@ class Doctor final : public Invocation {
     }
     const nlohmann::json value{{"driver", driver->name()}, {"passed", all_passed}, {"items", std::move(items)}};
     SKIFF_CO_TRY_VOID(context.show(value, format_table(rows) + remedies, ""));
-    if (!all_passed) co_return fail(Errc::not_supported, "not everything is as it must be");
+    if (!all_passed) co_return fail(Errc::not_supported, "some checks failed");
     co_return 0;
   }
 

@@ -55,7 +55,7 @@ class Exec final : public Invocation {
                     .target = setting::Text{&id_},
                     .value = "ID",
                     .group = "",
-                    .help = "Its id: started at most once, however often this is tried.",
+                    .help = "Id of the command; with the same id it starts at most once.",
                     .shown_default = "a new one"});
     return rows;
   }

@@ -140,8 +140,9 @@ Command gc_command() {
           .group = "Sandboxes",
           .summary = "remove the sandboxes that have ended or failed",
           .text =
-              "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay,\n"
-              "and so do those that a node took with it until their lease is over: `skiff start` brings them back.",
+              "Also removes sandboxes that never came up or no longer answer, minutes after their lease has ended.\n"
+              "Stopped sandboxes are kept, and until their lease ends also those that were lost with a node:\n"
+              "`skiff start` brings them back.",
           .words = {},
           .make = &make_invocation<Gc>};
 }

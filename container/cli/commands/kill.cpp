@@ -20,7 +20,7 @@ class Kill final : public Invocation {
              .target = setting::Text{&signal_},
              .value = "SIGNAL",
              .group = "",
-             .help = "TERM and KILL go to all that it started, INT and QUIT to its process group, others to itself.",
+             .help = "TERM and KILL reach all that it started, INT and QUIT its process group, others only the command.",
              .letter = 's'},
             {.flag = "session",
              .environment = "",

@@ -55,7 +55,7 @@ Command pool_scale_command() {
   return {.name = "pool scale",
           .group = "Pools",
           .summary = "change how many sandboxes wait in a pool",
-          .text = "Less never ends one that was taken.",
+          .text = "A smaller size never ends a sandbox that was taken.",
           .words = {{.name = "POOL"}, {.name = "SIZE"}},
           .makes_sandboxes = true,
           .make = &make_invocation<PoolScale>};

@@ -71,7 +71,7 @@ class Ps final : public Invocation {
              .target = setting::Choice{&status_, {"any", "creating", "running", "stopped", "ended", "failed"}},
              .value = "STATUS",
              .group = "",
-             .help = "Only sandboxes in this state: creating, running, stopped, ended by themselves, or failed."},
+             .help = "Only sandboxes in this state: creating, running, stopped, ended, or failed."},
             {.flag = "limit",
              .environment = "",
              .target = setting::Count{&limit_, 0, 1'000'000},

@@ -65,7 +65,7 @@ class Rbac final : public Invocation {
                                        .namespace_per_sandbox = namespace_per_sandbox_,
                                        .gateway = std::move(gateway),
                                        .name_prefix = options.name_prefix}));
-    if (rules.empty()) co_return fail(Errc::invalid_field, "that needs nothing of a cluster");
+    if (rules.empty()) co_return fail(Errc::invalid_field, "these commands need no permission in a cluster");
     role_.namespace_name = options.access.namespace_name;
     std::vector<nlohmann::json> objects = role_objects(rules, role_);
     // A Role is for kubectl: what is a table elsewhere is YAML here.
