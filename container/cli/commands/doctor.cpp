@@ -17,7 +17,6 @@ class Doctor final : public Invocation {
              .environment = "SKIFF_AGENT_IMAGE",
              .target = setting::Text{&agent_image_},
              .value = "IMAGE",
-             .group = "",
              .help = "The image with skiffd that `up` would take it from."}};
   }
 

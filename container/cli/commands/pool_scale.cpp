@@ -15,10 +15,8 @@ class PoolScale final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "wait",
-             .environment = "",
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
-             .group = "",
              .help = "Longest time until the new ones are ready."},
             dry_run_.row("Make and remove nothing, and print the pool with the size that it would have.")};
   }

@@ -30,29 +30,19 @@ class Rbac final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "role-name",
-             .environment = "",
              .target = setting::Text{&role_.name},
              .value = "NAME",
-             .group = "",
              .help = "Of the Role and its binding."},
             {.flag = "service-account",
-             .environment = "",
              .target = setting::Text{&role_.service_account},
              .value = "NAME",
-             .group = "",
              .help = "Also a ServiceAccount of this name, and the binding that gives it the Role."},
             {.flag = "all-namespaces",
-             .environment = "",
              .target = setting::Switch{&role_.all_namespaces},
-             .value = "",
-             .group = "",
              .help = "A ClusterRole: the commands work in every namespace.",
              .letter = 'A'},
             {.flag = "namespace-per-sandbox",
-             .environment = "",
              .target = setting::Switch{&namespace_per_sandbox_},
-             .value = "",
-             .group = "",
              .help = "What namespaces of single sandboxes need, too: a ClusterRole."}};
   }
 
