@@ -13,9 +13,9 @@
 
 namespace skiff {
 
-/// Runs `body` and, as long as that takes, `companion` beside it; then cancels and joins the companion. So the
-/// companion may refer to what the caller's frame holds. What `body` returns or throws is what the caller gets; one
-/// that is cancelled while the companion is joined gets operation_aborted.
+/// Runs `companion` concurrently with `body`; when `body` has finished, the companion is cancelled and joined, so it may
+/// refer to the caller's frame. The caller gets what `body` returns or throws; a caller that is cancelled while the
+/// companion is joined gets operation_aborted.
 template <class T>
 Task<T> run_beside(Task<> companion, Task<T> body) {
   TaskGroup group{co_await boost::asio::this_coro::executor};

@@ -65,11 +65,11 @@ using Target = std::variant<Switch, Text, Choice, List, Count, Size, Duration>;
 /// One row of a settings table: everything there is to know about one setting.
 struct Setting {
   std::string_view flag;         ///< without the dashes; empty: no flag
-  std::string_view environment;  ///< name of the variable; empty: none
+  std::string_view environment = {};  ///< name of the variable; empty: none
   setting::Target target;
-  std::string_view value;  ///< what stands for the value in the help: ADDR:PORT; empty for a switch
-  std::string_view group;  ///< heading in the help; rows of a group stand together
-  std::string_view help;   ///< one or two sentences, no line breaks
+  std::string_view value = {};  ///< what stands for the value in the help: ADDR:PORT; empty for a switch
+  std::string_view group = {};  ///< heading in the help; rows of a group stand together
+  std::string_view help = {};   ///< one or two sentences, no line breaks
   /// For a default that depends on where the program runs; else the target's own value is shown.
   std::string_view shown_default = {};
   char letter = 0;  ///< -x as a short form of the flag; 0: none

@@ -157,8 +157,8 @@ class Session : public std::enable_shared_from_this<Session> {
   IdLedger& ledger_;
   Ground& ground_;
   std::shared_ptr<const SessionSpec> spec_;
-  std::shared_ptr<const SessionSpec> asked_for_;  ///< the request as it was, for PUT's comparison; one with `spec_`
-                                                  ///< until that is patched
+  /// The request as it was, which a PUT is compared with; the same object as `spec_` until the first PATCH.
+  std::shared_ptr<const SessionSpec> asked_for_;
   Place place_;
   std::shared_ptr<ShellState> shell_state_;  ///< null: stateless
   Order order_;

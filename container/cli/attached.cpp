@@ -205,7 +205,7 @@ Task<Result<AttachedEnd>> stay_attached(Context* context, CommandStream* command
   raw.reset();
   if (end && end->is_detached) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, "\n", 1);
-    say("detached, the command goes on: `" + again + "` joins it again");
+    say("detached, the command goes on: `" + again + "` reattaches");
   }
   co_return end;
 }

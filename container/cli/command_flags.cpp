@@ -27,31 +27,22 @@ std::vector<Setting> CommandFlags::rows() {
   using namespace std::chrono_literals;
   return {
       {.flag = "interactive",
-       .environment = "",
        .target = setting::Switch{&interactive_},
-       .value = "",
-       .group = "",
        .help = "Pass stdin on.",
        .letter = 'i'},
       {.flag = "tty",
-       .environment = "",
        .target = setting::Switch{&terminal_},
-       .value = "",
-       .group = "",
        .help = "Give it a terminal; with -i the keys of this one.",
        .letter = 't'},
       {.flag = "cwd",
-       .environment = "",
        .target = setting::Text{&cwd_},
        .value = "DIR",
-       .group = "",
        .help = "Where it runs, relative to the sandbox's directory.",
        .letter = 'w'},
       {.flag = "timeout",
        .environment = "SKIFF_EXEC_TIMEOUT",
        .target = setting::Duration{&timeout_, 0ms, std::chrono::days{365}},
        .value = "TIME",
-       .group = "",
        .help = "End it, with all that it started, after this time. 0: never."},
       detach_keys_row(&detach_keys_),
   };
@@ -60,16 +51,12 @@ std::vector<Setting> CommandFlags::rows() {
 std::vector<Setting> CommandFlags::rows_of_an_existing_sandbox() {
   std::vector<Setting> rows = this->rows();
   rows.push_back({.flag = "workdir",
-                  .environment = "",
                   .target = setting::Text{&cwd_},
                   .value = "DIR",
-                  .group = "",
                   .help = "The same as --cwd, as docker has it."});
   rows.push_back({.flag = "user",
-                  .environment = "",
                   .target = setting::Text{&user_},
                   .value = "USER[:GROUP]",
-                  .group = "",
                   .help = "As whom, by name or id; the agent has to be root for any other user than its own.",
                   .shown_default = "the agent's",
                   .letter = 'u'});

@@ -60,7 +60,6 @@ Setting detach_keys_row(std::string* text) {
           .environment = "SKIFF_DETACH_KEYS",
           .target = setting::Text{text},
           .value = "KEYS",
-          .group = "",
           .help = "On a terminal these leave the command alone, and running; \"\" for none."};
 }
 

@@ -14,10 +14,8 @@ class DryRun {
   /// It points into this object.
   [[nodiscard]] Setting row(std::string_view help) {
     return {.flag = "dry-run",
-            .environment = "",
             .target = setting::Choice{&how_, {"none", "client", "server"}, "server"},
             .value = "client|server",
-            .group = "",
             .help = help};
   }
 

@@ -13,10 +13,8 @@ Result<std::chrono::milliseconds> read_time(std::string_view flag, const std::st
                                             std::chrono::milliseconds least, std::string_view more) {
   std::chrono::milliseconds time{0};
   SettingsTable table{{{.flag = flag,
-                        .environment = "",
                         .target = setting::Duration{&time, least, std::chrono::days{1}},
                         .value = "TIME",
-                        .group = "",
                         .help = ""}}};
   const std::string where = "--" + std::string{flag};
   if (auto read = table.set(flag, std::array{text}, where); !read) {
@@ -33,25 +31,18 @@ bool is_number(std::string_view text) {
 
 std::vector<Setting> RemovalFlags::rows(char grace_letter) {
   return {{.flag = "force",
-           .environment = "",
            .target = setting::Switch{&force_},
-           .value = "",
-           .group = "",
            .help = "End them at once, and don't wait for a node that does not answer.",
            .letter = 'f'},
           {.flag = "grace-period",
-           .environment = "",
            .target = setting::Text{&grace_},
            .value = "TIME",
-           .group = "",
            .help = "Longest time for what runs in them to end by itself, as 5s; a number alone is seconds.",
            .shown_default = "as they were made",
            .letter = grace_letter},
           {.flag = "wait",
-           .environment = "",
            .target = setting::Text{&wait_},
            .value = "TIME|false",
-           .group = "",
            .help = "Longest time until nothing is left of them. false: don't wait.",
            .shown_default = "2m"}};
 }

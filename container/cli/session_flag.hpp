@@ -13,10 +13,8 @@ class SessionFlag {
  public:
   [[nodiscard]] Setting row() {
     return {.flag = "session",
-            .environment = "",
             .target = setting::Text{&session_},
             .value = "SESSION",
-            .group = "",
             .help = "Whose files: paths begin at the directory of that session of the sandbox.",
             .letter = 's'};
   }

@@ -36,7 +36,7 @@ struct ReachOptions {
   std::string url = {};                    ///< of the agent itself: http://HOST:PORT
   std::string gateway_url = {};            ///< of a router
   std::string gateway = {};                ///< [NAMESPACE/]NAME of the Gateway before a router, when there is no URL
-  std::string gateway_token = {};          ///< what the router wants to see; empty: nothing
+  std::string gateway_token = {};          ///< bearer token for the router; empty: none
   std::string certificate_authority = {};  ///< PEM file: trust these at an https URL, not the system's store
   std::string server_name = {};            ///< what the certificate there is for; empty: the URL's host
   std::optional<Way> only = {};            ///< no other way than this

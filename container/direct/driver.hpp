@@ -23,7 +23,7 @@ struct DirectOptions {
   std::string token_file = {};  ///< its first word is the token; read again for each connection
   std::string key_file = {};    ///< PEM of an Ed25519 private key, whose public half the agent has: it signs tokens
   std::string sandbox_id = {};  ///< for whom signed tokens are; empty: the name that a command gives
-  /// File with PEM of who vouches for an https:// agent; empty: the system's.
+  /// PEM file of the CA certificates that an https:// agent is verified with; empty: the system's.
   std::string agent_certificate_authority = {};
   std::string agent_server_name = {};  ///< for whom its certificate is; empty: the host of the URL
 };

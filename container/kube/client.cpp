@@ -81,7 +81,7 @@ bool holds(const Json& stored, const Json& sent) {
   return stored == sent;
 }
 
-/// A JSON text of an object; dump() throws on bytes that are no UTF-8.
+/// A JSON text of an object; dump() throws on bytes that are not UTF-8.
 std::string write(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -57,7 +57,7 @@ struct WireStatus {
                                             field("metadata", &WireStatus::metadata, "", {.optional = true})};
 };
 
-/// Nothing if it is no Status.
+/// Nothing if it is not a Status.
 std::optional<Status> decode_status(std::string_view text) {
   std::vector<std::string> ignored;
   auto wire = protocol::decode<WireStatus>(text, {}, &ignored);
@@ -106,7 +106,7 @@ Errc code_of(const Status& status) {
   }
 }
 
-/// One line of what is no Status: a proxy's page, an agent's own error.
+/// One line of what is not a Status: a proxy's page, an agent's own error.
 std::string one_line(std::string_view text) {
   std::string shown = protocol::to_valid_utf8(text.substr(0, kShownText));
   std::ranges::replace_if(shown, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');

@@ -162,7 +162,7 @@ Task<Outcome<WatchEvent>> Watch::next() {
     auto line = co_await read_line();
     if (!line) {
       connection_.reset();
-      // One that ends at once, again and again, is no better than one that can't be made.
+      // One that ends at once, again and again, is as bad as one that can't be made.
       Failure cut{.error = {Errc::io_error, what_ + ": the API server ends every watch at once"},
                   .may_have_happened = true};
       SKIFF_CO_TRY_VOID(co_await wait_after(std::move(cut)));

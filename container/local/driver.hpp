@@ -12,9 +12,9 @@
 
 namespace skiff::container {
 
-/// Sandboxes without a cluster: each is a skiffd of its own on this machine, on a free port of 127.0.0.1, with a
-/// directory of its own. It isolates nothing: commands run as the user who called. It keeps everything else that a
-/// sandbox promises: its files, its lease, its end, its tokens.
+/// Sandboxes without a cluster: one skiffd process a sandbox on this machine, on a free port of 127.0.0.1, with a
+/// directory of its own. It isolates nothing: commands run as the user who called. Everything else is as in a cluster:
+/// files, leases, the end, tokens.
 class LocalDriver final : public Driver {
  public:
   explicit LocalDriver(StateDirectory state);

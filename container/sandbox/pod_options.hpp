@@ -145,7 +145,7 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
     .help = "When to pull images: Always, IfNotPresent or Never.",                                                     \
     .shown_default = "the cluster's", .words = kPullPolicies, .is_for_all = true)                                      \
   X(Texts, pull_secrets, {}, .flag = "pull-secret", .environment = "SKIFF_PULL_SECRET", .value = "SECRET",             \
-    .help = "For a registry that wants to know who pulls.", .is_for_all = true)                                        \
+    .help = "Secret with the credentials for the image's registry.", .is_for_all = true)                               \
   X(std::string, cpu, "100m:1", .flag = "cpu", .environment = "SKIFF_CPU", .value = "REQUEST[:LIMIT]",                 \
     .help = "Cores, as 250m:1.", .check = &check_amounts)                                                              \
   X(std::string, memory, "128Mi:1Gi", .flag = "memory", .environment = "SKIFF_MEMORY", .value = "REQUEST[:LIMIT]",     \
@@ -203,8 +203,8 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
   X(std::string, workdir, "/workspace", .flag = "workdir", .environment = "SKIFF_WORKDIR", .value = "DIR",             \
     .help = "Its directory: where commands begin and what the file API serves.", .check = &check_absolute)             \
   X(std::string, entrypoint, {}, .flag = "entrypoint", .value = "COMMAND",                                             \
-    .help = "A workload to run beside the agent, split as a shell does, without expansion. The image's own is not "    \
-          "run.",                                                                                                      \
+    .help = "Command to run beside the agent, split as a shell does, without expansion. The image's entrypoint is "    \
+          "not run.",                                                                                                  \
     .check = &parses<parse_entrypoint>)                                                                                \
   X(std::string, template_name, {}, .json = "template", .flag = "template", .value = "NAME",                           \
     .help = "A SandboxTemplate (driver claim).", .is_of_pod = false)                                                   \
@@ -213,7 +213,7 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
   X(bool, namespace_per_sandbox, false, .flag = "namespace-per-sandbox",                                               \
     .help = "Give it a namespace of its own.", .is_of_one = true)                                                      \
   X(Texts, quota, {}, .flag = "quota", .value = "RESOURCE=QUANTITY",                                                   \
-    .help = "With that: what the namespace may use, as limits.cpu=4.",                                                 \
+    .help = "ResourceQuota of that namespace, as limits.cpu=4.",                                                       \
     .is_of_pod = false, .is_of_one = true, .check = &each_parses<parse_quota>)                                         \
   X(std::string, token_secret, {}, .flag = "token-secret", .value = "NAME",                                            \
     .help = "A Secret whose key `token` the agent accepts too.")                                                       \

@@ -24,7 +24,7 @@ struct ToolCall {
 
 /// Runs it with its arguments as JSON on stdin and in SKIFF_TOOL_ARGS and gives what it answers:
 /// {tool, arguments, sandbox_id, pod, cluster_ip, status, result}. `status` is "ok", or "error" when it did not end
-/// with status 0; `exit_code` and `stderr` come along then. A result that is no JSON is given as a text. Errors:
+/// with status 0; `exit_code` and `stderr` come along then. A result that is not JSON is given as a text. Errors:
 /// `sandbox_not_running`; `path_not_found` for a tool that no directory has; `invalid_field` for a name that is none.
 [[nodiscard]] Task<Result<nlohmann::json>> call_tool(Driver* driver, ToolCall call);
 

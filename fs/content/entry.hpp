@@ -57,7 +57,7 @@ struct Entry {
 /// Whether a change after the look can't have left the time tag as it is.
 [[nodiscard]] bool time_tag_is_final(const Entry& entry);
 
-/// More than this is not hashed for a tag that nobody asked for.
+/// The largest file, in bytes, that is hashed for a tag without a request for it.
 inline constexpr std::uint64_t kMostHashedForTag = 64ULL << 20U;
 
 /// The entry's tag; `fd` is the entry's own descriptor, also O_PATH. None for a fresh file that is larger than

@@ -19,10 +19,9 @@ struct NameKey {
 };
 [[nodiscard]] Result<NameKey> key_of(int directory, const std::string& name);
 
-/// Holds names for as long as it lives: between all sessions of this process nobody else changes what has that name, so
-/// that what was checked still holds when it is acted upon. Takes all its names at once, so that no two can wait for
-/// each other; waits until all are free, aside where it is for a job of a pool. Never held across the arrival of a
-/// client's bytes.
+/// Locks names for all sessions of this process, for as long as it lives: what was checked under the lock still holds at
+/// the change. Takes all its names at once, so that no two locks can wait for each other; waits until all are free,
+/// aside where it is for a job of a pool. Never held across the arrival of a client's bytes.
 class NameLock {
  public:
   explicit NameLock(std::vector<NameKey> keys);

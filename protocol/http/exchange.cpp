@@ -128,7 +128,7 @@ Result<> HttpExchange::begin_head(const HttpResponse& head, std::optional<std::u
   const bool modern = request_.version >= 11;
   chunked_ = streamed && !length && modern && !no_body;
   bool keep = connection_.keep_alive_ && !close_after_ && !connection_.service_.draining;
-  // Its end is the connection's.
+  // An HTTP/1.0 body without a length ends where the connection does.
   if (streamed && !length && !modern && !bodiless_) keep = false;
   // The client may or may not send the body that it has announced: what comes next is anybody's guess.
   if (connection_.continue_wanted_) keep = false;

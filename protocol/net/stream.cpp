@@ -130,7 +130,7 @@ struct Stream::State {
   Deadline& deadline(Side side) {
     std::unique_ptr<Deadline>& slot = side == Side::read ? read_deadline : write_deadline;
     if (!slot) {
-      // All waits end; those of the other side see that it was not for them and wait again.
+      // Wakes both sides; the one whose limit is not reached waits again.
       slot = std::make_unique<Deadline>(executor, [this] { wake(); });
     }
     return *slot;

@@ -95,7 +95,7 @@ std::optional<milliseconds> WebSocket::State::patience() {
 }
 
 bool WebSocket::State::goes_on(const Error& error) const noexcept {
-  // Its own limit; or woken, because the way to the end has begun elsewhere.
+  // Its own limit is reached, or another coroutine has begun to close and woke it.
   return error.code == Errc::timeout || (error.code == Errc::cancelled && stream.is_open());
 }
 

@@ -53,7 +53,7 @@ struct Route {
   Body body = Body::none;
   bool websocket = false;
   bool while_draining = true;  ///< false: 503 once the agent drains
-  bool is_use = true;          ///< false: it only looks, so a sandbox that is only asked this is idle
+  bool is_use = true;          ///< false: it doesn't count as activity for `idle_ttl_ms`
   /// The query parameter with which a call is long work on files, `kAlwaysLong`: each one is; empty: none. Long work
   /// has threads of its own, so that it does not hold up what is over in a moment, and ends soon after its client has
   /// left.

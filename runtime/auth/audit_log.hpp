@@ -47,7 +47,7 @@ class AuditLog {
   std::mutex mutex_;
   std::string waiting_;  ///< guarded by mutex_, as are the next three
   std::uint64_t waiting_lines_ = 0;
-  std::uint64_t lost_untold_ = 0;  ///< lines lost that the file does not tell of yet
+  std::uint64_t lost_untold_ = 0;  ///< lost lines that the file does not report yet
   bool reopen_ = false;            ///< after what waits now
   bool scheduled_ = false;         ///< a job that writes is on its way
   std::string before_reopen_;      ///< what is still for the old file

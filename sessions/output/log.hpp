@@ -27,10 +27,10 @@ enum class Overflow : std::uint8_t {
   kill,       ///< the command's tree is ended (`overflowed()` turns true)
 };
 
-/// The memory and disk that all logs share. When the memory is used up, the logs that have ended give up what lies
-/// between their head and their end, the oldest end first; then those that run, the largest first; at last the heads of
-/// those that have ended. What a lossless reader was promised is never given up: its producer waits. Outlives all logs.
-/// Reactor thread only.
+/// The memory and disk that all logs share. When the memory is used up, logs are evicted in this order: what ended logs
+/// have behind their heads, the earliest end first; the same of running logs, the largest first; the heads of ended
+/// logs. Bytes that a lossless reader was promised are never evicted: its producer waits. Outlives all logs. Reactor
+/// thread only.
 class OutputBudget {
  public:
   struct Limits {

@@ -126,7 +126,7 @@ std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag 
   std::vector<std::pair<std::string_view, std::string>> files;
   if (limits.memory_bytes) {
     files.emplace_back("memory.max", std::to_string(*limits.memory_bytes));
-    // All of it goes, not one process that the others wait for for ever.
+    // The kernel ends the whole group: a single victim could leave the others waiting for it for ever.
     files.emplace_back("memory.oom.group", "1");
   }
   if (limits.pids) files.emplace_back("pids.max", std::to_string(*limits.pids));

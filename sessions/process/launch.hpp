@@ -70,8 +70,8 @@ struct Launched {
 /// The signals that this process ignores or handles: bit N-1 is signal N. 64 system calls.
 [[nodiscard]] std::uint64_t signals_not_default();
 
-/// What one spawning thread needs at a time: a stack for the child, and a few descriptor numbers low enough that the
-/// child can take over only those instead of a copy of the agent's whole table.
+/// What one spawning thread keeps: the child's stack, and a few descriptor numbers that are reserved. They are low, so
+/// the child takes over a small table of descriptors instead of a copy of the agent's whole one.
 class LaunchPad {
  public:
   /// `not_default`: the agent changes none of its signals later.

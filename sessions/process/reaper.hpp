@@ -43,7 +43,7 @@ class Reaper {
   /// The announced spawn gave `pid`; `ended` is called once, from the reactor, later than this call. Until `ended` is
   /// called, `pid` means this child and no other. `leader` tells that to other threads; may be null.
   void conclude_spawn(const AnnouncedSpawn& spawn, pid_t pid, Handler ended, std::shared_ptr<Leader> leader = nullptr);
-  /// A child whose end was not told yet is somebody else's from now on.
+  /// Replaces the handler of a child whose end was not told yet.
   void hand_over(pid_t pid, Handler ended, std::shared_ptr<Leader> leader = nullptr);
   /// The announced spawn failed; a child that got as far as existing is reaped as an orphan.
   void conclude_spawn(const AnnouncedSpawn& spawn);

@@ -15,7 +15,7 @@ namespace skiff::sessions {
 /// can only go below, and gives its commands tags with the same upper half: so the outer agent finds them too.
 using Tag = std::uint64_t;
 
-/// Gives out tags, each once, from a random start on: two agents of one uid do not meet.
+/// Gives out tags, each once. The first is random, so that the tags of two agents with one uid do not collide.
 class TagSource {
  public:
   /// Reads this process' own hard limit, which tags stay below.

@@ -67,10 +67,8 @@ TEST_F(SettingsOf, FlagsTakeTheirValueFromTheNextWordOrAfterAnEqualsSign) {
 TEST(Settings, AWordMayStandForAllThatBeginsSo) {
   std::string form = "table";
   SettingsTable table{{{.flag = "output",
-                        .environment = "",
                         .target = setting::Choice{&form, {"table", "path="}},
                         .value = "FORM",
-                        .group = "",
                         .help = "How."}}};
   const auto read = [&](const char* argument) { return table.read_arguments(std::vector{"--output", argument}); };
   ASSERT_TRUE(read("path={.a}"));
@@ -81,10 +79,8 @@ TEST(Settings, AWordMayStandForAllThatBeginsSo) {
 TEST(Settings, AChoiceThatMayStandAloneTakesItsValueBehindAnEqualsSignOnly) {
   std::string trial = "none";
   SettingsTable table{{{.flag = "dry-run",
-                        .environment = "",
                         .target = setting::Choice{&trial, {"none", "client", "server"}, "server"},
                         .value = "HOW",
-                        .group = "",
                         .help = "Try it."}}};
   const auto words = [&](std::vector<const char*> arguments) {
     const auto read = table.read_arguments(arguments, SettingsTable::Words::collected);
@@ -139,10 +135,8 @@ TEST_F(SettingsOf, AnEmptyVariableCountsAsAbsent) {
 TEST(SettingsList, HoldsNothingButItsWords) {
   std::vector<std::string> into;
   SettingsTable table{{{.flag = "animal",
-                        .environment = "",
                         .target = setting::List{&into, {"cat", "dog"}},
                         .value = "NAME",
-                        .group = "",
                         .help = "Which."}}};
   const std::vector<const char*> two{"--animal", "dog", "--animal=cat"};
   EXPECT_TRUE(table.read_arguments(two));
@@ -255,28 +249,22 @@ TEST(Settings, HaveLettersAndWordsBetweenThem) {
   std::vector<std::string> pairs;
   SettingsTable table{{
       {.flag = "loud",
-       .environment = "",
        .target = setting::Switch{&loud},
-       .value = "",
        .group = "G",
        .help = "Loud.",
        .letter = 'l'},
       {.flag = "all",
-       .environment = "",
        .target = setting::Switch{&all},
-       .value = "",
        .group = "G",
        .help = "All.",
        .letter = 'a'},
       {.flag = "name",
-       .environment = "",
        .target = setting::Text{&name},
        .value = "NAME",
        .group = "G",
        .help = "Name.",
        .letter = 'n'},
       {.flag = "pair",
-       .environment = "",
        .target = setting::List{&pairs},
        .value = "A=B",
        .group = "G",

@@ -107,8 +107,8 @@ def test_a_terminal_is_joined_again_after_its_skiff_was_killed(skiff):
 def left(terminal):
     """It has let go of its command, said how to come back, and given the terminal back. Returns that command line."""
     ended(terminal, 0)
-    terminal.until(lambda: b"` joins it again" in terminal.output, "how to come back")
-    return terminal.output.rpartition(b"` joins it again")[0].rpartition(b"`")[2].decode().split()[1:]
+    terminal.until(lambda: b"` reattaches" in terminal.output, "how to come back")
+    return terminal.output.rpartition(b"` reattaches")[0].rpartition(b"`")[2].decode().split()[1:]
 
 
 def test_the_detach_keys_leave_a_shell_running_and_it_is_joined_again(skiff):

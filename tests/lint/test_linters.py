@@ -132,6 +132,7 @@ def test_words_that_nobody_else_uses_are_found(lint):
         "fs/a.cpp": '// a folder\nconst auto folder = field("folder", "Its folder", 1\'000);\nfail("it is no file", R"(two\nfolders)");\n'}) == [
         'README.md:1: "folder": better "directory"',
         'README.md:3: "is no file": better "is not a ..."',
+        'fs/a.cpp:1: "folder": better "directory"',
         'fs/a.cpp:2: "folder": better "directory"',
         'fs/a.cpp:3: "is no file": better "is not a ..."',
         'fs/a.cpp:3: "folders": better "directory"']

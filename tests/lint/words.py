@@ -1,5 +1,5 @@
 """What people read has one word for a thing: `directory`, as the man pages have it; and it says `is not a file`, never `is no file`. In
-the documents, and in the strings of the product: help, messages, descriptions."""
+the documents, in the strings of the product (help, messages, descriptions), and in its comments."""
 
 import re
 
@@ -20,10 +20,10 @@ TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/                              # comment
                        |[\w.][\w.']*                                   # 1'000 is no character""", re.S | re.X)
 
 
-def strings(text):
-    """(its first line, string) of each string of C or C++."""
+def sentences(text):
+    """(its first line, text) of each string and comment of C or C++."""
     for match in TOKEN.finditer(text):
-        if match[0].startswith(('"', 'R"')):
+        if match[0].startswith(('"', 'R"', "//", "/*")):
             yield text.count("\n", 0, match.start()) + 1, match[0]
 
 
@@ -40,9 +40,9 @@ def check(root):
             for breach in breaches(line):
                 yield f"{path}:{number}: {breach}"
     for path in tree.files(root, tree.LAYERS, tree.SOURCES):
-        for number, string in strings((root / path).read_text()):
-            if string not in NAMES:
-                for breach in breaches(string):
+        for number, sentence in sentences((root / path).read_text()):
+            if sentence not in NAMES:
+                for breach in breaches(sentence):
                     yield f"{path}:{number}: {breach}"
 
 

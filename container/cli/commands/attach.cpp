@@ -19,16 +19,12 @@ class Attach final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "from",
-             .environment = "",
              .target = setting::Size{&from_},
              .value = "OFFSET",
-             .group = "",
              .help = "Begin at this byte of its output, both streams counted together."},
             {.flag = "session",
-             .environment = "",
              .target = setting::Text{&session_},
              .value = "SESSION",
-             .group = "",
              .help = "In which session of the sandbox.",
              .letter = 's'},
             detach_keys_row(&detach_keys_)};

@@ -29,20 +29,15 @@ class Doctor final : public Invocation {
              .environment = "SKIFF_AGENT_IMAGE",
              .target = setting::Text{&agent_image_},
              .value = "IMAGE",
-             .group = "",
              .help = "The image with skiffd that `up` would take it from."},
             {.flag = "serve",
-             .environment = "",
              .target = setting::Switch{&serve_},
-             .value = "",
-             .group = "",
              .help = "What `skiff serve` needs instead: API keys, rights in the namespaces of their tenants, and with "
                      "--url that it answers there."},
             {.flag = "domain",
              .environment = "SKIFF_SERVE_DOMAIN",
              .target = setting::Text{&domain_},
              .value = "DOMAIN",
-             .group = "",
              .help = "With --serve: whether the names PORT-SANDBOX.DOMAIN lead to it, by HTTPS."}};
   }
 
@@ -68,7 +63,7 @@ class Doctor final : public Invocation {
     }
     const nlohmann::json value{{"driver", driver->name()}, {"passed", all_passed}, {"items", std::move(items)}};
     SKIFF_CO_TRY_VOID(context.show(value, format_table(rows) + remedies, ""));
-    if (!all_passed) co_return fail(Errc::not_supported, "not everything is as it must be");
+    if (!all_passed) co_return fail(Errc::not_supported, "some checks failed");
     co_return 0;
   }
 

@@ -23,39 +23,28 @@ class Exec final : public Invocation {
   std::vector<Setting> rows() override {
     std::vector<Setting> rows = flags_.rows_of_an_existing_sandbox();
     rows.push_back({.flag = "env",
-                    .environment = "",
                     .target = setting::List{&env_},
                     .value = "NAME=VALUE",
-                    .group = "",
                     .help = "A variable for it; NAME alone takes the value that it has here.",
                     .letter = 'e'});
     rows.push_back(
         {.flag = "mode",
-         .environment = "",
          .target = setting::Choice{&mode_, {"stream", "wait", "background"}},
          .value = "MODE",
-         .group = "",
          .help = "stream: output as it comes. wait: when it has ended. background: print its id and leave."});
     rows.push_back({.flag = "detach",
-                    .environment = "",
                     .target = setting::Switch{&detach_},
-                    .value = "",
-                    .group = "",
                     .help = "The same as --mode background.",
                     .letter = 'd'});
     rows.push_back({.flag = "session",
-                    .environment = "",
                     .target = setting::Text{&session_},
                     .value = "SESSION",
-                    .group = "",
                     .help = "In which session of the sandbox.",
                     .letter = 's'});
     rows.push_back({.flag = "id",
-                    .environment = "",
                     .target = setting::Text{&id_},
                     .value = "ID",
-                    .group = "",
-                    .help = "Its id: started at most once, however often this is tried.",
+                    .help = "Id of the command; with the same id it starts at most once.",
                     .shown_default = "a new one"});
     return rows;
   }

@@ -14,24 +14,18 @@ class Extend final : public Invocation {
   std::vector<Setting> rows() override {
     using namespace std::chrono_literals;
     return {{.flag = "ttl",
-             .environment = "",
              .target = setting::Duration{&ttl_, 0ms, std::chrono::days{365}},
              .value = "TIME",
-             .group = "",
              .help = "How long it lives from now on.",
              .shown_default = "the time it had"},
             {.flag = "idle-ttl",
-             .environment = "",
              .target = setting::Duration{&idle_ttl_, 0ms, std::chrono::days{365}},
              .value = "TIME",
-             .group = "",
              .help = "How long it may be idle.",
              .shown_default = "as it was"},
             {.flag = "wait",
-             .environment = "",
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
-             .group = "",
              .help = "Longest time until its agent can be told."}};
   }
 

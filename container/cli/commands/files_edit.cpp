@@ -14,23 +14,11 @@ namespace {
 class FilesEdit final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "old",
-             .environment = "",
-             .target = setting::Text{&old_},
-             .value = "TEXT",
-             .group = "",
-             .help = "The text that is replaced."},
-            {.flag = "new",
-             .environment = "",
-             .target = setting::Text{&new_},
-             .value = "TEXT",
-             .group = "",
-             .help = "What comes in its place."},
+    return {{.flag = "old", .target = setting::Text{&old_}, .value = "TEXT", .help = "The text that is replaced."},
+            {.flag = "new", .target = setting::Text{&new_}, .value = "TEXT", .help = "What comes in its place."},
             {.flag = "count",
-             .environment = "",
              .target = setting::Count{&count_, 0, 1'000'000},
              .value = "N",
-             .group = "",
              .help = "How often the old text must occur. 0: at least once."},
             session_.row()};
   }

@@ -18,17 +18,11 @@ class FilesGrep final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "ignore-case",
-             .environment = "",
              .target = setting::Switch{&ignore_case_},
-             .value = "",
-             .group = "",
              .help = "Upper and lower case are the same.",
              .letter = 'i'},
             {.flag = "fixed",
-             .environment = "",
              .target = setting::Switch{&fixed_},
-             .value = "",
-             .group = "",
              .help = "The pattern is a text, not a regular expression.",
              .letter = 'F'},
             session_.row()};

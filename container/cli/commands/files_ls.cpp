@@ -16,10 +16,7 @@ class FilesLs final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "recursive",
-             .environment = "",
              .target = setting::Switch{&recursive_},
-             .value = "",
-             .group = "",
              .help = "Also what is below.",
              .letter = 'r'},
             session_.row()};

@@ -12,17 +12,11 @@ class FilesRm final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "recursive",
-             .environment = "",
              .target = setting::Switch{&recursive_},
-             .value = "",
-             .group = "",
              .help = "Directories with all that is in them.",
              .letter = 'r'},
             {.flag = "force",
-             .environment = "",
              .target = setting::Switch{&force_},
-             .value = "",
-             .group = "",
              .help = "Be content when there is nothing to remove.",
              .letter = 'f'},
             session_.row()};

@@ -43,10 +43,8 @@ class Forward final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "address",
-             .environment = "",
              .target = setting::List{&addresses_},
              .value = "ADDRESS",
-             .group = "",
              .help =
                  "Listen here: an IP address of this machine, or localhost for both of its loopbacks. Who reaches it "
                  "reaches the sandbox."}};

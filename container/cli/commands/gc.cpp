@@ -28,29 +28,19 @@ class Gc final : public Invocation {
   std::vector<Setting> rows() override {
     using namespace std::chrono_literals;
     return {{.flag = "max-idle",
-             .environment = "",
              .target = setting::Duration{&max_idle_, 0ms, std::chrono::days{365}},
              .value = "TIME",
-             .group = "",
              .help = "Also running ones that nobody has used for so long. 0: none of them."},
             {.flag = "everyone",
-             .environment = "",
              .target = setting::Switch{&everyone_},
-             .value = "",
-             .group = "",
              .help = "Also those of other owners."},
             {.flag = "all-namespaces",
-             .environment = "",
              .target = setting::Switch{&all_namespaces_},
-             .value = "",
-             .group = "",
              .help = "Of a cluster: in every namespace that has sandboxes.",
              .letter = 'A'},
             {.flag = "in-namespace",
-             .environment = "",
              .target = setting::List{&namespaces_},
              .value = "NAMESPACE",
-             .group = "",
              .help = "Of a cluster: in these, in place of --namespace."},
             dry_run_.row("Only tell what would be removed.")};
   }
@@ -141,8 +131,9 @@ Command gc_command() {
           .group = "Sandboxes",
           .summary = "remove the sandboxes that have ended or failed",
           .text =
-              "So go those that never came up, or hang, minutes after the end of their lease. Stopped ones stay,\n"
-              "and so do those that a node took with it until their lease is over: `skiff start` brings them back.",
+              "Also removes sandboxes that never came up or no longer answer, minutes after their lease has ended.\n"
+              "Stopped sandboxes are kept, and until their lease ends also those that were lost with a node:\n"
+              "`skiff start` brings them back.",
           .words = {},
           .make = &make_invocation<Gc>};
 }

@@ -27,10 +27,7 @@ class KeyRotate final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "finish",
-             .environment = "",
              .target = setting::Switch{&finishes_},
-             .value = "",
-             .group = "",
              .help = "Make no new key: remove the older ones that nothing knows any more."}};
   }
 

@@ -16,17 +16,13 @@ class Kill final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "signal",
-             .environment = "",
              .target = setting::Text{&signal_},
              .value = "SIGNAL",
-             .group = "",
-             .help = "TERM and KILL go to all that it started, INT and QUIT to its process group, others to itself.",
+             .help = "TERM and KILL reach all that it started, INT and QUIT its process group, others only the command.",
              .letter = 's'},
             {.flag = "session",
-             .environment = "",
              .target = setting::Text{&session_},
              .value = "SESSION",
-             .group = "",
              .help = "In which session of the sandbox."}};
   }
 

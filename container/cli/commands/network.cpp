@@ -13,17 +13,13 @@ class Network final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "network",
-             .environment = "",
              .target = setting::Text{&network_},
              .value = "POLICY",
-             .group = "",
              .help = "What it may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
              .shown_default = "as it was"},
             {.flag = "allow",
-             .environment = "",
              .target = setting::List{&allow_},
              .value = "CIDR",
-             .group = "",
              .help = "Only these may reach it; 0.0.0.0/0 and ::/0 for everybody.",
              .shown_default = "as it was"},
             dry_run_.row("Change nothing, and tell how it would be.")};

@@ -14,10 +14,8 @@ class PoolCreate final : public Invocation {
   std::vector<Setting> rows() override {
     std::vector<Setting> rows = spec_.rows_of_a_pool();
     rows.push_back({.flag = "size",
-                    .environment = "",
                     .target = setting::Count{&size_, 0, kLargestPool},
                     .value = "NUMBER",
-                    .group = "",
                     .help = "How many sandboxes wait in it."});
     rows.push_back(dry_run_.row("Make nothing and print the pool as it would be."));
     return rows;

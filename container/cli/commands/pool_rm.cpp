@@ -49,7 +49,7 @@ Command pool_rm_command() {
   return {.name = "pool rm",
           .group = "Pools",
           .summary = "remove pools and what waits in them",
-          .text = "What was taken out of a pool stays. A pool that does not exist is not an error.",
+          .text = "Sandboxes that were taken out of a pool are kept. A pool that does not exist is not an error.",
           .words = {{.name = "POOL", .repeated = true}},
           .make = &make_invocation<PoolRm>};
 }

@@ -15,10 +15,8 @@ class PoolScale final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "wait",
-             .environment = "",
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
-             .group = "",
              .help = "Longest time until the new ones are ready."},
             dry_run_.row("Make and remove nothing, and print the pool with the size that it would have.")};
   }
@@ -55,7 +53,7 @@ Command pool_scale_command() {
   return {.name = "pool scale",
           .group = "Pools",
           .summary = "change how many sandboxes wait in a pool",
-          .text = "Less never ends one that was taken.",
+          .text = "A smaller size never ends a sandbox that was taken.",
           .words = {{.name = "POOL"}, {.name = "SIZE"}},
           .makes_sandboxes = true,
           .make = &make_invocation<PoolScale>};

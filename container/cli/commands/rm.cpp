@@ -30,30 +30,19 @@ class Rm final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     std::vector<Setting> rows{{.flag = "all",
-                               .environment = "",
                                .target = setting::Switch{&all_},
-                               .value = "",
-                               .group = "",
                                .help = "All sandboxes of --owner.",
                                .letter = 'a'},
                               {.flag = "everyone",
-                               .environment = "",
                                .target = setting::Switch{&everyone_},
-                               .value = "",
-                               .group = "",
                                .help = "With --all or --label: also those of other owners."},
                               {.flag = "label",
-                               .environment = "",
                                .target = setting::List{&labels_},
                                .value = "NAME=VALUE",
-                               .group = "",
                                .help = "All sandboxes of --owner with this label.",
                                .letter = 'l'},
                               {.flag = "ignore-not-found",
-                               .environment = "",
                                .target = setting::Switch{&ignore_not_found_},
-                               .value = "",
-                               .group = "",
                                .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
     rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));

@@ -29,28 +29,18 @@ class Run final : public Invocation {
     std::vector<Setting> rows = command_.rows();
     std::ranges::move(spec_.rows(), std::back_inserter(rows));
     rows.push_back({.flag = "keep",
-                    .environment = "",
                     .target = setting::Text{&keep_},
                     .value = "NAME",
-                    .group = "",
                     .help = "Keep the sandbox afterwards, under this name."});
     rows.push_back({.flag = "name",
-                    .environment = "",
                     .target = setting::Text{&name_},
                     .value = "NAME",
-                    .group = "",
                     .help = "The same, as docker has it; with --rm only its name."});
     rows.push_back({.flag = "rm",
-                    .environment = "",
                     .target = setting::Switch{&rm_},
-                    .value = "",
-                    .group = "",
                     .help = "Remove the sandbox afterwards: so it is anyway without --name, --keep or -d."});
     rows.push_back({.flag = "detach",
-                    .environment = "",
                     .target = setting::Switch{&detach_},
-                    .value = "",
-                    .group = "",
                     .help = "Leave the command running, and print the name of its sandbox, which is kept. With --rm it "
                             "ends by itself 5 minutes after the command (--idle-ttl).",
                     .letter = 'd'});

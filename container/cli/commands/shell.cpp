@@ -22,10 +22,8 @@ class Shell final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "session",
-             .environment = "",
              .target = setting::Text{&session_},
              .value = "SESSION",
-             .group = "",
              .help = "In which session of the sandbox.",
              .letter = 's'},
             detach_keys_row(&detach_keys_)};

@@ -21,10 +21,8 @@ class Start final : public Invocation {
   std::vector<Setting> rows() override {
     using namespace std::chrono_literals;
     return {{.flag = "wait",
-             .environment = "",
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
-             .group = "",
              .help = "Longest time until it answers."}};
   }
 

@@ -14,16 +14,12 @@ class Token final : public Invocation {
   std::vector<Setting> rows() override {
     using namespace std::chrono_literals;
     return {{.flag = "scope",
-             .environment = "",
              .target = setting::List{&scopes_},
              .value = "SCOPE",
-             .group = "",
              .help = "read, exec (writing files too), ports, admin (all of them, and leases)."},
             {.flag = "ttl",
-             .environment = "",
              .target = setting::Duration{&ttl_, 1s, std::chrono::days{365}},
              .value = "TIME",
-             .group = "",
              .help = "How long it is valid."}};
   }
 

@@ -19,13 +19,10 @@ class Tool final : public Invocation {
              .environment = "SKIFF_TOOL_FOLDER",
              .target = setting::List{&call_.directories},
              .value = "DIR",
-             .group = "",
              .help = "Where tools are, in this order; relative to the sandbox's directory."},
             {.flag = "timeout",
-             .environment = "",
              .target = setting::Duration{&call_.timeout, 1ms, std::chrono::days{365}},
              .value = "TIME",
-             .group = "",
              .help = "End it after this time."}};
   }
 

@@ -76,10 +76,7 @@ class Top final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     return {{.flag = "processes",
-             .environment = "",
              .target = setting::Switch{&processes_},
-             .value = "",
-             .group = "",
              .help = "Every process of the commands instead.",
              .letter = 'p'}};
   }

@@ -20,23 +20,15 @@ class Up final : public Invocation {
   std::vector<Setting> rows() override {
     std::vector<Setting> rows = spec_.rows();
     rows.push_back({.flag = "get-or-create",
-                    .environment = "",
                     .target = setting::Switch{&get_or_create_},
-                    .value = "",
-                    .group = "",
                     .help = "If a sandbox with this name exists, use it (starting it if it is stopped)."});
     rows.push_back(
         {.flag = "setup",
-         .environment = "",
          .target = setting::Text{&setup_},
          .value = "SCRIPT",
-         .group = "",
          .help = "A shell line that is run in a new sandbox; when it fails, so does `up`, and nothing is left."});
     rows.push_back({.flag = "rm-on-exit",
-                    .environment = "",
                     .target = setting::Switch{&rm_on_exit_},
-                    .value = "",
-                    .group = "",
                     .help = "Then wait for a signal (Ctrl-C, TERM), and remove the sandbox again."});
     rows.push_back(dry_run_.row("Make nothing and print what would be made, as `skiff manifest` does."));
     return rows;

@@ -111,7 +111,7 @@ void put(Headers& fields, const Headers& ours) {
 }
 
 /// The agent would take the application's fields for its own, and a page's origin for one of its API: who has shown a
-/// key here is no page that lives by its cookies.
+/// key here is not a page that lives by its cookies.
 void remove_application_fields(Headers& fields) {
   for (const std::string_view name : {"Authorization", "Cookie", "Origin"}) fields.remove(name);
 }

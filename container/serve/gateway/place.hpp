@@ -42,7 +42,7 @@ struct Placed {
 [[nodiscard]] Result<std::optional<Placed>> place(const protocol::HttpRequest& request, std::string_view domain);
 
 /// What the server at that port is asked for: the target as it was sent, byte for byte, without what has placed it, the
-/// parameter and the authority. It begins with "/". invalid_request for "*", which is no path.
+/// parameter and the authority. It begins with "/". invalid_request for "*", which is not a path.
 [[nodiscard]] Result<std::string> target_at(const protocol::HttpRequest& request, const Placed& placed);
 
 /// What was taken off the front of the path: "/s/SANDBOX/PORT", or nothing.

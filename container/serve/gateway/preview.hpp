@@ -20,7 +20,7 @@ namespace skiff::container::serve {
 /// origin of its own (RFC 6454), and a cookie without Domain is sent to that host alone (RFC 6265, 5.3).
 ///
 /// Tokens hold nothing but their end: what they are for is where they are shown. They are made with HMAC-SHA256 (RFC
-/// 2104), compared in constant time, and one from a URL is no cookie, nor the other way round.
+/// 2104), compared in constant time, and one from a URL is not a cookie, nor the other way round.
 class Previews {
  public:
   static constexpr std::size_t kShortestKey = 32;

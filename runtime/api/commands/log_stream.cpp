@@ -247,7 +247,7 @@ Task<Result<>> stream_log(Call& call, std::shared_ptr<sessions::Command> command
                       }};
   auto sender = std::make_shared<Sender>(call, command, options, interrupts);
   auto sent = co_await run_beside(watch_peer(&call.http, command->log(), &interrupts), Sender::run(sender));
-  // A write that failed is a client that went, too.
+  // A write that failed means that the client is gone.
   const bool is_left = !sent || interrupts.expired;
   if (is_left && options.kill_on_disconnect && !command->exit_status()) command->end(sessions::Cause::killed_by_client);
   co_return sent;

@@ -18,9 +18,9 @@
 
 namespace skiff::sessions {
 
-/// Shells that were started ahead and wait for their command (docs/adr/0013): executed and linked, but before their
-/// first instruction, so that nothing they do with their arguments has happened yet. A command that takes one has the
-/// same fresh process that it would have had without, in a tenth of the time. They are kept while commands come with
+/// Shells that were started ahead of their command (docs/adr/0013). Each is executed and dynamically linked and stopped
+/// before its first instruction, so arguments, environment and directory can still be set. A command that takes one gets
+/// the fresh process that it would have had without, in a tenth of the time. They are kept while commands come with
 /// pauses between them, and go when none has come for a while; no session owns them. Reactor thread only, which looks
 /// up the shells and the directories of requests: they must lie on local file systems (`LocalPlaces`).
 class WarmShells {
