@@ -10,8 +10,8 @@
 namespace skiff {
 
 /// Every code an error can carry, by its stable word: the `code` of a problem document (RFC 9457), only ever added to.
-/// The sentence appears in docs/errors.md only, never in a program. `protocol/json/problem.cpp` maps each code to an HTTP
-/// status.
+/// The sentence appears in docs/errors.md only, never in a program. `protocol/json/problem.cpp` maps each code to an
+/// HTTP status.
 // clang-format off
 #define SKIFF_ERROR_CODES(X)                                                                                           \
   X(invalid_request,        "The request as a whole makes no sense: `detail` says why.")                               \

@@ -26,10 +26,7 @@ std::unexpected<Error> no_text(const std::string& what, std::string_view bytes) 
 std::vector<Setting> CommandFlags::rows() {
   using namespace std::chrono_literals;
   return {
-      {.flag = "interactive",
-       .target = setting::Switch{&interactive_},
-       .help = "Pass stdin on.",
-       .letter = 'i'},
+      {.flag = "interactive", .target = setting::Switch{&interactive_}, .help = "Pass stdin on.", .letter = 'i'},
       {.flag = "tty",
        .target = setting::Switch{&terminal_},
        .help = "Give it a terminal; with -i the keys of this one.",

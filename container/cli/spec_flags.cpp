@@ -51,10 +51,7 @@ std::vector<Setting> SpecFlags::rows() {
            "A variable of all its commands, which whoever may look at the sandbox can see; NAME alone takes the value "
            "that it has here.",
        .letter = 'e'},
-      {.flag = "env-file",
-       .target = setting::Text{&env_file_},
-       .value = "FILE",
-       .help = "More of them, one a line."},
+      {.flag = "env-file", .target = setting::Text{&env_file_}, .value = "FILE", .help = "More of them, one a line."},
       {.flag = "label",
        .environment = "SKIFF_LABEL",
        .target = setting::List{&labels_},

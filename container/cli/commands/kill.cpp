@@ -15,15 +15,16 @@ namespace {
 class Kill final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "signal",
-             .target = setting::Text{&signal_},
-             .value = "SIGNAL",
-             .help = "TERM and KILL reach all that it started, INT and QUIT its process group, others only the command.",
-             .letter = 's'},
-            {.flag = "session",
-             .target = setting::Text{&session_},
-             .value = "SESSION",
-             .help = "In which session of the sandbox."}};
+    return {
+        {.flag = "signal",
+         .target = setting::Text{&signal_},
+         .value = "SIGNAL",
+         .help = "TERM and KILL reach all that it started, INT and QUIT its process group, others only the command.",
+         .letter = 's'},
+        {.flag = "session",
+         .target = setting::Text{&session_},
+         .value = "SESSION",
+         .help = "In which session of the sandbox."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {

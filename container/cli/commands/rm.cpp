@@ -29,21 +29,19 @@ struct Chosen {
 class Rm final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    std::vector<Setting> rows{{.flag = "all",
-                               .target = setting::Switch{&all_},
-                               .help = "All sandboxes of --owner.",
-                               .letter = 'a'},
-                              {.flag = "everyone",
-                               .target = setting::Switch{&everyone_},
-                               .help = "With --all or --label: also those of other owners."},
-                              {.flag = "label",
-                               .target = setting::List{&labels_},
-                               .value = "NAME=VALUE",
-                               .help = "All sandboxes of --owner with this label.",
-                               .letter = 'l'},
-                              {.flag = "ignore-not-found",
-                               .target = setting::Switch{&ignore_not_found_},
-                               .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
+    std::vector<Setting> rows{
+        {.flag = "all", .target = setting::Switch{&all_}, .help = "All sandboxes of --owner.", .letter = 'a'},
+        {.flag = "everyone",
+         .target = setting::Switch{&everyone_},
+         .help = "With --all or --label: also those of other owners."},
+        {.flag = "label",
+         .target = setting::List{&labels_},
+         .value = "NAME=VALUE",
+         .help = "All sandboxes of --owner with this label.",
+         .letter = 'l'},
+        {.flag = "ignore-not-found",
+         .target = setting::Switch{&ignore_not_found_},
+         .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
     rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));
     return rows;
