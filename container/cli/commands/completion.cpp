@@ -138,6 +138,7 @@ Command completion_command() {
 
 Command complete_command() {
   return {.name = "__complete",
+          .group = "",
           .summary = "candidates for the words after --, one a line",
           .text = "",
           .words = {},
