@@ -1,5 +1,5 @@
 """What operators of `skiff serve` are told by `skiff doctor --serve`, and what deploy/serve says of itself: real skiff, no
-cluster (tests/kubernetes/launcher/test_deployed_serve.py has one)."""
+cluster."""
 
 import json
 import pathlib

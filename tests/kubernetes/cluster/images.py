@@ -66,6 +66,22 @@ def shell():
     return layer.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n").file("etc/group", b"root:x:0:\n")
 
 
+def add_libraries(layer, program):
+    """What a program is linked with, its loader too."""
+    needed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for path in re.findall(r"(/\S+) \(0x", needed):
+        layer.file(path.lstrip("/"), pathlib.Path(path).read_bytes(), 0o755)
+
+
+def launcher(skiff):
+    """The program and what it needs, and nothing else, as the Dockerfile's stage `serve` has it."""
+    layer = Layer()
+    for name in ("lib", "lib/x86_64-linux-gnu", "lib64", "usr", "usr/local", "usr/local/bin"):
+        layer.folder(name)
+    add_libraries(layer, skiff)
+    return layer.file("usr/local/bin/skiff", skiff.read_bytes(), 0o755).done()
+
+
 def python():
     """Debian's Python with its library, and busybox for a shell."""
     layer = Layer()
@@ -73,9 +89,7 @@ def python():
         layer.folder(name)
     layer.folder("tmp", 0o1777)
     program = pathlib.Path("/usr/bin/python3").resolve()
-    needed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout
-    for path in re.findall(r"(/\S+) \(0x", needed):
-        layer.file(path.lstrip("/"), pathlib.Path(path).read_bytes(), 0o755)
+    add_libraries(layer, program)
     for name, source in (("usr/bin/python", program), ("bin/busybox", pathlib.Path("/bin/busybox"))):
         layer.file(name, source.read_bytes(), 0o755)
     for name in ("sh", "cat", "id", "sort", "tee", "sleep"):

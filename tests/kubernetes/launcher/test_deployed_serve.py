@@ -1,0 +1,152 @@
+"""deploy/serve as it stands, on a real node: two replicas with the roles of `skiff rbac serve` and no others, at the Pod Security
+level `restricted`. A sandbox is made, used and removed through the Service by somebody who has a key and nothing else."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import pytest
+import yaml
+
+import images
+from namespace import Namespace
+from skiff import AGENT, BUSYBOX, Skiff
+from waiting import until
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
+SERVE = "skiff.test/serve:1"
+HOME, TENANT = "skiff-serve", "skiff-sandboxes"
+READY_SECONDS = 60
+
+
+def overlay(folder):
+    """This cluster's images, in the way of deploy/examples/serve."""
+    def variable(name, value):
+        return {"name": name, "value": value}
+
+    change = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "skiff-serve", "namespace": HOME},
+              "spec": {"template": {"spec": {"containers": [
+                  {"name": "serve", "env": [variable("SKIFF_AGENT_IMAGE", AGENT), variable("SKIFF_IMAGE", BUSYBOX)]}]}}}}
+    name, _, tag = SERVE.rpartition(":")
+    told = {"resources": [os.path.relpath(DEPLOY / "serve", folder.resolve())], "patches": [{"patch": yaml.safe_dump(change)}],
+            "images": [{"name": "registry.invalid/skiff", "newName": name, "newTag": tag}]}
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(told))
+    return folder
+
+
+class Deployed:
+    def __init__(self, cluster):
+        self.cluster, self.home, self.tenant = cluster, Namespace(cluster, HOME), Namespace(cluster, TENANT)
+        self.address = self.home.get("service", "skiff-serve")["spec"]["clusterIP"]
+
+    def pods(self):
+        return self.home.items("pods")
+
+    def is_ready(self):
+        status = self.home.get("deployment", "skiff-serve").get("status", {})
+        return status.get("readyReplicas") == status.get("updatedReplicas") == 2
+
+    def curl(self, method, path, key, body=None, kind="application/json", status=200):
+        """What is answered through the Service, from within the node's network."""
+        words = ["curl", "-sS", "-X", method, f"http://{self.address}{path}", "-H", f"X-API-Key: {key}", "-H", f"Content-Type: {kind}",
+                 "--max-time", "50", "-w", "\n%{http_code}", *(["--data-binary", body] if body is not None else [])]
+        done = subprocess.run(self.cluster.in_its_network(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        text, _, code = done.stdout.rpartition("\n")
+        assert int(code) == status, (code, text)
+        return text
+
+    def logs(self):
+        return "".join(self.home.kubectl("logs", pod["metadata"]["name"]) for pod in self.pods())
+
+
+@pytest.fixture(scope="module")
+def deployed(cluster):
+    cluster.load(SERVE, images.launcher(pathlib.Path(os.environ["SKIFF"])),
+                 {"Entrypoint": ["/usr/local/bin/skiff"], "User": "1000:1000", "Env": ["PATH=/usr/local/bin"]})
+    with tempfile.TemporaryDirectory(prefix="skiff-") as folder:
+        cluster.kubectl("apply", "--server-side", "-k", overlay(pathlib.Path(folder)))
+        one = Deployed(cluster)
+        try:
+            until(one.is_ready, READY_SECONDS, "two replicas", every=0.1)
+            yield one
+        finally:
+            cluster.kubectl("delete", "--wait=false", "-k", folder)
+
+
+@pytest.fixture
+def operator(deployed, tmp_path):
+    """Whoever may do everything in the cluster."""
+    client = Skiff(tmp_path, deployed.home)
+    yield client
+    # Not what others have made in the namespace of the tenant.
+    for name in client("key", "ls", "-o", "name")[0].split():
+        client("key", "rm", name)
+
+
+@pytest.fixture
+def key(operator):
+    return operator("key", "create", "me", "--tenant", TENANT)[0].strip()
+
+
+def test_a_sandbox_is_made_used_and_removed_through_the_service(deployed, key):
+    made = json.loads(deployed.curl("POST", "/v1/sandboxes", key, json.dumps({"ttl_ms": 600_000}), status=201))
+    assert made["state"] == "running"
+    [pod] = deployed.tenant.items("pods")
+    assert pod["metadata"]["labels"]["skiff.dev/owner"] == TENANT and not deployed.home.names("configmaps").count(f"skiff-{made['id']}")
+    said = deployed.curl("POST", f"/s/{made['id']}/7070/v1/run", key, "echo hello from $((6 * 7))", "application/octet-stream")
+    assert said == "hello from 42\n"
+    listed = json.loads(deployed.curl("GET", "/v1/sandboxes", key))["items"]
+    assert [one["id"] for one in listed] == [made["id"]]
+    deployed.curl("DELETE", f"/v1/sandboxes/{made['id']}", key, status=204)
+    until(lambda: deployed.tenant.of_skiff() == [], what="nothing of it", every=0.1)
+    assert "cannot" not in deployed.logs()
+
+
+def test_a_stopped_one_is_started_again_and_its_lease_made_longer(deployed, key):
+    made = json.loads(deployed.curl("POST", "/v1/sandboxes", key, json.dumps({"ttl_ms": 600_000}), status=201))
+    path = f"/v1/sandboxes/{made['id']}"
+    assert json.loads(deployed.curl("POST", f"{path}/stop", key))["state"] == "stopped"
+    assert json.loads(deployed.curl("POST", f"{path}/start", key))["state"] == "running"
+    longer = json.loads(deployed.curl("POST", f"{path}/extend", key, json.dumps({"ttl_ms": 3_600_000})))
+    assert longer["expires_at"] > made["expires_at"]
+    deployed.curl("DELETE", path, key, status=204)
+    assert "cannot" not in deployed.logs()
+
+
+def test_doctor_finds_nothing_wrong_from_a_replica(deployed, key):
+    # From a Pod: the addresses of services lead back to Pods on real nodes alone (../cluster/surroundings.py).
+    url = f"http://{deployed.pods()[0]['status']['podIP']}:7080"
+    line = ["exec", "deploy/skiff-serve", "--", "skiff", "doctor", "--serve", "-o", "json", "--url", url]
+    found = {check["what"]: check for check in json.loads(deployed.home.kubectl(*line))["items"]}
+    assert set(found) == {"API server", "clock", "API keys", f"tenant {TENANT}", f"server at {url}"}
+    assert all(check["passed"] for check in found.values()), found
+
+
+def test_doctors_advice_about_another_tenant_helps(deployed, operator, make_namespace, key):
+    other = make_namespace()
+    operator("key", "create", "other", "--tenant", other.name)
+    line = ["exec", "deploy/skiff-serve", "--", "skiff", "doctor", "--serve", "-o", "json"]
+
+    def about_it():
+        done = subprocess.run(deployed.cluster.command(f"--namespace={HOME}", *line), capture_output=True, text=True, timeout=60)
+        return next(check for check in json.loads(done.stdout)["items"] if check["what"] == f"tenant {other.name}")
+
+    missing = about_it()
+    assert not missing["passed"] and "create pods" in missing["detail"]
+    advised = re.search(r"`skiff (rbac .*?) \| kubectl apply -f -`", missing["remedy"]).group(1)
+    deployed.cluster.kubectl("apply", "-f", "-", input=operator(*advised.split())[0])
+    until(lambda: about_it()["passed"], what="the rights", every=0.1)
+
+
+def test_a_replica_has_no_other_rights(deployed):
+    user = f"system:serviceaccount:{HOME}:skiff-serve"
+    for where, *right in [(HOME, "list", "secrets"), (HOME, "get", "secrets/skiff-signing-key"), (HOME, "create", "pods"),
+                          (TENANT, "list", "secrets"), (TENANT, "get", "secrets/other"), (TENANT, "create", "pods", "--subresource=exec"),
+                          ("default", "create", "pods"), ("default", "get", "secrets/skiff-api-keys")]:
+        done = subprocess.run(deployed.cluster.command("auth", "can-i", *right, f"--namespace={where}", f"--as={user}"),
+                              capture_output=True, text=True, timeout=60)
+        assert done.stdout.strip() == "no", (where, right, done)
