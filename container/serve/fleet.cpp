@@ -89,10 +89,16 @@ Task<Result<Admission::Place>> Fleet::admit(Driver* driver, ApiKey key, std::str
   co_return admission_.enter(key, id, std::move(ids));
 }
 
-Task<Result<Made>> Fleet::found_again(Driver* driver, std::string tenant, std::string id, std::string request) {
+Task<Result<bool>> Fleet::has_too_many(Driver* driver, ApiKey key) {
+  if (key.max_sandboxes == 0) co_return false;
+  SKIFF_CO_TRY(auto all, co_await running(driver, key));
+  co_return all.size() > key.max_sandboxes;
+}
+
+Task<Result<Made>> Fleet::found_again(Driver* driver, ApiKey key, std::string id, std::string request) {
   auto found = co_await driver->get(id);
   if (!found) co_return std::unexpected{std::move(found.error())};
-  if (found->owner != tenant) co_return std::unexpected{no_such_sandbox(id)};
+  if (found->owner != key.tenant) co_return std::unexpected{no_such_sandbox(id)};
   if (is_over(*found)) {
     Removal how{.grace = kRemovalGrace};
     how.only_if = is_over;
@@ -102,8 +108,13 @@ Task<Result<Made>> Fleet::found_again(Driver* driver, std::string tenant, std::s
   if (own_label(*found, kRequestLabel) != sha256_hex(request).substr(0, kIdLetters)) {
     co_return fail(Errc::sandbox_conflict, "the Idempotency-Key was used for another request", "Idempotency-Key");
   }
-  // `start` waits for whoever is making it.
-  if (found->state == SandboxState::creating) found = co_await driver->start(id, kStartPatience, silent());
+  if (found->state == SandboxState::creating) {
+    // `start` waits for whoever is making it.
+    found = co_await driver->start(id, kStartPatience, silent());
+  } else if (found->state == SandboxState::failed) {
+    // Also what a process left half made that was killed: whoever asks again wants one that runs.
+    found = co_await start_found({driver, std::move(*found)}, std::move(key), std::nullopt);
+  }
   if (!found) co_return std::unexpected{std::move(found.error())};
   co_return Made{.sandbox = std::move(*found), .is_new = false};
 }
@@ -114,7 +125,7 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish) {
   if (!wish.idempotency_key.empty()) {
     SKIFF_CO_TRY(auto code, co_await access_token_of("idempotency/" + key.tenant + "/" + wish.idempotency_key));
     id = "s" + code.substr(0, kIdLetters);
-    auto found = co_await found_again(driver, key.tenant, id, wish.request);
+    auto found = co_await found_again(driver, key, id, wish.request);
     if (found || found.error().code != Errc::sandbox_not_found) co_return found;
   }
   const std::string request = wish.request;
@@ -125,17 +136,14 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish) {
   auto made = co_await driver->create(std::move(spec), silent());
   if (!made) admission_.forget_creation(key);
   if (!made && may_be_there && made.error().code == Errc::sandbox_conflict) {
-    co_return co_await found_again(driver, key.tenant, id, request);
+    co_return co_await found_again(driver, key, id, request);
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
-  if (key.max_sandboxes != 0) {
-    // Another process may have taken the last place, too. Each looks after its own is there, so none is overlooked.
-    SKIFF_CO_TRY(auto all, co_await running(driver, key));
-    if (all.size() > key.max_sandboxes) {
-      SKIFF_CO_TRY_VOID(co_await driver->remove_if(made->name, made->id, {.grace = kRemovalGrace}));
-      co_return fail(Errc::too_many_sandboxes,
-                     "this API key may have " + std::to_string(key.max_sandboxes) + " sandboxes at the same time");
-    }
+  // Another process may have taken the last place, too. Each looks after its own is there, so none is overlooked.
+  SKIFF_CO_TRY(auto too_many, co_await has_too_many(driver, key));
+  if (too_many) {
+    SKIFF_CO_TRY_VOID(co_await driver->remove_if(made->name, made->id, {.grace = kRemovalGrace}));
+    co_return std::unexpected{too_many_sandboxes(key)};
   }
   co_return Made{.sandbox = std::move(*made), .is_new = true};
 }
@@ -160,18 +168,24 @@ Task<Result<>> Fleet::stop(std::string tenant, std::string id) {
   co_return co_await found.driver->stop(std::move(id), {});
 }
 
-Task<Result<Sandbox>> Fleet::start_found(Found found, std::optional<milliseconds> ttl) {
+Task<Result<Sandbox>> Fleet::start_found(Found found, ApiKey key, std::optional<milliseconds> ttl) {
   const std::string id = found.sandbox.name;
+  SKIFF_CO_TRY(auto place, co_await admit(found.driver, key, id));
   auto started = co_await found.driver->start(id, kStartPatience, silent());
-  if (!started || !ttl) co_return started;
+  if (!started) co_return started;
+  SKIFF_CO_TRY(auto too_many, co_await has_too_many(found.driver, key));
+  if (too_many) {
+    SKIFF_CO_TRY_VOID(co_await found.driver->stop(id, {.grace = kRemovalGrace}));
+    co_return std::unexpected{too_many_sandboxes(key)};
+  }
+  if (!ttl) co_return started;
   co_return co_await found.driver->extend(id, {.ttl = ttl}, kExtendPatience);
 }
 
 Task<Result<Sandbox>> Fleet::start(ApiKey key, std::string id, std::optional<milliseconds> ttl) {
   SKIFF_CO_TRY(auto found, co_await find(key.tenant, id));
   if (found.sandbox.state == SandboxState::running) co_return std::move(found.sandbox);
-  SKIFF_CO_TRY(auto place, co_await admit(found.driver, std::move(key), std::move(id)));
-  co_return co_await start_found(std::move(found), ttl);
+  co_return co_await start_found(std::move(found), std::move(key), ttl);
 }
 
 Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
@@ -182,8 +196,7 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
   const std::string maker = own_label(found.sandbox, kKeyLabel);
   for (const ApiKey& key : ring->keys) {
     if (key.name != maker || key.tenant != tenant) continue;
-    SKIFF_CO_TRY(auto place, co_await admit(found.driver, key, id));
-    SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), std::nullopt));
+    SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), key, std::nullopt));
     co_return Result<>{};
   }
   // Its key is gone, and with it whoever has paid for it.
@@ -208,6 +221,10 @@ Task<Result<Endpoint>> Fleet::endpoint(std::string tenant, std::string id, Token
 
 Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, std::uint16_t port) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  // Whoever listens there otherwise is not its agent, and on this machine may be anybody.
+  if (own_label(found.sandbox, kTemplateLabel).empty()) {
+    co_return fail(Errc::not_supported, "only a sandbox that was made here speaks to others' clients");
+  }
   co_return co_await found.driver->dial(std::move(id), port);
 }
 

@@ -63,6 +63,7 @@ class Fleet {
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string tenant, std::string id, TokenGrant grant);
+  /// To a port of the dialects that sandboxes are made with here; `not_supported` for one that was made elsewhere.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string tenant, std::string id, std::uint16_t port);
 
   /// Whose it is, for whoever shows what opens it and no key. `sandbox_not_found`.
@@ -82,10 +83,13 @@ class Fleet {
   };
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
   /// Another request made it, or makes it: what that wanted must be the same.
-  [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, std::string tenant, std::string id, std::string request);
+  [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, std::string id, std::string request);
   [[nodiscard]] Task<Result<std::set<std::string>>> running(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
-  [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, std::optional<std::chrono::milliseconds> ttl);
+  /// Now that the record of another one can be seen by all processes.
+  [[nodiscard]] Task<Result<bool>> has_too_many(Driver* driver, ApiKey key);
+  [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, ApiKey key,
+                                                  std::optional<std::chrono::milliseconds> ttl);
   [[nodiscard]] Task<Result<SandboxSpec>> spec_of(ApiKey key, std::string id, Wish wish);
   [[nodiscard]] Task<Result<std::set<std::string>>> all_tenants();
 
