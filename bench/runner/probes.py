@@ -9,6 +9,7 @@ from typing import Callable
 
 from . import compiling, dialects, memory
 from .files import ROUTE, WRITERS, Files
+from .gateway import Gateway
 from .processes import Failed, Folder, Server, run_tool
 from .readers import readers
 from .sandboxes import Sandboxes
@@ -33,15 +34,17 @@ class Effort:
     tree_files: int
     read_bytes: int      # of one command, by each of many readers
     sandboxes: int       # by one launcher
+    sockets: int         # idle, through the gateway
 
     @property
     def files_bytes(self) -> int:
-        """What the measurements of files need at most: a large one three times, a page or more for each in the tree."""
-        return 3 * self.bulk_bytes + 8192 * self.tree_files
+        """What the measurements of files need at most: a large one three times, a page or more for each in the tree, and a
+        quarter of a large one twice through the gateway."""
+        return 4 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 10_000)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 500)
 
 
 class Bench:
@@ -54,6 +57,7 @@ class Bench:
         self.files = Files(folder, effort.bulk_bytes)
         self.search = Search(folder, effort.tree_files)
         self.sandboxes = Sandboxes(folder, effort.sandboxes)
+        self.gateway = Gateway(folder, effort.bulk_bytes // 4, effort.seconds)
 
     def server(self, kind: str) -> Server:
         server = self.servers.get(kind)
@@ -67,6 +71,7 @@ class Bench:
     def close(self):
         for server in self.servers.values():
             server.stop()
+        self.gateway.close()
         self.sandboxes.close()
 
     def tool(self, *arguments: object) -> dict:
@@ -247,6 +252,15 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
         "bare.port.download": at(transfer, files.download, "bare"),
         "skiff.port.download": at(to_port, "download", f"{ROUTE}/{files.large.name}", bytes=files.size),
     }
+    gateway = bench.gateway
+    groups["gateway"] = {
+        "nginx.gateway": at(gateway.request, "nginx"),
+        "skiff.gateway": at(gateway.request, "gateway"),
+        "skiff.gateway.sockets": at(gateway.websockets, effort.sockets),
+    }
+    for name, kind in (("agent.gateway", "agent"), ("nginx.gateway", "nginx"), ("skiff.gateway", "gateway")):
+        groups["gateway"][f"{name}.download"] = at(gateway.download, kind)
+        groups["gateway"][f"{name}.upload"] = at(gateway.upload, kind)
     groups["transfer"] = {"floor.dd.read": at(files.copy, False), "floor.dd.copy": at(files.copy, True)}
     groups["files"] = {"skiff.path": at(files.check_path, effort.spawn_seconds)}
     for kind in ("bare", "nginx", "skiff"):

@@ -98,19 +98,39 @@ def free_port() -> int:
         return one.getsockname()[1]
 
 
-class Server:
-    """bare_server, skiffd or nginx on a free port of 127.0.0.1."""
+class Reached:
+    """What listens on a port of 127.0.0.1, whoever has started it."""
 
-    def __init__(self, folder: Folder, kind: str, *more: str):
+    def __init__(self, folder: Folder, kind: str, port: int):
         self.folder = folder
         self.kind = kind
+        self.port = port
+        self.token = ""
+        self.prefix = ""  # of the paths that are asked for with `load`
+        self.doors: dict[str, int] = {}  # of each dialect that was asked for: "python-runtime HTTP", "sandboxd gRPC"
+
+    def load(self, mode: str, under: tuple = (), door: str | None = None, **options: object) -> dict:
+        """At the server's own port, or at a dialect's, which knows no token."""
+        arguments = ["--port", self.port if door is None else self.doors[door]]
+        if self.token and door is None:
+            arguments += ["--token", self.token]
+        if self.prefix:
+            options["path"] = self.prefix + options["path"]
+        for name, value in options.items():
+            arguments += ["--" + name.replace("_", "-"), value]
+        return run_tool(self.folder, "load", mode, *arguments, under=under)
+
+
+class Server(Reached):
+    """bare_server, skiffd, skiff serve or nginx on a free port of 127.0.0.1."""
+
+    def __init__(self, folder: Folder, kind: str, *more: str):
+        super().__init__(folder, kind, free_port() if kind == "nginx" else 0)
         self.token = folder.token if kind == "skiff" else ""
-        self.port = free_port() if kind == "nginx" else 0
-        command = self._nginx() if kind == "nginx" else [*folder.server_command(kind), *more]
+        command = self._nginx() if kind == "nginx" else [*self.command(), *more]
         self.log = open(folder.scratch / f"{kind}.log", "wb")
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log,
                                         cwd=folder.files, start_new_session=True, preexec_fn=die_with_the_runner)
-        self.doors: dict[str, int] = {}  # of each dialect that was asked for: "python-runtime HTTP", "sandboxd gRPC"
         if kind == "nginx":
             self._wait_for_port()
         else:
@@ -118,9 +138,17 @@ class Server:
             for _ in range(sum(argument.count(":0") for argument in more)):
                 self._read_door()
 
+    def command(self) -> list[str]:
+        return self.folder.server_command(self.kind)
+
+    def locations(self) -> str:
+        """What nginx serves: files below the same paths as the others."""
+        return f"location /v1/sessions/default/files/ {{ alias {self.folder.files}/; dav_methods PUT; }}"
+
     def _nginx(self) -> list[str]:
-        """One worker in the foreground, below the same paths as the others; it can't be told to take any port."""
-        scratch = self.folder.scratch
+        """One worker in the foreground; it can't be told to take any port."""
+        scratch = self.folder.scratch / f"nginx-{self.port}"
+        scratch.mkdir()
         bodies = self.folder.files / "nginx"  # where uploads arrive: a rename away from where they belong
         others = "".join(f"{kind}_temp_path {scratch}/{kind}; " for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
         (scratch / "nginx.conf").write_text(
@@ -128,8 +156,7 @@ class Server:
             "events { worker_connections 64; }\n"
             "http { access_log off; default_type application/octet-stream; sendfile on; tcp_nopush on;\n"
             f"client_max_body_size 0; client_body_buffer_size 256k; client_body_temp_path {bodies}; {others}\n"
-            f"server {{ listen 127.0.0.1:{self.port};\n"
-            f"location /v1/sessions/default/files/ {{ alias {self.folder.files}/; dav_methods PUT; }} }} }}\n")
+            f"server {{ listen 127.0.0.1:{self.port};\n{self.locations()} }} }}\n")
         return [self.folder.installed("nginx"), "-c", str(scratch / "nginx.conf")]
 
     def _wait_for_port(self):
@@ -146,7 +173,7 @@ class Server:
     def _read_port(self) -> int:
         for raw in self.process.stdout:  # ends when the server ends
             line = raw.decode(errors="replace").strip()
-            if "listening on http://127.0.0.1:" in line:
+            if " on http://127.0.0.1:" in line:
                 return int(line.rsplit(":", 1)[1].rstrip("/"))
         self._did_not_start()
 
@@ -161,15 +188,6 @@ class Server:
         self.stop()
         said = Path(self.log.name).read_text(errors="replace").strip()
         raise Failed(f"{self.kind} did not start: {said[-400:]}")
-
-    def load(self, mode: str, under: tuple = (), door: str | None = None, **options: object) -> dict:
-        """At the agent's own port, or at a dialect's, which knows no token."""
-        arguments = ["--port", self.port if door is None else self.doors[door]]
-        if self.token and door is None:
-            arguments += ["--token", self.token]
-        for name, value in options.items():
-            arguments += ["--" + name.replace("_", "-"), value]
-        return run_tool(self.folder, "load", mode, *arguments, under=under)
 
     def rss_bytes(self) -> int:
         """Resident memory; smaps_rollup counts exactly, status is readable for everybody."""

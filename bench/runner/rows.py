@@ -135,6 +135,21 @@ def all_rows() -> list[Row]:
         ratio("ports", "download from a server on a port", "MB/s", ("skiff.port.download", "mb_per_s"),
               ("bare.port.download", "mb_per_s"), "without skiffd"),
     ]
+    rows += [
+        figure("gateway", "a request through `skiff serve`, p50 more than to the agent itself", "us",
+               ("skiff.gateway", "added_us"), most=150, yardstick=("nginx.gateway", "added_us"), against="nginx"),
+        ratio("gateway", "the same beside nginx", "us", ("skiff.gateway", "added_us"), ("nginx.gateway", "added_us"), "nginx",
+              most=1.2),
+    ]
+    for way in ("download", "upload"):
+        rows.append(ratio("gateway", f"{way} of a large file through it", "MB/s", (f"skiff.gateway.{way}", "mb_per_s"),
+                          (f"agent.gateway.{way}", "mb_per_s"), "the agent itself", least=0.8))
+        rows.append(ratio("gateway", f"{way} of a large file through it", "MB/s", (f"skiff.gateway.{way}", "mb_per_s"),
+                          (f"nginx.gateway.{way}", "mb_per_s"), "nginx"))
+    rows += [
+        figure("gateway", "idle WebSockets through it, at the same time", "", ("skiff.gateway.sockets", "sockets")),
+        figure("gateway", "memory of `skiff serve` for each", "KiB", ("skiff.gateway.sockets", "kib_each"), most=16),
+    ]
     for way, copy, bare_copy in (("download", "read", "`dd` to /dev/null"), ("upload", "copy", "`dd` to a file")):
         for probe, against, least in ((f"nginx.{way}", "nginx" if way == "upload" else "nginx sendfile", 1.0),
                                       (f"bare.{way}", "bare server", 1.0), (f"floor.dd.{copy}", bare_copy, 0.75)):

@@ -207,12 +207,27 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
 
 Task<Result<>> LocalDriver::erase(std::string name) {
   auto directory = records_.directory(name);
-  auto removing = [directory] { return remove_directory(directory); };
+  // The record at last: whoever is killed meanwhile leaves a sandbox that can be removed.
+  auto removing = [directory, root = records_.root(name)] {
+    auto emptied = remove_directory(root);
+    return emptied ? remove_directory(directory) : emptied;
+  };
   auto removed = co_await disk_.run(std::move(removing));
   if (removed && std::filesystem::exists(directory)) {
     co_return fail(Errc::io_error, "\"" + directory.string() + "\" is still there: something writes to it");
   }
   co_return removed;
+}
+
+Task<Result<>> LocalDriver::erase_unrecorded(std::string name) {
+  const auto known = records_.load(name);
+  if (known || known.error().code != Errc::sandbox_not_found) co_return Result<>{};
+  std::error_code ignored;
+  const auto root = records_.root(name);
+  if (!std::filesystem::is_directory(records_.directory(name), ignored)) co_return Result<>{};
+  // Files without a record are nothing that skiff has left.
+  if (std::filesystem::exists(root, ignored) && !std::filesystem::is_empty(root, ignored)) co_return Result<>{};
+  co_return co_await erase(std::move(name));
 }
 
 Task<Result<Sandbox>> LocalDriver::bring_up(LocalRecord record, milliseconds wait, Progress progress) {
@@ -243,6 +258,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
   auto made = make_private_directory(state_.path() / "local");
   if (!made && made.error().code != Errc::already_exists) co_return std::unexpected{std::move(made.error())};
   SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), spec.name, kLockPatience));
+  SKIFF_CO_TRY_VOID(co_await erase_unrecorded(spec.name));
   LocalRecord record{.name = spec.name,
                      .id = new_id("s"),
                      .owner = spec.owner,
@@ -279,7 +295,12 @@ Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
   for (const std::string& name : names) {
     if (name <= filter.cursor) continue;
     auto record = records_.load(name);
-    if (!record && record.error().code == Errc::sandbox_not_found) continue;  // removed meanwhile
+    if (!record && record.error().code == Errc::sandbox_not_found) {
+      // Removed meanwhile, or being made, or left by who made or removed it and was killed.
+      auto lock = co_await FileLock::acquire(records_.lock_file(), name, milliseconds{0});
+      if (lock) (void)co_await erase_unrecorded(name);
+      continue;
+    }
     Sandbox sandbox = record ? describe(*record) : damaged(name, record.error(), filter.owner.value_or(""));
     if (!matches(sandbox, filter)) continue;
     if (page.items.size() == filter.limit) {

@@ -46,6 +46,8 @@ class LocalDriver final : public Driver {
   /// Ends the agent and whatever its commands left.
   [[nodiscard]] Task<Result<>> end_all(LocalRecord record, std::chrono::milliseconds grace);
   [[nodiscard]] Task<Result<>> erase(std::string name);
+  /// Removes what somebody has left who was killed before the record was written. For whoever has the lock of the name.
+  [[nodiscard]] Task<Result<>> erase_unrecorded(std::string name);
   [[nodiscard]] Sandbox describe(const LocalRecord& record) const;
   [[nodiscard]] Result<LocalRecord> running(std::string_view name) const;
   [[nodiscard]] Result<Endpoint> endpoint_of(const LocalRecord& record, TokenGrant grant) const;

@@ -5,6 +5,11 @@
 
 namespace skiff::container::serve {
 
+Error too_many_sandboxes(const ApiKey& key) {
+  return {.code = Errc::too_many_sandboxes,
+          .message = "this API key may have " + std::to_string(key.max_sandboxes) + " sandboxes at the same time"};
+}
+
 Admission::Place::~Place() {
   if (state_) state_->under_way.erase(id_);
 }
@@ -20,8 +25,7 @@ Result<Admission::Place> Admission::enter(const ApiKey& key, const std::string& 
   running.insert(state->under_way.begin(), state->under_way.end());
   running.erase(id);
   if (key.max_sandboxes != 0 && running.size() >= key.max_sandboxes) {
-    return fail(Errc::too_many_sandboxes,
-                "this API key may have " + std::to_string(key.max_sandboxes) + " sandboxes at the same time");
+    return std::unexpected{too_many_sandboxes(key)};
   }
   state->under_way.insert(id);
   return Place{state, id};

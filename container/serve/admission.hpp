@@ -13,6 +13,9 @@
 
 namespace skiff::container::serve {
 
+/// What a key is told that has as many as it may have.
+[[nodiscard]] Error too_many_sandboxes(const ApiKey& key);
+
 /// The limits of API keys. How many sandboxes run is known by their records; what is under way here comes on top, so
 /// that creations at the same time don't all find the last place. Creations a minute are counted by each process for
 /// itself. Reactor thread only; it must outlive its places.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "container/serve/e2b_bodies.hpp"
 #include "container/serve/own_bodies.hpp"
 #include "container/serve/route.hpp"
 #include "protocol/json/openapi.hpp"
@@ -20,6 +21,7 @@ using protocol::ApiResponse;
 using protocol::SchemaRef;
 
 constexpr std::string_view kJsonType = "application/json";
+constexpr unsigned kNoContent = 204;
 
 std::string_view scope_word(KeyScope scope) {
   return protocol::EnumNames<KeyScope>::values[static_cast<std::size_t>(scope)].name;
@@ -141,6 +143,31 @@ void describe_own(const Route& route, ApiOperation& operation) {
   }
 }
 
+/// Its bodies are described by E2B; which status is which of them generators have to know.
+void describe_e2b(const Route& route, ApiOperation& operation) {
+  if (route.takes_body) operation.request = {{.content_type = std::string{kJsonType}}};
+  operation.request_required = false;
+  operation.error = body_of_type<e2b::Refusal>();
+  const auto answers = [&operation](unsigned status) {
+    ApiResponse response{.status = status, .description = "As E2B's API has it"};
+    if (status != kNoContent) response.bodies = {{.content_type = std::string{kJsonType}}};
+    operation.responses.push_back(std::move(response));
+  };
+  const std::string_view path = route.path;
+  if (route.summary == kNotOffered) {
+    operation.problems = {501};
+  } else if (path.ends_with("/connect")) {
+    answers(200);
+    answers(201);
+  } else if (path.ends_with("sandboxes") && route.method == "POST") {
+    answers(201);
+  } else if (path.ends_with("/resume")) {
+    answers(201);
+  } else {
+    answers(route.method == "GET" ? 200 : kNoContent);
+  }
+}
+
 }  // namespace
 
 std::string api_document() {
@@ -155,8 +182,7 @@ std::string api_document() {
     if (route.face == Face::own) {
       describe_own(route, operation);
     } else {
-      if (route.takes_body) operation.request = {{.content_type = std::string{kJsonType}}};
-      operation.responses = {{.status = 200, .description = "As E2B's API has it"}};
+      describe_e2b(route, operation);
     }
     operations.push_back(std::move(operation));
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
@@ -65,6 +66,15 @@ struct Refresh {
   static constexpr auto fields =
       std::tuple{protocol::field("duration", &Refresh::duration, "Seconds from now on",
                                  {.minimum = 0, .maximum = kLongestTimeout, .optional = true})};
+};
+
+/// How E2B's API tells an error.
+struct Refusal {
+  static constexpr std::string_view kSchemaName = "E2bError";
+  std::int64_t code = 0;
+  std::string message;
+  static constexpr auto fields = std::tuple{protocol::field("code", &Refusal::code, "The status"),
+                                            protocol::field("message", &Refusal::message, "What went wrong")};
 };
 
 /// What a client is told of a sandbox that is his to reach.

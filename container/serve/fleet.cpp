@@ -107,6 +107,12 @@ Task<Result<Admission::Place>> Fleet::admit(Driver* driver, ApiKey key, std::str
   co_return admission_.enter(key, id, std::move(ids));
 }
 
+Task<Result<bool>> Fleet::has_too_many(Driver* driver, ApiKey key) {
+  if (key.max_sandboxes == 0) co_return false;
+  SKIFF_CO_TRY(auto all, co_await running(driver, key));
+  co_return all.size() > key.max_sandboxes;
+}
+
 Task<Result<std::string>> Fleet::id_for(std::string tenant, Wish wish) {
   if (!wish.name.empty()) {
     SKIFF_CO_TRY_VOID(check_name(wish.name));
@@ -138,9 +144,9 @@ Task<Result<Made>> Fleet::found_again(Driver* driver, ApiKey key, Wish wish, Pro
     // `start` waits for whoever is making it.
     progress(Phase::scheduling, "another request makes it");
     found = co_await driver->start(wish.id, kStartPatience, progress);
-  } else if (found->state != SandboxState::running && wish.get_or_create) {
-    SKIFF_CO_TRY(auto place, co_await admit(driver, std::move(key), wish.id));
-    found = co_await driver->start(wish.id, kStartPatience, progress);
+  } else if (found->state == SandboxState::failed || (found->state != SandboxState::running && wish.get_or_create)) {
+    // Also what a process left half made that was killed: whoever asks again wants one that runs.
+    found = co_await start_found({driver, std::move(*found)}, std::move(key), std::nullopt, std::move(progress));
   }
   if (!found) co_return std::unexpected{std::move(found.error())};
   co_return Made{.sandbox = std::move(*found), .is_new = false};
@@ -166,14 +172,11 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
     co_return co_await found_again(driver, std::move(key), std::move(wish), std::move(progress));
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
-  if (key.max_sandboxes != 0) {
-    // Another process may have taken the last place, too. Each looks after its own is there, so none is overlooked.
-    SKIFF_CO_TRY(auto all, co_await running(driver, key));
-    if (all.size() > key.max_sandboxes) {
-      SKIFF_CO_TRY_VOID(co_await driver->remove_if(made->name, made->id, {.grace = kRemovalGrace}));
-      co_return fail(Errc::too_many_sandboxes,
-                     "this API key may have " + std::to_string(key.max_sandboxes) + " sandboxes at the same time");
-    }
+  // Another process may have taken the last place, too. Each looks after its own is there, so none is overlooked.
+  SKIFF_CO_TRY(auto too_many, co_await has_too_many(driver, key));
+  if (too_many) {
+    SKIFF_CO_TRY_VOID(co_await driver->remove_if(made->name, made->id, {.grace = kRemovalGrace}));
+    co_return std::unexpected{too_many_sandboxes(key)};
   }
   co_return Made{.sandbox = std::move(*made), .is_new = true};
 }
@@ -199,18 +202,24 @@ Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
   co_return co_await found.driver->stop(std::move(id), std::move(how));
 }
 
-Task<Result<Sandbox>> Fleet::start_found(Found found, std::optional<milliseconds> ttl) {
+Task<Result<Sandbox>> Fleet::start_found(Found found, ApiKey key, std::optional<milliseconds> ttl, Progress progress) {
   const std::string id = found.sandbox.name;
-  auto started = co_await found.driver->start(id, kStartPatience, unwatched);
-  if (!started || !ttl) co_return started;
+  SKIFF_CO_TRY(auto place, co_await admit(found.driver, key, id));
+  auto started = co_await found.driver->start(id, kStartPatience, std::move(progress));
+  if (!started) co_return started;
+  SKIFF_CO_TRY(auto too_many, co_await has_too_many(found.driver, key));
+  if (too_many) {
+    SKIFF_CO_TRY_VOID(co_await found.driver->stop(id, {.grace = kRemovalGrace}));
+    co_return std::unexpected{too_many_sandboxes(key)};
+  }
+  if (!ttl) co_return started;
   co_return co_await found.driver->extend(id, {.ttl = ttl}, kExtendPatience);
 }
 
 Task<Result<Sandbox>> Fleet::start(ApiKey key, std::string id, std::optional<milliseconds> ttl) {
   SKIFF_CO_TRY(auto found, co_await find(key.tenant, id));
   if (found.sandbox.state == SandboxState::running) co_return std::move(found.sandbox);
-  SKIFF_CO_TRY(auto place, co_await admit(found.driver, std::move(key), std::move(id)));
-  co_return co_await start_found(std::move(found), ttl);
+  co_return co_await start_found(std::move(found), std::move(key), ttl, unwatched);
 }
 
 Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
@@ -221,8 +230,7 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
   const std::string maker = own_label(found.sandbox, kKeyLabel);
   for (const ApiKey& key : ring->keys) {
     if (key.name != maker || key.tenant != tenant) continue;
-    SKIFF_CO_TRY(auto place, co_await admit(found.driver, key, id));
-    SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), std::nullopt));
+    SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), key, std::nullopt, unwatched));
     co_return Result<>{};
   }
   // Its key is gone, and with it whoever has paid for it.
@@ -254,6 +262,10 @@ Task<Result<Endpoint>> Fleet::endpoint(std::string tenant, std::string id, Token
 
 Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, std::uint16_t port) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  // Whoever listens there otherwise is not its agent, and on this machine may be anybody.
+  if (own_label(found.sandbox, kTemplateLabel).empty()) {
+    co_return fail(Errc::not_supported, "only a sandbox that was made here speaks to others' clients");
+  }
   co_return co_await found.driver->dial(std::move(id), port);
 }
 

@@ -88,6 +88,7 @@ class Fleet {
   /// `sandbox_not_found` also for another one than the one that is meant.
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id, Removal how = {}, Meant meant = {});
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string tenant, std::string id, TokenGrant grant);
+  /// To a port of the dialects that sandboxes are made with here; `not_supported` for one that was made elsewhere.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string tenant, std::string id, std::uint16_t port);
 
   /// Those of the tenant's namespace; none where the driver has none.
@@ -119,7 +120,10 @@ class Fleet {
   [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, Wish wish, Progress progress);
   [[nodiscard]] Task<Result<std::set<std::string>>> running(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
-  [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, std::optional<std::chrono::milliseconds> ttl);
+  /// Now that the record of another one can be seen by all processes.
+  [[nodiscard]] Task<Result<bool>> has_too_many(Driver* driver, ApiKey key);
+  [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, ApiKey key,
+                                                  std::optional<std::chrono::milliseconds> ttl);
   [[nodiscard]] Task<Result<SandboxSpec>> spec_of(ApiKey key, std::string id, Wish wish);
   /// The secret from which tokens are made. `unauthenticated` before there was a key.
   [[nodiscard]] Task<Result<std::string>> token_secret();

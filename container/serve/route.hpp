@@ -48,6 +48,9 @@ struct Route {
   bool takes_body = false;   ///< JSON, up to `kLongestBody`
 };
 
+/// The summary of a route that answers 501 alone.
+inline constexpr std::string_view kNotOffered = "Not offered";
+
 inline constexpr std::size_t kLongestBody = std::size_t{1} << 20U;
 
 /// THE table.

@@ -145,7 +145,10 @@ Task<Result<>> Service::pass_on(protocol::HttpExchange* http, Placed placed, Acc
   account->who = admitted.who;
   account->tenant = admitted.permission.tenant;
   if (admitted.redirect) co_return co_await http->respond(std::move(*admitted.redirect));
-  co_return co_await gateway_.pass(*http, std::move(placed), std::move(admitted.permission));
+  auto passed = co_await gateway_.pass(*http, std::move(placed), std::move(admitted.permission));
+  // One that sleeps, and finds no place.
+  if (!passed && passed.error().code == Errc::too_many_sandboxes) account->retry_after = Admission::kRetry;
+  co_return passed;
 }
 
 protocol::HttpResponse Service::refusal(const Error& error, const Account& account) const {

@@ -165,7 +165,10 @@ class Document {
       if (!response.bodies.empty()) entry["content"] = content(response.bodies);
       out[std::to_string(response.status)] = std::move(entry);
     }
-    const OrderedJson problem{{"$ref", "#/components/responses/Problem"}};
+    OrderedJson problem{{"$ref", "#/components/responses/Problem"}};
+    if (!operation.error.content_type.empty()) {
+      problem = {{"description", "What went wrong"}, {"content", content({operation.error})}};
+    }
     if (!operation.scope.empty()) {
       out.emplace("401", OrderedJson(problem));
       out.emplace("403", OrderedJson(problem));

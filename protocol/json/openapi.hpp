@@ -57,6 +57,7 @@ struct ApiOperation {
   bool request_required = true;
   std::vector<ApiResponse> responses = {};
   std::vector<unsigned> problems = {};  ///< statuses of the errors that it is known to give
+  ApiBody error = {};                   ///< what tells them, where that is not a problem document
   bool websocket = false;               ///< adds 101 and 426
 };
 
@@ -69,9 +70,10 @@ struct ApiInfo {
 };
 
 /// The document as JSON text, for OpenAPI 3.0.3 (protocol/json/openapi_schema.hpp says why). Every operation gets a
-/// `default` response of application/problem+json whose schema lists every error code, but for those that answer
-/// NDJSON; those with a scope get the bearer and X-Skiff-Token schemes, `x-scope`, and a 401 and 403; `problems` are
-/// named one by one. `components` are schemas that no operation refers to, or that others refer to by $ref.
+/// `default` response of application/problem+json whose schema lists every error code, or of its own `error`, but for
+/// those that answer NDJSON; those with a scope get the bearer and X-Skiff-Token schemes, `x-scope`, and a 401 and 403;
+/// `problems` are named one by one. `components` are schemas that no operation refers to, or that others refer to by
+/// $ref.
 [[nodiscard]] std::string openapi_json(const ApiInfo& info, std::span<const ApiOperation> operations,
                                        std::span<const SchemaRef> components = {});
 

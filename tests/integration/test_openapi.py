@@ -3,14 +3,11 @@ bad ones, finds nothing in the answers that the document does not say. Both tool
 
 import json
 import os
-import pathlib
-import shutil
 import subprocess
 
 import pytest
 
-HERE = pathlib.Path(__file__).parent
-EXAMPLES = 10
+from openapi_requests import make_up_requests, operations, tool
 
 # What is good as far as a schema can tell may still be refused: a user that is not there, a limit that this container can't
 # enforce, a command that was deleted. For these operations a 400 too: a root outside of the agent's, a pattern that is no
@@ -36,57 +33,9 @@ def configuration(found):
     return text
 
 
-def strict(document):
-    """What the agent takes and answers exactly. For the sake of those who generate clients the document itself says less:
-    rules of JSON Schema stand apart, null instead of nothing is not mentioned, one type is what starting a command
-    answers, no bound is above what an int64 holds, and what answers lines has no default answer."""
-    document = json.loads(json.dumps(document))
-
-    def widen(schema):
-        for inner in [*schema.get("properties", {}).values(), *schema.get("allOf", []), schema.get("items"),
-                      schema.get("additionalProperties")]:
-            if isinstance(inner, dict):
-                widen(inner)
-        if schema.get("format") == "int64":
-            schema.setdefault("maximum", 2**64 - 1)
-        is_nullable = schema.pop("nullable", False)
-        schema.update(schema.pop("x-json-schema", {}))
-        schema.pop("default", None)
-        if schema.get("additionalProperties") is False:  # a request
-            for name, member in schema["properties"].items():
-                if name not in schema.get("required", []) and "anyOf" not in member:
-                    schema["properties"][name] = {"anyOf": [member, {"type": "null"}]}
-        if is_nullable:
-            bare = dict(schema)
-            schema.clear()
-            schema["anyOf"] = [bare, {"type": "null"}]
-
-    for schema in document["components"]["schemas"].values():
-        widen(schema)
-    for operation in operations(document):
-        for parameter in operation.get("parameters", []):
-            widen(parameter["schema"])
-        operation["responses"].setdefault("default", {"$ref": "#/components/responses/Problem"})
-    start = document["paths"]["/v1/sessions/{sid}/commands"]["post"]["responses"]
-    for status, name in ("200", "CommandResult"), ("202", "Command"):
-        start[status]["content"]["application/json"]["schema"] = {"$ref": f"#/components/schemas/{name}"}
-    document["openapi"] = "3.1.0"
-    return document
-
-
-def tool(name):
-    path = shutil.which(name)
-    assert path, f"{name} is not in PATH: run .ci/setup --tests, and the tests through .ci/test"
-    return path
-
-
 @pytest.fixture
 def document(agent):
     return agent.request("GET", "/openapi.json").json()
-
-
-def operations(document):
-    return [operation for methods in document["paths"].values() for operation in methods.values()]
 
 
 def test_a_validator_accepts_the_document(document, tmp_path):
@@ -173,24 +122,14 @@ def test_schemathesis_finds_nothing_that_the_document_does_not_say(start_agent, 
         agent.start("exec sleep 600" if number % 2 else "echo done", id=f"kept-{number}", stdin_open=number % 4 > 0,
                     **({"tty": {}} if number % 3 == 0 else {}))
     document = agent.request("GET", "/openapi.json").json()
-    # From a file: of a server's own document schemathesis leaves the route that it came from untested.
-    (tmp_path / "openapi.json").write_text(json.dumps(strict(document)))
     found = operations(document)
     # WebSockets, streams that have no end, a protocol within the protocol, whatever listens on ports of this machine, and what
     # differs from another operation in its path alone.
     left_out = [operation["operationId"] for operation in found if "101" in operation["responses"] or
                 operation["operationId"].startswith(("watchFiles", "mcp")) or operation["tags"] == ["ports"] or
                 operation["operationId"].endswith("InDefaultSession")]
-    (tmp_path / "schemathesis.toml").write_text(configuration(found))
-    done = subprocess.run(
-        [tool("schemathesis"), "run", "openapi.json", "--url", agent.url, "--header", f"Authorization: Bearer {agent.token}",
-         "--phases", "examples,coverage,fuzzing", "--max-examples", str(EXAMPLES),
-         "--generation-deterministic", "--generation-with-security-parameters", "false", "--continue-on-failure",
-         "--no-shrink", "--request-timeout", "30", "--no-color", "--warnings", "off",
-         *[argument for name in left_out for argument in ("--exclude-operation-id", name)]],
-        cwd=tmp_path, capture_output=True, text=True, timeout=170,
-        env={**os.environ, "SCHEMATHESIS_HOOKS": "openapi_hooks", "PYTHONPATH": str(HERE),
-             "PYTHONDONTWRITEBYTECODE": "1", "HOME": str(tmp_path)})
+    done = make_up_requests(document, agent.url, f"Authorization: Bearer {agent.token}", configuration(found), left_out,
+                            "openapi_hooks", tmp_path)
     assert agent.running(), agent.log()[-4000:]
     assert done.returncode == 0, done.stdout[:20000] + done.stderr[-4000:]
     assert f"Tested: {len(found) - len(left_out)}\n" in done.stdout, done.stdout[-4000:]

@@ -57,7 +57,16 @@ class RecordDriver final : public fakes::RefusingDriver {
   }
   Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds, Progress) override {
     records[name].state = SandboxState::running;
+    if (!appears_meanwhile.empty()) records[std::exchange(appears_meanwhile, {})].state = SandboxState::running;
     co_return records[name];
+  }
+  Task<Result<>> stop(std::string name, Removal) override {
+    records[name].state = SandboxState::stopped;
+    co_return Result<>{};
+  }
+  Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override {
+    ++dialled;
+    co_return fail(Errc::io_error, "nobody listens");
   }
   Task<Result<bool>> remove(std::string name, Removal) override { co_return records.erase(name) > 0; }
 
@@ -65,6 +74,7 @@ class RecordDriver final : public fakes::RefusingDriver {
   SandboxSpec last = {};
   std::string appears_meanwhile;
   int created = 0;
+  int dialled = 0;
 };
 
 class OneDriver final : public Tenants {
@@ -266,6 +276,52 @@ CO_TEST(Fleet, MakesItAgainWhenTheFirstOneIsOver) {
   auto again = co_await all.fleet.create(tenant_key("a"), {.idempotency_key = "k"});
   CO_ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->is_new);
+}
+
+CO_TEST(Fleet, GoesOnWithWhatWasLeftHalfMade) {
+  World all;
+  auto first = co_await all.fleet.create(tenant_key("a", 1), {.idempotency_key = "k"});
+  CO_ASSERT_TRUE(first);
+  Sandbox& left = all.tenants.hosted.records[first->sandbox.name];
+  left.state = SandboxState::failed;
+  auto again = co_await all.fleet.create(tenant_key("a", 1), {.idempotency_key = "k"});
+  CO_ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->sandbox.state, SandboxState::running);
+  EXPECT_FALSE(again->is_new);
+  // It needs a place as a new one does.
+  left.state = SandboxState::failed;
+  CO_ASSERT_TRUE((co_await all.fleet.create(tenant_key("a", 1), {})).has_value());
+  EXPECT_EQ((co_await all.fleet.create(tenant_key("a", 1), {.idempotency_key = "k"})).error().code,
+            Errc::too_many_sandboxes);
+}
+
+CO_TEST(Fleet, StopsItsOwnAgainWhenAnotherProcessHasStartedTheLastOne) {
+  World all;
+  auto other = co_await all.fleet.create(tenant_key("a", 1), {});
+  CO_ASSERT_TRUE(other);
+  auto& records = all.tenants.hosted.records;
+  records[other->sandbox.name].state = SandboxState::stopped;
+  auto own = co_await all.fleet.create(tenant_key("a", 1), {});
+  CO_ASSERT_TRUE(own);
+  records[own->sandbox.name].state = SandboxState::stopped;
+  all.tenants.hosted.appears_meanwhile = other->sandbox.name;
+  const auto refused = co_await all.fleet.start(tenant_key("a", 1), own->sandbox.name, {});
+  CO_ASSERT_TRUE(!refused);
+  EXPECT_EQ(refused.error().code, Errc::too_many_sandboxes);
+  EXPECT_EQ(records[own->sandbox.name].state, SandboxState::stopped);
+  EXPECT_EQ(records[other->sandbox.name].state, SandboxState::running);
+}
+
+CO_TEST(Fleet, DialsNoPortOfWhatWasMadeElsewhere) {
+  World all;
+  auto& records = all.tenants.hosted.records;
+  auto made = co_await all.fleet.create(tenant_key("a"), {});
+  CO_ASSERT_TRUE(made);
+  EXPECT_EQ((co_await all.fleet.dial("a", made->sandbox.name, 49983)).error().code, Errc::io_error);
+  records["box"] = made->sandbox;
+  records["box"].labels.clear();
+  EXPECT_EQ((co_await all.fleet.dial("a", "box", 49983)).error().code, Errc::not_supported);
+  EXPECT_EQ(all.tenants.hosted.dialled, 1);
 }
 
 CO_TEST(Fleet, KeepsWithinTheLimitOfAKey) {

@@ -1,6 +1,9 @@
 #include "protocol/json/openapi.hpp"
 
 #include <gtest/gtest.h>
+
+#include <span>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -49,6 +52,16 @@ TEST(OpenApi, ListsEachOperationUnderItsPathAndMethod) {
   EXPECT_EQ(create["requestBody"]["content"]["application/json"]["schema"]["$ref"], "#/components/schemas/Session");
   EXPECT_EQ(create["responses"]["201"]["headers"]["Location"]["description"], "Where it is");
   EXPECT_TRUE(api["components"]["schemas"]["Session"]["properties"].contains("id"));
+}
+
+TEST(OpenApi, SaysHowAnOperationOfAnothersApiTellsItsErrors) {
+  ApiOperation operation{.method = "GET", .path = "/sandboxes", .operation_id = "list", .scope = "read"};
+  operation.error = {"application/json", {"TheirError", R"({"type":"object"})"}};
+  const auto api = nlohmann::json::parse(openapi_json({"skiff", "1.2.3", "About"}, std::span{&operation, 1}));
+  const auto& responses = api["paths"]["/sandboxes"]["get"]["responses"];
+  for (const char* status : {"401", "403", "default"}) {
+    EXPECT_EQ(responses[status]["content"]["application/json"]["schema"]["$ref"], "#/components/schemas/TheirError");
+  }
 }
 
 TEST(OpenApi, DeclaresEveryPathParameterOnce) {

@@ -1,0 +1,169 @@
+"""`skiff serve` and nginx before the same agent: what each of them adds to the way of a request, to a large file, and what an
+idle WebSocket costs the former. Both make a connection to the agent for each request: nginx as it does unless it is told to
+keep some, the gateway always (docs/adr/0024)."""
+
+import copy
+import http.client
+import json
+import resource
+import socket
+import subprocess
+from pathlib import Path
+
+from .files import Files
+from .memory import HANDSHAKE
+from .processes import Absent, Failed, Folder, Reached, Server
+
+AGENT_PORT = 7070
+SPARE = 200         # descriptors beside those of the sockets
+FEW = 100           # sockets, before those that count
+A_SANDBOX = 1000    # sockets of each: below the limit of its agent
+PATIENCE = 60
+LEASE_MS = 3_600_000  # whatever becomes of the runner
+
+
+class Serve(Server):
+    """One process of it, with the local driver."""
+
+    def __init__(self, folder: Folder, home: Path, key: str):
+        self.home, self.key = home, key
+        super().__init__(folder, "serve")
+        self.token = key
+
+    def command(self) -> list[str]:
+        return [*skiff(self.folder, self.home), "serve", "--driver", "local", "--listen", "127.0.0.1:0"]
+
+    def ask(self, method: str, path: str, body: dict | None = None) -> dict:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            fields = {"X-API-Key": self.key, "Content-Type": "application/json"}
+            connection.request(method, path, json.dumps(body) if body is not None else None, fields)
+            answer = connection.getresponse()
+            text = answer.read()
+            if answer.status >= 300:
+                raise Failed(f"{method} {path}: {answer.status} {text[:300].decode(errors='replace')}")
+            return json.loads(text)
+        finally:
+            connection.close()
+
+    def make_sandbox(self) -> str:
+        return self.ask("POST", "/v1/sandboxes", {"ttl_ms": LEASE_MS})["id"]
+
+
+class Proxy(Server):
+    """nginx before a port."""
+
+    def __init__(self, folder: Folder, behind: int):
+        self.behind = behind
+        super().__init__(folder, "nginx")
+
+    def locations(self) -> str:
+        return (f"location / {{ proxy_pass http://127.0.0.1:{self.behind}; proxy_http_version 1.1;\n"
+                "proxy_buffering off; proxy_request_buffering off; }")
+
+
+def skiff(folder: Folder, home: Path) -> list[str]:
+    program = folder.skiffd.parent / "skiff"
+    if not program.exists():
+        raise Absent("skiff is not built")
+    return ["/usr/bin/env", f"XDG_STATE_HOME={home}", str(program)]
+
+
+class Gateway:
+    """Begun when it is first asked for."""
+
+    def __init__(self, folder: Folder, size: int, seconds: float):
+        self.folder, self.size, self.seconds = folder, size, seconds
+        self.home = folder.files / "gateway"
+        self.serve: Serve | None = None
+        self.doors: dict[str, Reached] = {}
+        self.files: Files | None = None
+        self.crowd: list[str] = []  # sandboxes that many sockets lead to
+
+    def close(self):
+        proxy = self.doors.get("nginx")
+        if isinstance(proxy, Server):
+            proxy.stop()
+        if self.serve is not None:
+            self.serve.stop()
+            self._run("rm", "--driver", "local", "--all", "--everyone", "-q")
+
+    def _run(self, *arguments: str) -> str:
+        done = subprocess.run([*skiff(self.folder, self.home), *arguments], capture_output=True, text=True, timeout=PATIENCE,
+                              stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise Failed(f"skiff {arguments[0]}: {done.stderr.strip()[-300:]}")
+        return done.stdout.strip()
+
+    def _begin(self):
+        if self.doors:
+            return
+        self.home.mkdir(exist_ok=True)
+        if self.serve is None:
+            self.serve = Serve(self.folder, self.home, self._run("key", "create", "bench", "--driver", "local"))
+        sandbox = self.serve.make_sandbox()
+        described = json.loads(self._run("describe", sandbox, "--driver", "local", "-o", "json"))
+        agent = Reached(self.folder, "agent", int(described["address"].rpartition(":")[2]))
+        grant = {"scopes": ["read", "exec"], "ttl_ms": LEASE_MS}
+        agent.token = self.serve.ask("POST", f"/v1/sandboxes/{sandbox}/tokens", grant)["token"]
+        self.serve.prefix = f"/s/{sandbox}/{AGENT_PORT}"
+        inside = copy.copy(self.folder)  # the same programs, and the directory of the sandbox
+        inside.files = Path(described["details"]["folder"])
+        self.files = Files(inside, self.size)
+        self.doors = {"agent": agent, "gateway": self.serve}
+
+    def _door(self, kind: str) -> Reached:
+        self._begin()
+        if kind == "nginx" and kind not in self.doors:
+            agent = self.doors["agent"]
+            proxy = self.doors[kind] = Proxy(self.folder, agent.port)
+            proxy.token = agent.token
+        return self.doors[kind]
+
+    def request(self, kind: str) -> dict:
+        """Straight to the agent and through it, one after the other."""
+        took = {}
+        for name in ("agent", kind):
+            took[name] = self._door(name).load("requests", path="/healthz", clients=1, seconds=self.seconds)
+        return took[kind] | {"added_us": took[kind]["p50_us"] - took["agent"]["p50_us"]}
+
+    def download(self, kind: str) -> dict:
+        door = self._door(kind)
+        return self.files.download(door)
+
+    def upload(self, kind: str) -> dict:
+        door = self._door(kind)
+        return self.files.upload(door)
+
+    def websockets(self, wanted: int) -> dict:
+        """Idle ones through a process of its own. It has two descriptors for each: one to the client, one to the agent."""
+        self._begin()
+        possible = (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - SPARE) // 2
+        count = min(wanted, possible)
+        if count <= FEW:
+            raise Absent(f"the hard limit of open files leaves no room for {wanted} WebSockets")
+        opened, sizes = [], []
+        with Serve(self.folder, self.home, self.serve.key) as server:
+            try:
+                for number in range(count):
+                    at = number // A_SANDBOX
+                    if at == len(self.crowd):
+                        self.crowd.append(server.make_sandbox())
+                    opened.append(self._open(server, f"/s/{self.crowd[at]}/{AGENT_PORT}"))
+                    if number + 1 in (FEW, count):
+                        sizes.append(server.rss_bytes())
+            finally:
+                for one in opened:
+                    one.close()
+        return {"kib_each": (sizes[1] - sizes[0]) / 1024 / (count - FEW), "sockets": count}
+
+    @staticmethod
+    def _open(server: Serve, place: str) -> socket.socket:
+        one = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
+        handshake = HANDSHAKE.replace("/v1/connect", place + "/v1/connect").format(port=server.port, token=server.token)
+        one.sendall(handshake.encode())
+        answer = one.recv(4096)
+        if not answer.startswith(b"HTTP/1.1 101 "):
+            one.close()
+            raise Failed("WebSocket handshake: " + answer[:300].decode(errors="replace"))
+        return one

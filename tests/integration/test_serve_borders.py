@@ -1,0 +1,172 @@
+"""What `skiff serve` leads to nobody: another tenant's sandboxes by any way, other ports by a preview, and any address that
+a request names."""
+
+import socket
+import urllib.parse
+
+import pytest
+
+from serving import Serving
+from upstream import Upstream, accept_websocket, answering
+from wire import Stream, request_bytes
+
+DOMAIN = "sandboxes.localhost"
+MISSING = "s00000000000000000000"
+
+
+@pytest.fixture
+def serving(tmp_path):
+    one = Serving(tmp_path)
+    yield one
+    one.finish()
+
+
+@pytest.fixture
+def key(serving):
+    return serving.key()
+
+
+@pytest.fixture
+def server(serving, key):
+    return serving.start("--domain", DOMAIN)
+
+
+def made(server, key, body=None):
+    answer = server.request("POST", "/v1/sandboxes", body or {}, key)
+    assert answer.status == 201, answer.body
+    return answer.json()["id"]
+
+
+def websocket(origin=None):
+    fields = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+              "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    return {**fields, **({"Origin": origin} if origin else {})}
+
+
+def ways_to(sandbox, port):
+    """(path, fields) of each way to a port of a sandbox."""
+    return [(f"/s/{sandbox}/{port}/", {}), ("/", {"Host": f"{port}-{sandbox}.{DOMAIN}"}),
+            ("/", {"E2b-Sandbox-Id": sandbox, "E2b-Sandbox-Port": str(port)}),
+            ("/", {"X-Sandbox-ID": sandbox, "X-Sandbox-Port": str(port)}),
+            ("/", {"X-Sandbox-ID": sandbox, "X-Sandbox-Port": str(port), "X-Sandbox-Namespace": "default"})]
+
+
+def test_no_way_leads_to_another_tenants_sandbox_or_tells_of_it(server, serving, key):
+    other = serving.key("other", "--tenant", "other", "--scope", "admin")
+    sandbox = made(server, key, {"on_end": "stop"})
+    assert server.request("POST", f"/v1/sandboxes/{sandbox}/stop", key=key).status == 200
+    before = server.request("GET", f"/v1/sandboxes/{sandbox}", key=key).json()
+    asked = 0
+    for port in (7070, 3000, 49983):
+        for real, missing in zip(ways_to(sandbox, port), ways_to(MISSING, port)):
+            for shown in ({"X-API-Key": other}, {"Authorization": f"Bearer {other}"}, {"X-API-Key": other, **websocket()}):
+                answers = [server.request("GET", path, headers={**fields, **shown}) for path, fields in (real, missing)]
+                told = [(answer.status, answer.body.replace(name.encode(), b"ID").partition(b'"instance"')[0])
+                        for answer, name in zip(answers, (sandbox, MISSING))]
+                assert told[0] == told[1] and told[0][0] in (404, 502), (port, real, told)
+                asked += 1
+    assert asked == 45
+    # Nothing has woken it.
+    assert server.request("GET", f"/v1/sandboxes/{sandbox}", key=key).json() == before
+    assert before["state"] == "stopped"
+
+
+def accept(connection):
+    """A server of WebSockets that says 101 and ends; else it says hello."""
+    _, fields = connection.head()
+    if "upgrade" in (name.lower() for name, _ in fields):
+        connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                        f"Sec-WebSocket-Accept: {accept_websocket(fields)}\r\n\r\n")
+    else:
+        connection.answer(b"hello")
+    connection.end()
+
+
+def test_a_previews_cookie_and_link_open_one_port_of_one_sandbox_to_its_own_pages(server, key):
+    sandbox, neighbour = made(server, key), made(server, key)
+    with Upstream(accept) as page:
+        preview = server.request("POST", f"/v1/sandboxes/{sandbox}/previews", {"port": page.port}, key).json()
+        url = urllib.parse.urlsplit(preview["url"])
+        link = f"/?{url.query}"
+        first = server.request("GET", link, headers={"Host": url.netloc})
+        cookie = {"Cookie": first.headers["Set-Cookie"].split(";")[0]}
+        assert "domain" not in first.headers["Set-Cookie"].lower()
+        assert "HttpOnly" in first.headers["Set-Cookie"] and "SameSite=Lax" in first.headers["Set-Cookie"]
+        others = [f"{page.port + 1}-{sandbox}.{DOMAIN}", f"{page.port}-{neighbour}.{DOMAIN}", f"7070-{sandbox}.{DOMAIN}",
+                  f"49983-{sandbox}.{DOMAIN}", f"{page.port}-{sandbox}.other.localhost", DOMAIN, server.host]
+        for host in others:
+            # A host that is no sandbox's has no such path; nowhere is the cookie or the link worth anything.
+            wanted = (401, 404)
+            assert server.request("GET", "/page", headers={"Host": host, **cookie}).status in wanted, host
+            assert server.request("GET", f"/page?{url.query}", headers={"Host": host}).status in wanted, host
+            assert server.request("GET", "/page", headers={"Host": host, **cookie, **websocket()}).status in wanted, host
+        for path, fields in ways_to(sandbox, page.port):
+            if "Host" not in fields:
+                assert server.request("GET", path, headers={**fields, **cookie}).status == 401, (path, fields)
+        own = f"http://{url.netloc}"
+        for origin in (f"http://{page.port}-{neighbour}.{DOMAIN}", f"http://{DOMAIN}", "https://" + url.netloc, "null",
+                       own + ".example.com", f"http://{url.hostname}:1"):
+            refused = server.request("GET", "/", headers={"Host": url.netloc, **cookie, **websocket(origin)})
+            assert refused.status == 401, origin
+        for site in ("same-site", "cross-site"):
+            fields = {"Host": url.netloc, **cookie, "Sec-Fetch-Site": site, "Sec-Fetch-Mode": "cors"}
+            assert server.request("GET", "/", headers=fields).status == 401, site
+        assert server.request("POST", link, b"x", headers={"Host": url.netloc}).status == 400
+        assert page.connections == 0
+        # And it does open what it is for.
+        assert server.request("GET", "/", headers={"Host": url.netloc, **cookie, **websocket(own)}).status == 101
+        assert server.request("GET", "/", headers={"Host": url.netloc, **cookie}).body == b"hello"
+        assert page.connections == 2
+
+
+def sent(server, data):
+    """The status of the answer to these bytes; None when the connection is closed without one."""
+    host, _, port = server.host.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as sock:
+        sock.sendall(data)
+        try:
+            with Stream(sock) as stream:
+                return stream.status
+        except ConnectionError:
+            return None
+
+
+def test_no_part_of_a_request_makes_it_dial_an_address(server, key):
+    sandbox = made(server, key)
+    with Upstream(answering(b"reached")) as trap:
+        at = f"127.0.0.1:{trap.port}"
+        names = ["127.0.0.1", "localhost", "[::1]", at, f"x@{at}", f"{sandbox}@127.0.0.1", f"{sandbox}.127.0.0.1",
+                 "2130706433", "0x7f000001", f"..%2f{sandbox}"]
+        requests = []
+        for name in names:
+            for path, fields in ways_to(name, trap.port):
+                requests.append(("GET", path, fields))
+        redirects = {"X-Forwarded-Host": at, "Forwarded": f"host={at};for={at}", "X-Original-URL": f"http://{at}/",
+                     "X-Rewrite-URL": f"http://{at}/", "X-Forwarded-Prefix": f"//{at}", "X-Accel-Redirect": f"//{at}/"}
+        for port in (7070, 49983):
+            for name, value in redirects.items():
+                requests.append(("GET", f"/s/{sandbox}/{port}/nothing", {name: value}))
+            for path in (f"/s/{sandbox}/{port}//{at}/", f"/s/{sandbox}/{port}/\\{at}/", f"/s/{sandbox}/{port}/http://{at}/",
+                         f"/s/{sandbox}/{port}@{at}/", f"/s/{sandbox}/{port}:{trap.port}/", f"/s/{sandbox}/{port}%40{at}/",
+                         f"/s/{sandbox}%40{at}/{port}/", f"/s/{at}/{port}/"):
+                requests.append(("GET", path, {}))
+        # What agent-sandbox's own router takes for the address.
+        requests.append(("GET", "/nothing", {"X-Sandbox-ID": sandbox, "X-Sandbox-Port": "7070", "X-Sandbox-Pod-IP": "127.0.0.1"}))
+        requests.append(("GET", "/", {"X-Sandbox-ID": MISSING, "X-Sandbox-Port": str(trap.port), "X-Sandbox-Pod-IP": "127.0.0.1"}))
+        # A whole address, as it is asked of proxies.
+        requests += [("GET", f"http://{at}/", {}), ("GET", f"http://{at}/s/{MISSING}/{trap.port}/", {}),
+                     ("CONNECT", at, {}), ("GET", "/", {"Host": at}), ("OPTIONS", "*", {"Host": at}),
+                     ("GET", f"http://{trap.port}-127.0.0.1.{DOMAIN}/", {}),
+                     ("GET", f"http://{at}/nothing", {"Host": f"7070-{sandbox}.{DOMAIN}"})]
+        for method, path, fields in requests:
+            given = {"Host": server.host, "X-API-Key": key, "Connection": "close", **fields}
+            status = sent(server, request_bytes(method, path, given))
+            assert status is None or 400 <= status < 600, (method, path, fields, status)
+        assert trap.connections == 0
+        # What a server in the sandbox answers is passed on, and not gone after.
+        with Upstream(answering(b"", "302 Found", f"Location: http://{at}/", f"Refresh: 0; url=http://{at}/")) as page:
+            moved = server.request("GET", f"/s/{sandbox}/{page.port}/", key=key)
+        assert moved.status == 302 and at in moved.headers["Location"]
+        assert trap.connections == 0
+        # It is one that would answer.
+        assert server.request("GET", f"/s/{sandbox}/{trap.port}/", key=key).body == b"reached"
