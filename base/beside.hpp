@@ -13,8 +13,8 @@
 
 namespace skiff {
 
-/// Runs `companion` concurrently with `body`; when `body` has finished, the companion is cancelled and joined, so it may
-/// refer to the caller's frame. The caller gets what `body` returns or throws; a caller that is cancelled while the
+/// Runs `companion` concurrently with `body`; when `body` has finished, the companion is cancelled and joined, so it
+/// may refer to the caller's frame. The caller gets what `body` returns or throws; a caller that is cancelled while the
 /// companion is joined gets operation_aborted.
 template <class T>
 Task<T> run_beside(Task<> companion, Task<T> body) {

@@ -15,7 +15,8 @@ namespace skiff {
 /// time only when it fires, so a busy connection pays no timer operation per request. Reactor thread only.
 class Deadline {
  public:
-  /// `expired` is called from the reactor when the limit is reached. It must not destroy this Deadline, nor what owns it.
+  /// `expired` is called from the reactor when the limit is reached. It must not destroy this Deadline, nor what owns
+  /// it.
   Deadline(Executor executor, std::function<void()> expired);
   ~Deadline();
   Deadline(const Deadline&) = delete;

@@ -64,7 +64,7 @@ using Target = std::variant<Switch, Text, Choice, List, Count, Size, Duration>;
 
 /// One row of a settings table: everything there is to know about one setting.
 struct Setting {
-  std::string_view flag;         ///< without the dashes; empty: no flag
+  std::string_view flag;              ///< without the dashes; empty: no flag
   std::string_view environment = {};  ///< name of the variable; empty: none
   setting::Target target;
   std::string_view value = {};  ///< what stands for the value in the help: ADDR:PORT; empty for a switch

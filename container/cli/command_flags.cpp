@@ -26,10 +26,7 @@ std::unexpected<Error> no_text(const std::string& what, std::string_view bytes) 
 std::vector<Setting> CommandFlags::rows() {
   using namespace std::chrono_literals;
   return {
-      {.flag = "interactive",
-       .target = setting::Switch{&interactive_},
-       .help = "Pass stdin on.",
-       .letter = 'i'},
+      {.flag = "interactive", .target = setting::Switch{&interactive_}, .help = "Pass stdin on.", .letter = 'i'},
       {.flag = "tty",
        .target = setting::Switch{&terminal_},
        .help = "Give it a terminal; with -i the keys of this one.",
@@ -61,6 +58,14 @@ std::vector<Setting> CommandFlags::rows_of_an_existing_sandbox() {
                   .shown_default = "the agent's",
                   .letter = 'u'});
   return rows;
+}
+
+Setting session_row(std::string* session, char letter) {
+  return {.flag = "session",
+          .target = setting::Text{session},
+          .value = "SESSION",
+          .help = "In which session of the sandbox.",
+          .letter = letter};
 }
 
 nlohmann::json terminal_request() {

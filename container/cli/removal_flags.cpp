@@ -12,10 +12,8 @@ namespace {
 Result<std::chrono::milliseconds> read_time(std::string_view flag, const std::string& text,
                                             std::chrono::milliseconds least, std::string_view more) {
   std::chrono::milliseconds time{0};
-  SettingsTable table{{{.flag = flag,
-                        .target = setting::Duration{&time, least, std::chrono::days{1}},
-                        .value = "TIME",
-                        .help = ""}}};
+  SettingsTable table{
+      {{.flag = flag, .target = setting::Duration{&time, least, std::chrono::days{1}}, .value = "TIME", .help = ""}}};
   const std::string where = "--" + std::string{flag};
   if (auto read = table.set(flag, std::array{text}, where); !read) {
     return fail(Errc::invalid_field, read.error().message + std::string{more}, where);
@@ -62,8 +60,7 @@ Result<Removal> RemovalFlags::removal() const {
     how.wait = false;
     return how;
   }
-  SKIFF_TRY(auto patience, read_time("wait", wait_, 100ms, ", or false"));
-  how.patience = patience;
+  SKIFF_TRY(how.patience, read_time("wait", wait_, 100ms, ", or false"));
   return how;
 }
 

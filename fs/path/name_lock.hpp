@@ -19,8 +19,8 @@ struct NameKey {
 };
 [[nodiscard]] Result<NameKey> key_of(int directory, const std::string& name);
 
-/// Locks names for all sessions of this process, for as long as it lives: what was checked under the lock still holds at
-/// the change. Takes all its names at once, so that no two locks can wait for each other; waits until all are free,
+/// Locks names for all sessions of this process, for as long as it lives: what was checked under the lock still holds
+/// at the change. Takes all its names at once, so that no two locks can wait for each other; waits until all are free,
 /// aside where it is for a job of a pool. Never held across the arrival of a client's bytes.
 class NameLock {
  public:

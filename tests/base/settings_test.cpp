@@ -66,10 +66,8 @@ TEST_F(SettingsOf, FlagsTakeTheirValueFromTheNextWordOrAfterAnEqualsSign) {
 
 TEST(Settings, AWordMayStandForAllThatBeginsSo) {
   std::string form = "table";
-  SettingsTable table{{{.flag = "output",
-                        .target = setting::Choice{&form, {"table", "path="}},
-                        .value = "FORM",
-                        .help = "How."}}};
+  SettingsTable table{
+      {{.flag = "output", .target = setting::Choice{&form, {"table", "path="}}, .value = "FORM", .help = "How."}}};
   const auto read = [&](const char* argument) { return table.read_arguments(std::vector{"--output", argument}); };
   ASSERT_TRUE(read("path={.a}"));
   EXPECT_EQ(form, "path={.a}");
@@ -134,10 +132,8 @@ TEST_F(SettingsOf, AnEmptyVariableCountsAsAbsent) {
 
 TEST(SettingsList, HoldsNothingButItsWords) {
   std::vector<std::string> into;
-  SettingsTable table{{{.flag = "animal",
-                        .target = setting::List{&into, {"cat", "dog"}},
-                        .value = "NAME",
-                        .help = "Which."}}};
+  SettingsTable table{
+      {{.flag = "animal", .target = setting::List{&into, {"cat", "dog"}}, .value = "NAME", .help = "Which."}}};
   const std::vector<const char*> two{"--animal", "dog", "--animal=cat"};
   EXPECT_TRUE(table.read_arguments(two));
   EXPECT_EQ(into, (std::vector<std::string>{"dog", "cat"}));
@@ -248,28 +244,10 @@ TEST(Settings, HaveLettersAndWordsBetweenThem) {
   std::string name;
   std::vector<std::string> pairs;
   SettingsTable table{{
-      {.flag = "loud",
-       .target = setting::Switch{&loud},
-       .group = "G",
-       .help = "Loud.",
-       .letter = 'l'},
-      {.flag = "all",
-       .target = setting::Switch{&all},
-       .group = "G",
-       .help = "All.",
-       .letter = 'a'},
-      {.flag = "name",
-       .target = setting::Text{&name},
-       .value = "NAME",
-       .group = "G",
-       .help = "Name.",
-       .letter = 'n'},
-      {.flag = "pair",
-       .target = setting::List{&pairs},
-       .value = "A=B",
-       .group = "G",
-       .help = "Pair.",
-       .letter = 'p'},
+      {.flag = "loud", .target = setting::Switch{&loud}, .group = "G", .help = "Loud.", .letter = 'l'},
+      {.flag = "all", .target = setting::Switch{&all}, .group = "G", .help = "All.", .letter = 'a'},
+      {.flag = "name", .target = setting::Text{&name}, .value = "NAME", .group = "G", .help = "Name.", .letter = 'n'},
+      {.flag = "pair", .target = setting::List{&pairs}, .value = "A=B", .group = "G", .help = "Pair.", .letter = 'p'},
   }};
   using Words = SettingsTable::Words;
   const auto read = [&](std::vector<const char*> arguments) {

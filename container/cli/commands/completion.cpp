@@ -139,8 +139,6 @@ Command completion_command() {
 Command complete_command() {
   return {.name = "__complete",
           .summary = "candidates for the words after --, one a line",
-          .text = "",
-          .words = {},
           .rest = Rest::optional,
           .make = &make_invocation<Complete>};
 }

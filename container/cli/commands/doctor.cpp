@@ -57,8 +57,6 @@ Command doctor_command() {
   return {.name = "doctor",
           .group = "Help",
           .summary = "check that everything that the driver needs is there",
-          .text = "",
-          .words = {},
           .makes_sandboxes = true,
           .make = &make_invocation<Doctor>};
 }

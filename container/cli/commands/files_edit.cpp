@@ -13,14 +13,8 @@ namespace {
 class FilesEdit final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "old",
-             .target = setting::Text{&old_},
-             .value = "TEXT",
-             .help = "The text that is replaced."},
-            {.flag = "new",
-             .target = setting::Text{&new_},
-             .value = "TEXT",
-             .help = "What comes in its place."},
+    return {{.flag = "old", .target = setting::Text{&old_}, .value = "TEXT", .help = "The text that is replaced."},
+            {.flag = "new", .target = setting::Text{&new_}, .value = "TEXT", .help = "What comes in its place."},
             {.flag = "count",
              .target = setting::Count{&count_, 0, 1'000'000},
              .value = "N",

@@ -31,9 +31,7 @@ class Gc final : public Invocation {
              .target = setting::Duration{&max_idle_, 0ms, std::chrono::days{365}},
              .value = "TIME",
              .help = "Also running ones that nobody has used for so long. 0: none of them."},
-            {.flag = "everyone",
-             .target = setting::Switch{&everyone_},
-             .help = "Also those of other owners."},
+            {.flag = "everyone", .target = setting::Switch{&everyone_}, .help = "Also those of other owners."},
             {.flag = "all-namespaces",
              .target = setting::Switch{&all_namespaces_},
              .help = "Of a cluster: in every namespace that has sandboxes.",
@@ -133,7 +131,6 @@ Command gc_command() {
               "Also removes sandboxes that never came up or no longer answer, minutes after their lease has ended.\n"
               "Stopped sandboxes are kept, and until their lease ends also those that were lost with a node:\n"
               "`skiff start` brings them back.",
-          .words = {},
           .make = &make_invocation<Gc>};
 }
 

@@ -29,21 +29,19 @@ struct Chosen {
 class Rm final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    std::vector<Setting> rows{{.flag = "all",
-                               .target = setting::Switch{&all_},
-                               .help = "All sandboxes of --owner.",
-                               .letter = 'a'},
-                              {.flag = "everyone",
-                               .target = setting::Switch{&everyone_},
-                               .help = "With --all or --label: also those of other owners."},
-                              {.flag = "label",
-                               .target = setting::List{&labels_},
-                               .value = "NAME=VALUE",
-                               .help = "All sandboxes of --owner with this label.",
-                               .letter = 'l'},
-                              {.flag = "ignore-not-found",
-                               .target = setting::Switch{&ignore_not_found_},
-                               .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
+    std::vector<Setting> rows{
+        {.flag = "all", .target = setting::Switch{&all_}, .help = "All sandboxes of --owner.", .letter = 'a'},
+        {.flag = "everyone",
+         .target = setting::Switch{&everyone_},
+         .help = "With --all or --label: also those of other owners."},
+        {.flag = "label",
+         .target = setting::List{&labels_},
+         .value = "NAME=VALUE",
+         .help = "All sandboxes of --owner with this label.",
+         .letter = 'l'},
+        {.flag = "ignore-not-found",
+         .target = setting::Switch{&ignore_not_found_},
+         .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
     rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));
     return rows;
@@ -60,8 +58,7 @@ class Rm final : public Invocation {
     std::vector<Chosen> chosen;
     for (std::string& name : arguments.words) chosen.push_back({.name = std::move(name)});
     if (is_by_list) {
-      SKIFF_CO_TRY(auto listed, co_await list_chosen(driver, context.options().owner));
-      chosen = std::move(listed);
+      SKIFF_CO_TRY(chosen, co_await list_chosen(driver, context.options().owner));
     }
     // A name that is given twice is one sandbox.
     std::set<std::string> seen;
@@ -98,8 +95,7 @@ class Rm final : public Invocation {
   Task<Result<std::vector<Chosen>>> list_chosen(Driver* driver, std::string owner) {
     SandboxFilter filter{.limit = std::numeric_limits<std::size_t>::max()};
     if (!everyone_) filter.owner = std::move(owner);
-    SKIFF_CO_TRY(auto labels, parse_pairs(labels_, "--label"));
-    filter.labels = std::move(labels);
+    SKIFF_CO_TRY(filter.labels, parse_pairs(labels_, "--label"));
     SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
     std::vector<Chosen> chosen;
     for (Sandbox& sandbox : page.items) chosen.push_back({std::move(sandbox.name), std::move(sandbox.id)});

@@ -19,10 +19,10 @@
 namespace skiff::sessions {
 
 /// Shells that were started ahead of their command (docs/adr/0013). Each is executed and dynamically linked and stopped
-/// before its first instruction, so arguments, environment and directory can still be set. A command that takes one gets
-/// the fresh process that it would have had without, in a tenth of the time. They are kept while commands come with
-/// pauses between them, and go when none has come for a while; no session owns them. Reactor thread only, which looks
-/// up the shells and the directories of requests: they must lie on local file systems (`LocalPlaces`).
+/// before its first instruction, so arguments, environment and directory can still be set. A command that takes one
+/// gets the fresh process that it would have had without, in a tenth of the time. They are kept while commands come
+/// with pauses between them, and go when none has come for a while; no session owns them. Reactor thread only, which
+/// looks up the shells and the directories of requests: they must lie on local file systems (`LocalPlaces`).
 class WarmShells {
  public:
   struct Times {
