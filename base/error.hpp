@@ -120,11 +120,19 @@ using Result = std::expected<T, Error>;
   return std::unexpected<Error>{Error{code, std::move(message), std::move(field)}};
 }
 
+/// The same result; an error gets `field`.
+template <class T>
+[[nodiscard]] Result<T> blaming(std::string field, Result<T> result) {
+  if (!result) result.error().field = std::move(field);
+  return result;
+}
+
 /// Statements that go on with what a `Result` holds, or leave the function with its error. `SKIFF_TRY(auto size,
-/// size_of(path));` declares `size`; `SKIFF_TRY_VOID(sync(file));` is for what gives nothing that is needed. A
-/// coroutine takes the two of SKIFF_CO_: `SKIFF_CO_TRY(auto text, co_await read(file));`.
-#define SKIFF_TRY(declaration, ...) SKIFF_TRY_INTO(return, declaration, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
-#define SKIFF_CO_TRY(declaration, ...) SKIFF_TRY_INTO(co_return, declaration, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
+/// size_of(path));` declares `size`, `SKIFF_TRY(known.size, size_of(path));` sets it; `SKIFF_TRY_VOID(sync(file));` is
+/// for what gives nothing that is needed. A coroutine takes the two of SKIFF_CO_: `SKIFF_CO_TRY(auto text, co_await
+/// read(file));`.
+#define SKIFF_TRY(target, ...) SKIFF_TRY_INTO(return, target, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
+#define SKIFF_CO_TRY(target, ...) SKIFF_TRY_INTO(co_return, target, SKIFF_TRY_NAME(__LINE__), __VA_ARGS__)
 #define SKIFF_TRY_VOID(...)                                                  \
   if (auto skiff_tried = __VA_ARGS__; !skiff_tried) return std::unexpected { \
       std::move(skiff_tried.error())                                         \
@@ -134,10 +142,10 @@ using Result = std::expected<T, Error>;
       std::move(skiff_tried.error())                                            \
     }
 
-#define SKIFF_TRY_INTO(leave, declaration, tried, ...)         \
+#define SKIFF_TRY_INTO(leave, target, tried, ...)              \
   auto tried = __VA_ARGS__;                                    \
   if (!tried) leave std::unexpected{std::move(tried.error())}; \
-  declaration = *std::move(tried)
+  target = *std::move(tried)
 #define SKIFF_TRY_NAME(line) SKIFF_TRY_PASTE(skiff_tried_, line)
 #define SKIFF_TRY_PASTE(one, other) one##other
 

@@ -17,7 +17,7 @@ inline constexpr std::string_view kExpired = "the token has expired";
 /// only.
 class Expiry {
  public:
-  /// Without an `end` it never calls. `reached` may destroy nothing that owns this object.
+  /// Without an `end` it never calls. `reached` must not destroy this Expiry, nor what owns it.
   Expiry(Executor executor, std::optional<WallTime> end, std::function<void()> reached);
 
  private:

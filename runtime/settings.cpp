@@ -201,12 +201,9 @@ Result<> complete(Settings& s, const Surroundings& surroundings) {
   if (s.root.empty() && replaces_python_runtime) s.root = surroundings.base_dir;
   if (s.root.empty()) s.root = surroundings.has_workspace ? "/workspace" : surroundings.working_directory;
   if (s.root.empty()) return fail(Errc::invalid_field, "the working directory is gone: give --root", "--root");
-  SKIFF_TRY(auto root, absolute(std::move(s.root), surroundings, "--root"));
-  s.root = std::move(root);
-  SKIFF_TRY(auto data, absolute(std::move(s.data_dir), surroundings, "--data-dir"));
-  s.data_dir = std::move(data);
-  SKIFF_TRY(auto audit, absolute(std::move(s.audit_log), surroundings, "--audit-log"));
-  s.audit_log = std::move(audit);
+  SKIFF_TRY(s.root, absolute(std::move(s.root), surroundings, "--root"));
+  SKIFF_TRY(s.data_dir, absolute(std::move(s.data_dir), surroundings, "--data-dir"));
+  SKIFF_TRY(s.audit_log, absolute(std::move(s.audit_log), surroundings, "--audit-log"));
   return {};
 }
 

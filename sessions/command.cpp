@@ -89,14 +89,12 @@ Task<> Command::started() {
 Result<std::vector<std::pair<UniqueFd, int>>> Command::open_files(const Launch& launch) const {
   std::vector<std::pair<UniqueFd, int>> files;
   for (const auto& [descriptor, content] : launch.files) {
-    auto file = memory_file(content);
-    if (!file) return std::unexpected{file.error()};
-    files.emplace_back(std::move(*file), descriptor);
+    SKIFF_TRY(auto file, memory_file(content));
+    files.emplace_back(std::move(file), descriptor);
   }
   if (shell_) {
-    auto dump = shell_->open_dump();
-    if (!dump) return std::unexpected{dump.error()};
-    if (*dump) files.emplace_back(std::move(*dump), ShellScript::kDumpFd);
+    SKIFF_TRY(auto dump, shell_->open_dump());
+    if (dump) files.emplace_back(std::move(dump), ShellScript::kDumpFd);
   }
   return files;
 }

@@ -76,7 +76,7 @@ Result<> Registry::check(const SessionSpec& spec) const {
 Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> ground_tree, const std::string& ground,
                                             const SessionSpec& spec) {
   if (spec.user) {
-    if (auto user = look_up_user(*spec.user); !user) return std::unexpected{user.error()};
+    SKIFF_TRY_VOID(look_up_user(*spec.user));
   }
   SKIFF_TRY(auto extra, open_extra_roots(spec));
   SKIFF_TRY(auto relative, relative_root(ground, spec));
@@ -106,20 +106,18 @@ Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> grou
     place.root = std::move(own.path);
     place.tree = std::make_shared<const fs::Tree>(std::move(opened));
   }
-  SKIFF_TRY(auto rules, Ruleset::create(spec.isolation, place.tree ? *place.tree : *tree));
-  place.rules = std::move(rules);
+  SKIFF_TRY(place.rules, Ruleset::create(spec.isolation, place.tree ? *place.tree : *tree));
   return place;
 }
 
 Task<Result<std::shared_ptr<Session>>> Registry::create(SessionSpec spec) {
   if (spec.id.empty()) spec.id = new_id("s-");
-  if (auto possible = check(spec); !possible) co_return std::unexpected{possible.error()};
+  SKIFF_CO_TRY_VOID(check(spec));
   auto make_it = [&, tree = ground_.tree] { return make_place(tree, ground_.root, spec); };
-  auto place = co_await supervisor_.disk.run(std::move(make_it));
-  if (!place) co_return std::unexpected{place.error()};
+  SKIFF_CO_TRY(auto place, co_await supervisor_.disk.run(std::move(make_it)));
   // Another one may have come meanwhile.
-  if (auto possible = check(spec); !possible) co_return std::unexpected{possible.error()};
-  co_return make(std::move(spec), std::move(*place));
+  SKIFF_CO_TRY_VOID(check(spec));
+  co_return make(std::move(spec), std::move(place));
 }
 
 Task<Result<Registry::Put>> Registry::put(SessionSpec spec) {
@@ -162,9 +160,7 @@ std::vector<std::shared_ptr<Session>> Registry::sessions() const {
 }
 
 Task<Result<>> Registry::erase(std::string id, bool purge) {
-  auto found = find(id);
-  if (!found) co_return std::unexpected{found.error()};
-  const std::shared_ptr<Session> session = *found;
+  SKIFF_CO_TRY(const auto session, find(id));
   if (id == kDefault) co_return fail(Errc::session_protected, "the default session can't be deleted");
   if (purge && session->root() == ground_.root) {
     co_return fail(Errc::invalid_field,

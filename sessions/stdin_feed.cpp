@@ -49,7 +49,7 @@ Task<Result<std::uint64_t>> StdinFeed::write(Slice bytes, std::optional<std::uin
     const std::uint64_t known = offset_ - *offset;
     bytes = known >= bytes.size() ? Slice{} : bytes.sub(static_cast<std::size_t>(known));
   }
-  if (auto done = co_await put(std::move(bytes), true); !done) co_return std::unexpected{done.error()};
+  SKIFF_CO_TRY_VOID(co_await put(std::move(bytes), true));
   co_return offset_;
 }
 

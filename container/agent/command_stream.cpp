@@ -113,8 +113,7 @@ struct CommandStream::State {
 
 /// Opens the socket and says what is wanted on it.
 Task<Result<>> CommandStream::State::connect(std::shared_ptr<State> self) {
-  SKIFF_CO_TRY(auto socket, co_await self->log.open_socket("/v1/connect"));
-  self->socket = std::move(socket);
+  SKIFF_CO_TRY(self->socket, co_await self->log.open_socket("/v1/connect"));
   self->connected_at = std::chrono::steady_clock::now();
   self->renew_at = self->connected_at + self->renewal;
   json message{{"channel", kChannel}, {"session", self->session}, {"id", self->id}};

@@ -40,11 +40,11 @@ class Invocation {
 };
 
 struct Command {
-  std::string_view name;  ///< `up`, or two words: `files ls`
-  std::string_view group;
-  std::string_view summary;  ///< one line, small letters, no full stop
-  std::string_view text;     ///< what else to know, with examples
-  std::vector<Word> words;
+  std::string_view name;        ///< `up`, or two words: `files ls`
+  std::string_view group = {};  ///< empty: not in the help
+  std::string_view summary;     ///< one line, small letters, no full stop
+  std::string_view text = {};   ///< what else to know, with examples
+  std::vector<Word> words = {};
   std::vector<std::string_view> aliases = {};  ///< other names, as kubectl and docker have them; of one word
   Rest rest = Rest::none;
   bool makes_sandboxes = false;  ///< or looks whether they could be: what the config file says of new ones counts here

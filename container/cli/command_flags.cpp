@@ -60,6 +60,14 @@ std::vector<Setting> CommandFlags::rows_of_an_existing_sandbox() {
   return rows;
 }
 
+Setting session_row(std::string* session, char letter) {
+  return {.flag = "session",
+          .target = setting::Text{session},
+          .value = "SESSION",
+          .help = "In which session of the sandbox.",
+          .letter = letter};
+}
+
 nlohmann::json terminal_request() {
   const TerminalSize size = terminal_size().value_or(TerminalSize{});
   return {{"cols", size.columns}, {"rows", size.rows}};

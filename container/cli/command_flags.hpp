@@ -45,6 +45,9 @@ class CommandFlags {
   std::string detach_keys_{DetachKeys::kDefault};
 };
 
+/// The session of a sandbox that a command is in.
+[[nodiscard]] Setting session_row(std::string* session, char letter = 's');
+
 /// The size of this terminal as the agent wants it.
 [[nodiscard]] nlohmann::json terminal_request();
 

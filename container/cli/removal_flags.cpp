@@ -60,8 +60,7 @@ Result<Removal> RemovalFlags::removal() const {
     how.wait = false;
     return how;
   }
-  SKIFF_TRY(auto patience, read_time("wait", wait_, 100ms, ", or false"));
-  how.patience = patience;
+  SKIFF_TRY(how.patience, read_time("wait", wait_, 100ms, ", or false"));
   return how;
 }
 

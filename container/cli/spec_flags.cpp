@@ -106,8 +106,7 @@ Result<std::map<std::string, std::string>> parse_env(const std::vector<std::stri
 Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::span<const std::string> given) const {
   std::vector<std::string> entries;
   if (!env_file_.empty()) {
-    SKIFF_TRY(auto read, read_env_file(env_file_));
-    entries = std::move(read);
+    SKIFF_TRY(entries, read_env_file(env_file_));
   }
   entries.insert(entries.end(), env_.begin(), env_.end());
   SKIFF_TRY(auto env, parse_env(entries));
@@ -120,13 +119,11 @@ Result<SandboxSpec> SpecFlags::spec(std::string name, std::string owner, std::sp
                 "--env");
   }
   SandboxSpec spec{.name = std::move(name), .image = image_, .owner = std::move(owner), .env = std::move(env)};
-  SKIFF_TRY(auto labels, parse_pairs(labels_, "--label"));
-  spec.labels = std::move(labels);
+  SKIFF_TRY(spec.labels, parse_pairs(labels_, "--label"));
   if (ttl_ > 0ms) spec.lease.ttl = ttl_;
   if (idle_ttl_ > 0ms) spec.lease.idle_ttl = idle_ttl_;
   spec.wait = wait_;
-  SKIFF_TRY(auto pod, pod_.options());
-  spec.pod = std::move(pod);
+  SKIFF_TRY(spec.pod, pod_.options());
   // Without a name it is a template that is wanted, not a sandbox from one.
   const bool is_from_pool = !spec.pod.pool.empty() || !spec.pod.template_name.empty();
   if (!spec.name.empty() && is_from_pool) leave_to_the_pool(spec, given);

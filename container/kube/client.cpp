@@ -270,9 +270,8 @@ Task<Outcome<Page>> Client::list(Resource resource, std::string namespace_name, 
     if (is_first) all.items.clear();
     std::ranges::move(items, std::back_inserter(all.items));
   };
-  SKIFF_CO_TRY(auto listed,
+  SKIFF_CO_TRY(all.resource_version,
                co_await each_page(std::move(resource), std::move(namespace_name), std::move(options), collect));
-  all.resource_version = std::move(listed);
   co_return all;
 }
 

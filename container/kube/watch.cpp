@@ -63,8 +63,7 @@ Task<Outcome<>> Watch::connect() {
   Call call{.target = collection_path(options_.resource, options_.namespace_name) + query, .what = what_};
   received_.clear();
   searched_ = 0;
-  SKIFF_CO_TRY(auto connection, co_await client_->transport().stream(std::move(call), kSilence));
-  connection_ = std::move(connection);
+  SKIFF_CO_TRY(connection_, co_await client_->transport().stream(std::move(call), kSilence));
   ++connections_;
   connected_at_ = std::chrono::steady_clock::now();
   co_return Outcome<>{};

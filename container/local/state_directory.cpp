@@ -65,8 +65,7 @@ Result<files::path> write_beside(const files::path& path, std::string_view text)
 
 Result<StateDirectory> StateDirectory::open(std::string path) {
   if (path.empty()) {
-    SKIFF_TRY(auto found, default_path());
-    path = std::move(found);
+    SKIFF_TRY(path, default_path());
   }
   std::error_code error;
   const files::path directory = files::absolute(path, error).lexically_normal();

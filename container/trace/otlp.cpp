@@ -91,8 +91,7 @@ Task<Result<>> send_spans(Executor executor, protocol::Resolver resolver, TraceS
                           std::vector<SpanRecord> spans) {
   std::shared_ptr<protocol::TlsContext> tls;
   if (settings.collector.tls) {
-    SKIFF_CO_TRY(auto made, protocol::TlsContext::client({}));
-    tls = std::move(made);
+    SKIFF_CO_TRY(tls, protocol::TlsContext::client({}));
   }
   protocol::HttpClient client{executor,
                               {.host = settings.collector.host,

@@ -31,29 +31,27 @@ class Archive {
   Result<ArchiveSummary> run(const std::vector<std::string>& paths) {
     std::vector<std::string> clean;
     for (const std::string& path : paths) {
-      auto one = clean_path(path);
-      if (!one) return std::unexpected{one.error()};
-      clean.push_back(std::move(*one));
+      SKIFF_TRY(auto one, clean_path(path));
+      clean.push_back(std::move(one));
     }
     if (clean.empty()) clean.emplace_back();
     for (const std::string& path : clean) {
-      if (auto found = check(path); !found) return std::unexpected{found.error()};
+      SKIFF_TRY_VOID(check(path));
     }
     for (const std::string& path : clean) {
-      if (auto added = add_path(path); !added) return std::unexpected{added.error()};
+      SKIFF_TRY_VOID(add_path(path));
     }
-    if (auto done = tar_.finish(); !done) return std::unexpected{done.error()};
-    if (auto done = compressor_.finish(); !done) return std::unexpected{done.error()};
+    SKIFF_TRY_VOID(tar_.finish());
+    SKIFF_TRY_VOID(compressor_.finish());
     return summary_;
   }
 
  private:
   Result<> check(const std::string& path) const {
     const auto [above, name] = directory_and_name(path);
-    const auto parent = descend(directory_.get(), above);
-    if (!parent) return std::unexpected{parent.error()};
+    SKIFF_TRY(const auto parent, descend(directory_.get(), above));
     struct stat info{};
-    if (!name.empty() && ::fstatat(parent->get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (!name.empty() && ::fstatat(parent.get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return std::unexpected{system_error(errno, "look at " + quoted(path))};
     }
     return {};
@@ -63,10 +61,9 @@ class Archive {
     const auto [above, name] = directory_and_name(path);
     auto inside = descend(directory_.get(), path);
     if (!name.empty()) {
-      const auto parent = descend(directory_.get(), above);
-      if (!parent) return std::unexpected{parent.error()};
+      SKIFF_TRY(const auto parent, descend(directory_.get(), above));
       const auto kind = inside ? WalkEntry::Kind::directory : WalkEntry::Kind::other;
-      SKIFF_TRY_VOID(add(parent->get(), std::string{name}, path, kind));
+      SKIFF_TRY_VOID(add(parent.get(), std::string{name}, path, kind));
     }
     if (!inside) return {};
     Result<> result;

@@ -145,10 +145,9 @@ struct Decompressor::State {
   Result<> fill() {
     if (from > 0) std::memmove(in.data(), in.data() + from, to - from);
     to -= std::exchange(from, 0);
-    const auto got = source(std::span{in}.subspan(to));
-    if (!got) return std::unexpected{got.error()};
-    ended = *got == 0;
-    to += *got;
+    SKIFF_TRY(const auto got, source(std::span{in}.subspan(to)));
+    ended = got == 0;
+    to += got;
     return {};
   }
 
@@ -218,7 +217,7 @@ struct Decompressor::State {
 
   Result<std::size_t> read(std::span<char> into) {
     if (!known) {
-      if (auto found = find_kind(); !found) return std::unexpected{found.error()};
+      SKIFF_TRY_VOID(find_kind());
     }
     for (;;) {
       if (kind == Compression::none && from < to) {
@@ -237,7 +236,7 @@ struct Decompressor::State {
         if (within) return fail(Errc::malformed_archive, "the compressed data is cut");
         return 0;
       }
-      if (auto filled = fill(); !filled) return std::unexpected{filled.error()};
+      SKIFF_TRY_VOID(fill());
     }
   }
 };

@@ -59,11 +59,11 @@ class Extraction {
       : directory_{directory}, options_{options}, stop_{stop} {}
 
   Result<ExtractSummary> run(const ByteSource& source) {
-    if (auto done = spool(source); !done) return std::unexpected{done.error()};
+    SKIFF_TRY_VOID(spool(source));
     const auto summary = check();
     if (!summary) return summary;
-    if (auto done = unpack(); !done) return std::unexpected{done.error()};
-    if (auto done = settle_directories(); !done) return std::unexpected{done.error()};
+    SKIFF_TRY_VOID(unpack());
+    SKIFF_TRY_VOID(settle_directories());
     return summary;
   }
 
@@ -74,22 +74,19 @@ class Extraction {
   };
 
   Result<> spool(const ByteSource& source) {
-    auto opened = open_spool(directory_.get());
-    if (!opened) return std::unexpected{opened.error()};
-    spool_ = std::move(*opened);
+    SKIFF_TRY(spool_, open_spool(directory_.get()));
     std::uint64_t size = 0;
     for (;;) {
       if (stop_.stop_requested()) return stopped();
-      const auto got = source(block_);
-      if (!got) return std::unexpected{got.error()};
-      if (*got == 0) return {};
-      size += *got;
+      SKIFF_TRY(const auto got, source(block_));
+      if (got == 0) return {};
+      size += got;
       // Plain tar has up to a block of header and padding for each member.
       if (size > options_.most_bytes && size - options_.most_bytes > options_.most_entries * 1024 + 10'240) {
         return fail(Errc::payload_too_large,
                     "the archive has more than " + std::to_string(options_.most_bytes) + " bytes");
       }
-      SKIFF_TRY_VOID(write_block(spool_.get(), {block_.data(), *got}, "write to a temporary file"));
+      SKIFF_TRY_VOID(write_block(spool_.get(), {block_.data(), got}, "write to a temporary file"));
     }
   }
 
@@ -124,16 +121,14 @@ class Extraction {
     const ByteSource bytes = from_the_start();
     TarReader reader{bytes};
     for (;;) {
-      const auto entry = reader.next();
-      if (!entry) return std::unexpected{entry.error()};
-      if (!*entry) break;
-      if (const auto path = checked.check(**entry); !path) return std::unexpected{path.error()};
+      SKIFF_TRY(const auto entry, reader.next());
+      if (!entry) break;
+      SKIFF_TRY_VOID(checked.check(*entry));
     }
     // To the end, so that the checksum of what was compressed is looked at.
     for (;;) {
-      const auto got = bytes(block_);
-      if (!got) return std::unexpected{got.error()};
-      if (*got == 0) break;
+      SKIFF_TRY(const auto got, bytes(block_));
+      if (got == 0) break;
     }
     struct statvfs info{};
     if (::fstatvfs(directory_.get(), &info) == 0 && info.f_blocks > 0 &&
@@ -147,15 +142,13 @@ class Extraction {
   Result<> unpack() {
     TarReader reader{from_the_start()};
     for (;;) {
-      auto entry = reader.next();
-      if (!entry) return std::unexpected{entry.error()};
-      if (!*entry) return {};
-      const auto path = clean_path((*entry)->path);
-      if (!path) return std::unexpected{path.error()};
-      if (path->empty()) continue;
-      const auto [above, last] = directory_and_name(*path);
+      SKIFF_TRY(auto entry, reader.next());
+      if (!entry) return {};
+      SKIFF_TRY(const auto path, clean_path(entry->path));
+      if (path.empty()) continue;
+      const auto [above, last] = directory_and_name(path);
       SKIFF_TRY_VOID(open_parent(above));
-      SKIFF_TRY_VOID(make(reader, **entry, *path, std::string{last}));
+      SKIFF_TRY_VOID(make(reader, *entry, path, std::string{last}));
     }
   }
 
@@ -210,13 +203,11 @@ class Extraction {
       (void)::utimensat(directory, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
       return {};
     }
-    const auto target = clean_path(entry.target);
-    if (!target) return std::unexpected{target.error()};
-    const auto [above, last] = directory_and_name(*target);
-    const auto from = descend(directory_.get(), above);
-    if (!from) return std::unexpected{from.error()};
+    SKIFF_TRY(const auto target, clean_path(entry.target));
+    const auto [above, last] = directory_and_name(target);
+    SKIFF_TRY(const auto from, descend(directory_.get(), above));
     // A link in place of the file would be linked itself, not what it leads to.
-    if (::linkat(from->get(), std::string{last}.c_str(), directory, name.c_str(), 0) != 0)
+    if (::linkat(from.get(), std::string{last}.c_str(), directory, name.c_str(), 0) != 0)
       return failed("make the hard link ");
     return {};
   }
@@ -226,10 +217,9 @@ class Extraction {
         ::openat(parent_.get(), name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600)};
     if (!file) return std::unexpected{system_error(errno, "make the file " + quoted(path))};
     for (;;) {
-      const auto got = reader.read(block_);
-      if (!got) return std::unexpected{got.error()};
-      if (*got == 0) break;
-      SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), *got}, "write " + quoted(path)));
+      SKIFF_TRY(const auto got, reader.read(block_));
+      if (got == 0) break;
+      SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), got}, "write " + quoted(path)));
     }
     const auto times = times_of(entry);
     if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {
@@ -242,10 +232,9 @@ class Extraction {
   /// need a mode that they are not to have.
   Result<> settle_directories() {
     for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
-      const auto opened = descend(directory_.get(), directory->path);
-      if (!opened) return std::unexpected{opened.error()};
+      SKIFF_TRY(const auto opened, descend(directory_.get(), directory->path));
       const auto times = times_of(directory->entry);
-      if (::fchmod(opened->get(), mode_of(directory->entry)) != 0 || ::futimens(opened->get(), times.data()) != 0) {
+      if (::fchmod(opened.get(), mode_of(directory->entry)) != 0 || ::futimens(opened.get(), times.data()) != 0) {
         return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(directory->path))};
       }
     }

@@ -46,8 +46,8 @@ Result<std::string> ExtractCheck::check(const TarEntry& entry) {
     if (entry.kind == TarEntry::Kind::directory) return path;
     return fail(Errc::malformed_archive, "a member that is not a directory has the name " + quoted(entry.path));
   }
-  if (auto fine = check_in_archive(entry, *path); !fine) return std::unexpected{fine.error()};
-  if (auto fine = check_on_disk(entry, *path); !fine) return std::unexpected{fine.error()};
+  SKIFF_TRY_VOID(check_in_archive(entry, *path));
+  SKIFF_TRY_VOID(check_on_disk(entry, *path));
   return path;
 }
 
@@ -61,10 +61,9 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
     }
   }
   if (entry.kind == TarEntry::Kind::hard_link) {
-    const auto target = clean_path(entry.target);
-    if (!target) return std::unexpected{target.error()};
-    const auto known = kinds_.find(hash_of(*target));
-    if (known == kinds_.end() || known->second != Kind::file || *target == path) {
+    SKIFF_TRY(const auto target, clean_path(entry.target));
+    const auto known = kinds_.find(hash_of(target));
+    if (known == kinds_.end() || known->second != Kind::file || target == path) {
       return fail(Errc::malformed_archive, quoted(path) + " is a hard link to " + quoted(entry.target) +
                                                ", which is not a file before it in the archive");
     }
@@ -111,10 +110,9 @@ Result<bool> ExtractCheck::open_parent(std::string_view path) {
 
 Result<> ExtractCheck::check_on_disk(const TarEntry& entry, const std::string& path) {
   const auto [above, name] = directory_and_name(path);
-  const auto there = open_parent(above);
-  if (!there) return std::unexpected{there.error()};
+  SKIFF_TRY(const auto there, open_parent(above));
   struct stat info{};
-  if (!*there || ::fstatat(parent_.get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (!there || ::fstatat(parent_.get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return {};
   const bool is_directory = S_ISDIR(info.st_mode);
   if (entry.kind != TarEntry::Kind::directory) {
     if (is_directory)

@@ -106,11 +106,10 @@ TarReader::TarReader(ByteSource source) : source_{std::move(source)} {}
 Result<bool> TarReader::read_block(std::span<char> block) {
   std::size_t size = 0;
   while (size < block.size()) {
-    const auto got = source_(block.subspan(size));
-    if (!got) return std::unexpected{got.error()};
-    if (*got == 0 && size == 0) return false;
-    if (*got == 0) return malformed("the archive is cut");
-    size += *got;
+    SKIFF_TRY(const auto got, source_(block.subspan(size)));
+    if (got == 0 && size == 0) return false;
+    if (got == 0) return malformed("the archive is cut");
+    size += got;
   }
   return true;
 }
@@ -118,9 +117,8 @@ Result<bool> TarReader::read_block(std::span<char> block) {
 Result<std::string> TarReader::read_extra(std::uint64_t size) {
   if (size > kLongestHeader) return malformed("an extended header is larger than 1 MiB");
   std::string text(static_cast<std::size_t>(size) + tar_padding(size), '\0');
-  const auto read = read_block(text);
-  if (!read) return std::unexpected{read.error()};
-  if (!*read && !text.empty()) return malformed("the archive is cut");
+  SKIFF_TRY(const auto read, read_block(text));
+  if (!read && !text.empty()) return malformed("the archive is cut");
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
@@ -129,11 +127,11 @@ Result<> TarReader::skip() {
   std::array<char, 32768> ignored;
   std::uint64_t rest = std::exchange(left_, 0) + std::exchange(padding_, 0);
   while (rest > 0) {
-    const auto got =
-        source_(std::span{ignored}.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest, ignored.size()))));
-    if (!got) return std::unexpected{got.error()};
-    if (*got == 0) return malformed("the archive is cut");
-    rest -= *got;
+    SKIFF_TRY(
+        const auto got,
+        source_(std::span{ignored}.first(static_cast<std::size_t>(std::min<std::uint64_t>(rest, ignored.size())))));
+    if (got == 0) return malformed("the archive is cut");
+    rest -= got;
   }
   return {};
 }
@@ -148,14 +146,13 @@ Result<std::size_t> TarReader::read(std::span<char> into) {
 }
 
 Result<std::optional<TarEntry>> TarReader::next() {
-  if (auto skipped = skip(); !skipped) return std::unexpected{skipped.error()};
+  SKIFF_TRY_VOID(skip());
   Extended extended;
   bool has_extended = false;
   for (;;) {
     std::array<char, kTarBlock> block;
-    const auto read = read_block(block);
-    if (!read) return std::unexpected{read.error()};
-    if (!*read) return malformed("the archive ends without its end mark: it is cut, or no tar archive");
+    SKIFF_TRY(const auto read, read_block(block));
+    if (!read) return malformed("the archive ends without its end mark: it is cut, or no tar archive");
     if (std::ranges::all_of(block, [](char c) { return c == '\0'; })) {
       if (has_extended) return malformed("an extended header stands before no member");
       return std::nullopt;
@@ -168,21 +165,20 @@ Result<std::optional<TarEntry>> TarReader::next() {
 
     const auto size = tar_number(block, tar_field::kSize);
     if (!size || *size < 0) return malformed("an extended header has no valid size");
-    auto text = read_extra(static_cast<std::uint64_t>(*size));
-    if (!text) return std::unexpected{text.error()};
+    SKIFF_TRY(auto text, read_extra(static_cast<std::uint64_t>(*size)));
     if (type == 'g') {
       // Global headers say who made the archive; one that names all members makes no sense.
       Extended global;
-      if (auto taken = global.take_all(*text); !taken) return std::unexpected{taken.error()};
+      SKIFF_TRY_VOID(global.take_all(text));
       if (global.path || global.target || global.size) return malformed("a global header names a path or a size");
       continue;
     }
     has_extended = true;
     if (type == 'x') {
-      if (auto taken = extended.take_all(*text); !taken) return std::unexpected{taken.error()};
+      SKIFF_TRY_VOID(extended.take_all(text));
     } else {
-      text->resize(std::min(text->find('\0'), text->size()));
-      (type == 'L' ? extended.path : extended.target) = std::move(*text);
+      text.resize(std::min(text.find('\0'), text.size()));
+      (type == 'L' ? extended.path : extended.target) = std::move(text);
     }
   }
 }

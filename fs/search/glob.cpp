@@ -86,10 +86,9 @@ class Braces {
 Result<Glob> Glob::compile(std::string_view pattern) {
   if (pattern.empty()) return fail(Errc::invalid_field, "the pattern is empty");
   if (pattern.size() > kLongest) return fail(Errc::invalid_field, "the pattern is longer than 4096 bytes");
-  auto spelled = Braces{pattern}.expand();
-  if (!spelled) return std::unexpected{spelled.error()};
+  SKIFF_TRY(auto spelled, Braces{pattern}.expand());
   Glob glob;
-  for (const std::string& one : *spelled) {
+  for (const std::string& one : spelled) {
     std::string_view text = one;
     while (text.starts_with("./")) text.remove_prefix(2);
     auto compiled = PathWildcard::compile(text);

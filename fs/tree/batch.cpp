@@ -106,13 +106,11 @@ class Batch {
     const Operation& operation = *one.operation;
     const bool writes = operation.kind == OperationKind::write;
     const bool follows = writes || operation.kind == OperationKind::edit;
-    SKIFF_TRY(auto place, tree_.locate(operation.path, follows ? Links::follow : Links::keep,
-                                       writes ? Parents::make : Parents::require));
-    one.place = std::move(place);
+    SKIFF_TRY(one.place, tree_.locate(operation.path, follows ? Links::follow : Links::keep,
+                                      writes ? Parents::make : Parents::require));
     SKIFF_TRY_VOID(add_key(one.place, operation.path, keys));
     if (operation.kind != OperationKind::move) return {};
-    SKIFF_TRY(auto to, tree_.locate(operation.to, Links::keep, Parents::make));
-    one.to = std::move(to);
+    SKIFF_TRY(one.to, tree_.locate(operation.to, Links::keep, Parents::make));
     return add_key(one.to, operation.to, keys);
   }
 
@@ -145,8 +143,7 @@ class Batch {
   template <class Make>
   Result<> stage_file(Prepared& one, Make make) const {
     const Operation& operation = *one.operation;
-    SKIFF_TRY(auto found, check_file_target(one.place, operation.conditions, operation.path));
-    one.found = std::move(found);
+    SKIFF_TRY(one.found, check_file_target(one.place, operation.conditions, operation.path));
     std::string text;
     SKIFF_TRY_VOID(make(text));
     SKIFF_TRY(auto staged, StagedFile::make(one.place.parent.get(), 0666));
@@ -176,8 +173,7 @@ class Batch {
       if (!directory || operation.contents == Contents::remove) return {};
       return check_empty(one, one.place.name);
     }
-    SKIFF_TRY(auto replaced, check_target(one.to, {}, operation.to));
-    one.replaced = std::move(replaced);
+    SKIFF_TRY(one.replaced, check_target(one.to, {}, operation.to));
     if (one.to.directory && !directory) return fail(Errc::not_a_directory, quoted(operation.to) + " names a directory");
     if (!one.replaced) return {};
     if (operation.existing == Existing::refuse) return fail(Errc::already_exists, quoted(operation.to) + " exists");

@@ -81,8 +81,7 @@ class Copy {
     const UniqueFd made{::openat(to_directory, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
     if (!made) return failed(to);
     if (!top_) {
-      SKIFF_TRY(auto top, status_of(made.get()));
-      top_ = top;
+      SKIFF_TRY(top_, status_of(made.get()));
     }
     ++depth_;
     SKIFF_TRY(auto reader, DirectoryReader::open(object));

@@ -84,10 +84,9 @@ Task<Result<DirectoryWatches::Reader>> DirectoryWatches::join(std::function<Resu
   UniqueFd directory;
   auto look = [&]() -> Result<> {
     SKIFF_TRY(auto opened, open());
-    const auto info = status_of(opened.get());
-    if (!info) return std::unexpected{info.error()};
-    key.device = info->st_dev;
-    key.inode = info->st_ino;
+    SKIFF_TRY(const auto info, status_of(opened.get()));
+    key.device = info.st_dev;
+    key.inode = info.st_ino;
     directory = std::move(opened);
     return {};
   };

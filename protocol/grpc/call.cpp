@@ -73,7 +73,7 @@ Task<Result<std::optional<std::string>>> GrpcCall::next(std::chrono::millisecond
       if (messages_.held() == 0) co_return std::nullopt;
       co_return fail(Errc::invalid_request, "the request ends within a message");
     }
-    if (auto room = share_.reach(messages_.held() + bytes.size()); !room) co_return std::unexpected{room.error()};
+    SKIFF_CO_TRY_VOID(share_.reach(messages_.held() + bytes.size()));
     messages_.feed(std::move(bytes));
   }
 }

@@ -195,8 +195,7 @@ Result<MultipartParser::Step> MultipartParser::read_head(std::string_view input)
     return fail(Errc::payload_too_large,
                 "the head of a part has more than " + std::to_string(kMostHeadBytes) + " bytes");
   }
-  SKIFF_TRY(auto head, parse_head(input.substr(0, end)));
-  head_ = std::move(head);
+  SKIFF_TRY(head_, parse_head(input.substr(0, end)));
   state_ = State::data;
   return Step{.event = Event::part, .used = end + kHeadEnd.size()};
 }

@@ -34,8 +34,7 @@ Result<ReloadableTls::Outcome> ReloadableTls::reload() {
   const Sha256::Digest now = digest_of(settings_);
   if (now == seen_) return Outcome::unchanged;
   seen_ = now;
-  SKIFF_TRY(auto context, TlsContext::server(settings_));
-  current_ = std::move(context);
+  SKIFF_TRY(current_, TlsContext::server(settings_));
   return Outcome::changed;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "protocol/json/base64.hpp"
 #include "protocol/json/schema.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
@@ -26,8 +27,8 @@
 ///   }
 ///
 /// The type that a row's function returns says how the member is written and described: text, bool, integers,
-/// `WallTime`, `Id`, `OrNull`, vectors, maps of texts, and `Part`, an object with rows of its own. A std::optional
-/// without a value is left out.
+/// `WallTime`, `Id`, `OrNull`, `Bytes`, vectors, maps of texts, and `Part`, an object with rows of its own. A
+/// std::optional without a value is left out.
 namespace skiff::runtime::api {
 
 /// Of a session, a command, an instance.
@@ -41,11 +42,28 @@ struct OrNull {
   std::optional<T> value;
 };
 
+/// Bytes, as base64. `begun` comes before them: a character that came in two pieces.
+struct Bytes {
+  std::string_view bytes;
+  std::string_view begun = {};
+};
+
+/// JSON that is there already; the row says what it is like.
+struct Written {
+  std::string_view json;
+};
+
 /// An object inside of an answer. `answer` is the function that gives its rows.
 template <auto answer>
 struct Part {
   using Source = typename std::remove_cvref_t<std::invoke_result_t<decltype(answer)>>::Source;
   const Source& of;
+};
+
+/// The same of something that is made for it.
+template <auto answer>
+struct MadePart {
+  typename Part<answer>::Source of;
 };
 
 /// Each of them as a `Part`.
@@ -64,7 +82,11 @@ template <std::convertible_to<std::string_view> T>
 struct AnswerValue<T> {
   static std::string schema() { return kText; }
   static void append(std::string& out, std::string_view text) {
-    protocol::append_json_string(out, protocol::to_valid_utf8(text));
+    if (protocol::is_valid_utf8(text)) {
+      protocol::append_json_string(out, text);
+    } else {
+      protocol::append_json_string(out, protocol::to_valid_utf8(text));
+    }
   }
 };
 
@@ -93,6 +115,26 @@ template <>
 struct AnswerValue<WallTime> {
   static std::string schema() { return kTime; }
   static void append(std::string& out, WallTime time) { protocol::append_json_string(out, rfc3339(time)); }
+};
+
+template <>
+struct AnswerValue<Bytes> {
+  static std::string schema() { return kText; }
+  static void append(std::string& out, const Bytes& value) {
+    out += '"';
+    if (value.begun.empty()) {
+      protocol::append_base64(out, value.bytes);
+    } else {
+      protocol::append_base64(out, std::string{value.begun}.append(value.bytes));
+    }
+    out += '"';
+  }
+};
+
+template <>
+struct AnswerValue<Written> {
+  static std::string schema() { return "{}"; }
+  static void append(std::string& out, Written value) { out += value.json; }
 };
 
 template <class T>
@@ -142,6 +184,12 @@ template <auto answer>
 struct AnswerValue<Part<answer>> {
   static std::string schema() { return answer().named_schema(); }
   static void append(std::string& out, const Part<answer>& part) { answer().append(out, part.of); }
+};
+
+template <auto answer>
+struct AnswerValue<MadePart<answer>> {
+  static std::string schema() { return answer().named_schema(); }
+  static void append(std::string& out, const MadePart<answer>& part) { answer().append(out, part.of); }
 };
 
 /// A row's function gives the value, or perhaps gives it.
@@ -204,6 +252,9 @@ class Answer {
     append(out, source);
     return out;
   }
+
+  /// For a writer that lets others go on between two members.
+  [[nodiscard]] const std::vector<AnswerRow<S>>& rows() const noexcept { return rows_; }
 
   [[nodiscard]] std::vector<Member> members() const {
     std::vector<Member> all;

@@ -37,7 +37,7 @@ Result<bool> Call::query_flag(std::string_view name) const {
 }
 
 Result<std::shared_ptr<sessions::Session>> Call::session(std::string_view id) const {
-  if (auto allowed = require_session(identity, id); !allowed) return std::unexpected{allowed.error()};
+  SKIFF_TRY_VOID(require_session(identity, id));
   return agent.registry.find(id);
 }
 
@@ -46,9 +46,8 @@ Result<std::shared_ptr<sessions::Session>> Call::session() const {
 }
 
 Result<std::shared_ptr<sessions::Command>> Call::command() const {
-  auto found = session();
-  if (!found) return std::unexpected{found.error()};
-  return (*found)->find(params.at(1));
+  SKIFF_TRY(auto found, session());
+  return found->find(params.at(1));
 }
 
 void Call::tell_ignored() {

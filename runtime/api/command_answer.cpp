@@ -52,20 +52,15 @@ const Answer<Command>& stdin_answer() {
   return answer;
 }
 
-const Answer<OutputLog>& bytes_answer() {
-  using sessions::Stream;
-  static const Answer<OutputLog> answer{"BytesPerStream",
-                                        {{"stdout", [](const OutputLog& log) { return log.bytes_of(Stream::out); }},
-                                         {"stderr", [](const OutputLog& log) { return log.bytes_of(Stream::err); }}}};
-  return answer;
-}
-
 const Answer<OutputLog>& log_answer() {
-  static const Answer<OutputLog> answer{"OutputState",
-                                        {{"first_kept", [](const OutputLog& log) { return log.first_kept(); }},
-                                         {"next_offset", [](const OutputLog& log) { return log.next_offset(); }},
-                                         {"bytes", [](const OutputLog& log) { return Part<&bytes_answer>{log}; }},
-                                         {"ended", [](const OutputLog& log) { return log.ended(); }}}};
+  using sessions::Stream;
+  using Counted = MadePart<&per_stream_answer>;
+  static const Answer<OutputLog> answer{
+      "OutputState",
+      {{"first_kept", [](const OutputLog& log) { return log.first_kept(); }},
+       {"next_offset", [](const OutputLog& log) { return log.next_offset(); }},
+       {"bytes", [](const OutputLog& log) { return Counted{{log.bytes_of(Stream::out), log.bytes_of(Stream::err)}}; }},
+       {"ended", [](const OutputLog& log) { return log.ended(); }}}};
   return answer;
 }
 
@@ -82,35 +77,51 @@ std::string cause_words() {
   return named("CommandCause", one_of(words));
 }
 
-/// By what each of them is enforced.
-struct Enforced {
-  const ResourceLimits& limits;
+/// One limit, and by what it is enforced.
+struct OneEnforced {
+  std::uint64_t value;
+  std::string_view by;
 };
+
+const Answer<OneEnforced>& enforced_answer() {
+  static const Answer<OneEnforced> answer{"EnforcedLimit",
+                                          {{"value", [](const OneEnforced& limit) { return limit.value; }},
+                                           {"by", [](const OneEnforced& limit) { return limit.by; }}}};
+  return answer;
+}
 
 }  // namespace
 
-template <>
-struct AnswerValue<Enforced> {
-  static std::string schema() { return enforced_limits(); }
-  static void append(std::string& out, const Enforced& of) {
-    out += '{';
-    const auto append = [&out](std::string_view name, const std::optional<std::uint64_t>& value, std::string_view by) {
-      if (!value) return;
-      protocol::append_json_key(out, name);
-      out += '{';
-      protocol::append_json_number(out, "value", *value);
-      protocol::append_json_text(out, "by", by);
-      out += '}';
-    };
-    append("memory_bytes", of.limits.memory_bytes, "cgroup");
-    append("pids", of.limits.pids, "cgroup");
-    append("cpu_millis", of.limits.cpu_millis, "cgroup");
-    append("cpu_time_ms", of.limits.cpu_time_ms, "rlimit");
-    append("open_files", of.limits.open_files, "rlimit");
-    append("file_size_bytes", of.limits.file_size_bytes, "rlimit");
-    out += '}';
-  }
-};
+std::string AnswerValue<Enforced>::schema() {
+  return R"({"type":"object","additionalProperties":)" + enforced_answer().named_schema() + '}';
+}
+
+void AnswerValue<Enforced>::append(std::string& out, const Enforced& of) {
+  out += '{';
+  const auto append = [&out](std::string_view name, const std::optional<std::uint64_t>& value, std::string_view by) {
+    if (!value) return;
+    protocol::append_json_key(out, name);
+    enforced_answer().append(out, {*value, by});
+  };
+  append("memory_bytes", of.limits.memory_bytes, "cgroup");
+  append("pids", of.limits.pids, "cgroup");
+  append("cpu_millis", of.limits.cpu_millis, "cgroup");
+  append("cpu_time_ms", of.limits.cpu_time_ms, "rlimit");
+  append("open_files", of.limits.open_files, "rlimit");
+  append("file_size_bytes", of.limits.file_size_bytes, "rlimit");
+  out += '}';
+}
+
+std::optional<Enforced> enforced(const ResourceLimits& limits) {
+  return limits == ResourceLimits{} ? std::nullopt : std::optional<Enforced>{Enforced{limits}};
+}
+
+const Answer<PerStream>& per_stream_answer() {
+  static const Answer<PerStream> answer{"BytesPerStream",
+                                        {{"stdout", [](const PerStream& bytes) { return bytes.out; }},
+                                         {"stderr", [](const PerStream& bytes) { return bytes.err; }}}};
+  return answer;
+}
 
 const Answer<ExitStatus>& exit_answer() {
   using std::string_view;
@@ -177,11 +188,7 @@ const Answer<CommandOf>& command_answer() {
        {"tty", [](const CommandOf& of) { return of.command.spec().terminal.has_value(); }},
        {"stdin", [](const CommandOf& of) { return Part<&stdin_answer>{of.command}; }},
        {"output", [](const CommandOf& of) { return Part<&log_answer>{*of.command.log()}; }},
-       {"limits",
-        [](const CommandOf& of) {
-          const ResourceLimits& limits = of.command.spec().limits;
-          return limits == ResourceLimits{} ? std::nullopt : std::optional<Enforced>{Enforced{limits}};
-        }},
+       {"limits", [](const CommandOf& of) { return enforced(of.command.spec().limits); }},
        {"hints", [](const CommandOf& of) {
           using Hints = Part<&hints_answer>;
           return of.waits_for_input ? std::optional<Hints>{Hints{of}} : std::nullopt;
@@ -193,12 +200,6 @@ void append_exit_members(std::string& out, const ExitStatus& status) {
   exit_answer().append_members(out, status);
 }
 
-void append_limits(std::string& out, const ResourceLimits& limits) {
-  if (limits == ResourceLimits{}) return;
-  protocol::append_json_key(out, "limits");
-  AnswerValue<Enforced>::append(out, {limits});
-}
-
 void append_command(std::string& out, const Command& command, bool waits_for_input) {
   out += '{';
   command_answer().append_members(out, {command, waits_for_input});
@@ -206,20 +207,16 @@ void append_command(std::string& out, const Command& command, bool waits_for_inp
   out += '}';
 }
 
-void append_per_stream(std::string& out, std::uint64_t standard, std::uint64_t error) {
-  out += '{';
-  protocol::append_json_number(out, "stdout", standard);
-  protocol::append_json_number(out, "stderr", error);
-  out += '}';
+std::vector<Member> with_exit(std::vector<Member> members, bool always) {
+  for (Member& member : exit_answer().members()) {
+    member.always = member.always && always;
+    members.push_back(std::move(member));
+  }
+  return members;
 }
 
 std::string command_states() {
   return named("CommandState", one_of({"starting", "running", "ended"}));
-}
-
-std::string enforced_limits() {
-  return R"({"type":"object","additionalProperties":)" +
-         named("EnforcedLimit", object({{"value", kCount}, {"by", kText}})) + '}';
 }
 
 }  // namespace skiff::runtime::api

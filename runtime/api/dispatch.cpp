@@ -39,11 +39,9 @@ Task<Result<>> admit(Call& call) {
   const auto& request = call.http.request();
   const Route& route = call.route;
   if (route.scope) {
-    if (auto allowed = require(call.identity, *route.scope); !allowed) co_return std::unexpected{allowed.error()};
+    SKIFF_CO_TRY_VOID(require(call.identity, *route.scope));
   }
-  if (auto known = check_query(route, request.target, call.lenient, call.ignored); !known) {
-    co_return std::unexpected{known.error()};
-  }
+  SKIFF_CO_TRY_VOID(check_query(route, request.target, call.lenient, call.ignored));
   call.tell_ignored();
   if (call.agent.draining && !route.while_draining) {
     call.http.extra_headers().set("Retry-After", "1");
@@ -57,9 +55,7 @@ Task<Result<>> admit(Call& call) {
       co_return fail(Errc::unsupported_media_type,
                      "the body must be JSON and say so: -H 'Content-Type: application/json'");
     }
-    auto body = co_await call.http.read_body(call.agent.settings.max_json_bytes);
-    if (!body) co_return std::unexpected{body.error()};
-    call.body = std::move(*body);
+    SKIFF_CO_TRY(call.body, co_await call.http.read_body(call.agent.settings.max_json_bytes));
   }
   co_return Result<>{};
 }
@@ -70,9 +66,8 @@ Result<Identity> identify(Agent& agent, const Route* route, const protocol::Head
   CredentialHeaders shown = credential_headers(headers);
   // It is for whom the request is passed on to.
   if (route != nullptr && route->passes_on() && has_own_field(shown)) shown.authorization.reset();
-  auto token = presented_token(shown);
-  if (!token) return std::unexpected{token.error()};
-  return agent.authenticator.authenticate(*token);
+  SKIFF_TRY(auto token, presented_token(shown));
+  return agent.authenticator.authenticate(token);
 }
 
 /// What the logs and metrics say of a request once it was answered.

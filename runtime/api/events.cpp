@@ -3,29 +3,20 @@
 #include <algorithm>
 #include <cstring>
 
-#include "protocol/json/base64.hpp"
 #include "protocol/json/sse.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::api {
 
-using protocol::append_json_flag;
-using protocol::append_json_key;
-using protocol::append_json_number;
-using protocol::append_json_text;
 using sessions::LogItem;
-
-std::string_view stream_name(sessions::Stream stream) noexcept {
-  return stream == sessions::Stream::out ? "stdout" : "stderr";
-}
 
 void EventWriter::begin(std::string& out, std::string_view type, std::optional<std::uint64_t> next) const {
   if (form_ == Form::sse) protocol::append_sse_head(out, next ? std::to_string(*next) : std::string{}, type);
   out += R"({"type":")";
   out += type;
   out += '"';
-  if (channel_) append_json_number(out, "channel", *channel_);
+  if (channel_) protocol::append_json_number(out, "channel", *channel_);
 }
 
 void EventWriter::finish(std::string& out) const {
@@ -33,43 +24,23 @@ void EventWriter::finish(std::string& out) const {
   out += form_ == Form::sse ? protocol::kSseTail : std::string_view{"\n"};
 }
 
-void EventWriter::started(std::string& out, const sessions::Command& command, std::string_view instance) {
-  begin(out, "started", 0);
-  append_json_text(out, "id", command.id());
-  append_json_text(out, "session", command.session());
-  if (command.pid() > 0) append_json_number(out, "pid", static_cast<std::uint64_t>(command.pid()));
-  append_json_text(out, "instance", instance);
-  append_json_text(out, "started_at", rfc3339(command.started_at()));
+template <class S>
+void EventWriter::write(std::string& out, const EventAnswer<S>& event, const S& of,
+                        std::optional<std::uint64_t> next) const {
+  begin(out, event.type, next);
+  event.members.append_members(out, of);
   finish(out);
+}
+
+void EventWriter::started(std::string& out, const sessions::Command& command, std::string_view instance) {
+  write(out, started_event(), {command, instance}, 0);
 }
 
 void EventWriter::output(std::string& out, std::uint64_t offset, const LogItem& item, std::string_view head,
                          std::string_view body) const {
-  const std::size_t size = head.size() + body.size();
-  begin(out, "output", offset + size);
-  append_json_number(out, "offset", offset);
-  append_json_number(out, "next", offset + size);
-  append_json_text(out, "stream", stream_name(item.stream));
-  append_json_text(out, "time", rfc3339(item.time));
-  if (item.late) append_json_flag(out, "late", true);
   // The character that was begun earlier is at most four bytes: it is valid as a whole or the piece is not text.
-  if (protocol::is_valid_utf8(head) && protocol::is_valid_utf8(body)) {
-    append_json_key(out, "data");
-    out += '"';
-    protocol::append_json_escaped(out, head);
-    protocol::append_json_escaped(out, body);
-    out += '"';
-  } else {
-    append_json_key(out, "data_base64");
-    out += '"';
-    if (head.empty()) {
-      protocol::append_base64(out, body);
-    } else {
-      protocol::append_base64(out, std::string{head}.append(body));
-    }
-    out += '"';
-  }
-  finish(out);
+  const bool is_text = protocol::is_valid_utf8(head) && protocol::is_valid_utf8(body);
+  write(out, output_event(), {item, offset, head, body, is_text}, offset + head.size() + body.size());
 }
 
 void EventWriter::item(std::string& out, const LogItem& item, const sessions::OutputLog& log) {
@@ -111,33 +82,16 @@ void EventWriter::item(std::string& out, const LogItem& item, const sessions::Ou
     }
     case LogItem::Kind::gap:
       release(out);
-      begin(out, "gap", item.next);
-      append_json_number(out, "from", item.offset);
-      append_json_number(out, "to", item.next);
-      finish(out);
+      write(out, gap_event(), item, item.next);
       return;
     case LogItem::Kind::exit:
       release(out);
-      begin(out, "exit", item.next);
-      append_exit_members(out, *log.exit_status());
-      finish(out);
+      write(out, exit_event(), *log.exit_status(), item.next);
       return;
-    case LogItem::Kind::end: {
+    case LogItem::Kind::end:
       release(out);
-      begin(out, "end", item.next);
-      const auto totals = log.totals();
-      append_json_key(out, "bytes");
-      append_per_stream(out, totals.out, totals.err);
-      if (!totals.out_sha256.empty()) {
-        append_json_key(out, "sha256");
-        out += '{';
-        append_json_text(out, "stdout", totals.out_sha256);
-        append_json_text(out, "stderr", totals.err_sha256);
-        out += '}';
-      }
-      finish(out);
+      write(out, end_event(), log.totals(), item.next);
       return;
-    }
   }
 }
 
@@ -158,11 +112,7 @@ void EventWriter::keepalive(std::string& out) const {
 }
 
 void EventWriter::error(std::string& out, const Error& error) const {
-  begin(out, "error", std::nullopt);
-  append_json_text(out, "code", name(error.code));
-  append_json_text(out, "detail", error.message);
-  if (!error.field.empty()) append_json_text(out, "field", error.field);
-  finish(out);
+  write(out, error_event(), error, std::nullopt);
 }
 
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
-#include "runtime/api/command_answer.hpp"
+#include "runtime/api/event_answers.hpp"
 #include "sessions/command.hpp"
 #include "sessions/output/log.hpp"
 
@@ -19,8 +19,6 @@ enum class Form : std::uint8_t {
   sse,         ///< server-sent events; id is `next`
   json_frame,  ///< one object, one WebSocket text frame
 };
-
-[[nodiscard]] std::string_view stream_name(sessions::Stream stream) noexcept;
 
 /// Turns the items of one command's log into events. Text is never cut inside a character: up to three bytes at the end
 /// of an item wait for the next one, or for `release()`.
@@ -43,6 +41,8 @@ class EventWriter {
  private:
   void begin(std::string& out, std::string_view type, std::optional<std::uint64_t> next) const;
   void finish(std::string& out) const;
+  template <class S>
+  void write(std::string& out, const EventAnswer<S>& event, const S& of, std::optional<std::uint64_t> next) const;
   void output(std::string& out, std::uint64_t offset, const sessions::LogItem& item, std::string_view head,
               std::string_view body) const;
 

@@ -19,9 +19,8 @@ class Page {
 
   /// Errors: invalid_field.
   [[nodiscard]] Result<> read(const Call& call) {
-    auto limit = call.query_number("limit", kMost);
-    if (!limit) return std::unexpected{limit.error()};
-    limit_ = limit->value_or(kUsual);
+    SKIFF_TRY(auto limit, call.query_number("limit", kMost));
+    limit_ = limit.value_or(kUsual);
     if (limit_ == 0) return fail(Errc::invalid_field, "limit must be at least 1", "limit");
     cursor_ = call.query("cursor").value_or("");
     if (!cursor_.empty() && !is_valid_id(cursor_)) {

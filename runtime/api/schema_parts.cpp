@@ -59,21 +59,6 @@ std::string object(const std::vector<Member>& members, std::string_view help) {
   return text + '}';
 }
 
-std::string bytes_per_stream() {
-  return named("BytesPerStream", object({{"stdout", kCount}, {"stderr", kCount}}));
-}
-
-std::string one_of_components(const std::vector<protocol::SchemaRef>& components, std::string_view help) {
-  std::string text{R"({"oneOf":[)"};
-  for (const protocol::SchemaRef& component : components) {
-    if (!text.ends_with('[')) text += ',';
-    text += R"({"$ref":"#/components/schemas/)" + component.name + R"("})";
-  }
-  text += ']';
-  append_help(text, help);
-  return text + '}';
-}
-
 std::string merged_components(const std::vector<protocol::SchemaRef>& components, std::string_view type_name,
                               std::string_view help) {
   using Json = nlohmann::ordered_json;

@@ -33,12 +33,9 @@ inline const std::string kLabels = R"({"type":"object","additionalProperties":{"
 [[nodiscard]] std::string list_of(const std::string& schema);
 /// Further members are always allowed. `help`: what the object is.
 [[nodiscard]] std::string object(const std::vector<Member>& members, std::string_view help = {});
-/// A number of bytes for stdout and one for stderr.
-[[nodiscard]] std::string bytes_per_stream();
-/// Exactly one of these components.
-[[nodiscard]] std::string one_of_components(const std::vector<protocol::SchemaRef>& components, std::string_view help);
-/// The same as one object for readers that want no union: the members of all components, of which none is always there
-/// but those that all of them have. `type` has the words of all, and is called `type_name`. `channel` is left out.
+/// Any of these components as one object, for readers that want no union: the members of all, of which none is always
+/// there but those that all of them have. `type` has the words of all, and is called `type_name`. `channel` is left
+/// out.
 [[nodiscard]] std::string merged_components(const std::vector<protocol::SchemaRef>& components,
                                             std::string_view type_name, std::string_view help);
 

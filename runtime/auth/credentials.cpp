@@ -70,16 +70,14 @@ Result<std::optional<std::string>> presented_token(const CredentialHeaders& head
   if (headers.authorization) {
     const std::string_view value = trimmed(*headers.authorization);
     if (equal_ignoring_case(value.substr(0, value.find(' ')), kBearer)) {
-      if (auto taken = presented.take(trimmed(value.substr(kBearer.size()))); !taken)
-        return std::unexpected{taken.error()};
+      SKIFF_TRY_VOID(presented.take(trimmed(value.substr(kBearer.size()))));
     }
   }
   if (headers.skiff_token) {
-    if (auto taken = presented.take(trimmed(*headers.skiff_token)); !taken) return std::unexpected{taken.error()};
+    SKIFF_TRY_VOID(presented.take(trimmed(*headers.skiff_token)));
   }
   if (headers.websocket_protocol) {
-    if (auto taken = take_protocols(presented, *headers.websocket_protocol); !taken)
-      return std::unexpected{taken.error()};
+    SKIFF_TRY_VOID(take_protocols(presented, *headers.websocket_protocol));
   }
   return std::move(presented).token();
 }

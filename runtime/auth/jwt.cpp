@@ -64,17 +64,15 @@ bool names_audience(const Json& claims, std::string_view audience) {
 
 Result<JwtClaims> read_claims(const Json& claims, std::string_view audience, WallTime now) {
   JwtClaims read;
-  const auto expires = read_time(claims, "exp");
-  if (!expires) return std::unexpected{expires.error()};
-  if (!*expires) return refuse("it has no exp");
-  if (now >= **expires) return refuse("it has expired");
-  read.expires = **expires;
+  SKIFF_TRY(const auto expires, read_time(claims, "exp"));
+  if (!expires) return refuse("it has no exp");
+  if (now >= *expires) return refuse("it has expired");
+  read.expires = *expires;
   for (const char* name : {"nbf", "iat"}) {
-    const auto time = read_time(claims, name);
-    if (!time) return std::unexpected{time.error()};
-    if (!*time) continue;
-    if (now < **time - kJwtLeeway) return refuse(std::string{name} + " is in the future");
-    read.not_before = std::max(read.not_before, **time - kJwtLeeway);
+    SKIFF_TRY(const auto time, read_time(claims, name));
+    if (!time) continue;
+    if (now < *time - kJwtLeeway) return refuse(std::string{name} + " is in the future");
+    read.not_before = std::max(read.not_before, *time - kJwtLeeway);
   }
   if (!names_audience(claims, audience)) return refuse("aud is not this sandbox");
   if (const auto subject = claims.find("sub"); subject != claims.end()) {
@@ -113,11 +111,10 @@ Result<JwtClaims> verify_jwt(std::string_view token, std::span<const PublicKey> 
   const std::string_view signed_part = token.substr(0, second);
 
   // From the header only what decides how to verify is used: keys that it may name or hold are never looked at.
-  const auto header = read_part(token.substr(0, first), "header");
-  if (!header) return std::unexpected{header.error()};
-  const auto algorithm = header->find("alg");
-  if (algorithm == header->end() || *algorithm != "EdDSA") return refuse("its alg is not EdDSA");
-  if (header->contains("crit")) return refuse("its header holds crit");
+  SKIFF_TRY(const auto header, read_part(token.substr(0, first), "header"));
+  const auto algorithm = header.find("alg");
+  if (algorithm == header.end() || *algorithm != "EdDSA") return refuse("its alg is not EdDSA");
+  if (header.contains("crit")) return refuse("its header holds crit");
 
   const auto signature = protocol::decode_base64url(token.substr(second + 1));
   if (!signature || signature->size() != kSignatureBytes) return refuse("its signature is malformed");
@@ -126,9 +123,8 @@ Result<JwtClaims> verify_jwt(std::string_view token, std::span<const PublicKey> 
     return refuse("its signature is by none of the configured keys");
   }
 
-  const auto claims = read_part(token.substr(first + 1, second - first - 1), "claims");
-  if (!claims) return std::unexpected{claims.error()};
-  return read_claims(*claims, audience, now);
+  SKIFF_TRY(const auto claims, read_part(token.substr(first + 1, second - first - 1), "claims"));
+  return read_claims(claims, audience, now);
 }
 
 }  // namespace skiff::runtime

@@ -29,7 +29,7 @@ Result<Terminal> open_terminal(TerminalSize size) {
   if (::tcsetattr(terminal.slave.get(), TCSANOW, &settings) != 0) {
     return std::unexpected{system_error(errno, "change the terminal's settings")};
   }
-  if (auto resized = resize_terminal(terminal.master.get(), size); !resized) return std::unexpected{resized.error()};
+  SKIFF_TRY_VOID(resize_terminal(terminal.master.get(), size));
   return terminal;
 }
 

@@ -22,11 +22,7 @@ class Attach final : public Invocation {
              .target = setting::Size{&from_},
              .value = "OFFSET",
              .help = "Begin at this byte of its output, both streams counted together."},
-            {.flag = "session",
-             .target = setting::Text{&session_},
-             .value = "SESSION",
-             .help = "In which session of the sandbox.",
-             .letter = 's'},
+            session_row(&session_),
             detach_keys_row(&detach_keys_)};
   }
 
@@ -36,8 +32,7 @@ class Attach final : public Invocation {
     AgentClient agent{context.executor(), endpoint};
     std::string id = arguments.words.size() > 1 ? arguments.words[1] : "";
     if (id.empty()) {
-      SKIFF_CO_TRY(auto meant, co_await unnamed_command(&agent, session_));
-      id = std::move(meant);
+      SKIFF_CO_TRY(id, co_await unnamed_command(&agent, session_));
     }
     SKIFF_CO_TRY(auto shown, co_await agent.get(command_path(session_, id)));
     AgentAnswer known{shown, "a command"};

@@ -140,8 +140,6 @@ Command complete_command() {
   return {.name = "__complete",
           .group = "",
           .summary = "candidates for the words after --, one a line",
-          .text = "",
-          .words = {},
           .rest = Rest::optional,
           .make = &make_invocation<Complete>};
 }

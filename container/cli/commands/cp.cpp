@@ -94,8 +94,7 @@ class Agents {
 
   Task<Result<AgentClient*>> of(std::string name) {
     if (!agent_ || name != name_) {
-      SKIFF_CO_TRY(auto agent, co_await context_->agent(name));
-      agent_ = std::move(agent);
+      SKIFF_CO_TRY(agent_, co_await context_->agent(name));
       name_ = std::move(name);
     }
     co_return agent_.get();

@@ -127,9 +127,7 @@ class Describe final : public Invocation {
       items.push_back(std::move(value));
     }
     const bool is_one = items.size() == 1;
-    if (auto shown = context.show(is_one ? items.front() : json{{"items", items}}, pages, names); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY_VOID(context.show(is_one ? items.front() : json{{"items", items}}, pages, names));
     co_return 0;
   }
 

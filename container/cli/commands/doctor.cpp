@@ -122,7 +122,6 @@ Command doctor_command() {
           .text =
               "Of a server in a cluster, with the rights that it has itself:\n\n"
               "  kubectl exec -n skiff-serve deploy/skiff-serve -- skiff doctor --serve",
-          .words = {},
           .makes_sandboxes = true,
           .make = &make_invocation<Doctor>};
 }

@@ -36,11 +36,7 @@ class Exec final : public Invocation {
                     .target = setting::Switch{&detach_},
                     .help = "The same as --mode background.",
                     .letter = 'd'});
-    rows.push_back({.flag = "session",
-                    .target = setting::Text{&session_},
-                    .value = "SESSION",
-                    .help = "In which session of the sandbox.",
-                    .letter = 's'});
+    rows.push_back(session_row(&session_));
     rows.push_back({.flag = "id",
                     .target = setting::Text{&id_},
                     .value = "ID",

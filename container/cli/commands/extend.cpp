@@ -54,7 +54,6 @@ Command extend_command() {
   return {.name = "extend",
           .group = "Sandboxes",
           .summary = "renew the lease of a sandbox",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<Extend>};
 }

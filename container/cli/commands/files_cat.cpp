@@ -40,7 +40,6 @@ Command files_cat_command() {
   return {.name = "files cat",
           .group = "Files",
           .summary = "print files of a sandbox",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "PATH", .kind = WordKind::remote_path, .repeated = true}},
           .make = &make_invocation<FilesCat>};

@@ -28,9 +28,7 @@ class FilesGlob final : public Invocation {
       paths += printable(match.bytes("path")) + "\n";
       SKIFF_CO_TRY_VOID(match.check());
     }
-    if (auto shown = context.show({{"items", found.records}}, paths, paths); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY_VOID(context.show({{"items", found.records}}, paths, paths));
     if (found.is_truncated) say("there are more matches than these");
     co_return 0;
   }

@@ -48,9 +48,7 @@ class FilesGrep final : public Invocation {
       if (path != last) paths += path + "\n";
       last = path;
     }
-    if (auto shown = context.show({{"items", found.records}}, lines, paths); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY_VOID(context.show({{"items", found.records}}, lines, paths));
     if (found.is_truncated) say("there are more matches than these");
     co_return found.records.empty() ? 1 : 0;
   }

@@ -26,11 +26,8 @@ class FilesLs final : public Invocation {
     if (arguments.words.size() > 1) url += "&path=" + protocol::percent_encode(arguments.words.at(1));
     SKIFF_CO_TRY(auto listed, co_await agent->get_items(std::move(url)));
     const nlohmann::json items = std::move(listed);
-    const auto entries = file_entries(items);
-    if (!entries) co_return std::unexpected{entries.error()};
-    if (auto shown = context.show({{"items", items}}, format_table(entries->rows), entries->names); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY(const auto entries, file_entries(items));
+    SKIFF_CO_TRY_VOID(context.show({{"items", items}}, format_table(entries.rows), entries.names));
     co_return 0;
   }
 
@@ -45,7 +42,6 @@ Command files_ls_command() {
   return {.name = "files ls",
           .group = "Files",
           .summary = "list a directory of a sandbox",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "PATH", .kind = WordKind::remote_path, .optional = true}},
           .make = &make_invocation<FilesLs>};

@@ -46,7 +46,6 @@ Command files_rm_command() {
   return {.name = "files rm",
           .group = "Files",
           .summary = "remove files of a sandbox",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "PATH", .kind = WordKind::remote_path, .repeated = true}},
           .make = &make_invocation<FilesRm>};

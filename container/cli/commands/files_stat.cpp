@@ -41,13 +41,10 @@ class FilesStat final : public Invocation {
     if (items != arguments.words.size() - 1) {
       co_return std::unexpected{foreign_answer("it does not say what is at each path")};
     }
-    const auto entries = file_entries(there);
-    if (!entries) co_return std::unexpected{entries.error()};
+    SKIFF_CO_TRY(const auto entries, file_entries(there));
     const bool is_all = there.size() == items;
-    const std::string table = there.empty() ? "" : format_table(entries->rows);
-    if (auto shown = context.show({{"items", there}}, table, entries->names); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    const std::string table = there.empty() ? "" : format_table(entries.rows);
+    SKIFF_CO_TRY_VOID(context.show({{"items", there}}, table, entries.names));
     co_return is_all ? 0 : 1;
   }
 

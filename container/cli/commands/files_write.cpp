@@ -21,9 +21,7 @@ class FilesWrite final : public Invocation {
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
     std::string url = session_.files() + "/" + protocol::percent_encode(path);
     SKIFF_CO_TRY(auto written, co_await upload(agent.get(), std::move(url), std::move(input), {}, {}));
-    if (auto shown = context.show({{"path", path}, {"bytes", written.bytes}}, "", path + "\n"); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY_VOID(context.show({{"path", path}, {"bytes", written.bytes}}, "", path + "\n"));
     co_return 0;
   }
 

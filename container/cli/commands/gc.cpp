@@ -132,7 +132,6 @@ Command gc_command() {
               "Also removes sandboxes that never came up or no longer answer, minutes after their lease has ended.\n"
               "Stopped sandboxes are kept, and until their lease ends also those that were lost with a node:\n"
               "`skiff start` brings them back.",
-          .words = {},
           .make = &make_invocation<Gc>};
 }
 

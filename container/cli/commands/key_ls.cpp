@@ -51,8 +51,6 @@ Command key_ls_command() {
   return {.name = "key ls",
           .group = "Operators",
           .summary = "list the API keys of `skiff serve`, without what they are",
-          .text = "",
-          .words = {},
           .make = &make_invocation<KeyLs>};
 }
 

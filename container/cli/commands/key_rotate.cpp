@@ -61,7 +61,6 @@ Command key_rotate_command() {
               "and those that were made with it are reached as before.\n\n"
               "  skiff key rotate\n"
               "  skiff key rotate --finish   # when they have ended",
-          .words = {},
           .make = &make_invocation<KeyRotate>};
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/agent/client.hpp"
+#include "container/cli/command_flags.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "protocol/http/target.hpp"
@@ -21,10 +22,7 @@ class Kill final : public Invocation {
          .value = "SIGNAL",
          .help = "TERM and KILL reach all that it started, INT and QUIT its process group, others only the command.",
          .letter = 's'},
-        {.flag = "session",
-         .target = setting::Text{&session_},
-         .value = "SESSION",
-         .help = "In which session of the sandbox."}};
+        session_row(&session_, 0)};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -33,8 +31,7 @@ class Kill final : public Invocation {
     if (arguments.words.size() > 1) {
       id = arguments.words.at(1);
     } else {
-      SKIFF_CO_TRY(auto only, co_await only_command(agent.get(), arguments.words.at(0)));
-      id = std::move(only);
+      SKIFF_CO_TRY(id, co_await only_command(agent.get(), arguments.words.at(0)));
     }
     std::string body = nlohmann::json{{"signal", signal_}}.dump();
     SKIFF_CO_TRY_VOID(co_await agent->post(command_path(session_, id) + "/signal", std::move(body)));

@@ -21,8 +21,6 @@ Command licenses_command() {
   return {.name = "licenses",
           .group = "Help",
           .summary = "print the license of skiff and of what is linked into it",
-          .text = "",
-          .words = {},
           .make = &make_invocation<Licenses>};
 }
 

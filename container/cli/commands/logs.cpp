@@ -65,11 +65,7 @@ class Logs final : public Invocation {
              .target = setting::Size{&from_},
              .value = "OFFSET",
              .help = "Begin at this byte of its output, both streams counted together."},
-            {.flag = "session",
-             .target = setting::Text{&session_},
-             .value = "SESSION",
-             .help = "In which session of the sandbox.",
-             .letter = 's'}};
+            session_row(&session_)};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -91,8 +87,7 @@ class Logs final : public Invocation {
     if (arguments.words.size() > 1) {
       id = arguments.words.at(1);
     } else {
-      SKIFF_CO_TRY(auto meant, co_await unnamed_command(&agent, session_));
-      id = std::move(meant);
+      SKIFF_CO_TRY(id, co_await unnamed_command(&agent, session_));
     }
     if (follow_ && timestamps_) {
       co_return fail(Errc::invalid_field, "-f passes bytes on: leave out --timestamps with it");
@@ -104,8 +99,7 @@ class Logs final : public Invocation {
     const std::uint64_t end = said.number("output/next_offset").value_or(0);
     SKIFF_CO_TRY_VOID(said.check());
     if (lines_) {
-      SKIFF_CO_TRY(auto begin, co_await offset_of_last_lines(&agent, id, end, *lines_));
-      from_ = begin;
+      SKIFF_CO_TRY(from_, co_await offset_of_last_lines(&agent, id, end, *lines_));
     }
     if (since_.count() > 0) {
       SKIFF_CO_TRY(auto begin, co_await offset_of_time(&agent, id, end));

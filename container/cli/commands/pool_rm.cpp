@@ -26,9 +26,7 @@ class PoolRm final : public Invocation {
       removed.push_back(name);
       names += name + "\n";
     }
-    if (auto shown = context.show({{"removed", std::move(removed)}}, names, names); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY_VOID(context.show({{"removed", std::move(removed)}}, names, names));
     co_return 0;
   }
 

@@ -17,8 +17,7 @@ class PoolStatusOf final : public Invocation {
     std::vector<PoolStatus> all;
     Result<> shown;
     if (arguments.words.empty()) {
-      SKIFF_CO_TRY(auto listed, co_await pools->list());
-      all = std::move(listed);
+      SKIFF_CO_TRY(all, co_await pools->list());
       shown = show_pools(context, all);
     } else {
       SKIFF_CO_TRY(auto one, co_await pools->status(arguments.words.front()));

@@ -58,8 +58,7 @@ class Rm final : public Invocation {
     std::vector<Chosen> chosen;
     for (std::string& name : arguments.words) chosen.push_back({.name = std::move(name)});
     if (is_by_list) {
-      SKIFF_CO_TRY(auto listed, co_await list_chosen(driver, context.options().owner));
-      chosen = std::move(listed);
+      SKIFF_CO_TRY(chosen, co_await list_chosen(driver, context.options().owner));
     }
     // A name that is given twice is one sandbox.
     std::set<std::string> seen;
@@ -96,8 +95,7 @@ class Rm final : public Invocation {
   Task<Result<std::vector<Chosen>>> list_chosen(Driver* driver, std::string owner) {
     SandboxFilter filter{.limit = std::numeric_limits<std::size_t>::max()};
     if (!everyone_) filter.owner = std::move(owner);
-    SKIFF_CO_TRY(auto labels, parse_pairs(labels_, "--label"));
-    filter.labels = std::move(labels);
+    SKIFF_CO_TRY(filter.labels, parse_pairs(labels_, "--label"));
     SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
     std::vector<Chosen> chosen;
     for (Sandbox& sandbox : page.items) chosen.push_back({std::move(sandbox.name), std::move(sandbox.id)});

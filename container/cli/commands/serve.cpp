@@ -85,8 +85,7 @@ class Serve final : public Invocation {
     SKIFF_CO_TRY(auto templates, read_templates(arguments));
     std::string domain;
     if (!domain_.empty()) {
-      SKIFF_CO_TRY(auto parsed, serve::parse_domain(domain_));
-      domain = std::move(parsed);
+      SKIFF_CO_TRY(domain, serve::parse_domain(domain_));
     }
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     SKIFF_CO_TRY(auto keys, co_await open_key_store(&context));
@@ -122,8 +121,7 @@ class Serve final : public Invocation {
     nlohmann::json further;
     if (!templates_.empty()) {
       SKIFF_TRY(auto text, read_small_file(templates_, kLongestTemplates));
-      SKIFF_TRY(auto value, kube::parse_yaml(text));
-      further = std::move(value);
+      SKIFF_TRY(further, kube::parse_yaml(text));
     }
     return serve::Templates::create(base, further);
   }
@@ -159,7 +157,6 @@ Command serve_command() {
               "  export SKIFF_DRIVER=local\n"
               "  export E2B_API_KEY=$(skiff key create me)\n"
               "  skiff serve --listen 127.0.0.1:7080",
-          .words = {},
           .makes_sandboxes = true,
           .make = &make_invocation<Serve>};
 }

@@ -28,9 +28,7 @@ class SessionLs final : public Invocation {
       SKIFF_CO_TRY_VOID(session.check());
       names += printable(rows.back().front()) + "\n";
     }
-    if (auto shown = context.show({{"items", items}}, format_table(rows), names); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    SKIFF_CO_TRY_VOID(context.show({{"items", items}}, format_table(rows), names));
     co_return 0;
   }
 };
@@ -41,7 +39,6 @@ Command session_ls_command() {
   return {.name = "session ls",
           .group = "Sessions",
           .summary = "list the sessions of a sandbox",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<SessionLs>};
 }

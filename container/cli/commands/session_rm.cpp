@@ -24,7 +24,6 @@ Command session_rm_command() {
   return {.name = "session rm",
           .group = "Sessions",
           .summary = "end the commands of a session and forget it; its files stay",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "SESSION", .repeated = true}},
           .make = &make_invocation<SessionRm>};
 }

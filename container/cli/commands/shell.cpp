@@ -20,14 +20,7 @@ constexpr const char* kShell =
 
 class Shell final : public Invocation {
  public:
-  std::vector<Setting> rows() override {
-    return {{.flag = "session",
-             .target = setting::Text{&session_},
-             .value = "SESSION",
-             .help = "In which session of the sandbox.",
-             .letter = 's'},
-            detach_keys_row(&detach_keys_)};
-  }
+  std::vector<Setting> rows() override { return {session_row(&session_), detach_keys_row(&detach_keys_)}; }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto keys, DetachKeys::parse(detach_keys_));

@@ -91,13 +91,10 @@ class Top final : public Invocation {
       SKIFF_CO_TRY(auto found, co_await agent->get_items(std::move(path)));
       for (auto& item : found) items.push_back(std::move(item));
     }
-    const auto table = processes_ ? process_table(items) : command_table(items);
-    if (!table) co_return std::unexpected{table.error()};
+    SKIFF_CO_TRY(const auto table, processes_ ? process_table(items) : command_table(items));
     std::string names;
-    for (const auto& row : *table | std::views::drop(1)) names += printable(row.front()) + "\n";
-    if (auto shown = context.show({{"items", items}}, format_table(*table), names); !shown) {
-      co_return std::unexpected{std::move(shown.error())};
-    }
+    for (const auto& row : table | std::views::drop(1)) names += printable(row.front()) + "\n";
+    SKIFF_CO_TRY_VOID(context.show({{"items", items}}, format_table(table), names));
     co_return 0;
   }
 
@@ -111,7 +108,6 @@ Command top_command() {
   return {.name = "top",
           .group = "Commands",
           .summary = "list the commands of a sandbox, or their processes",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<Top>};
 }

@@ -35,7 +35,6 @@ Command version_command() {
   return {.name = "version",
           .group = "Help",
           .summary = "print the version, and that of a sandbox's agent",
-          .text = "",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
           .make = &make_invocation<Version>};
 }

@@ -72,11 +72,9 @@ Result<Access> in_cluster(const AccessOptions& options, const std::string& host,
   access.origin = "the service account of this pod";
   access.from_pod = true;
   const std::string authority = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  SKIFF_TRY(auto server, parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT"));
-  access.server = std::move(server);
-  auto ca = load({.text = {}, .file = directory + "/ca.crt"}, access.origin);
-  if (!ca) return std::unexpected{std::move(ca.error())};
-  access.ca_pem = std::move(*ca);
+  SKIFF_TRY(access.server, parse_url("https://" + authority + ":" + port, "KUBERNETES_SERVICE_HOST and _PORT"));
+  SKIFF_TRY(auto ca, load({.text = {}, .file = directory + "/ca.crt"}, access.origin));
+  access.ca_pem = std::move(ca);
   access.ca_file = directory + "/ca.crt";
   access.identity.token_file = directory + "/token";
   if (auto name = read_small_file(directory + "/namespace", 1024)) {
@@ -124,17 +122,14 @@ Result<Identity> identity_of(const UserEntry& user, const std::string& place, Wa
 }
 
 Result<> take_cluster(Access& access, const ClusterEntry& cluster, const std::string& place) {
-  SKIFF_TRY(auto server, parse_url(cluster.server, place + ": its server"));
-  access.server = std::move(server);
-  SKIFF_TRY(auto ca, load(cluster.certificate_authority, place + ", certificate-authority"));
-  access.ca_pem = std::move(ca);
+  SKIFF_TRY(access.server, parse_url(cluster.server, place + ": its server"));
+  SKIFF_TRY(access.ca_pem, load(cluster.certificate_authority, place + ", certificate-authority"));
   access.ca_file = cluster.certificate_authority.file;
   access.tls_server_name = cluster.tls_server_name;
   access.insecure_skip_tls_verify = cluster.insecure_skip_tls_verify;
   access.exec_config = cluster.exec_config;
   if (!cluster.proxy_url.empty()) {
-    SKIFF_TRY(auto proxy, parse_proxy(cluster.proxy_url, place + ": its proxy-url"));
-    access.proxy = std::move(proxy);
+    SKIFF_TRY(access.proxy, parse_proxy(cluster.proxy_url, place + ": its proxy-url"));
   }
   return {};
 }
@@ -173,8 +168,7 @@ Result<Access> from_kubeconfig(const Kubeconfig& config, const AccessOptions& op
       return fail(Errc::invalid_field, access.origin + " wants the user \"" + context.user +
                                            "\", which isn't there: " + known(config.users));
     }
-    SKIFF_TRY(auto identity, identity_of(*user, config.origin + ", user \"" + context.user + "\"", now));
-    access.identity = std::move(identity);
+    SKIFF_TRY(access.identity, identity_of(*user, config.origin + ", user \"" + context.user + "\"", now));
   }
   return access;
 }
@@ -210,15 +204,12 @@ Result<Access> find_access(const AccessOptions& options, const Environment& envi
   if (!options.token.empty()) access->identity = Identity{.token = options.token};
   if (!options.namespace_name.empty()) access->namespace_name = options.namespace_name;
   if (!options.certificate_authority.empty()) {
-    auto ca = load({.text = {}, .file = options.certificate_authority}, "--certificate-authority");
-    if (!ca) return std::unexpected{std::move(ca.error())};
-    access->ca_pem = std::move(*ca);
+    SKIFF_TRY(access->ca_pem, load({.text = {}, .file = options.certificate_authority}, "--certificate-authority"));
     access->ca_file = options.certificate_authority;
     access->insecure_skip_tls_verify = false;
   }
   if (!access->proxy) {
-    SKIFF_TRY(auto proxy, proxy_for(access->server, environment));
-    access->proxy = std::move(proxy);
+    SKIFF_TRY(access->proxy, proxy_for(access->server, environment));
   }
   return access;
 }

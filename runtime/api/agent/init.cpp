@@ -1,6 +1,5 @@
 #include "runtime/api/agent/init.hpp"
 
-#include "protocol/json/text.hpp"
 #include "runtime/api/agent/init_request.hpp"
 #include "runtime/api/commands/command_routes.hpp"
 #include "runtime/api/commands/log_stream.hpp"
@@ -46,15 +45,6 @@ OrNull<std::uint64_t> or_null_ms(const std::optional<Milliseconds>& time) {
   return {time ? std::optional{static_cast<std::uint64_t>(time->count())} : std::nullopt};
 }
 
-std::string answer_of(const Agent& agent, std::string_view setup) {
-  std::string text{R"({"setup":)"};
-  text += setup;
-  protocol::append_json_key(text, "lease");
-  lease_answer().append(text, agent.activity);
-  text += '}';
-  return text;
-}
-
 }  // namespace
 
 const Answer<Activity>& lease_answer() {
@@ -69,6 +59,17 @@ const Answer<Activity>& lease_answer() {
 const Answer<Activity>& renewed_answer() {
   static const Answer<Activity> answer{
       "LeaseAnswer", {{"lease", [](const Activity& activity) { return Part<&lease_answer>{activity}; }}}};
+  return answer;
+}
+
+const Answer<Initialised>& init_answer() {
+  static const Answer<Initialised> answer{
+      "InitAnswer",
+      {{"setup",
+        [](const Initialised& of) { return Written{of.setup}; },
+        {},
+        or_null(named("CommandResult", object(result_members())))},
+       {"lease", [](const Initialised& of) { return Part<&lease_answer>{of.activity}; }}}};
   return answer;
 }
 
@@ -102,10 +103,10 @@ Task<Result<>> initialise(Call& call) {
   if (request.ttl) agent.activity.lease(request.ttl);
   if (request.idle_ttl) agent.activity.idle_limit(request.idle_ttl);
 
-  if (!setup) co_return co_await call.json(200, answer_of(agent, "null"));
+  if (!setup) co_return co_await call.json(200, init_answer().text({"null", agent.activity}));
   SKIFF_CO_TRY(auto outcome, co_await wait_for_exit(call, setup, std::nullopt));
   const std::string result = co_await wait_result(setup, static_cast<std::size_t>(agent.settings.max_output_bytes));
-  co_return co_await answer_json(call, outcome.begun, 200, answer_of(agent, result));
+  co_return co_await answer_json(call, outcome.begun, 200, init_answer().text({result, agent.activity}));
 }
 
 Task<Result<>> renew_lease(Call& call) {

@@ -13,6 +13,12 @@ namespace skiff::runtime::api {
 
 /// How long the sandbox lives, as in each answer that says it.
 [[nodiscard]] const Answer<Activity>& lease_answer();
+/// What POST /v1/init answers: the result of the setup command or null, as JSON, and the lease.
+struct Initialised {
+  std::string_view setup;
+  const Activity& activity;
+};
+[[nodiscard]] const Answer<Initialised>& init_answer();
 /// What POST /v1/lease answers.
 [[nodiscard]] const Answer<Activity>& renewed_answer();
 

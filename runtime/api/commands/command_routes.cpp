@@ -54,11 +54,10 @@ Task<Result<sessions::Session::Started>> start(Agent& agent, const Caller* calle
     co_return fail(Errc::cannot_switch_user,
                    "the credential is for a session whose commands run as user \"" + *bounds.user + "\"", "/user");
   }
-  auto spec = request->spec(caller->traceparent);
-  if (!spec) co_return std::unexpected{spec.error()};
-  auto user = co_await session->find_user(spec->user);
+  SKIFF_CO_TRY(auto spec, request->spec(caller->traceparent));
+  auto user = co_await session->find_user(spec.user);
   if (agent.draining) co_return fail(Errc::draining, "the agent is stopping and takes no new work");
-  auto started = session->start(std::move(*spec), std::move(user));
+  auto started = session->start(std::move(spec), std::move(user));
   if (started && !started->repeated) audit_command(agent, *caller, *started->command);
   co_return started;
 }
@@ -72,35 +71,29 @@ Task<Result<sessions::Session::Started>> start(Call& call, std::shared_ptr<sessi
 }
 
 Task<Result<>> start_command(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  auto request = call.decode<CommandRequest>();
-  if (!request) co_return std::unexpected{request.error()};
-  const auto until_end = asked_until_end(call);
-  if (!until_end) co_return std::unexpected{until_end.error()};
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY(auto request, call.decode<CommandRequest>());
+  SKIFF_CO_TRY(const auto until_end, asked_until_end(call));
   StreamForm form = StreamForm::ndjson;
-  if (request->mode == Mode::stream) {
-    auto wanted = stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson);
-    if (!wanted) co_return std::unexpected{wanted.error()};
-    form = *wanted;
+  if (request.mode == Mode::stream) {
+    SKIFF_CO_TRY(form, stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson));
   }
-  auto started = co_await start(call, *session, &*request);
-  if (!started) co_return std::unexpected{started.error()};
-  const std::shared_ptr<sessions::Command> command = started->command;
+  SKIFF_CO_TRY(auto started, co_await start(call, session, &request));
+  const std::shared_ptr<sessions::Command> command = started.command;
   call.http.extra_headers().set("X-Skiff-Command-Id", command->id());
 
-  switch (request->mode) {
+  switch (request.mode) {
     case Mode::wait:
-      co_return co_await answer_wait(call, command, *request);
+      co_return co_await answer_wait(call, command, request);
     case Mode::stream: {
       // The reader is there from the first byte on, so that `auto` never drops one.
       LogStream options;
       options.form = form;
       options.lossless = true;
       options.announce = true;
-      options.kill_on_disconnect = request->on_disconnect == OnDisconnect::kill;
+      options.kill_on_disconnect = request.on_disconnect == OnDisconnect::kill;
       options.only = form == StreamForm::octets ? std::optional{sessions::Stream::out} : std::nullopt;
-      options.until_end = *until_end;
+      options.until_end = until_end;
       co_return co_await stream_log(call, command, options);
     }
     case Mode::background: {
@@ -115,15 +108,14 @@ Task<Result<>> start_command(Call& call) {
 }
 
 Task<Result<>> list_commands(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
+  SKIFF_CO_TRY(auto session, call.session());
   const auto wanted = call.query("state");
   if (wanted && *wanted != "starting" && *wanted != "running" && *wanted != "ended") {
     co_return fail(Errc::invalid_field, "state must be starting, running or ended", "state");
   }
   Page page;
   SKIFF_CO_TRY_VOID(page.read(call));
-  const auto commands = (*session)->commands();
+  const auto commands = session->commands();
   std::string text = page.list(
       commands, [](const auto& command) -> const std::string& { return command->id(); },
       [&](const auto& command) { return !wanted || name(command->state()) == *wanted; },
@@ -132,50 +124,36 @@ Task<Result<>> list_commands(Call& call) {
 }
 
 Task<Result<>> show_command(Call& call) {
-  auto command = call.command();
-  if (!command) co_return std::unexpected{command.error()};
-  auto wait = call.query_number("wait_ms", kLongestTime);
-  if (!wait) co_return std::unexpected{wait.error()};
+  SKIFF_CO_TRY(auto command, call.command());
+  SKIFF_CO_TRY(auto wait, call.query_number("wait_ms", kLongestTime));
   bool begun = false;
-  if (*wait && **wait > 0) {
-    const auto limit = std::min(Milliseconds{static_cast<std::int64_t>(**wait)}, call.agent.settings.max_wait);
-    auto outcome = co_await wait_for_exit(call, *command, limit);
-    if (!outcome) co_return std::unexpected{outcome.error()};
-    begun = outcome->begun;
+  if (wait && *wait > 0) {
+    const auto limit = std::min(Milliseconds{static_cast<std::int64_t>(*wait)}, call.agent.settings.max_wait);
+    SKIFF_CO_TRY(auto outcome, co_await wait_for_exit(call, command, limit));
+    begun = outcome.begun;
   }
-  const bool waits = co_await (*command)->waiting_for_input();
+  const bool waits = co_await command->waiting_for_input();
   std::string text;
-  append_command(text, **command, waits);
+  append_command(text, *command, waits);
   co_return co_await answer_json(call, begun, 200, std::move(text));
 }
 
 Task<Result<>> read_output(Call& call) {
-  auto command = call.command();
-  if (!command) co_return std::unexpected{command.error()};
+  SKIFF_CO_TRY(auto command, call.command());
   constexpr auto kAny = std::numeric_limits<std::uint64_t>::max();
   LogStream options;
-  auto from = call.query_number("from", kAny);
-  if (!from) co_return std::unexpected{from.error()};
-  options.from = from->value_or(0);
-  auto limit = call.query_number("limit_bytes", kAny);
-  if (!limit) co_return std::unexpected{limit.error()};
-  options.limit_bytes = *limit;
-  auto follow = call.query_flag("follow");
-  if (!follow) co_return std::unexpected{follow.error()};
-  options.follow = *follow;
-  auto lossless = call.query_flag("lossless");
-  if (!lossless) co_return std::unexpected{lossless.error()};
-  options.lossless = *lossless;
+  SKIFF_CO_TRY(auto from, call.query_number("from", kAny));
+  options.from = from.value_or(0);
+  SKIFF_CO_TRY(options.limit_bytes, call.query_number("limit_bytes", kAny));
+  SKIFF_CO_TRY(auto follow, call.query_flag("follow"));
+  options.follow = follow;
+  SKIFF_CO_TRY(options.lossless, call.query_flag("lossless"));
   if (options.lossless) {
     // It holds the command up.
     SKIFF_CO_TRY_VOID(require(call.identity, Scope::exec));
   }
-  const auto until_end = asked_until_end(call);
-  if (!until_end) co_return std::unexpected{until_end.error()};
-  options.until_end = *until_end;
-  auto form = stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson);
-  if (!form) co_return std::unexpected{form.error()};
-  options.form = *form;
+  SKIFF_CO_TRY(options.until_end, asked_until_end(call));
+  SKIFF_CO_TRY(options.form, stream_form(call.http.request().headers.get("Accept"), StreamForm::ndjson));
   if (options.form == StreamForm::octets) options.only = sessions::Stream::out;
   if (const auto stream = call.query("stream")) {
     if (*stream == "stdout") {
@@ -192,74 +170,63 @@ Task<Result<>> read_output(Call& call) {
   if (last) options.from = *last;
   // A stream that stops by itself would be reopened by EventSource at once.
   if (options.form == StreamForm::sse && !call.query("follow")) options.follow = true;
-  co_return co_await stream_log(call, *command, options);
+  co_return co_await stream_log(call, command, options);
 }
 
 Task<Result<>> write_stdin(Call& call) {
-  auto command = call.command();
-  if (!command) co_return std::unexpected{command.error()};
-  auto offset = call.query_number("offset", std::numeric_limits<std::uint64_t>::max());
-  if (!offset) co_return std::unexpected{offset.error()};
-  auto eof = call.query_flag("eof");
-  if (!eof) co_return std::unexpected{eof.error()};
-  if (!(*command)->stdin_open() && (*command)->state() != sessions::State::starting) {
+  SKIFF_CO_TRY(auto command, call.command());
+  SKIFF_CO_TRY(auto offset, call.query_number("offset", std::numeric_limits<std::uint64_t>::max()));
+  SKIFF_CO_TRY(auto eof, call.query_flag("eof"));
+  if (!command->stdin_open() && command->state() != sessions::State::starting) {
     co_return fail(Errc::stdin_closed, "stdin of the command is closed");
   }
-  std::optional<std::uint64_t> at = *offset;
+  std::optional<std::uint64_t> at = offset;
   std::string buffer(std::size_t{64} << 10U, '\0');
   for (;;) {
-    auto got = co_await call.http.read_body_some(buffer);
-    if (!got) co_return std::unexpected{got.error()};
-    if (*got == 0) break;
+    SKIFF_CO_TRY(auto got, co_await call.http.read_body_some(buffer));
+    if (got == 0) break;
     // The body may come for longer than the token lives.
     SKIFF_CO_TRY_VOID(require(call.identity, Scope::exec));
-    Slice bytes{std::string{buffer.data(), *got}};
-    auto written = co_await (*command)->write_stdin(std::move(bytes), at);
-    if (!written) co_return std::unexpected{written.error()};
-    if (at) *at += *got;
+    Slice bytes{std::string{buffer.data(), got}};
+    SKIFF_CO_TRY_VOID(co_await command->write_stdin(std::move(bytes), at));
+    if (at) *at += got;
   }
-  if (*eof) {
-    SKIFF_CO_TRY_VOID(co_await (*command)->close_stdin());
+  if (eof) {
+    SKIFF_CO_TRY_VOID(co_await command->close_stdin());
   }
   co_return co_await call.no_content();
 }
 
 Task<Result<>> send_signal(std::shared_ptr<sessions::Command> command, SignalRequest request) {
-  auto signal = signal_number(request.signal, "/signal");
-  if (!signal) co_return std::unexpected{signal.error()};
+  SKIFF_CO_TRY(auto signal, signal_number(request.signal, "/signal"));
   Result<int> then = SIGKILL;
   if (request.escalate_to) then = signal_number(*request.escalate_to, "/escalate_to");
   if (!then) co_return std::unexpected{then.error()};
-  const auto usual = *signal == SIGKILL || *signal == SIGTERM  ? sessions::Target::tree
-                     : *signal == SIGINT || *signal == SIGQUIT ? sessions::Target::group
-                                                               : sessions::Target::leader;
-  auto sent = co_await command->signal(*signal, request.target.value_or(usual));
+  const auto usual = signal == SIGKILL || signal == SIGTERM  ? sessions::Target::tree
+                     : signal == SIGINT || signal == SIGQUIT ? sessions::Target::group
+                                                             : sessions::Target::leader;
+  auto sent = co_await command->signal(signal, request.target.value_or(usual));
   if (sent && request.escalate_after) command->escalate(*request.escalate_after, *then);
   co_return sent;
 }
 
 Task<Result<>> signal_command(Call& call) {
-  auto command = call.command();
-  if (!command) co_return std::unexpected{command.error()};
-  auto request = call.decode<SignalRequest>();
-  if (!request) co_return std::unexpected{request.error()};
-  SKIFF_CO_TRY_VOID(co_await send_signal(*command, std::move(*request)));
+  SKIFF_CO_TRY(auto command, call.command());
+  SKIFF_CO_TRY(auto request, call.decode<SignalRequest>());
+  SKIFF_CO_TRY_VOID(co_await send_signal(command, std::move(request)));
   co_return co_await call.no_content();
 }
 
 Task<Result<>> resize_command(Call& call) {
-  auto command = call.command();
-  if (!command) co_return std::unexpected{command.error()};
-  auto size = call.decode<sessions::TerminalSize>();
-  if (!size) co_return std::unexpected{size.error()};
-  SKIFF_CO_TRY_VOID((*command)->resize(*size));
+  SKIFF_CO_TRY(auto command, call.command());
+  SKIFF_CO_TRY(auto size, call.decode<sessions::TerminalSize>());
+  SKIFF_CO_TRY_VOID(command->resize(size));
   co_return co_await call.no_content();
 }
 
 Task<Result<>> delete_command(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  SKIFF_CO_TRY_VOID(co_await (*session)->erase(call.params.at(1)));
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY_VOID(co_await session->erase(call.params.at(1)));
   co_return co_await call.no_content();
 }
 

@@ -11,11 +11,10 @@ namespace {
 /// What the query of /v1/run says, in the form of a command request.
 Result<> apply_query(const Call& call, CommandRequest& request) {
   if (const auto cwd = call.query("cwd")) request.cwd = std::string{*cwd};
-  auto timeout = call.query_number("timeout_ms", kLongestTime);
-  if (!timeout) return std::unexpected{timeout.error()};
-  if (*timeout) {
-    if (**timeout == 0) return fail(Errc::invalid_field, "timeout_ms must be at least 1", "timeout_ms");
-    request.timeout = Milliseconds{static_cast<std::int64_t>(**timeout)};
+  SKIFF_TRY(auto timeout, call.query_number("timeout_ms", kLongestTime));
+  if (timeout) {
+    if (*timeout == 0) return fail(Errc::invalid_field, "timeout_ms must be at least 1", "timeout_ms");
+    request.timeout = Milliseconds{static_cast<std::int64_t>(*timeout)};
   }
   return {};
 }
@@ -28,51 +27,42 @@ bool has_json_body(const Call& call) {
 }  // namespace
 
 Task<Result<>> run_script(Call& call) {
-  auto session = call.session(call.query("session").value_or(sessions::Registry::kDefault));
-  if (!session) co_return std::unexpected{session.error()};
-  auto body = co_await call.http.read_body(has_json_body(call) ? call.agent.settings.max_json_bytes
-                                                               : call.agent.settings.max_script_bytes);
-  if (!body) co_return std::unexpected{body.error()};
-  call.body = std::move(*body);
+  SKIFF_CO_TRY(auto session, call.session(call.query("session").value_or(sessions::Registry::kDefault)));
+  SKIFF_CO_TRY(auto body, co_await call.http.read_body(has_json_body(call) ? call.agent.settings.max_json_bytes
+                                                                           : call.agent.settings.max_script_bytes));
+  call.body = std::move(body);
   CommandRequest request;
   if (has_json_body(call)) {
-    auto decoded = call.decode<CommandRequest>();
-    if (!decoded) co_return std::unexpected{decoded.error()};
-    request = std::move(*decoded);
+    SKIFF_CO_TRY(request, call.decode<CommandRequest>());
   } else {
     if (call.body.empty()) co_return fail(Errc::missing_field, "the body is the script to run, and it is empty");
     request.command = std::move(call.body);
   }
   SKIFF_CO_TRY_VOID(apply_query(call, request));
-  auto form = stream_form(call.http.request().headers.get("Accept"), StreamForm::octets);
-  if (!form) co_return std::unexpected{form.error()};
-  auto started = co_await start(call, *session, &request);
-  if (!started) co_return std::unexpected{started.error()};
+  SKIFF_CO_TRY(auto form, stream_form(call.http.request().headers.get("Accept"), StreamForm::octets));
+  SKIFF_CO_TRY(auto started, co_await start(call, session, &request));
   LogStream options;
-  options.form = *form;
+  options.form = form;
   options.lossless = true;
   options.announce = true;
   options.kill_on_disconnect = request.on_disconnect == OnDisconnect::kill;
-  co_return co_await stream_log(call, started->command, options);
+  co_return co_await stream_log(call, started.command, options);
 }
 
 Task<Result<>> open_shell(Call& call) {
-  auto session = call.session(call.query("session").value_or(sessions::Registry::kDefault));
-  if (!session) co_return std::unexpected{session.error()};
+  SKIFF_CO_TRY(auto session, call.session(call.query("session").value_or(sessions::Registry::kDefault)));
   CommandRequest request;
   SKIFF_CO_TRY_VOID(apply_query(call, request));
-  auto cols = call.query_number("cols", 10000);
-  if (!cols) co_return std::unexpected{cols.error()};
-  auto rows = call.query_number("rows", 10000);
-  if (!rows) co_return std::unexpected{rows.error()};
-  request.tty = sessions::TerminalSize{.cols = static_cast<std::uint16_t>(cols->value_or(80)),
-                                       .rows = static_cast<std::uint16_t>(rows->value_or(24))};
+  SKIFF_CO_TRY(auto cols, call.query_number("cols", 10000));
+  SKIFF_CO_TRY(auto rows, call.query_number("rows", 10000));
+  request.tty = sessions::TerminalSize{.cols = static_cast<std::uint16_t>(cols.value_or(80)),
+                                       .rows = static_cast<std::uint16_t>(rows.value_or(24))};
   if (const auto command = call.query("command")) {
     request.command = std::string{*command};
   } else {
-    request.argv = std::vector<std::string>{(*session)->spec().shell.value_or(call.agent.settings.shell), "-i"};
+    request.argv = std::vector<std::string>{session->spec().shell.value_or(call.agent.settings.shell), "-i"};
   }
-  co_return co_await serve_terminal(call, *session, std::move(request));
+  co_return co_await serve_terminal(call, session, std::move(request));
 }
 
 }  // namespace skiff::runtime::api

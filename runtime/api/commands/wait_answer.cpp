@@ -3,30 +3,63 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
-#include "protocol/json/base64.hpp"
-#include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
-#include "runtime/api/events.hpp"
+#include "runtime/api/command_answer.hpp"
 #include "runtime/api/kept_output.hpp"
 
 namespace skiff::runtime::api {
 namespace {
 
-using protocol::append_json_integer;
-using protocol::append_json_key;
-using protocol::append_json_string;
+/// What a stream has said. What is not UTF-8 is given twice: readable, and exact.
+struct Said {
+  const std::string& bytes;
+  bool is_text;
+};
 
-void append_stream(std::string& out, std::string_view key, const std::string& bytes) {
-  append_json_key(out, key);
-  if (protocol::is_valid_utf8(bytes)) {
-    append_json_string(out, bytes);
-    return;
+struct ResultOf {
+  const sessions::Command& command;
+  const KeptOutput& kept;
+  Said out;
+  Said err;
+};
+
+std::optional<Bytes> exact(const Said& said) {
+  return said.is_text ? std::nullopt : std::optional{Bytes{said.bytes}};
+}
+
+}  // namespace
+
+template <>
+struct AnswerValue<Said> {
+  static std::string schema() { return kText; }
+  static void append(std::string& out, const Said& said) {
+    if (said.is_text) {
+      protocol::append_json_string(out, said.bytes);
+    } else {
+      protocol::append_json_string(out, protocol::to_valid_utf8(said.bytes));
+    }
   }
-  append_json_string(out, protocol::to_valid_utf8(bytes));
-  append_json_key(out, std::string{key} + "_base64");
-  out += '"';
-  protocol::append_base64(out, bytes);
-  out += '"';
+};
+
+namespace {
+
+/// Without the command's end.
+const Answer<ResultOf>& result_answer() {
+  static const Answer<ResultOf> answer{
+      "CommandResult",
+      {{"id", [](const ResultOf& of) { return Id{of.command.id()}; }},
+       {"state", [](const ResultOf& of) { return name(of.command.state()); }, {}, command_states()},
+       {"stdout", [](const ResultOf& of) { return of.out; }},
+       {"stdout_base64", [](const ResultOf& of) { return exact(of.out); }},
+       {"stderr", [](const ResultOf& of) { return of.err; }},
+       {"stderr_base64", [](const ResultOf& of) { return exact(of.err); }},
+       {"omitted_bytes",
+        [](const ResultOf& of) { return MadePart<&per_stream_answer>{{of.kept.omitted_out, of.kept.omitted_err}}; }},
+       {"truncated", [](const ResultOf& of) { return of.kept.omitted_out + of.kept.omitted_err > 0; }},
+       {"next", [](const ResultOf& of) { return of.kept.next; }},
+       {"started_at", [](const ResultOf& of) { return of.command.started_at(); }},
+       {"limits", [](const ResultOf& of) { return enforced(of.command.spec().limits); }}}};
+  return answer;
 }
 
 }  // namespace
@@ -36,30 +69,32 @@ Task<std::string> wait_result(std::shared_ptr<sessions::Command> command, std::s
   // Each step through a long answer is a turn of its own.
   const Executor executor = co_await boost::asio::this_coro::executor;
   const bool large = kept.out.size() + kept.err.size() > kLargeOutput;
+  const bool out_is_text = protocol::is_valid_utf8(kept.out);
+  if (large) co_await boost::asio::post(executor, use_task);
+  const bool err_is_text = protocol::is_valid_utf8(kept.err);
+  const ResultOf result{.command = *command,
+                        .kept = kept,
+                        .out = {.bytes = kept.out, .is_text = out_is_text},
+                        .err = {.bytes = kept.err, .is_text = err_is_text}};
 
   std::string text;
   text.reserve(kept.out.size() + kept.err.size() + 640);
   text += '{';
-  append_json_key(text, "id");
-  append_json_string(text, command->id());
-  append_json_key(text, "state");
-  append_json_string(text, name(command->state()));
-  if (large) co_await boost::asio::post(executor, use_task);
-  append_stream(text, "stdout", kept.out);
-  if (large) co_await boost::asio::post(executor, use_task);
-  append_stream(text, "stderr", kept.err);
-  append_json_key(text, "omitted_bytes");
-  append_per_stream(text, kept.omitted_out, kept.omitted_err);
-  append_json_key(text, "truncated");
-  text += kept.omitted_out + kept.omitted_err > 0 ? "true" : "false";
-  append_json_key(text, "next");
-  append_json_integer(text, kept.next);
-  append_json_key(text, "started_at");
-  append_json_string(text, rfc3339(command->started_at()));
-  append_limits(text, command->spec().limits);
+  for (const auto& row : result_answer().rows()) {
+    row.append(text, row.described.name, result);
+    if (large) co_await boost::asio::post(executor, use_task);
+  }
   if (const auto& status = command->exit_status()) append_exit_members(text, *status);
   text += '}';
   co_return text;
+}
+
+std::vector<Member> result_members() {
+  return with_exit(result_answer().members(), false);
+}
+
+protocol::SchemaRef result_schema() {
+  return {.name = "CommandResult", .json = object(result_members())};
 }
 
 }  // namespace skiff::runtime::api

@@ -2,8 +2,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/task.hpp"
+#include "protocol/json/openapi.hpp"
+#include "runtime/api/schema_parts.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime::api {
@@ -11,5 +14,9 @@ namespace skiff::runtime::api {
 /// The answer of a WAIT: what a command has said so far, head and tail where it is more than `max_bytes` a stream, and
 /// how it ended if it has.
 [[nodiscard]] Task<std::string> wait_result(std::shared_ptr<sessions::Command> command, std::size_t max_bytes);
+
+/// How that is described: the component CommandResult.
+[[nodiscard]] std::vector<Member> result_members();
+[[nodiscard]] protocol::SchemaRef result_schema();
 
 }  // namespace skiff::runtime::api

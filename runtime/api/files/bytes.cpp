@@ -51,8 +51,7 @@ Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const 
   }
   result.part = {.from = 0, .to = entry.size};
   if (options.lines) {
-    SKIFF_TRY(auto found, fs::find_lines(fd, *options.lines, entry.size, fs::kMostReadForLines, stop));
-    result.part = found;
+    SKIFF_TRY(result.part, fs::find_lines(fd, *options.lines, entry.size, fs::kMostReadForLines, stop));
   }
   if (options.with_bytes) result.read_if_small();
   return result;
@@ -62,11 +61,9 @@ Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const 
 
 Result<fs::WriteOptions> write_options(const Call& call) {
   fs::WriteOptions options;
-  SKIFF_TRY(auto conditions, conditions_of(call));
-  options.conditions = std::move(conditions);
+  SKIFF_TRY(options.conditions, conditions_of(call));
   if (const auto text = call.query("mode")) {
-    SKIFF_TRY(auto mode, asked_mode(call.identity, *text, "mode"));
-    options.attributes.mode = mode;
+    SKIFF_TRY(options.attributes.mode, asked_mode(call.identity, *text, "mode"));
   }
   for (const auto& [name, value] :
        {std::pair{"uid", &options.attributes.uid}, std::pair{"gid", &options.attributes.gid}}) {
@@ -82,8 +79,7 @@ Result<fs::WriteOptions> write_options(const Call& call) {
     options.attributes.modified = fs::FileTime{std::chrono::nanoseconds{*nanoseconds}};
   }
   if (const auto text = call.query("sha256")) {
-    SKIFF_TRY(auto digest, fs::parse_sha256(*text));
-    options.sha256 = digest;
+    SKIFF_TRY(options.sha256, fs::parse_sha256(*text));
   }
   SKIFF_TRY(auto sync, call.query_flag("fsync"));
   if (sync) options.durability = fs::Durability::synced;
@@ -109,10 +105,8 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
 
 Task<Result<>> append_file(Call& call, const FileCall& file) {
   fs::AppendOptions options;
-  SKIFF_CO_TRY(auto conditions, conditions_of(call));
-  options.conditions = std::move(conditions);
-  SKIFF_CO_TRY(auto offset, call.query_number("offset", std::numeric_limits<std::uint64_t>::max()));
-  options.offset = offset;
+  SKIFF_CO_TRY(options.conditions, conditions_of(call));
+  SKIFF_CO_TRY(options.offset, call.query_number("offset", std::numeric_limits<std::uint64_t>::max()));
   auto begin = [&] {
     auto begun = fs::Appender::begin(*file.tree, file.path, std::move(options));
     std::optional<Error> refused;
@@ -152,12 +146,10 @@ Task<Result<>> read_file(Call& call) {
   ReadOptions options;
   options.with_bytes = call.http.request().method != "HEAD";
   if (const auto text = call.query("lines")) {
-    SKIFF_CO_TRY(auto lines, fs::parse_lines(*text));
-    options.lines = lines;
+    SKIFF_CO_TRY(options.lines, fs::parse_lines(*text));
   }
   if (const auto given = headers.find("If-None-Match")) {
-    SKIFF_CO_TRY(auto tags, fs::TagList::parse(*given));
-    options.none_match = std::move(tags);
+    SKIFF_CO_TRY(options.none_match, fs::TagList::parse(*given));
     options.none_match_hashes = given->contains("\"h-");
   }
   auto open = [&](const std::stop_token& stop) { return open_for(file, options, stop); };
@@ -174,8 +166,7 @@ Task<Result<>> read_file(Call& call) {
   }
   AskedRange range{.kind = AskedRange::Kind::whole, .from = opened->part.from, .to = opened->part.to};
   if (!options.lines) {
-    SKIFF_CO_TRY(auto asked, asked_range(call.http, *opened));
-    range = asked;
+    SKIFF_CO_TRY(range, asked_range(call.http, *opened));
   }
   co_return co_await send_part(&call.agent.disk, &call.http, std::move(*opened), range);
 }

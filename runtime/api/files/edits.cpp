@@ -37,14 +37,12 @@ Result<fs::Operation> operation_of(const Identity& identity, BatchItemRequest& i
         return refuse("this is not base64", "content_base64");
       }
       if (item.mode) {
-        SKIFF_TRY(auto mode, asked_mode(identity, *item.mode, field + "/mode"));
-        operation.mode = mode;
+        SKIFF_TRY(operation.mode, asked_mode(identity, *item.mode, field + "/mode"));
       }
       break;
     case BatchOperation::edit: {
       operation.kind = fs::Operation::Kind::edit;
-      SKIFF_TRY(auto edits, edits_of(item.edits, field + "/edits"));
-      operation.edits = std::move(edits);
+      SKIFF_TRY(operation.edits, edits_of(item.edits, field + "/edits"));
       break;
     }
     case BatchOperation::remove:
@@ -57,8 +55,7 @@ Result<fs::Operation> operation_of(const Identity& identity, BatchItemRequest& i
       break;
   }
   if (item.if_match) {
-    SKIFF_TRY(auto tags, fs::TagList::parse(*item.if_match));
-    operation.conditions.if_match = std::move(tags);
+    SKIFF_TRY(operation.conditions.if_match, fs::TagList::parse(*item.if_match));
   }
   return operation;
 }
@@ -142,8 +139,7 @@ Task<Result<>> edit_file(Call& call, const FileCall& file) {
                    "edits are JSON and say so: -H 'Content-Type: application/json'; to add bytes at the end use "
                    "append=true");
   }
-  SKIFF_CO_TRY(auto body, co_await call.http.read_body(call.agent.settings.max_json_bytes));
-  call.body = std::move(body);
+  SKIFF_CO_TRY(call.body, co_await call.http.read_body(call.agent.settings.max_json_bytes));
   SKIFF_CO_TRY(auto request, call.decode<EditsRequest>());
   SKIFF_CO_TRY(auto edits, edits_of(request.edits, "/edits"));
   SKIFF_CO_TRY(auto conditions, conditions_of(call));

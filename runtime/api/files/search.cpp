@@ -69,8 +69,7 @@ Result<Ground> open_ground(const fs::Tree& tree, const std::string& path, fs::Wa
   ground.walk.prefix = relative_prefix(path);
   // The ignore files on the way from the root count too; those of an absolute path's root are not looked for.
   if (!ground.walk.prefix.empty() && !path.starts_with('/') && path.find("..") == std::string::npos) {
-    SKIFF_TRY(auto root, tree.open_directory(""));
-    ground.root = std::move(root);
+    SKIFF_TRY(ground.root, tree.open_directory(""));
     ground.walk.root = ground.root.get();
   }
   return ground;
@@ -104,22 +103,13 @@ void append_match(std::string& out, const fs::GrepMatch& match) {
 Result<GrepAsk> read_grep(const Call& call) {
   SKIFF_TRY(auto literal, call.query_flag("literal"));
   SKIFF_TRY(auto ignore_case, call.query_flag("ignore_case"));
-  auto matcher = fs::LineMatcher::compile(
-      {.text = std::string{*call.query("pattern")}, .literal = literal, .ignore_case = ignore_case});
-  if (!matcher) {
-    matcher.error().field = "pattern";
-    return std::unexpected{std::move(matcher.error())};
-  }
-  GrepAsk ask{.matcher = std::move(*matcher), .options = {}, .path = std::string{call.query("path").value_or("")}};
-  SKIFF_TRY(auto walk, walk_options(call));
-  ask.options.walk = std::move(walk);
+  const fs::LinePattern pattern{
+      .text = std::string{*call.query("pattern")}, .literal = literal, .ignore_case = ignore_case};
+  SKIFF_TRY(auto matcher, blaming("pattern", fs::LineMatcher::compile(pattern)));
+  GrepAsk ask{.matcher = std::move(matcher), .options = {}, .path = std::string{call.query("path").value_or("")}};
+  SKIFF_TRY(ask.options.walk, walk_options(call));
   if (const auto text = call.query("glob")) {
-    auto only = fs::Glob::compile(*text);
-    if (!only) {
-      only.error().field = "glob";
-      return std::unexpected{std::move(only.error())};
-    }
-    ask.options.only = std::move(*only);
+    SKIFF_TRY(ask.options.only, blaming("glob", fs::Glob::compile(*text)));
   }
   struct Number {
     const char* name;
@@ -130,17 +120,11 @@ Result<GrepAsk> read_grep(const Call& call) {
     if (value) into = static_cast<std::remove_reference_t<decltype(into)>>(*value);
     return {};
   };
-  if (auto read = number({"limit", kMostMatches}, ask.options.most); !read) return std::unexpected{read.error()};
-  if (auto read = number({"context", kMostContext}, ask.options.lines.before); !read) {
-    return std::unexpected{read.error()};
-  }
+  SKIFF_TRY_VOID(number({"limit", kMostMatches}, ask.options.most));
+  SKIFF_TRY_VOID(number({"context", kMostContext}, ask.options.lines.before));
   ask.options.lines.after = ask.options.lines.before;
-  if (auto read = number({"before", kMostContext}, ask.options.lines.before); !read) {
-    return std::unexpected{read.error()};
-  }
-  if (auto read = number({"after", kMostContext}, ask.options.lines.after); !read) {
-    return std::unexpected{read.error()};
-  }
+  SKIFF_TRY_VOID(number({"before", kMostContext}, ask.options.lines.before));
+  SKIFF_TRY_VOID(number({"after", kMostContext}, ask.options.lines.after));
   return ask;
 }
 
@@ -211,14 +195,10 @@ Task<Result<>> stream_lines(Call& call, Producer producer) {
 
 Task<Result<>> glob_files(Call& call) {
   SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
-  auto glob = fs::Glob::compile(*call.query("pattern"));
-  if (!glob) {
-    glob.error().field = "pattern";
-    co_return std::unexpected{std::move(glob.error())};
-  }
+  SKIFF_CO_TRY(auto glob, blaming("pattern", fs::Glob::compile(*call.query("pattern"))));
   SKIFF_CO_TRY(auto walk, walk_options(call));
   SKIFF_CO_TRY(auto most, call.query_number("limit", kMostMatches));
-  auto ask = std::make_shared<GlobAsk>(GlobAsk{.glob = std::move(*glob),
+  auto ask = std::make_shared<GlobAsk>(GlobAsk{.glob = std::move(glob),
                                                .options = {.walk = std::move(walk)},
                                                .path = std::string{call.query("path").value_or("")}});
   if (most) ask->options.most = *most;

@@ -7,7 +7,6 @@
 #include "base/expiry.hpp"
 #include "fs/watch/shared_watches.hpp"
 #include "protocol/json/sse.hpp"
-#include "protocol/json/text.hpp"
 #include "protocol/websocket/socket.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/files/call.hpp"
@@ -18,11 +17,9 @@
 namespace skiff::runtime::api {
 namespace {
 
-using protocol::append_json_integer;
-using protocol::append_json_key;
-using protocol::append_json_text;
 using protocol::WebSocket;
 
+constexpr std::string_view kWatching = "watching";
 /// Events that go out at once.
 constexpr std::size_t kBatch = 1024;
 
@@ -50,19 +47,11 @@ std::string_view word(fs::WatchEvent::Type type) {
 }
 
 Message message_of(const fs::WatchEvent& event) {
-  Message message{.type = word(event.type), .data = {}, .cursor = event.cursor};
-  append_watch_event(message.data, event);
-  return message;
+  return {.type = word(event.type), .data = change_answer().text(event), .cursor = event.cursor};
 }
 
-/// The first event: what happens from here on is seen, so that a client that has it can begin.
 Message beginning(std::uint64_t cursor) {
-  Message message{.type = "watching", .data = "{", .cursor = cursor};
-  append_json_text(message.data, "type", message.type);
-  append_json_key(message.data, "cursor");
-  append_json_integer(message.data, cursor);
-  message.data += '}';
-  return message;
+  return {.type = kWatching, .data = watching_answer().text(cursor), .cursor = cursor};
 }
 
 /// What one client is told, in either form.
@@ -184,16 +173,31 @@ Task<> serve_socket(protocol::Upgraded connection, Agent* agent, std::shared_ptr
 
 }  // namespace
 
-void append_watch_event(std::string& out, const fs::WatchEvent& event) {
-  out += '{';
-  append_json_text(out, "type", word(event.type));
-  append_json_text(out, "path", event.path);
-  if (event.type == fs::WatchEvent::Type::renamed) append_json_text(out, "from", event.from);
-  append_json_key(out, "is_directory");
-  out += event.is_directory ? "true" : "false";
-  append_json_key(out, "cursor");
-  append_json_integer(out, event.cursor);
-  out += '}';
+const Answer<fs::WatchEvent>& change_answer() {
+  using Change = fs::WatchEvent;
+  static const Answer<Change> answer{
+      "ChangeEvent",
+      {{"type", [](const Change& change) { return word(change.type); }, "overflow: changes were lost, look again",
+        one_of({"created", "modified", "deleted", "renamed", "overflow"})},
+       {"path", [](const Change& change) { return std::string_view{change.path}; },
+        "From the session's root, as it was asked for"},
+       {"from",
+        [](const Change& change) {
+          return change.type == Change::Type::renamed ? std::optional<std::string_view>{change.from} : std::nullopt;
+        },
+        "renamed: the path before"},
+       {"is_directory", [](const Change& change) { return change.is_directory; }},
+       {"cursor", [](const Change& change) { return change.cursor; },
+        "Also the id of the server-sent event: Last-Event-ID resumes"}}};
+  return answer;
+}
+
+const Answer<std::uint64_t>& watching_answer() {
+  static const Answer<std::uint64_t> answer{
+      "WatchingEvent",
+      {{"type", [](const std::uint64_t&) { return kWatching; }, {}, one_of({kWatching})},
+       {"cursor", [](const std::uint64_t& cursor) { return cursor; }}}};
+  return answer;
 }
 
 Task<Result<>> watch_files(Call& call) {
@@ -204,8 +208,7 @@ Task<Result<>> watch_files(Call& call) {
   if (!cursor) co_return std::unexpected{std::move(cursor.error())};
   std::optional<Handshake> handshake;
   if (call.http.request().headers.contains("Upgrade")) {
-    SKIFF_CO_TRY(auto shaken, shake_hands(call, {kJsonProtocol}));
-    handshake = std::move(shaken);
+    SKIFF_CO_TRY(handshake, shake_hands(call, {kJsonProtocol}));
   }
   SKIFF_CO_TRY(auto last, call.last_event_id());
   if (last) *cursor = last;

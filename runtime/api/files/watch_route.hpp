@@ -1,8 +1,9 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
 
 #include "fs/watch/log.hpp"
+#include "runtime/api/answer.hpp"
 #include "runtime/api/call.hpp"
 
 namespace skiff::runtime::api {
@@ -10,7 +11,9 @@ namespace skiff::runtime::api {
 /// GET .../files:watch: changes below a directory as server-sent events, until the client goes or the directory does.
 [[nodiscard]] Task<Result<>> watch_files(Call& call);
 
-/// An event as its route sends it.
-void append_watch_event(std::string& out, const fs::WatchEvent& event);
+/// A change as the route tells it.
+[[nodiscard]] const Answer<fs::WatchEvent>& change_answer();
+/// The first event: what happens from here on is seen, so that a client that has it can begin.
+[[nodiscard]] const Answer<std::uint64_t>& watching_answer();
 
 }  // namespace skiff::runtime::api

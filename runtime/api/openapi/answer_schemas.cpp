@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/api/agent/init.hpp"
 #include "runtime/api/agent/telemetry_routes.hpp"
 #include "runtime/api/command_answer.hpp"
-#include "runtime/api/openapi/event_schemas.hpp"
+#include "runtime/api/commands/wait_answer.hpp"
+#include "runtime/api/files/entry_members.hpp"
 #include "runtime/api/sessions/session_routes.hpp"
 
 namespace skiff::runtime::api {
@@ -22,40 +22,6 @@ std::vector<Member> command() {
   return with_exit(command_answer().members(), false);
 }
 
-std::vector<Member> result() {
-  return with_exit({{"id", kId},
-                    {"state", command_states()},
-                    {"stdout", kText},
-                    {"stderr", kText},
-                    {"stdout_base64", kText, false},
-                    {"stderr_base64", kText, false},
-                    {"omitted_bytes", bytes_per_stream()},
-                    {"truncated", kFlag},
-                    {"next", kCount},
-                    {"limits", enforced_limits(), false},
-                    {"started_at", kTime}},
-                   false);
-}
-
-std::vector<Member> file_entry() {
-  const std::string mode = R"({"type":"string","pattern":"^[0-7]{4}$"})";
-  const std::string type =
-      one_of({"file", "directory", "symlink", "fifo", "socket", "character_device", "block_device"});
-  return {{"path", kText},
-          {"path_base64", kText, false, "Of a path that is not UTF-8"},
-          {"name", kText},
-          {"name_base64", kText, false},
-          {"type", named("FileType", type)},
-          {"size", kCount},
-          {"mode", mode},
-          {"uid", kCount},
-          {"gid", kCount},
-          {"modified_at", kTime},
-          {"target", kText, false, "Of a symbolic link"},
-          {"target_base64", kText, false},
-          {"etag", kText, false}};
-}
-
 }  // namespace
 
 SchemaRef status_schema() {
@@ -66,25 +32,12 @@ SchemaRef ports_schema() {
   return {.name = "Ports", .json = page_of(port_answer().named_schema())};
 }
 
-SchemaRef init_schema() {
-  const std::string setup = or_null(named("CommandResult", object(result())));
-  return {.name = "InitAnswer", .json = object({{"setup", setup}, {"lease", lease_answer().named_schema()}})};
-}
-
 SchemaRef session_list_schema() {
   return {.name = "SessionList", .json = page_of(session_answer().named_schema())};
 }
 
 SchemaRef process_list_schema() {
   return {.name = "ProcessList", .json = page_of(process_answer().named_schema())};
-}
-
-SchemaRef wait_schema() {
-  return {.name = "WaitAnswer",
-          .json = object({{"met", kFlag},
-                          {"reason", named("WaitReason", one_of({"ended", "timeout", "shutdown"})), false},
-                          {"match", kText, false},
-                          {"next", kCount, false}})};
 }
 
 SchemaRef command_schema() {
@@ -95,27 +48,25 @@ SchemaRef command_list_schema() {
   return {.name = "CommandList", .json = page_of(named("Command", object(command())))};
 }
 
-SchemaRef result_schema() {
-  return {.name = "CommandResult", .json = object(result())};
+SchemaRef file_entry_schema() {
+  return {.name = "FileEntry", .json = object(entry_members())};
 }
 
-SchemaRef file_entry_schema() {
-  return {.name = "FileEntry", .json = object(file_entry())};
+SchemaRef edited_file_schema() {
+  return {.name = "EditedFile", .json = object(edited_members())};
 }
 
 SchemaRef file_list_schema() {
-  return {.name = "FileList", .json = page_of(named("FileEntry", object(file_entry())))};
+  return {.name = "FileList", .json = page_of(named("FileEntry", object(entry_members())))};
 }
 
 SchemaRef file_results_schema() {
-  std::vector<Member> members = file_entry();
-  for (Member& member : members) member.always = member.name == "path";
-  members.push_back({"error", named("FileError", object({{"code", kText}, {"detail", kText}})), false});
-  return {.name = "FileResults", .json = object({{"items", list_of(named("FileResult", object(members)))}})};
+  const std::string item = named("FileResult", object(entry_result_members()));
+  return {.name = "FileResults", .json = object({{"items", list_of(item)}})};
 }
 
 SchemaRef started_schema() {
-  std::vector<Member> members = result();
+  std::vector<Member> members = result_members();
   for (Member& member : command()) {
     if (std::ranges::find(members, member.name, &Member::name) == members.end()) members.push_back(std::move(member));
   }

@@ -25,7 +25,4 @@ using Schemas = std::vector<protocol::SchemaRef>;
 [[nodiscard]] protocol::SchemaRef grep_record_schema();
 [[nodiscard]] protocol::SchemaRef watch_event_schema();
 
-/// `members`, and those that tell how a command ended; `always` where it has.
-[[nodiscard]] std::vector<Member> with_exit(std::vector<Member> members, bool always);
-
 }  // namespace skiff::runtime::api

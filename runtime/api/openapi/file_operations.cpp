@@ -18,10 +18,10 @@ void may_meet_anything(ApiOperation& operation) {
   may_fail(operation, {403, 404, 409, 507});
 }
 
-void answers_entry(ApiOperation& operation, std::initializer_list<unsigned> statuses) {
+void answers_entry(ApiOperation& operation, std::initializer_list<unsigned> statuses,
+                   const SchemaRef& schema = file_entry_schema()) {
   for (const unsigned status : statuses) {
-    operation.responses.push_back(
-        json(status, status == 201 ? "It was made" : "What is there now", file_entry_schema(), kTagged));
+    operation.responses.push_back(json(status, status == 201 ? "It was made" : "What is there now", schema, kTagged));
   }
   may_meet_anything(operation);
   may_fail(operation, {412});
@@ -64,7 +64,7 @@ void describe_change_file(ApiOperation& operation) {
   takes<EditsRequest>(operation, "EditsRequest");
   operation.request.push_back({kBytes, bytes()});
   operation.request_required = false;
-  answers_entry(operation, {200, 201});
+  answers_entry(operation, {200, 201}, edited_file_schema());
   may_fail(operation, {408, 413, 415});
 }
 

@@ -9,7 +9,7 @@
 #include "runtime/api/openapi/operation_parts.hpp"
 #include "runtime/api/requests.hpp"
 #include "runtime/api/sessions/session_routes.hpp"
-#include "runtime/api/sessions/wait_request.hpp"
+#include "runtime/api/sessions/wait_routes.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -85,7 +85,7 @@ void describe_activity(ApiOperation& operation) {
 void describe_init(ApiOperation& operation) {
   takes<InitRequest>(operation, "InitRequest");
   operation.request_required = false;
-  operation.responses.push_back(json(200, "setup is the result of the setup command, or null", init_schema()));
+  operation.responses.push_back(json(200, "setup is the result of the setup command, or null", init_answer().schema()));
   may_fail(operation, {409, 422, 429});
 }
 
@@ -151,7 +151,7 @@ void describe_process_list(ApiOperation& operation) {
 
 void describe_wait(ApiOperation& operation) {
   takes<WaitRequest>(operation, "WaitRequest");
-  operation.responses.push_back(json(200, "Whether it was met", wait_schema()));
+  operation.responses.push_back(json(200, "Whether it was met", wait_answer().schema()));
   may_fail(operation, {410});
 }
 

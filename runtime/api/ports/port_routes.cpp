@@ -80,11 +80,10 @@ Result<std::uint16_t> parse_port(std::string_view text) {
 }
 
 Task<Result<>> pass_to_port(Call& call) {
-  const auto port = parse_port(call.params.at(0));
-  if (!port) co_return std::unexpected{port.error()};
-  SKIFF_CO_TRY_VOID(check(call, *port));
+  SKIFF_CO_TRY(const auto port, parse_port(call.params.at(0)));
+  SKIFF_CO_TRY_VOID(check(call, port));
 
-  HttpClient server{call.agent.executor, server_on(call.agent, *port)};
+  HttpClient server{call.agent.executor, server_on(call.agent, port)};
   const auto ends = call.identity.expires;
   protocol::RelayOptions options{.answer_time = call.agent.settings.port_timeout,
                                  .probe_idle = std::chrono::ceil<std::chrono::seconds>(call.agent.settings.keepalive),
@@ -92,7 +91,7 @@ Task<Result<>> pass_to_port(Call& call) {
                                  .upgraded = [agent = &call.agent, ends](Upgraded client, Upgraded behind) {
                                    return carry_upgraded(agent, ends, std::move(client), std::move(behind));
                                  }};
-  HttpClient::Request request = passed_on(call, *port);
+  HttpClient::Request request = passed_on(call, port);
   co_return co_await protocol::relay(&call.http, &server, std::move(request), std::move(options));
 }
 

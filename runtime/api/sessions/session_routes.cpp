@@ -72,12 +72,11 @@ Task<Result<>> answer(Call& call, std::shared_ptr<Session> session, bool created
 }
 
 Result<sessions::SessionSpec> asked_for(Call& call) {
-  auto request = call.decode<SessionRequest>();
-  if (!request) return std::unexpected{request.error()};
-  if (request->user && call.identity.anonymous) {
+  SKIFF_TRY(auto request, call.decode<SessionRequest>());
+  if (request.user && call.identity.anonymous) {
     return fail(Errc::cannot_switch_user, "users can't be switched without authentication", "/user");
   }
-  return request->spec();
+  return request.spec();
 }
 
 }  // namespace
@@ -123,25 +122,21 @@ void append_session(std::string& out, const Agent& agent, const Session& session
 }
 
 Task<Result<>> create_session(Call& call) {
-  auto spec = asked_for(call);
-  if (!spec) co_return std::unexpected{spec.error()};
-  SKIFF_CO_TRY_VOID(require_rule_over(call.identity, spec->id));
-  auto session = co_await call.agent.registry.create(std::move(*spec));
-  if (!session) co_return std::unexpected{session.error()};
-  co_return co_await answer(call, *session, true);
+  SKIFF_CO_TRY(auto spec, asked_for(call));
+  SKIFF_CO_TRY_VOID(require_rule_over(call.identity, spec.id));
+  SKIFF_CO_TRY(auto session, co_await call.agent.registry.create(std::move(spec)));
+  co_return co_await answer(call, session, true);
 }
 
 Task<Result<>> put_session(Call& call) {
-  auto spec = asked_for(call);
-  if (!spec) co_return std::unexpected{spec.error()};
+  SKIFF_CO_TRY(auto spec, asked_for(call));
   const std::string& id = call.params.front();
-  if (!spec->id.empty() && spec->id != id)
+  if (!spec.id.empty() && spec.id != id)
     co_return fail(Errc::invalid_field, "id differs from the one in the path", "/id");
-  spec->id = id;
+  spec.id = id;
   SKIFF_CO_TRY_VOID(require_rule_over(call.identity, id));
-  auto put = co_await call.agent.registry.put(std::move(*spec));
-  if (!put) co_return std::unexpected{put.error()};
-  co_return co_await answer(call, put->session, put->created);
+  SKIFF_CO_TRY(auto put, co_await call.agent.registry.put(std::move(spec)));
+  co_return co_await answer(call, put.session, put.created);
 }
 
 Task<Result<>> list_sessions(Call& call) {
@@ -171,42 +166,36 @@ Task<Result<>> list_sessions(Call& call) {
 }
 
 Task<Result<>> show_session(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  co_return co_await answer(call, *session, false);
+  SKIFF_CO_TRY(auto session, call.session());
+  co_return co_await answer(call, session, false);
 }
 
 Task<Result<>> patch_session(Call& call) {
   SKIFF_CO_TRY_VOID(require_rule_over(call.identity, call.params.front()));
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  auto request = call.decode<SessionPatchRequest>();
-  if (!request) co_return std::unexpected{request.error()};
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY(auto request, call.decode<SessionPatchRequest>());
   sessions::SessionPatch patch;
-  patch.labels = std::move(request->labels);
-  patch.idle_timeout = request->idle_timeout;
-  patch.default_timeout = request->default_timeout;
-  patch.limits = request->limits;
-  patch.env = std::move(request->env);
-  patch.cwd = std::move(request->cwd);
-  SKIFF_CO_TRY_VOID((*session)->patch(patch));
-  co_return co_await answer(call, *session, false);
+  patch.labels = std::move(request.labels);
+  patch.idle_timeout = request.idle_timeout;
+  patch.default_timeout = request.default_timeout;
+  patch.limits = request.limits;
+  patch.env = std::move(request.env);
+  patch.cwd = std::move(request.cwd);
+  SKIFF_CO_TRY_VOID(session->patch(patch));
+  co_return co_await answer(call, session, false);
 }
 
 Task<Result<>> delete_session(Call& call) {
   SKIFF_CO_TRY_VOID(require_rule_over(call.identity, call.params.front()));
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  auto purge = call.query_flag("purge");
-  if (!purge) co_return std::unexpected{purge.error()};
-  SKIFF_CO_TRY_VOID(co_await call.agent.registry.erase(call.params.front(), *purge));
+  SKIFF_CO_TRY_VOID(call.session());
+  SKIFF_CO_TRY(auto purge, call.query_flag("purge"));
+  SKIFF_CO_TRY_VOID(co_await call.agent.registry.erase(call.params.front(), purge));
   co_return co_await call.no_content();
 }
 
 Task<Result<>> list_processes(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  const auto commands = (*session)->commands();
+  SKIFF_CO_TRY(auto session, call.session());
+  const auto commands = session->commands();
   std::vector<sessions::Tree> trees;
   trees.reserve(commands.size());
   for (const auto& command : commands) trees.push_back(command->tree());

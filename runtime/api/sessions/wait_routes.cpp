@@ -3,11 +3,8 @@
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
 #include "base/finally.hpp"
-#include "protocol/json/text.hpp"
-#include "protocol/json/utf8.hpp"
 #include "runtime/api/commands/log_stream.hpp"
 #include "runtime/api/sessions/session_routes.hpp"
-#include "sessions/condition.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -44,15 +41,9 @@ Task<> hold(Task<Result<>> condition, Awaited* awaited) {
 }
 
 Task<> search(sessions::OutputPattern pattern, std::shared_ptr<sessions::OutputLog> log, Awaited* awaited) {
-  const auto found = co_await pattern.search(log);
-  awaited->met = found.found;
-  awaited->ended = !found.found;
-  if (found.found) {
-    protocol::append_json_key(awaited->detail, "match");
-    protocol::append_json_string(awaited->detail, protocol::to_valid_utf8(found.text));
-    protocol::append_json_key(awaited->detail, "next");
-    protocol::append_json_integer(awaited->detail, found.next);
-  }
+  awaited->found = co_await pattern.search(log);
+  awaited->met = awaited->found.found;
+  awaited->ended = !awaited->met;
   awaited->changed.notify_all();
 }
 
@@ -87,7 +78,7 @@ Task<Result<>> answer(Call* call, Progress* progress, Milliseconds limit) {
     co_await progress->changed.wait();
   }
   if (progress->failure && !begun) co_return std::unexpected{std::move(*progress->failure)};
-  std::string text = awaited_text(*progress, progress->overdue ? "timeout" : "shutdown");
+  std::string text = wait_answer().text({*progress, progress->overdue ? "timeout" : "shutdown"});
   co_return co_await answer_json(*call, begun, 200, std::move(text));
 }
 
@@ -115,30 +106,35 @@ Result<> WaitCondition::validate() const {
   return {};
 }
 
-std::string awaited_text(const Awaited& awaited, std::string_view reason) {
-  std::string text{R"({"met":)"};
-  text += awaited.met ? "true" : "false";
-  if (!awaited.met) {
-    protocol::append_json_key(text, "reason");
-    protocol::append_json_string(text, awaited.ended ? "ended" : reason);
-  }
-  if (!awaited.detail.empty()) {
-    if (!awaited.detail.starts_with(',')) text += ',';
-    text += awaited.detail;
-  }
-  text += '}';
-  return text;
+const Answer<AwaitedOf>& wait_answer() {
+  static const Answer<AwaitedOf> answer{
+      "WaitAnswer",
+      {{"met", [](const AwaitedOf& of) { return of.awaited.met; }},
+       {"reason",
+        [](const AwaitedOf& of) {
+          return of.awaited.met ? std::nullopt
+                                : std::optional{of.awaited.ended ? std::string_view{"ended"} : of.reason};
+        },
+        {},
+        named("WaitReason", one_of({"ended", "timeout", "shutdown"}))},
+       {"match",
+        [](const AwaitedOf& of) {
+          return of.awaited.found.found ? std::optional<std::string_view>{of.awaited.found.text} : std::nullopt;
+        }},
+       {"next", [](const AwaitedOf& of) {
+          return of.awaited.found.found ? std::optional{of.awaited.found.next} : std::nullopt;
+        }}}};
+  return answer;
 }
 
 Task<Result<Task<>>> await_condition(Agent* agent, std::shared_ptr<sessions::Session> session, WaitCondition wanted,
                                      Awaited* awaited) {
   if (wanted.command || wanted.output) {
-    auto command = session->find(wanted.command ? *wanted.command : wanted.output->command);
-    if (!command) co_return std::unexpected{command.error()};
-    if (wanted.command) co_return hold((*command)->log()->exited(), awaited);
-    auto pattern = co_await sessions::OutputPattern::compile(&agent->pattern_thread, wanted.output->pattern);
-    if (!pattern) co_return std::unexpected{pattern.error()};
-    co_return search(std::move(*pattern), (*command)->log(), awaited);
+    SKIFF_CO_TRY(auto command, session->find(wanted.command ? *wanted.command : wanted.output->command));
+    if (wanted.command) co_return hold(command->log()->exited(), awaited);
+    SKIFF_CO_TRY(auto pattern,
+                 co_await sessions::OutputPattern::compile(&agent->pattern_thread, wanted.output->pattern));
+    co_return search(std::move(pattern), command->log(), awaited);
   }
   if (wanted.port) co_return hold(sessions::until_listening(&agent->listening_tcp, *wanted.port), awaited);
   SKIFF_CO_TRY(auto tree, co_await session->tree());
@@ -147,14 +143,11 @@ Task<Result<Task<>>> await_condition(Agent* agent, std::shared_ptr<sessions::Ses
 }
 
 Task<Result<>> wait_for_condition(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  auto request = call.decode<WaitRequest>();
-  if (!request) co_return std::unexpected{request.error()};
-  const auto limit = std::min(request->timeout.value_or(kUsualWait), call.agent.settings.max_wait);
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY(auto request, call.decode<WaitRequest>());
+  const auto limit = std::min(request.timeout.value_or(kUsualWait), call.agent.settings.max_wait);
   Progress progress{call.agent.executor};
-  SKIFF_CO_TRY(auto condition,
-               co_await await_condition(&call.agent, *session, std::move(request->condition), &progress));
+  SKIFF_CO_TRY(auto condition, co_await await_condition(&call.agent, session, std::move(request.condition), &progress));
   co_return co_await run_beside(companions(&call, &progress, std::move(condition)), answer(&call, &progress, limit));
 }
 

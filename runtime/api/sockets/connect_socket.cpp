@@ -9,6 +9,7 @@
 #include "base/finally.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/commands/command_routes.hpp"
+#include "runtime/api/event_answers.hpp"
 #include "runtime/api/sockets/messages.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
 
@@ -52,7 +53,7 @@ class Connection {
     }
   }
 
-  /// Says good-bye when the agent stops: the channels have told their exits by then.
+  /// When the agent stops: closes with 1001 once every channel has sent its exit event.
   Task<> watch_drain() {
     while (!agent_.draining) co_await agent_.drain_begun.wait();
     // Not from the map itself: what the client does meanwhile changes it.
@@ -250,13 +251,10 @@ std::optional<std::uint16_t> close_code_for(const Error& error) {
 }
 
 std::string pong(std::string_view data, std::optional<std::uint32_t> channel) {
-  std::string text{R"({"type":"pong")"};
-  if (channel && *channel != 0) {
-    protocol::append_json_key(text, "channel");
-    protocol::append_json_integer(text, std::uint64_t{*channel});
-  }
-  protocol::append_json_key(text, "data");
-  protocol::append_json_string(text, data);
+  std::string text{'{'};
+  protocol::append_json_text(text, "type", pong_event().type);
+  if (channel && *channel != 0) protocol::append_json_number(text, "channel", *channel);
+  pong_event().members.append_members(text, data);
   text += '}';
   return text;
 }

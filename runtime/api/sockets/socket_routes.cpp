@@ -185,15 +185,12 @@ std::unique_ptr<Unclaimed> unclaimed(const sessions::Session::Started& started) 
 
 Result<SocketChannel::Options> attach_options(const Call& call) {
   SocketChannel::Options options;
-  auto from = call.query_number("from", std::numeric_limits<std::uint64_t>::max());
-  if (!from) return std::unexpected{from.error()};
-  options.from = from->value_or(0);
-  auto lossless = call.query_flag("lossless");
-  if (!lossless) return std::unexpected{lossless.error()};
-  options.lossless = *lossless;
+  SKIFF_TRY(auto from, call.query_number("from", std::numeric_limits<std::uint64_t>::max()));
+  options.from = from.value_or(0);
+  SKIFF_TRY(options.lossless, call.query_flag("lossless"));
   if (options.lossless) {
     // It holds the command up.
-    if (auto allowed = require(call.identity, Scope::exec); !allowed) return std::unexpected{allowed.error()};
+    SKIFF_TRY_VOID(require(call.identity, Scope::exec));
   }
   if (const auto until = call.query("until")) {
     if (*until != "exit" && *until != "end") return fail(Errc::invalid_field, "until must be exit or end", "until");
@@ -228,69 +225,54 @@ Result<Handshake> shake_hands(const protocol::HttpRequest& request, std::initial
 }
 
 Task<Result<>> attach(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  auto command = call.command();
-  if (!command) co_return std::unexpected{command.error()};
-  auto options = attach_options(call);
-  if (!options) co_return std::unexpected{options.error()};
-  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
-  if (!handshake) co_return std::unexpected{handshake.error()};
-  options->form = form_of(*handshake);
-  Attachment attachment{call.agent, call.identity, *session, *command, *options};
-  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), nullptr);
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY(auto command, call.command());
+  SKIFF_CO_TRY(auto options, attach_options(call));
+  SKIFF_CO_TRY(auto handshake, shake_hands(call, {kJsonProtocol, kBinaryProtocol}));
+  options.form = form_of(handshake);
+  Attachment attachment{call.agent, call.identity, session, command, options};
+  co_return co_await upgrade(call, std::move(handshake), std::move(attachment), nullptr);
 }
 
 Task<Result<>> run_attached(Call& call) {
-  auto session = call.session();
-  if (!session) co_return std::unexpected{session.error()};
-  auto options = attach_options(call);
-  if (!options) co_return std::unexpected{options.error()};
+  SKIFF_CO_TRY(auto session, call.session());
+  SKIFF_CO_TRY(auto options, attach_options(call));
   CommandRequest request;
   request.command = std::string{call.query("command").value_or("")};
   if (const auto cwd = call.query("cwd")) request.cwd = std::string{*cwd};
   if (const auto id = call.query("id")) request.id = std::string{*id};
   if (request.id && !is_valid_id(*request.id)) co_return fail(Errc::invalid_id, "not an id", "id");
-  auto timeout = call.query_number("timeout_ms", kLongestTime);
-  if (!timeout) co_return std::unexpected{timeout.error()};
-  if (*timeout) request.timeout = Milliseconds{static_cast<std::int64_t>(std::max<std::uint64_t>(1, **timeout))};
-  auto open = call.query_flag("stdin_open");
-  if (!open) co_return std::unexpected{open.error()};
-  request.stdin_open = *open;
-  auto tty = call.query_flag("tty");
-  if (!tty) co_return std::unexpected{tty.error()};
-  if (*tty) request.tty = sessions::TerminalSize{};
-  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
-  if (!handshake) co_return std::unexpected{handshake.error()};
-  auto started = co_await start(call, *session, &request);
-  if (!started) co_return std::unexpected{started.error()};
-  auto owner = unclaimed(*started);
-  options->form = form_of(*handshake);
-  options->lossless = true;
-  options->announce = call.agent.instance;
-  Attachment attachment{call.agent, call.identity, *session, started->command, *options};
-  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), std::move(owner));
+  SKIFF_CO_TRY(auto timeout, call.query_number("timeout_ms", kLongestTime));
+  if (timeout) request.timeout = Milliseconds{static_cast<std::int64_t>(std::max<std::uint64_t>(1, *timeout))};
+  SKIFF_CO_TRY(request.stdin_open, call.query_flag("stdin_open"));
+  SKIFF_CO_TRY(auto tty, call.query_flag("tty"));
+  if (tty) request.tty = sessions::TerminalSize{};
+  SKIFF_CO_TRY(auto handshake, shake_hands(call, {kJsonProtocol, kBinaryProtocol}));
+  SKIFF_CO_TRY(auto started, co_await start(call, session, &request));
+  auto owner = unclaimed(started);
+  options.form = form_of(handshake);
+  options.lossless = true;
+  options.announce = call.agent.instance;
+  Attachment attachment{call.agent, call.identity, session, started.command, options};
+  co_return co_await upgrade(call, std::move(handshake), std::move(attachment), std::move(owner));
 }
 
 Task<Result<>> serve_terminal(Call& call, std::shared_ptr<sessions::Session> session, CommandRequest request) {
-  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
-  if (!handshake) co_return std::unexpected{handshake.error()};
-  auto started = co_await start(call, session, &request);
-  if (!started) co_return std::unexpected{started.error()};
-  auto owner = unclaimed(*started);
+  SKIFF_CO_TRY(auto handshake, shake_hands(call, {kJsonProtocol, kBinaryProtocol}));
+  SKIFF_CO_TRY(auto started, co_await start(call, session, &request));
+  auto owner = unclaimed(started);
   SocketChannel::Options options{.form = SocketForm::terminal, .lossless = true, .announce = {}};
-  Attachment attachment{call.agent, call.identity, session, started->command, options};
+  Attachment attachment{call.agent, call.identity, session, started.command, options};
   // A shell that nobody is connected to would wait for ever.
   attachment.kill_on_disconnect = true;
-  co_return co_await upgrade(call, std::move(*handshake), std::move(attachment), std::move(owner));
+  co_return co_await upgrade(call, std::move(handshake), std::move(attachment), std::move(owner));
 }
 
 Task<Result<>> connect(Call& call) {
-  auto handshake = shake_hands(call, {kJsonProtocol, kBinaryProtocol});
-  if (!handshake) co_return std::unexpected{handshake.error()};
+  SKIFF_CO_TRY(auto handshake, shake_hands(call, {kJsonProtocol, kBinaryProtocol}));
   co_return co_await call.http.upgrade(
-      std::move(handshake->headers),
-      [&agent = call.agent, form = form_of(*handshake),
+      std::move(handshake.headers),
+      [&agent = call.agent, form = form_of(handshake),
        caller = Caller{call.identity, call.request_id, call.traceparent}](protocol::Upgraded connection) {
         return serve_connect(std::move(connection), &agent, form, caller);
       });

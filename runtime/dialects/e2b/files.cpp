@@ -27,8 +27,7 @@ Task<Result<Place>> enter(Call* call, std::string_view operation) {
   call->request.caller.identity.anonymous = !is_known;
   std::string user{head.target.parameter("username").value_or("")};
   if (user.empty()) {
-    SKIFF_CO_TRY(auto named, basic_user(head.headers));
-    user = std::move(named);
+    SKIFF_CO_TRY(user, basic_user(head.headers));
   }
   co_return co_await find_place(call, std::move(user));
 }
@@ -150,9 +149,8 @@ Task<Result<>> send_file(Call* call) {
   };
   SKIFF_CO_TRY(auto file, co_await call->agent().disk.run(std::move(open)));
   http.extra_headers().set("Content-Disposition", disposition(path));
-  const auto range = api::asked_range(http, file);
-  if (!range) co_return std::unexpected{range.error()};
-  co_return co_await api::send_part(&call->agent().disk, &http, std::move(file), *range);
+  SKIFF_CO_TRY(const auto range, api::asked_range(http, file));
+  co_return co_await api::send_part(&call->agent().disk, &http, std::move(file), range);
 }
 
 Task<Result<>> take_files(Call* call) {

@@ -24,8 +24,7 @@ Result<Found> look_up(const std::string& name, const sessions::Credentials& own,
                       const std::string& root, const std::string& workdir) {
   Found found{.user = own, .base = root};
   if (!name.empty() && name != own.name) {
-    SKIFF_TRY(auto user, sessions::look_up_user(name));
-    found.user = std::move(user);
+    SKIFF_TRY(found.user, sessions::look_up_user(name));
   }
   for (const std::string& wanted : {workdir, found.user.home}) {
     if (wanted.empty() || !tree.open_directory(wanted)) continue;

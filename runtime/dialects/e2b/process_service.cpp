@@ -56,8 +56,7 @@ Task<Result<CommandPointer>> begin(StreamCall* call, StartMessage message) {
   SKIFF_CO_TRY(auto user, basic_user(call->call.request.http.request().headers));
   SKIFF_CO_TRY(auto place, co_await find_place(&call->call, std::move(user)));
   api::CommandRequest wanted;
-  SKIFF_CO_TRY(auto cwd, place.resolve(message.cwd));
-  wanted.cwd = std::move(cwd);
+  SKIFF_CO_TRY(wanted.cwd, place.resolve(message.cwd));
   wanted.argv = std::move(message.argv);
   wanted.env.insert(kMark);
   for (const auto* variables : {&state.env, &message.envs}) {
@@ -102,8 +101,7 @@ Task<Result<>> write_input(CommandPointer command, ProcessInput input) {
                            : fail(Errc::not_a_terminal, "the process has a terminal: send input.pty");
   }
   if (input.bytes.empty()) co_return Result<>{};
-  auto written = co_await command->write_stdin(Slice{std::move(input.bytes)}, std::nullopt);
-  if (!written) co_return std::unexpected{std::move(written.error())};
+  SKIFF_CO_TRY_VOID(co_await command->write_stdin(Slice{std::move(input.bytes)}, std::nullopt));
   co_return Result<>{};
 }
 

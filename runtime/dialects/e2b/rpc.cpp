@@ -106,13 +106,11 @@ StreamCall::StreamCall(Call& of, std::optional<milliseconds> time)
       messages_{static_cast<std::size_t>(of.agent().settings.max_json_bytes)} {}
 
 Task<Result<std::string>> StreamCall::read_only_message() {
-  auto first = co_await next_message(nullptr);
-  if (!first) co_return std::unexpected{std::move(first.error())};
-  if (!*first) co_return fail(Errc::invalid_request, "the call has no message");
-  auto second = co_await next_message(nullptr);
-  if (!second) co_return std::unexpected{std::move(second.error())};
-  if (*second) co_return fail(Errc::invalid_request, "the call has more than one message");
-  co_return std::move(**first);
+  SKIFF_CO_TRY(auto first, co_await next_message(nullptr));
+  if (!first) co_return fail(Errc::invalid_request, "the call has no message");
+  SKIFF_CO_TRY(auto second, co_await next_message(nullptr));
+  if (second) co_return fail(Errc::invalid_request, "the call has more than one message");
+  co_return std::move(*first);
 }
 
 Task<Result<std::optional<std::string>>> StreamCall::next_message(const std::function<bool()>* still_wanted) {

@@ -89,13 +89,12 @@ std::string result_of(const api::KeptOutput& output, const sessions::ExitStatus&
 }
 
 Task<Result<>> answer_wait(Request* request, std::shared_ptr<sessions::Command> command) {
-  const auto begun = co_await until_exit(request, command);
-  if (!begun) co_return std::unexpected{begun.error()};
+  SKIFF_CO_TRY(const auto begun, co_await until_exit(request, command));
   const api::KeptOutput output = co_await api::kept_output(command, request->agent.settings.keep_bytes);
   auto compose = [&] { return result_of(output, *command->exit_status()); };
-  if (output.out.size() + output.err.size() <= kQuickJson) co_return co_await answer(request, compose(), *begun);
+  if (output.out.size() + output.err.size() <= kQuickJson) co_return co_await answer(request, compose(), begun);
   std::string text = co_await request->agent.long_work.run(std::move(compose));
-  co_return co_await answer(request, std::move(text), *begun);
+  co_return co_await answer(request, std::move(text), begun);
 }
 
 }  // namespace
@@ -147,9 +146,8 @@ Task<Result<>> run_command(Request* request, WaitingStreams* waiting) {
 Task<Result<>> kill_command(Request* request) {
   SKIFF_CO_TRY(auto asked, co_await read_asked<ProcessBody>(request));
   const auto& process = asked.body.process_id;
-  const auto found = find_process(*asked.session, process ? process_id_of(*process) : std::nullopt);
-  if (!found) co_return std::unexpected{found.error()};
-  sessions::Command& command = **found;
+  SKIFF_CO_TRY(const auto found, find_process(*asked.session, process ? process_id_of(*process) : std::nullopt));
+  sessions::Command& command = *found;
   if (command.over()) co_return fail(Errc::command_not_found, "No such process", "process_id");
   command.end(sessions::Cause::killed_by_client);
   co_await command.gone();

@@ -56,23 +56,21 @@ Task<Result<>> get_website_console_logs(Request* request) {
   api::CommandRequest wanted;
   wanted.argv = {program, url};
   wanted.timeout = kLongestVisit;
-  const auto command = co_await start_process(request, asked.session, std::move(wanted), new_process_id());
-  if (!command) co_return std::unexpected{command.error()};
-  const auto begun = co_await until_exit(request, *command);
-  if (!begun) co_return std::unexpected{begun.error()};
-  const auto& status = *(*command)->exit_status();
+  SKIFF_CO_TRY(const auto command, co_await start_process(request, asked.session, std::move(wanted), new_process_id()));
+  SKIFF_CO_TRY(const auto begun, co_await until_exit(request, command));
+  const auto& status = *command->exit_status();
   if (status.failure) {
-    co_return co_await answer_failure(request, *begun, 501,
+    co_return co_await answer_failure(request, begun, 501,
                                       "this image has no command " + program + " that visits a page with a browser (" +
                                           status.failure->message + "): docs/dialects/kubebox.md says what it prints");
   }
-  api::KeptOutput output = co_await api::kept_output(*command, kLongestAnswer);
+  api::KeptOutput output = co_await api::kept_output(command, kLongestAnswer);
   if (status.exit_code != 0 || output.omitted_out > 0 || !is_console_log(output.out)) {
-    co_return co_await answer_failure(request, *begun, 502,
+    co_return co_await answer_failure(request, begun, 502,
                                       program + " did not print {\"logs\": [...], \"errors\": [...]}: exit code " +
-                                          std::to_string(exit_code(status)) + ", command " + (*command)->id());
+                                          std::to_string(exit_code(status)) + ", command " + command->id());
   }
-  co_return co_await answer(request, std::move(output.out), *begun);
+  co_return co_await answer(request, std::move(output.out), begun);
 }
 
 }  // namespace skiff::runtime::dialects::kubebox

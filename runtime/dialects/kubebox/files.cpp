@@ -72,21 +72,17 @@ Result<std::string> query(const Request& request, const std::string& name) {
 
 /// The tree of the session that the query names.
 Task<Result<std::shared_ptr<const fs::Tree>>> queried_tree(Request* request) {
-  const auto id = query(*request, "session_id");
-  if (!id) co_return std::unexpected{id.error()};
-  const auto session = session_of(request, *id);
-  if (!session) co_return std::unexpected{session.error()};
-  co_return co_await (*session)->tree();
+  SKIFF_CO_TRY(const auto id, query(*request, "session_id"));
+  SKIFF_CO_TRY(const auto session, session_of(request, id));
+  co_return co_await session->tree();
 }
 
 /// Answers what `look(tree, path)` says of the file that the query names.
 template <class Look>
 Task<std::invoke_result_t<Look, const fs::Tree&, const std::string&>> look_at_queried(Request* request, Look look) {
-  const auto tree = co_await queried_tree(request);
-  if (!tree) co_return std::unexpected{tree.error()};
-  const auto path = query(*request, "file_path");
-  if (!path) co_return std::unexpected{path.error()};
-  auto work = [&] { return look(**tree, *path); };
+  SKIFF_CO_TRY(const auto tree, co_await queried_tree(request));
+  SKIFF_CO_TRY(const auto path, query(*request, "file_path"));
+  auto work = [&] { return look(*tree, path); };
   auto seen = co_await request->agent.disk.run(std::move(work));
   co_return seen;
 }
@@ -125,8 +121,7 @@ Result<std::function<bool(std::string_view)>> wanted_paths(const Request& reques
 }  // namespace
 
 Task<Result<>> read_file(Request* request) {
-  const auto opened = co_await look_at_queried(request, open_file);
-  if (!opened) co_return std::unexpected{opened.error()};
+  SKIFF_CO_TRY(const auto opened, co_await look_at_queried(request, open_file));
   SKIFF_CO_TRY_VOID(co_await begin_json(request));
   protocol::Utf8Splitter splitter;
   std::string bytes(kReadBlock, '\0');
@@ -134,14 +129,13 @@ Task<Result<>> read_file(Request* request) {
   std::uint64_t offset = 0;
   for (bool at_end = false; !at_end;) {
     auto work = [&]() -> Result<std::size_t> {
-      auto got = fs::read_at(opened->fd.get(), offset, bytes);
+      auto got = fs::read_at(opened.fd.get(), offset, bytes);
       if (got) append_text(text, splitter, std::string_view{bytes}.substr(0, *got));
       return got;
     };
-    const auto got = co_await request->agent.disk.run(std::move(work));
-    if (!got) co_return std::unexpected{got.error()};
-    offset += *got;
-    at_end = *got == 0;
+    SKIFF_CO_TRY(const auto got, co_await request->agent.disk.run(std::move(work)));
+    offset += got;
+    at_end = got == 0;
     if (at_end) {
       append_rest(text, splitter);
       text += R"("})";
@@ -155,16 +149,14 @@ Task<Result<>> read_file(Request* request) {
 Task<Result<>> get_file(Request* request) {
   SKIFF_CO_TRY(auto opened, co_await look_at_queried(request, open_file));
   api::FileToSend file{.file = std::move(opened)};
-  const auto range = api::asked_range(request->http, file);
-  if (!range) co_return std::unexpected{range.error()};
-  co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(file), *range);
+  SKIFF_CO_TRY(const auto range, api::asked_range(request->http, file));
+  co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(file), range);
 }
 
 Task<Result<>> write_file(Request* request) {
-  const auto asked = co_await read_asked<WriteBody>(request, kLongestWrite);
-  if (!asked) co_return std::unexpected{asked.error()};
-  const WriteBody& body = asked->body;
-  co_return co_await change_in(request, asked->session, [&body](const fs::Tree& tree) {
+  SKIFF_CO_TRY(const auto asked, co_await read_asked<WriteBody>(request, kLongestWrite));
+  const WriteBody& body = asked.body;
+  co_return co_await change_in(request, asked.session, [&body](const fs::Tree& tree) {
     fs::WriteOptions options;
     options.parents = body.make_dirs ? fs::Parents::make : fs::Parents::require;
     return fs::write_file(tree, body.file_path, body.content, std::move(options));
@@ -172,17 +164,15 @@ Task<Result<>> write_file(Request* request) {
 }
 
 Task<Result<>> make_dirs(Request* request) {
-  const auto asked = co_await read_asked<PathBody>(request);
-  if (!asked) co_return std::unexpected{asked.error()};
-  co_return co_await change_in(request, asked->session, [&path = asked->body.file_path](const fs::Tree& tree) {
+  SKIFF_CO_TRY(const auto asked, co_await read_asked<PathBody>(request));
+  co_return co_await change_in(request, asked.session, [&path = asked.body.file_path](const fs::Tree& tree) {
     return fs::make_directory(tree, path, fs::Parents::make);
   });
 }
 
 Task<Result<>> delete_file(Request* request) {
-  const auto asked = co_await read_asked<PathBody>(request);
-  if (!asked) co_return std::unexpected{asked.error()};
-  co_return co_await change_in(request, asked->session, [&path = asked->body.file_path](const fs::Tree& tree) {
+  SKIFF_CO_TRY(const auto asked, co_await read_asked<PathBody>(request));
+  co_return co_await change_in(request, asked.session, [&path = asked.body.file_path](const fs::Tree& tree) {
     const auto seen = fs::look_at(tree, path);
     if (!seen) return Result<>{std::unexpected{seen.error()}};
     if (seen->entry.type != fs::EntryType::directory) return fs::remove(tree, path);
@@ -200,8 +190,7 @@ Task<Result<>> file_exists(Request* request) {
 }
 
 Task<Result<>> get_all_file_paths(Request* request) {
-  const auto tree = co_await queried_tree(request);
-  if (!tree) co_return std::unexpected{tree.error()};
+  SKIFF_CO_TRY(const auto tree, co_await queried_tree(request));
   SKIFF_CO_TRY(auto wanted, wanted_paths(*request));
   fs::ListOptions options;
   options.depth = fs::Depth::all;
@@ -210,7 +199,7 @@ Task<Result<>> get_all_file_paths(Request* request) {
   options.wanted = std::move(wanted);
   std::string text{'['};
   for (bool any = false;;) {
-    auto work = [&] { return fs::list(**tree, {}, options); };
+    auto work = [&] { return fs::list(*tree, {}, options); };
     auto page = co_await request->agent.long_work.run(std::move(work));
     // Once it was begun, the body ends without its last chunk: the client sees that it was cut.
     if (!page) co_return std::unexpected{std::move(page.error())};

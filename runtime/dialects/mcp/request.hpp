@@ -28,7 +28,7 @@ struct Request {
   [[nodiscard]] Result<std::shared_ptr<sessions::Session>> session(const std::optional<std::string>& id) const {
     const std::string& own = caller.identity.session ? *caller.identity.session : kDefault;
     const std::string& wanted = id ? *id : own;
-    if (auto allowed = require_session(caller.identity, wanted); !allowed) return std::unexpected{allowed.error()};
+    SKIFF_TRY_VOID(require_session(caller.identity, wanted));
     return agent.registry.find(wanted);
   }
 

@@ -269,7 +269,7 @@ Task<Result<std::string>> until_settled(std::shared_ptr<Request> request, api::A
   (void)co_await run_beside(tell_progress(request, limit, std::move(message)),
                             within(std::chrono::steady_clock::now() + limit, settled(awaited)));
   if (awaited->failure) co_return std::unexpected{std::move(*awaited->failure)};
-  co_return api::awaited_text(*awaited, "timeout");
+  co_return api::wait_answer().text({*awaited, "timeout"});
 }
 
 Task<Result<std::string>> wait_until(std::shared_ptr<Request> request, nlohmann::json arguments) {

@@ -90,8 +90,7 @@ Result<std::string> read_part(const fs::Tree& tree, const ReadFileArguments& ask
   fs::ByteRange part{.from = 0, .to = size};
   if (asked.first_line || asked.last_line) {
     const fs::LineRange lines{.first = asked.first_line.value_or(1), .last = asked.last_line.value_or(0)};
-    SKIFF_TRY(auto found, fs::find_lines(opened.fd.get(), lines, size, fs::kMostReadForLines, stop));
-    part = found;
+    SKIFF_TRY(part, fs::find_lines(opened.fd.get(), lines, size, fs::kMostReadForLines, stop));
   }
   std::string bytes(std::min(part.to - part.from, asked.max_bytes), '\0');
   SKIFF_TRY(auto got, fs::read_at(opened.fd.get(), part.from, bytes));
@@ -202,8 +201,7 @@ Task<Result<std::string>> list_one(std::shared_ptr<Request> request, nlohmann::j
   SKIFF_CO_TRY(auto asked, protocol::decode_json<ListDirectoryArguments>(arguments));
   fs::ListOptions options{.depth = asked.recursive ? fs::Depth::all : fs::Depth::one, .limit = asked.limit};
   if (asked.cursor) {
-    SKIFF_CO_TRY(auto cursor, api::list_cursor(*asked.cursor));
-    options.cursor = std::move(cursor);
+    SKIFF_CO_TRY(options.cursor, api::list_cursor(*asked.cursor));
   }
   options.tags = false;
   SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
@@ -215,13 +213,9 @@ Task<Result<std::string>> list_one(std::shared_ptr<Request> request, nlohmann::j
 
 Task<Result<std::string>> find_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
   SKIFF_CO_TRY(auto asked, protocol::decode_json<FindFilesArguments>(arguments));
-  auto glob = fs::Glob::compile(asked.pattern);
-  if (!glob) {
-    glob.error().field = "/pattern";
-    co_return std::unexpected{std::move(glob.error())};
-  }
+  SKIFF_CO_TRY(auto glob, blaming("/pattern", fs::Glob::compile(asked.pattern)));
   SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
-  api::GlobAsk ask{.glob = std::move(*glob),
+  api::GlobAsk ask{.glob = std::move(glob),
                    .options = {.walk = {.hidden = asked.hidden, .ignored = asked.ignored}, .most = asked.limit},
                    .path = asked.path};
   co_return co_await on_long_work(request, [&](const std::stop_token& stop) -> Result<std::string> {
@@ -234,24 +228,15 @@ Task<Result<std::string>> find_all(std::shared_ptr<Request> request, nlohmann::j
 
 Task<Result<std::string>> search_all(std::shared_ptr<Request> request, nlohmann::json arguments) {
   SKIFF_CO_TRY(auto asked, protocol::decode_json<SearchFilesArguments>(arguments));
-  auto matcher =
-      fs::LineMatcher::compile({.text = asked.pattern, .literal = asked.literal, .ignore_case = asked.ignore_case});
-  if (!matcher) {
-    matcher.error().field = "/pattern";
-    co_return std::unexpected{std::move(matcher.error())};
-  }
-  api::GrepAsk ask{.matcher = std::move(*matcher), .options = {}, .path = asked.path};
+  const fs::LinePattern pattern{.text = asked.pattern, .literal = asked.literal, .ignore_case = asked.ignore_case};
+  SKIFF_CO_TRY(auto matcher, blaming("/pattern", fs::LineMatcher::compile(pattern)));
+  api::GrepAsk ask{.matcher = std::move(matcher), .options = {}, .path = asked.path};
   ask.options.walk.hidden = asked.hidden;
   ask.options.walk.ignored = asked.ignored;
   ask.options.lines = {.before = asked.context, .after = asked.context, .longest_line = 1024};
   ask.options.most = asked.limit;
   if (asked.glob) {
-    auto only = fs::Glob::compile(*asked.glob);
-    if (!only) {
-      only.error().field = "/glob";
-      co_return std::unexpected{std::move(only.error())};
-    }
-    ask.options.only = std::move(*only);
+    SKIFF_CO_TRY(ask.options.only, blaming("/glob", fs::Glob::compile(*asked.glob)));
   }
   SKIFF_CO_TRY(auto tree, co_await tree_of(request, asked.session));
   co_return co_await on_long_work(request, [&](const std::stop_token& stop) -> Result<std::string> {
@@ -290,7 +275,7 @@ Task<Result<std::string>> watch_all(std::shared_ptr<Request> request, nlohmann::
   std::string text{R"({"items":[)"};
   for (const fs::WatchEvent& event : events) {
     if (text.back() != '[') text += ',';
-    api::append_watch_event(text, event);
+    api::change_answer().append(text, event);
   }
   text += ']';
   protocol::append_json_number(text, "cursor", events.empty() ? from : events.back().cursor);
@@ -298,13 +283,8 @@ Task<Result<std::string>> watch_all(std::shared_ptr<Request> request, nlohmann::
 }
 
 std::string watch_schema() {
-  const std::string event =
-      api::object({{"type", api::one_of({"created", "modified", "deleted", "renamed", "overflow"})},
-                   {"path", api::kText},
-                   {"from", api::kText, false, "of renamed: the path before"},
-                   {"is_directory", api::kFlag},
-                   {"cursor", api::kCount}});
-  return api::object({{"items", api::list_of(event)}, {"cursor", api::kCount, true, "for the next call"}});
+  return api::object({{"items", api::list_of(api::change_answer().schema().json)},
+                      {"cursor", api::kCount, true, "for the next call"}});
 }
 
 constexpr std::array kFileTools{

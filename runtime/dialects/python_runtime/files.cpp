@@ -133,9 +133,8 @@ Task<Result<>> download(Request* request, std::string_view path) {
                                                 : path_refused("File download failed", file.error()));
   }
   request->http.extra_headers().set("Content-Disposition", disposition_of(path));
-  const auto range = api::asked_range(request->http, *file);
-  if (!range) co_return std::unexpected{range.error()};
-  co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(*file), *range);
+  SKIFF_CO_TRY(const auto range, api::asked_range(request->http, *file));
+  co_return co_await api::send_part(&request->agent.disk, &request->http, std::move(*file), range);
 }
 
 Task<Result<>> list(Request* request, std::string_view path) {

@@ -47,8 +47,7 @@ Task<Result<std::size_t>> read_noting(protocol::MultipartBody* body, std::span<c
 Task<Result<Uploading>> take_file(Request* request, const Base* base, protocol::MultipartBody* body) {
   Uploading upload{.name = body->head().filename.value_or(""), .writer = {}, .refused = {}, .as_text = {}};
   if (upload.name.empty()) {
-    SKIFF_CO_TRY(auto text, co_await read_text(body));
-    upload.as_text = std::move(text);
+    SKIFF_CO_TRY(upload.as_text, co_await read_text(body));
     co_return upload;
   }
   BlockingPool* const disk = &request->agent.disk;

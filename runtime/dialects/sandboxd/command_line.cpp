@@ -135,11 +135,10 @@ class GoFlags {
 
 Result<> set_options(const GoFlags& flags) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31U;
-  const auto chunk = number_of(flags["stream-chunk-size"], -kMost, kMost);
-  if (!chunk) return std::unexpected{chunk.error()};
+  SKIFF_TRY(const auto chunk, number_of(flags["stream-chunk-size"], -kMost, kMost));
   constexpr std::int64_t kLeastChunk = 16;
   constexpr std::int64_t kMostChunk = std::int64_t{1} << 20U;
-  if (*chunk > 0) options().chunk_bytes = static_cast<std::size_t>(std::clamp(*chunk, kLeastChunk, kMostChunk));
+  if (chunk > 0) options().chunk_bytes = static_cast<std::size_t>(std::clamp(chunk, kLeastChunk, kMostChunk));
   const std::string& prefix = flags["metadata-env-prefix"].value;
   if (!prefix.empty()) options().metadata_prefix = prefix;
   return {};
@@ -152,17 +151,13 @@ Result<std::vector<std::string>> own_arguments(std::span<const char* const> argu
   SKIFF_TRY_VOID(flags.read(arguments));
   if (flags.help()) return std::vector<std::string>{"--help"};
   if (go_bool(flags["version"].value).value_or(false)) return std::vector<std::string>{"version"};
-  const auto rest_port = number_of(flags["rest-port"], 1, 65'535);
-  if (!rest_port) return std::unexpected{rest_port.error()};
-  const auto grpc_port = number_of(flags["grpc-port"], 1, 65'535);
-  if (!grpc_port) return std::unexpected{grpc_port.error()};
-  if (*rest_port == *grpc_port) {
+  SKIFF_TRY(const auto rest_port, number_of(flags["rest-port"], 1, 65'535));
+  SKIFF_TRY(const auto grpc_port, number_of(flags["grpc-port"], 1, 65'535));
+  if (rest_port == grpc_port) {
     return bad_flag("grpc-port", flags["grpc-port"].value, "another port than that of --rest-port");
   }
-  const auto idle = duration_of(flags["http-idle-timeout"]);
-  if (!idle) return std::unexpected{idle.error()};
-  const auto shutdown = duration_of(flags["shutdown-timeout"]);
-  if (!shutdown) return std::unexpected{shutdown.error()};
+  SKIFF_TRY(const auto idle, duration_of(flags["http-idle-timeout"]));
+  SKIFF_TRY(const auto shutdown, duration_of(flags["shutdown-timeout"]));
   SKIFF_TRY_VOID(set_options(flags));
   const std::string& root = flags["root-dir"].value;
   std::error_code failed;
@@ -173,10 +168,10 @@ Result<std::vector<std::string>> own_arguments(std::span<const char* const> argu
   constexpr milliseconds kDay = std::chrono::hours{24};
   constexpr milliseconds kLeastIdle{10};
   // Where Go has no limit at 0, the longest is taken.
-  const milliseconds idle_time = *idle == milliseconds{0} ? kDay : std::clamp(*idle, kLeastIdle, kDay);
-  const milliseconds drain_time = std::min<milliseconds>(*shutdown, std::chrono::hours{1});
+  const milliseconds idle_time = idle == milliseconds{0} ? kDay : std::clamp(idle, kLeastIdle, kDay);
+  const milliseconds drain_time = std::min<milliseconds>(shutdown, std::chrono::hours{1});
   std::vector<std::string> words{
-      "--dialect",       "sandboxd=" + address_of(host, *rest_port) + ',' + address_of(host, *grpc_port),
+      "--dialect",       "sandboxd=" + address_of(host, rest_port) + ',' + address_of(host, grpc_port),
       "--root",          root,
       "--idle-timeout",  std::to_string(idle_time.count()),
       "--drain-timeout", std::to_string(drain_time.count())};

@@ -93,8 +93,7 @@ Result<> read_pty(pbf_reader pty, std::optional<sessions::TerminalSize>& into) {
   }
   into.emplace();
   if (cols == 0 || rows == 0) return {};  // the usual size
-  SKIFF_TRY(auto size, terminal_size(cols, rows));
-  into = size;
+  SKIFF_TRY(into, terminal_size(cols, rows));
   return {};
 }
 

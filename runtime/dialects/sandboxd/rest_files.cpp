@@ -134,9 +134,8 @@ Result<OpenedSpot> open_spot(const Spot& spot, const std::optional<fs::TagList>&
     api::FileToSend file{.file = std::move(*opened)};
     file.tag = fs::entity_tag(file.file.fd.get(), file.file.entry, api::kQuicklyHashed);
     if (known) {
-      const auto same = known->match_weakly(file.file.fd.get(), file.file.entry);
-      if (!same) return std::unexpected{same.error()};
-      if (*same) return OpenedSpot{.file = std::move(file), .is_known = true};
+      SKIFF_TRY(const auto same, known->match_weakly(file.file.fd.get(), file.file.entry));
+      if (same) return OpenedSpot{.file = std::move(file), .is_known = true};
     }
     if (with_bytes) file.read_if_small();
     return OpenedSpot{.file = std::move(file)};
@@ -251,9 +250,8 @@ Task<Result<>> get_file(Request* request, std::string path) {
   SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
   auto& http = request->http;
   const bool with_bytes = http.request().method != "HEAD";
-  const auto known = known_tags(http.request().headers);
-  if (!known) co_return std::unexpected{known.error()};
-  auto work = [&] { return open_spot(spot, *known, with_bytes); };
+  SKIFF_CO_TRY(const auto known, known_tags(http.request().headers));
+  auto work = [&] { return open_spot(spot, known, with_bytes); };
   SKIFF_CO_TRY(auto opened, co_await request->agent.disk.run(std::move(work)));
   if (!opened.file) co_return co_await send_listing(request, &spot, path, std::move(opened.listing));
   if (opened.is_known || is_unchanged(http.request().headers, opened.file->file.entry)) {
@@ -261,15 +259,13 @@ Task<Result<>> get_file(Request* request, std::string path) {
     if (opened.file->tag) response.headers.set("ETag", *opened.file->tag);
     co_return co_await http.respond(std::move(response));
   }
-  const auto range = part_of(http, *opened.file);
-  if (!range) co_return std::unexpected{range.error()};
-  co_return co_await api::send_part(&request->agent.disk, &http, std::move(*opened.file), *range);
+  SKIFF_CO_TRY(const auto range, part_of(http, *opened.file));
+  co_return co_await api::send_part(&request->agent.disk, &http, std::move(*opened.file), range);
 }
 
 Task<Result<>> put_file(Request* request, std::string path) {
   auto& http = request->http;
-  const auto mode = mode_of(*request);
-  if (!mode) co_return std::unexpected{mode.error()};
+  SKIFF_CO_TRY(const auto mode, mode_of(*request));
   SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
   if (http.request().headers.contains("Content-Range")) {
     // RFC 9110, 14.4: it must not be taken for the whole.
@@ -277,7 +273,7 @@ Task<Result<>> put_file(Request* request, std::string path) {
   }
   SKIFF_CO_TRY(auto boundary, protocol::multipart_boundary(http.request().headers.get("Content-Type")));
   BlockingPool* const disk = &request->agent.disk;
-  auto begin = [&] { return begin_file(spot, *mode); };
+  auto begin = [&] { return begin_file(spot, mode); };
   SKIFF_CO_TRY(auto writer, co_await disk->run(std::move(begin)));
   Result<> stored;
   if (boundary) {
@@ -295,12 +291,11 @@ Task<Result<>> delete_file(Request* request, std::string path) {
   SKIFF_CO_TRY(auto spot, co_await find_spot(request, &path));
   auto look = [&] { return fs::look_at(*spot.sandbox.tree, spot.below); };
   SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(look)));
-  const auto recursive = is_recursive(*request);
-  if (!recursive) co_return std::unexpected{recursive.error()};
+  SKIFF_CO_TRY(const auto recursive, is_recursive(*request));
   std::stop_source stop;
   auto job = [&]() -> Result<> {
     if (stop.stop_requested()) return fs::stopped_error();
-    return remove_spot(spot, *recursive, stop.get_token());
+    return remove_spot(spot, recursive, stop.get_token());
   };
   auto working = request->agent.long_work.run(std::move(job));
   auto removed = co_await run_beside(api::stop_without_client(&request->http, &stop), std::move(working));

@@ -52,11 +52,11 @@ TEST(ExitAnswer, IsDescribedAsItIsWritten) {
 }
 
 TEST(Limits, AreSaidWithWhatEnforcesThem) {
-  std::string text{'{'};
-  append_limits(text, {});
-  EXPECT_EQ(text, "{");
-  append_limits(text, {.pids = 9, .open_files = 20});
-  EXPECT_EQ(text, R"({"limits":{"pids":{"value":9,"by":"cgroup"},"open_files":{"value":20,"by":"rlimit"}})");
+  EXPECT_FALSE(enforced({}));
+  const sessions::ResourceLimits limits{.pids = 9, .open_files = 20};
+  std::string text;
+  AnswerValue<Enforced>::append(text, *enforced(limits));
+  EXPECT_EQ(text, R"({"pids":{"value":9,"by":"cgroup"},"open_files":{"value":20,"by":"rlimit"}})");
 }
 
 }  // namespace
