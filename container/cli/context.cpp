@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "container/direct/driver.hpp"
 #include "container/local/driver.hpp"
 #include "container/sandbox/traced_driver.hpp"
+#include "container/served/driver.hpp"
 
 namespace skiff::container {
 namespace {
@@ -34,6 +36,13 @@ std::string words(Phase phase, std::string_view detail) {
   std::string text{phase_word(phase)};
   if (!detail.empty()) text.append(": ").append(detail);
   return text;
+}
+
+/// What --log-requests says of one.
+void tell_request(std::string_view method, std::string_view url, unsigned status, std::chrono::milliseconds took) {
+  std::string line = std::string{method} + " " + std::string{url} + " ";
+  line += status == 0 ? "no answer" : std::to_string(status);
+  say(line + " in " + std::to_string(took.count()) + " ms");
 }
 
 /// A line of the terminal that is drawn over, and goes with the object.
@@ -86,8 +95,7 @@ Result<Cluster*> Context::cluster() {
     }
     if (options_.log_requests) {
       wanted.transport.tell = [](const kube::Exchanged& one) {
-        const std::string status = one.status == 0 ? "no answer" : std::to_string(one.status);
-        say(std::string{one.method} + " " + one.url + " " + status + " in " + std::to_string(one.took.count()) + " ms");
+        tell_request(one.method, one.url, one.status, one.took);
       };
     }
     if (!options_.quiet)
@@ -112,6 +120,7 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
                                           .agent_certificate_authority = options_.agent_certificate_authority,
                                           .agent_server_name = options_.agent_server_name});
   }
+  if (name == "serve") return make_served_driver();
   SKIFF_TRY(auto where, cluster());
   ReachOptions reach{.url = options_.url,
                      .gateway_url = options_.gateway_url,
@@ -126,10 +135,26 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   return std::make_unique<PodDriver>(where, std::move(reach));
 }
 
+Result<std::unique_ptr<Driver>> Context::make_served_driver() const {
+  ServedOptions wanted{.url = options_.url,
+                       .api_key = options_.api_key,
+                       .api_key_file = options_.api_key_file,
+                       .certificate_authority = options_.agent_certificate_authority,
+                       .server_name = options_.agent_server_name};
+  // As E2B's users have them. Only both together: a key is for the server that it was given for.
+  if (wanted.url.empty() && wanted.api_key.empty() && wanted.api_key_file.empty()) {
+    wanted.url = variable("E2B_API_URL");
+    wanted.api_key = variable("E2B_API_KEY");
+  }
+  if (options_.log_requests) wanted.tell = &tell_request;
+  return ServedDriver::open(executor_, std::move(wanted));
+}
+
 /// Where anything points to a cluster it is that, whether it answers or not: what was meant for a cluster must not run
 /// on somebody's own machine because a network is down. Nothing is sent for it.
 Result<std::string> Context::choose_driver() {
   if (names_an_agent(options_) && !names_a_cluster(options_)) return "direct";
+  if (names_a_server(options_) && !names_a_cluster(options_)) return "serve";
   auto where = cluster();
   if (where) return "pod";
   const bool is_named = names_a_cluster(options_) || !variable("SKIFF_KUBECONFIG_DATA").empty();

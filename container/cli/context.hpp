@@ -60,6 +60,7 @@ class Context {
   /// What `auto` is.
   [[nodiscard]] Result<std::string> choose_driver();
   [[nodiscard]] Result<std::unique_ptr<Driver>> make_driver(std::string_view name);
+  [[nodiscard]] Result<std::unique_ptr<Driver>> make_served_driver() const;
 
   Executor executor_;
   Options options_;

@@ -103,6 +103,10 @@ Task<Result<std::unique_ptr<serve::KeyStore>>> open_key_store(Context* context) 
   if (driver->name() == "direct") {
     co_return fail(Errc::not_supported, "a skiffd that is there has tokens of its own, and no API keys", "--driver");
   }
+  if (driver->name() == "serve") {
+    co_return fail(Errc::not_supported, "API keys are made where the server runs, with the driver that it has",
+                   "--driver");
+  }
   if (driver->name() == "local") {
     SKIFF_CO_TRY(auto state, StateDirectory::open({}));
     co_return std::make_unique<KeyFile>(std::move(state));

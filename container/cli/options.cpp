@@ -18,21 +18,26 @@ bool names_an_agent(const Options& options) {
   return !options.url.empty() && (!options.token.empty() || !options.token_file.empty() || !options.key_file.empty());
 }
 
+bool names_a_server(const Options& options) {
+  return !options.url.empty() && (!options.api_key.empty() || !options.api_key_file.empty());
+}
+
 std::vector<Setting> option_rows(Options& options) {
   constexpr std::string_view kGroup = "Flags of every command";
   constexpr std::string_view kAgent = "Flags of every command, for a skiffd that is there";
+  constexpr std::string_view kServer = "Flags of every command, for skiff serve";
   constexpr std::string_view kCluster = "Flags of every command, for clusters";
   return {
       {.flag = "driver",
        .environment = "SKIFF_DRIVER",
-       .target = setting::Choice{&options.driver, {"auto", "pod", "claim", "local", "direct"}},
+       .target = setting::Choice{&options.driver, {"auto", "pod", "claim", "local", "direct", "serve"}},
        .value = "DRIVER",
        .group = kGroup,
        .help =
            "What hosts the sandbox. pod: a Pod of any cluster. claim: agent-sandbox. local: a process on this machine, "
-           "which isolates nothing. direct: the skiffd at --url, under whatever NAME. auto: direct when there are "
-           "--url, "
-           "a token or key for it and no flag of a cluster, else pod when a cluster is configured, else local."},
+           "which isolates nothing. direct: the skiffd at --url, under whatever NAME. serve: whatever the `skiff "
+           "serve` at --url makes. auto: direct when there are --url, a token or key for it and no flag of a cluster, "
+           "or serve when there are --url and an API key, else pod when a cluster is configured, else local."},
       {.flag = "output",
        .environment = "SKIFF_OUTPUT",
        .target = setting::Choice{&options.output, {"table", "json", "yaml", "name", "wide", "jsonpath="}},
@@ -68,14 +73,14 @@ std::vector<Setting> option_rows(Options& options) {
        .target = setting::Switch{&options.log_requests},
        .value = "",
        .group = kGroup,
-       .help = "Tell each request to the API server on stderr, with its status and time."},
+       .help = "Tell each request to the API server, or to `skiff serve`, on stderr, with its status and time."},
       {.flag = "url",
        .environment = "SKIFF_URL",
        .target = setting::Text{&options.url},
        .value = "URL",
        .group = kAgent,
-       .help = "Address of the agent: http://HOST:PORT, https://HOST:PORT or unix:///PATH. With a cluster's driver it "
-               "spares the search for a way."},
+       .help = "Address of the agent: http://HOST:PORT, https://HOST:PORT or unix:///PATH. With --driver serve that of "
+               "the server. With a cluster's driver it spares the search for a way."},
       {.flag = "",
        .environment = "SKIFF_TOKEN",
        .target = setting::Text{&options.token},
@@ -116,6 +121,20 @@ std::vector<Setting> option_rows(Options& options) {
        .group = kAgent,
        .help = "The name that the certificate there is for.",
        .shown_default = "the URL's host, or the hostname of the Gateway's listener"},
+      {.flag = "",
+       .environment = "SKIFF_API_KEY",
+       .target = setting::Text{&options.api_key},
+       .value = "KEY",
+       .group = kServer,
+       .help =
+           "An API key of the `skiff serve` at --url, as `skiff key create` prints it. Without --url the variables of "
+           "E2B's SDKs count, both of them: E2B_API_URL and E2B_API_KEY."},
+      {.flag = "api-key-file",
+       .environment = "SKIFF_API_KEY_FILE",
+       .target = setting::Text{&options.api_key_file},
+       .value = "FILE",
+       .group = kServer,
+       .help = "The same: the first word of the file, which is read again when it is needed. Wins over SKIFF_API_KEY."},
       {.flag = "namespace",
        .environment = "SKIFF_NAMESPACE",
        .target = setting::Text{&options.access.namespace_name},

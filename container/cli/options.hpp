@@ -17,7 +17,7 @@ struct Options {
   bool quiet = false;
   bool log_requests = false;
 
-  // One agent that is there already.
+  // One agent that is there already, or a `skiff serve`.
   std::string url = {};
   std::string token = {};
   std::string token_file = {};
@@ -25,6 +25,8 @@ struct Options {
   std::string sandbox_id = {};
   std::string agent_certificate_authority = {};
   std::string agent_server_name = {};
+  std::string api_key = {};
+  std::string api_key_file = {};
 
   // Which cluster, and how to reach it and what is in it.
   kube::AccessOptions access = {};
@@ -39,6 +41,8 @@ struct Options {
 [[nodiscard]] bool names_a_cluster(const Options& options);
 /// Whether it is said where an agent is, and as whom to speak to it.
 [[nodiscard]] bool names_an_agent(const Options& options);
+/// The same of a `skiff serve`.
+[[nodiscard]] bool names_a_server(const Options& options);
 
 /// Rows point into `options`.
 [[nodiscard]] std::vector<Setting> option_rows(Options& options);

@@ -121,3 +121,31 @@ exec {shlex.join([*shlex.split(os.environ.get("SKIFFD_WRAPPER", "")), os.path.ab
             server.log.close()
         self.skiff.finish()
         assert all(status == 0 for status in statuses), statuses
+
+
+class ServedSkiff(Skiff):
+    """A skiff that has an address and an API key alone. What it makes is beside the server, where the helpers look."""
+
+    def __init__(self, folder, program=None):
+        super().__init__(folder)
+        self.command[-1] = str(program or self.program)
+        self.laptop, self.variables = folder / "laptop", {}
+        self.api_key = self("key", "create", "me", "--driver", "local")[0].strip()
+        self.server = Server(self)
+        self.variables = {"SKIFF_URL": self.server.url, "SKIFF_API_KEY": self.api_key, "XDG_STATE_HOME": str(self.laptop)}
+
+    def environment(self, **more):
+        return super().environment(**{**self.variables, **more})
+
+    def key(self, name, *arguments):
+        """Another one of the same server."""
+        return self("key", "create", name, "--driver", "local", *arguments, env={"XDG_STATE_HOME": str(self.state)})[0].strip()
+
+    def processes(self):
+        return {pid: line for pid, line in super().processes().items() if pid != self.server.process.pid}
+
+    def finish(self):
+        self("rm", "--all", "--everyone", "-q")
+        assert self.server.stop() == 0
+        assert self.names() == [] and not self.laptop.exists()
+        assert not self.processes()

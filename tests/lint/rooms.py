@@ -71,6 +71,7 @@ ARROWS = {
     "container/mcp": (("container/agent", "container/sandbox", "container/trace"), "sandboxes for clients of the Model Context Protocol"),
     "container/serve/gateway": (("container/agent", "container/trace"), "the way of requests to sandboxes: which is meant, previews in browsers, waking, passing on"),
     "container/serve": (("container/kube", "container/agent", "container/sandbox", "container/trace", "container/serve/gateway"), "`skiff serve`: API keys, tenants and their sandboxes over HTTP, the API of E2B's control"),
+    "container/served": (("container/kube", "container/agent", "container/sandbox", "container/trace", "container/serve"), "the driver `serve`: sandboxes of a `skiff serve`, by its URL and an API key"),
     "container/cli": ((ALL,), "the command line: parsing, flags, output, terminal"),
     "container/cli/commands": ((ALL,), "a file a subcommand"),
 }

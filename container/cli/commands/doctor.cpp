@@ -27,8 +27,8 @@ class Doctor final : public Invocation {
     std::vector<Check> checks = co_await driver->examine();
     // What comes first is whether the host answers at all.
     const bool answers = checks.front().passed;
-    // A skiffd that somebody else has started may have any version.
-    if (answers && driver->name() != "direct")
+    // What somebody else has started may have any version.
+    if (answers && driver->name() != "direct" && driver->name() != "serve")
       checks.push_back(co_await examine_agents(driver, context.options().owner));
     nlohmann::json items = nlohmann::json::array();
     std::vector<std::vector<std::string>> rows{{"driver", "ok", std::string{driver->name()}}};

@@ -59,9 +59,10 @@ class Gc final : public Invocation {
     collecting_.dry_run = dry_run_.is_wanted();
     if (!everyone_) collecting_.owner = context.options().owner;
     if (max_idle_.count() > 0) collecting_.max_idle = max_idle_;
-    if (context.options().driver == "local" && (all_namespaces_ || !namespaces_.empty())) {
+    const std::string& host = context.options().driver;
+    if ((host == "local" || host == "serve") && (all_namespaces_ || !namespaces_.empty())) {
       co_return fail(Errc::invalid_field,
-                     "only a cluster has namespaces: leave out -A and --in-namespace, or --driver local",
+                     "only a cluster has namespaces: leave out -A and --in-namespace, or --driver " + host,
                      all_namespaces_ ? "--all-namespaces" : "--in-namespace");
     }
     Result<Collected> done;

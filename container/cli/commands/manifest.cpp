@@ -68,7 +68,8 @@ class Manifest final : public Invocation {
   static bool has_no_cluster(Context& context) {
     const Options& options = context.options();
     if (options.driver != "pod" && options.driver != "auto") return false;
-    if (names_a_cluster(options) || (options.driver == "auto" && names_an_agent(options))) return false;
+    const bool names_another = names_an_agent(options) || names_a_server(options);
+    if (names_a_cluster(options) || (options.driver == "auto" && names_another)) return false;
     auto cluster = context.cluster();
     return !cluster && cluster.error().code == Errc::not_found;
   }

@@ -107,8 +107,9 @@ class Ps final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
-    if (context.options().driver == "local" && all_namespaces_) {
-      co_return fail(Errc::invalid_field, "only a cluster has namespaces: leave out -A, or --driver local",
+    const std::string& host = context.options().driver;
+    if ((host == "local" || host == "serve") && all_namespaces_) {
+      co_return fail(Errc::invalid_field, "only a cluster has namespaces: leave out -A, or --driver " + host,
                      "--all-namespaces");
     }
     names_ = std::move(arguments.words);
