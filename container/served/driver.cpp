@@ -88,6 +88,10 @@ std::optional<milliseconds> grace_of(const Removal& how) {
   return *how.grace;
 }
 
+Task<Result<protocol::Headers>> credentials_of(const ServerClient* server) {
+  co_return server->credentials();
+}
+
 bool is_absent(const Error& error) {
   return error.code == Errc::sandbox_not_found;
 }
@@ -181,7 +185,9 @@ Task<Result<SandboxPage>> ServedDriver::list(SandboxFilter filter) {
     if (!page.next.empty()) request.query.emplace_back("cursor", page.next);
     if (filter.owner) request.query.emplace_back("owner", *filter.owner);
     if (filter.state) request.query.emplace_back("state", std::string{state_word(*filter.state)});
-    for (const auto& [label, value] : filter.labels) request.query.emplace_back("label", label + "=" + value);
+    for (const auto& [label, value] : filter.labels) {
+      request.query.emplace_back("label", std::string{label}.append("=").append(value));
+    }
     SKIFF_CO_TRY(auto answer, co_await server_->ask(std::move(request)));
     SKIFF_CO_TRY(auto listed, server_->read<serve::own::SandboxList>(answer));
     if (listed.items.size() > wanted) co_return std::unexpected{server_->foreign("its page has more than it may")};
@@ -277,9 +283,7 @@ Task<Result<Endpoint>> ServedDriver::endpoint(std::string name, TokenGrant grant
   endpoint.way = "serve";
   endpoint.client = server_->connection();
   endpoint.path_prefix = server_->path_prefix() + gateway_path(name, kAgentPort);
-  endpoint.fresh_headers = [server = server_.get()]() -> Task<Result<protocol::Headers>> {
-    co_return server->credentials();
-  };
+  endpoint.fresh_headers = [server = server_.get()] { return credentials_of(server); };
   // The gateway passes none on that a client shows: it makes its own, with the rights of the key.
   endpoint.token = [token = std::move(made.token)]() -> Result<std::string> { return token; };
   co_return endpoint;

@@ -75,8 +75,8 @@ protocol::HttpServer& PortRelay::server_of(const std::string& path) {
 
 Task<> PortRelay::answer(HttpExchange* http, std::string path) {
   // Whoever got as far as this machine's port is meant to.
-  (void)http->vouch();
-  auto passed = co_await pass_on(http, std::move(path));
+  Result<> passed = http->vouch();
+  if (passed) passed = co_await pass_on(http, std::move(path));
   if (passed || http->status() != 0) co_return;
   (void)co_await http->respond(plain_answer(protocol::http_status(passed.error().code), passed.error()));
 }

@@ -15,6 +15,7 @@ import threading
 
 import pytest
 
+import collector as collectors
 from cutting_proxy import CuttingProxy
 from mcp_stdio import Stdio
 from serving import ServedSkiff
@@ -368,6 +369,15 @@ def test_the_key_is_in_nothing_that_is_printed(skiff):
         requests += [line for line in err.splitlines() if "/v1/" in line]
     assert any("POST" in line and "/v1/sandboxes/box/tokens 201" in line for line in requests), requests
     assert skiff.api_key not in skiff.server.told()
+
+
+def test_the_key_is_in_no_trace(skiff):
+    with collectors.collector() as collector:
+        out, _ = skiff("run", "--", "sh", "-c", "echo $TRACEPARENT", env={"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url})
+        made = collector.span("create sandbox")
+        assert collectors.values(made)["skiff.driver"] == "serve"
+        assert made["traceId"] in out, "the command is a part of it, behind the server, too"
+        assert skiff.api_key not in json.dumps(collector.requests)
 
 
 def test_a_flag_of_a_cluster_means_the_cluster(skiff):
