@@ -11,17 +11,18 @@ from skiff import BUSYBOX
 def test_a_private_image_is_pulled_by_who_may(skiff, namespace):
     with Registry(skiff.cluster) as registry:
         namespace.create(registry.secret("known"))
-        wish = ("--image", registry.image, "--pull-policy", "Always")
-        err = skiff("up", "box", *wish, status=125)[1]
+        err = skiff("up", "box", "--image", registry.image, status=125)[1]
         assert registry.image in err and ("ErrImagePull" in err or "ImagePullBackOff" in err), err
         assert namespace.of_skiff() == []
-        skiff("up", "box", *wish, "--pull-secret", "known")
+        skiff("up", "box", "--image", registry.image, "--pull-secret", "known")
         assert skiff("exec", "box", "--", "echo", "here")[0] == "here\n"
         assert skiff.pod()["spec"]["imagePullSecrets"] == [{"name": "known"}]
 
 
-def test_an_image_that_may_not_be_pulled_must_be_there(skiff):
+def test_the_pull_policy_says_whether_an_image_must_be_there(skiff):
     assert "ErrImageNeverPull" in skiff("up", "box", "--image", "skiff.test/nobody-has-this:1", "--pull-policy", "Never", status=125)[1]
+    # Both images are on the node, and nowhere else.
+    assert "ErrImagePull" in skiff("up", "box", "--image", BUSYBOX, "--pull-policy", "Always", status=125)[1]
     skiff("up", "box", "--image", BUSYBOX, "--pull-policy", "Never")
     assert skiff("exec", "box", "--", "true") == ("", "")
 
