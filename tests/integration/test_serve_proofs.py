@@ -110,7 +110,9 @@ class Reader(threading.Thread):
 
 
 def test_streams_go_on_at_their_offsets_through_the_other_process(serving, servers, key):
-    part = 20_000  # numbers that are printed, then a line is waited for; each command takes one from the pipe
+    # Numbers that are printed, then a line is waited for; each command takes one from the pipe. All of it is within what
+    # the agent keeps of output in memory: nobody reads while the one process is gone.
+    part = 400_000 // STREAMS
     first, second = servers
     sandbox = made(first, key)
     root = pathlib.Path(serving.skiff.root(sandbox))
