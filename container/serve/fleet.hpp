@@ -49,16 +49,19 @@ class Fleet {
   Fleet(Tenants* tenants, KeyCache* keys, const Templates* templates)
       : tenants_{tenants}, keys_{keys}, templates_{templates} {}
 
-  /// `not_found` for an unknown template; `sandbox_conflict` for an idempotency key that was used for another wish.
+  /// `not_found` for an unknown template; `sandbox_conflict` for an idempotency key that was used for another wish;
+  /// `not_supported` for one that is to be kept asleep and whose files no volume keeps.
   [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish);
   [[nodiscard]] Task<Result<Sandbox>> get(std::string tenant, std::string id);
   /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is the
   /// tenant already.
   [[nodiscard]] Task<Result<SandboxPage>> list(std::string tenant, SandboxFilter filter);
+  /// `not_supported` for one that would lose its files.
   [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id);
   /// Nothing to do for one that runs. With `ttl` the lease that begins is that long.
   [[nodiscard]] Task<Result<Sandbox>> start(ApiKey key, std::string id, std::optional<std::chrono::milliseconds> ttl);
-  /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it.
+  /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it. One that
+  /// lost its files with its Pod is not made anew behind its owner's back.
   [[nodiscard]] Task<Result<>> wake(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id);
@@ -67,7 +70,8 @@ class Fleet {
 
   /// Whose it is, for whoever shows what opens it and no key. `sandbox_not_found`.
   [[nodiscard]] Task<Result<std::string>> tenant_of(std::string id);
-  /// Removes what is over. Any number of processes may do it at once.
+  /// Removes what is over, and what a process left half made that was killed, when its lease is over. Any number of
+  /// processes may do it at once. A tenant that can't be looked at holds up none of the others.
   [[nodiscard]] Task<Result<>> sweep();
 
   /// The access token of E2B's SDKs.
@@ -86,13 +90,14 @@ class Fleet {
   [[nodiscard]] Task<Result<std::set<std::string>>> running(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, std::optional<std::chrono::milliseconds> ttl);
-  [[nodiscard]] Task<Result<SandboxSpec>> spec_of(ApiKey key, std::string id, Wish wish);
-  [[nodiscard]] Task<Result<std::set<std::string>>> all_tenants();
+  [[nodiscard]] Task<Result<SandboxSpec>> spec_of(const Driver* driver, ApiKey key, std::string id, Wish wish);
+  [[nodiscard]] Task<Result<>> sweep_tenant(std::string tenant);
 
   Tenants* tenants_;
   KeyCache* keys_;
   const Templates* templates_;
   Admission admission_;
+  std::map<std::string, std::string> whose_;  ///< tenants by ids, to look there first
 };
 
 }  // namespace skiff::container::serve
