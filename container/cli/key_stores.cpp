@@ -19,13 +19,23 @@ using serve::KeyRing;
 constexpr std::size_t kLongestRing = std::size_t{1} << 20U;
 constexpr std::chrono::seconds kKeysPatience{10};
 constexpr std::string_view kRingFile = "api-keys.json";
-constexpr int kMostWrites = 5;
+/// Each begins when another writer has come first.
+constexpr int kMostWrites = 20;
 
 Result<KeyRing> read_ring(const std::string& text, const std::string& where) {
   std::vector<std::string> of_the_future;
   auto ring = protocol::decode<KeyRing>(text, {}, &of_the_future);
   if (!ring) ring.error().message = where + ": " + ring.error().message;
   return ring;
+}
+
+/// One that somebody has made empty has no keys yet.
+Result<KeyRing> ring_of(const kube::Object& secret, const std::string& place) {
+  const std::string kept = secret.text({"data", kRingFile});
+  if (kept.empty()) return KeyRing{};
+  const auto text = protocol::decode_base64(kept);
+  if (!text) return fail(Errc::invalid_field, place + ": " + std::string{kRingFile} + " is not base64");
+  return read_ring(*text, place);
 }
 
 }  // namespace
@@ -61,23 +71,25 @@ Task<Result<KeyRing>> KeySecret::read() {
   auto secret = co_await cluster_->client().get(kube::kSecrets, cluster_->namespace_name(), name);
   if (!secret && secret.error().not_found()) co_return KeyRing{};
   if (!secret) co_return std::unexpected{std::move(secret.error().error)};
-  auto text = protocol::decode_base64(secret->text({"data", kRingFile}));
-  if (!text) co_return fail(Errc::invalid_field, place() + ": " + std::string{kRingFile} + " is not base64");
-  co_return read_ring(*text, place());
+  co_return ring_of(*secret, place());
 }
 
 Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
   const std::string name = cluster_->object_name("api-keys");
+  std::string sent;
   for (int tries = 0; tries < kMostWrites; ++tries) {
     auto secret = co_await cluster_->client().get(kube::kSecrets, cluster_->namespace_name(), name);
     if (!secret && !secret.error().not_found()) co_return std::unexpected{std::move(secret.error().error)};
     KeyRing ring;
     if (secret) {
-      SKIFF_CO_TRY(auto known, co_await read());
+      // An answer may have been lost, and what was sent again refused.
+      if (!sent.empty() && secret->text({"data", kRingFile}) == sent) co_return Result<>{};
+      SKIFF_CO_TRY(auto known, ring_of(*secret, place()));
       ring = std::move(known);
     }
     SKIFF_CO_TRY_VOID(edit(ring));
-    const nlohmann::json data{{kRingFile, protocol::encode_base64(protocol::to_json(ring))}};
+    sent = protocol::encode_base64(protocol::to_json(ring));
+    const nlohmann::json data{{kRingFile, sent}};
     kube::Outcome<kube::Object> written;
     if (secret) {
       // Refused when somebody has changed it since it was read.

@@ -55,6 +55,7 @@ Task<bool> Cluster::assigns_ids() {
 }
 
 Task<Result<>> Cluster::read_keys(bool create) {
+  const SteadyTime began = std::chrono::steady_clock::now();
   const std::string name = signing_secret_name(options_.name_prefix);
   auto secret = co_await client_.get(kube::kSecrets, namespace_name(), name);
   if (!secret && secret.error().not_found() && create) {
@@ -73,11 +74,12 @@ Task<Result<>> Cluster::read_keys(bool create) {
   if (!secret) co_return std::unexpected{std::move(secret.error().error)};
   SKIFF_CO_TRY(auto keys, read_signing_secret(*secret));
   keys_ = std::move(keys);
+  keys_read_at_ = began;
   co_return Result<>{};
 }
 
 Task<Result<SigningKey>> Cluster::signing_key(bool create) {
-  if (!keys_) {
+  if (!keys_ || std::chrono::steady_clock::now() - keys_read_at_ >= options_.key_age) {
     SKIFF_CO_TRY_VOID(co_await read_keys(create));
   }
   co_return keys_->current;

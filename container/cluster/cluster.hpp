@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/agent/signing_key.hpp"
@@ -19,6 +21,9 @@ struct ClusterOptions {
   std::string name_prefix = "skiff-";
   std::string default_image = "python:3.12-slim";
   std::string agent_image = {};  ///< where skiffd comes from when a spec does not say; none is published
+  /// How old what is known of the signing keys may be when something is made with them. Another process may have made
+  /// a new one, and removed those that nothing knew.
+  std::chrono::milliseconds key_age{1000};
   kube::TransportOptions transport = {};
 };
 
@@ -71,6 +76,7 @@ class Cluster {
   std::map<std::string, kube::SharedWatch> pods_;
   std::optional<bool> assigns_ids_;
   std::optional<SigningKeys> keys_;
+  SteadyTime keys_read_at_{};  ///< when that began
 };
 
 }  // namespace skiff::container

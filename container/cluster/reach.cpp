@@ -64,6 +64,11 @@ protocol::Dialer first_gets(protocol::Upgraded connected, protocol::Dialer next)
   };
 }
 
+/// Holds the port-forward while it dials.
+Task<Result<protocol::Stream>> dial_by(std::shared_ptr<kube::PortForward> forward, milliseconds limit) {
+  co_return co_await forward->dialer()(limit);
+}
+
 /// Asks the agent for a sign of life by this way, and keeps the connection for its first user.
 Task<Result<>> probe(Executor executor, Endpoint* endpoint, std::string path, bool* passes) {
   HttpClient client{executor, endpoint->client};
@@ -104,13 +109,16 @@ Reach::Reach(Cluster* cluster, ReachOptions options) : cluster_{cluster}, option
 
 Reach::~Reach() = default;
 
-kube::PortForward& Reach::forward(const ReachTarget& target, std::uint16_t port) {
-  auto& slot = forwards_[{target.namespace_name + "/" + target.pod.name(), port}];
-  if (!slot) {
-    slot = std::make_unique<kube::PortForward>(cluster_->executor(), &cluster_->client().transport(),
-                                               target.namespace_name, target.pod.name(), port);
-  }
-  return *slot;
+std::shared_ptr<kube::PortForward> Reach::forward(const ReachTarget& target, std::uint16_t port) {
+  const std::pair where{target.namespace_name + "/" + target.pod.name(), port};
+  if (const auto known = forwards_.find(where); known != forwards_.end()) return known->second;
+  // Sandboxes come and go for as long as a server runs: those that nobody dials, or holds a connection of, are dropped.
+  std::erase_if(forwards_,
+                [](const auto& one) { return one.second.use_count() == 1 && one.second->connections() == 0; });
+  auto made = std::make_shared<kube::PortForward>(cluster_->executor(), &cluster_->client().transport(),
+                                                  target.namespace_name, target.pod.name(), port);
+  forwards_.emplace(where, made);
+  return made;
 }
 
 /// Who waits long for a sandbox waits long for a tunnel too, and for the ways behind it.
@@ -214,7 +222,9 @@ Task<Result<Endpoint>> Reach::endpoint_by(Way way, const ReachTarget* target) {
     case Way::port_forward:
       endpoint.url = "pod " + target->namespace_name + "/" + target->pod.name();
       endpoint.client.host = "localhost";
-      endpoint.client.dial = forward(*target, agent_port_of(target->pod)).dialer();
+      endpoint.client.dial = [held = forward(*target, agent_port_of(target->pod))](milliseconds limit) {
+        return dial_by(held, limit);
+      };
       endpoint.client.connect_time = tunnel_patience();
       break;
     case Way::proxy: {
@@ -266,8 +276,9 @@ Task<Reach::Trial> Reach::try_ways(const ReachTarget* target) {
       said.append("; SKIFF_GATEWAY_TOKEN is the router's token");
     }
     if (way == Way::port_forward) {
-      const std::string& trouble = forward(*target, agent_port_of(target->pod)).trouble();
-      if (!trouble.empty()) said.append(" (").append(trouble).append(")");
+      const auto tried = forward(*target, agent_port_of(target->pod));
+      if (const std::string& trouble = tried->trouble(); !trouble.empty())
+        said.append(" (").append(trouble).append(")");
     }
   }
   if (said.empty()) said = "no way leads there" + (options_.only ? " by " + std::string{way_word(*options_.only)} : "");
@@ -277,13 +288,14 @@ Task<Reach::Trial> Reach::try_ways(const ReachTarget* target) {
 Task<Result<Endpoint>> Reach::find(ReachTarget target, std::function<Result<std::string>()> token) {
   kube::Transport& transport = cluster_->client().transport();
   kube::Backoff backoff{transport.retry_limits()};
+  // Others who begin to wait meanwhile don't make this longer.
+  const SteadyTime until = transport.waited_for();
   for (;;) {
     Trial trial = co_await try_ways(&target);
     if (trial.found) {
       trial.found->token = std::move(token);
       co_return std::move(*trial.found);
     }
-    const SteadyTime until = transport.waited_for();
     const auto wait = backoff.next({.error = {Errc::io_error, trial.said}}, true, until);
     if (!trial.may_pass || !wait || std::chrono::steady_clock::now() + *wait > until) {
       co_return fail(Errc::sandbox_not_running,
@@ -301,7 +313,8 @@ Task<Result<protocol::Stream>> Reach::dial(ReachTarget target, std::uint16_t por
       if (stream) co_return stream;
     }
   }
-  auto stream = co_await forward(target, port).open();
+  const auto held = forward(target, port);
+  auto stream = co_await held->open();
   if (!stream) co_return std::unexpected{std::move(stream.error().error)};
   co_return std::move(*stream);
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -67,6 +68,9 @@ class Reach {
   /// A connection to a port of its Pod.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(ReachTarget target, std::uint16_t port);
 
+  /// Port-forwards that are held: those that are in use, and those of the sandbox that was looked at last.
+  [[nodiscard]] std::size_t forwards() const noexcept { return forwards_.size(); }
+
   /// Ends the port-forwards; call it before the object goes away.
   [[nodiscard]] Task<> stop();
 
@@ -85,11 +89,11 @@ class Reach {
   [[nodiscard]] Result<Endpoint> by_url(const kube::Url& url) const;
   [[nodiscard]] std::chrono::milliseconds tunnel_patience() const;
   [[nodiscard]] Endpoint by_address(std::string host, std::uint16_t port) const;
-  [[nodiscard]] kube::PortForward& forward(const ReachTarget& target, std::uint16_t port);
+  [[nodiscard]] std::shared_ptr<kube::PortForward> forward(const ReachTarget& target, std::uint16_t port);
 
   Cluster* cluster_;
   const ReachOptions options_;
-  std::map<std::pair<std::string, std::uint16_t>, std::unique_ptr<kube::PortForward>> forwards_;
+  std::map<std::pair<std::string, std::uint16_t>, std::shared_ptr<kube::PortForward>> forwards_;
 };
 
 }  // namespace skiff::container

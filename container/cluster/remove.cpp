@@ -41,6 +41,15 @@ Task<kube::Outcome<std::optional<GoneWait>>> delete_this(Cluster* cluster, GoneW
   co_return which;
 }
 
+Task<Result<>> remove_this(Cluster* cluster, GoneWait which, Removal how) {
+  const bool is_pod = which.resource.plural == kube::kPods.plural;
+  auto deleted = co_await delete_this(cluster, std::move(which), is_pod ? grace_of(how) : std::nullopt);
+  if (!deleted && deleted.error().conflict()) co_return Result<>{};
+  if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+  if (!*deleted || !how.wait) co_return Result<>{};
+  co_return co_await wait_until_gone(&cluster->client(), std::move(**deleted));
+}
+
 Task<Result<>> remove_object(Cluster* cluster, kube::Resource resource, std::string namespace_name, std::string name,
                              std::string id, Removal how) {
   auto found = co_await cluster->client().get(resource, namespace_name, name);
@@ -52,12 +61,7 @@ Task<Result<>> remove_object(Cluster* cluster, kube::Resource resource, std::str
                  .name = std::move(name),
                  .uid = found->uid(),
                  .limit = how.patience};
-  const bool is_pod = resource.plural == kube::kPods.plural;
-  auto deleted = co_await delete_this(cluster, std::move(which), is_pod ? grace_of(how) : std::nullopt);
-  if (!deleted && deleted.error().conflict()) co_return Result<>{};
-  if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
-  if (!*deleted || !how.wait) co_return Result<>{};
-  co_return co_await wait_until_gone(&cluster->client(), std::move(**deleted));
+  co_return co_await remove_this(cluster, std::move(which), std::move(how));
 }
 
 }  // namespace skiff::container

@@ -25,6 +25,9 @@ namespace skiff::container {
 [[nodiscard]] Task<kube::Outcome<std::optional<GoneWait>>> delete_this(Cluster* cluster, GoneWait which,
                                                                        std::optional<std::int64_t> grace_seconds);
 
+/// Deletes it, and waits for its end if `how` says so; nothing to do when it is gone.
+[[nodiscard]] Task<Result<>> remove_this(Cluster* cluster, GoneWait which, Removal how);
+
 /// One object of the sandbox with that id; nothing to do when there is none.
 [[nodiscard]] Task<Result<>> remove_object(Cluster* cluster, kube::Resource resource, std::string namespace_name,
                                            std::string name, std::string id, Removal how);

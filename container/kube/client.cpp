@@ -137,6 +137,19 @@ Task<Outcome<bool>> Client::allowed(Permission permission) {
   co_return answer.is_true({"status", "allowed"});
 }
 
+Task<Outcome<Object>> Client::review_token(std::string token, std::string audience) {
+  const Json review{{"apiVersion", kTokenReviews.api_version()},
+                    {"kind", kTokenReviews.kind},
+                    {"spec", {{"token", std::move(token)}, {"audiences", Json::array({std::move(audience)})}}}};
+  // It stores nothing, so it may be sent again.
+  Call call{.method = "POST",
+            .target = collection_path(kTokenReviews, {}),
+            .what = "ask whose token it is",
+            .content_type = "application/json",
+            .body = write(review)};
+  co_return co_await send_object(std::move(call));
+}
+
 std::string Client::place_of(const Resource& resource, const std::string& namespace_name) const {
   return namespace_name.empty() && resource.namespaced ? default_namespace() : namespace_name;
 }

@@ -83,6 +83,8 @@ class Client {
   /// Whether the server has this kind in this version.
   [[nodiscard]] Task<Outcome<bool>> serves(Resource resource);
   [[nodiscard]] Task<Outcome<bool>> allowed(Permission permission);
+  /// Whose token it is, and whether it is for that audience: the TokenReview as it is answered.
+  [[nodiscard]] Task<Outcome<Object>> review_token(std::string token, std::string audience);
 
   [[nodiscard]] Task<Outcome<Object>> get(Resource resource, std::string namespace_name, std::string name);
   /// The caller chose the name, so it may be sent again: when an earlier try has made the object, that is the answer. A

@@ -38,6 +38,7 @@ inline constexpr Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpo
 inline constexpr Resource kGateways{"gateway.networking.k8s.io", "v1", "gateways", "Gateway"};
 inline constexpr Resource kAccessReviews{"authorization.k8s.io", "v1", "selfsubjectaccessreviews",
                                          "SelfSubjectAccessReview", false};
+inline constexpr Resource kTokenReviews{"authentication.k8s.io", "v1", "tokenreviews", "TokenReview", false};
 
 /// kubernetes-sigs/agent-sandbox. v1beta1 is what it stores; older controllers have v1alpha1 only.
 inline constexpr Resource kSandboxes{"agents.x-k8s.io", "v1beta1", "sandboxes", "Sandbox"};

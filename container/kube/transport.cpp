@@ -193,6 +193,8 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
   Backoff backoff{options_.retry};
   bool asked_anew = false;
   bool is_uncertain = false;
+  // Others who begin to wait meanwhile don't make this longer: in a server somebody always does.
+  const SteadyTime until = waited_for();
   for (;;) {
     unsigned edition = 0;
     const SteadyTime begun = std::chrono::steady_clock::now();
@@ -207,7 +209,7 @@ Task<Outcome<HttpReply>> Transport::send(Call call) {
     failure.may_have_happened = failure.may_have_happened || is_uncertain;
     // A server that never answered is more likely the wrong one than one that comes back.
     if (failure.status.code == 0 && !answered_) co_return reply;
-    const auto wait = backoff.next(failure, call.repeatable, waited_for());
+    const auto wait = backoff.next(failure, call.repeatable, until);
     if (!wait) co_return reply;
     // The server may have done it, and failed to say so.
     is_uncertain = failure.may_have_happened || failure.status.code >= 500;

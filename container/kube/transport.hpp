@@ -62,8 +62,8 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// Somebody waits until then for what takes many requests: for as long as this lives, those that may be sent again
-  /// are until that time at least. Of several the longest counts.
+  /// Somebody waits until then for what takes many requests: those that are begun while this lives, and may be sent
+  /// again, are until that time at least. Of several the longest counts.
   class Wait {
    public:
     Wait(Transport* transport, SteadyTime until) : transport_{transport}, at_{transport->waits_.insert(until)} {}

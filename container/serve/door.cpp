@@ -78,7 +78,7 @@ Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* req
 
 Task<Result<std::optional<Door::Admitted>>> Door::by_preview(const protocol::HttpRequest* request, const Placed* placed,
                                                              bool is_tls) {
-  SKIFF_CO_TRY(auto all, co_await fleet_->tenants());
+  SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   std::optional<Error> refusal;
   for (const std::string& tenant : all) {
     SKIFF_CO_TRY(auto previews, co_await this->previews(tenant));

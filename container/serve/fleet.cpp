@@ -1,10 +1,13 @@
 #include "container/serve/fleet.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/id.hpp"
 #include "base/log.hpp"
+#include "container/sandbox/garbage.hpp"
+#include "container/serve/access_token.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -35,6 +38,31 @@ bool is_meant(const Sandbox& sandbox, const Meant& meant) {
           own_label(sandbox, kCreationLabel) == creation_digest(meant.idempotency_key));
 }
 
+/// What the machine itself has stays there. Of a Pod nothing does but what is on volumes.
+bool would_keep_files(const Driver& driver, const SandboxSpec& spec) {
+  if (driver.name() == "local") return true;
+  return std::ranges::any_of(spec.pod.volumes, [](const std::string& text) {
+    const auto volume = parse_volume(text);
+    return volume && (volume->kind == Volume::Kind::own || volume->kind == Volume::Kind::claim);
+  });
+}
+
+Error would_lose_files(std::string field) {
+  return {.code = Errc::not_supported,
+          .message =
+              "a sandbox that is stopped loses its files where its template has no volume: "
+              "in the file of --templates, pod: {volumes: [\"SIZE:PATH\"]}",
+          .field = std::move(field)};
+}
+
+/// Nobody will want it any more.
+bool is_to_go(const Sandbox& sandbox) {
+  if (is_over(sandbox)) return true;
+  const bool is_half = sandbox.state == SandboxState::failed || sandbox.state == SandboxState::creating ||
+                       sandbox.state == SandboxState::ended;
+  return is_half && on_end(sandbox) == OnEnd::remove && has_outlived(sandbox, wall_now());
+}
+
 bool takes_a_place(const Sandbox& sandbox) {
   return sandbox.state == SandboxState::running || sandbox.state == SandboxState::creating;
 }
@@ -53,7 +81,7 @@ Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id) {
   co_return std::unexpected{no_such_sandbox(id)};
 }
 
-Task<Result<SandboxSpec>> Fleet::spec_of(ApiKey key, std::string id, Wish wish) {
+Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::string id, Wish wish) {
   const SandboxSpec* base = templates_->find(wish.template_name);
   if (base == nullptr) {
     co_return fail(Errc::not_found,
@@ -68,6 +96,10 @@ Task<Result<SandboxSpec>> Fleet::spec_of(ApiKey key, std::string id, Wish wish) 
   spec.labels[std::string{kKeyLabel}] = key.name;
   spec.labels[std::string{kTemplateLabel}] = wish.template_name;
   spec.labels[std::string{kOnEndLabel}] = on_end_word(wish.on_end);
+  if (!would_keep_files(*driver, spec)) {
+    if (wish.on_end == OnEnd::stop) co_return std::unexpected{would_lose_files("on_end")};
+    spec.labels[std::string{kFilesLabel}] = kLost;
+  }
   if (!wish.wakes) spec.labels[std::string{kWakeLabel}] = "no";
   spec.labels[std::string{kRequestLabel}] = request_digest(wish);
   if (!wish.idempotency_key.empty()) spec.labels[std::string{kCreationLabel}] = creation_digest(wish.idempotency_key);
@@ -163,15 +195,24 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
     auto found = co_await found_again(driver, key, wish, progress);
     if (found || found.error().code != Errc::sandbox_not_found) co_return found;
   }
-  SKIFF_CO_TRY(auto spec, co_await spec_of(key, wish.id, wish));
+  SKIFF_CO_TRY(auto spec, co_await spec_of(driver, key, wish.id, wish));
   SKIFF_CO_TRY(auto place, co_await admit(driver, key, wish.id));
   SKIFF_CO_TRY_VOID(admission_.count_creation(key, std::chrono::steady_clock::now()));
+  const bool is_warm = !spec.pod.pool.empty();
   auto made = co_await driver->create(std::move(spec), progress);
   if (!made) admission_.forget_creation(key);
   if (!made && may_be_there && made.error().code == Errc::sandbox_conflict) {
     co_return co_await found_again(driver, std::move(key), std::move(wish), std::move(progress));
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
+  if (is_warm) {
+    SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, wish.id));
+    auto told = co_await tell_access_token(driver, wish.id, std::move(token));
+    if (!told) {
+      (void)co_await driver->remove_if(made->name, made->id, {.grace = kRemovalGrace});
+      co_return std::unexpected{std::move(told.error())};
+    }
+  }
   // Another process may have taken the last place, too. Each looks after its own is there, so none is overlooked.
   SKIFF_CO_TRY(auto too_many, co_await has_too_many(driver, key));
   if (too_many) {
@@ -199,6 +240,7 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
 
 Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  if (!keeps_files(found.sandbox)) co_return std::unexpected{would_lose_files({})};
   co_return co_await found.driver->stop(std::move(id), std::move(how));
 }
 
@@ -225,9 +267,18 @@ Task<Result<Sandbox>> Fleet::start(ApiKey key, std::string id, std::optional<mil
 Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
   SKIFF_CO_TRY(auto found, co_await find(tenant, id));
   if (found.sandbox.state == SandboxState::running) co_return Result<>{};
-  if (own_label(found.sandbox, kWakeLabel) == "no") co_return std::unexpected{not_running(found.sandbox)};
+  // One that somebody starts just now is waited for.
+  const bool is_to_sleep = own_label(found.sandbox, kWakeLabel) == "no" || !keeps_files(found.sandbox);
+  if (is_to_sleep && found.sandbox.state != SandboxState::creating)
+    co_return std::unexpected{not_running(found.sandbox)};
   SKIFF_CO_TRY(auto ring, co_await keys_->current());
   const std::string maker = own_label(found.sandbox, kKeyLabel);
+  // Of the cluster's accounts nobody says how many they may have, and whoever asks has shown that he may.
+  if (maker.starts_with(kAccountPrefix)) {
+    ApiKey account{.name = maker, .tenant = std::move(tenant)};
+    SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), std::move(account), std::nullopt, unwatched));
+    co_return Result<>{};
+  }
   for (const ApiKey& key : ring->keys) {
     if (key.name != maker || key.tenant != tenant) continue;
     SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), key, std::nullopt, unwatched));
@@ -284,17 +335,10 @@ Task<Result<PoolStatus>> Fleet::pool(std::string tenant, std::string name) {
   co_return fail(Errc::not_found, "there is no pool \"" + name + "\"", "id");
 }
 
-Task<Result<std::set<std::string>>> Fleet::tenants() {
-  SKIFF_CO_TRY(auto ring, co_await keys_->current());
-  std::set<std::string> all;
-  for (const ApiKey& key : ring->keys) all.insert(key.tenant);
-  co_return all;
-}
-
 Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id,
                                                                 std::function<bool(const std::string&)> opens) {
   SKIFF_CO_TRY(auto secret, co_await token_secret());
-  SKIFF_CO_TRY(auto all, co_await tenants());
+  SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   std::optional<std::string> found;
   for (const std::string& tenant : all) {
     if (opens(access_token(secret, tenant, id))) found = tenant;
@@ -303,24 +347,29 @@ Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id,
 }
 
 Task<Result<>> Fleet::sweep() {
-  SKIFF_CO_TRY(auto all, co_await tenants());
+  SKIFF_CO_TRY(auto all, co_await keys_->tenants());
   for (const std::string& tenant : all) {
-    SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
-    SandboxFilter filter{.owner = tenant,
-                         .labels = {{std::string{kOnEndLabel}, std::string{on_end_word(OnEnd::remove)}}},
-                         .state = SandboxState::ended,
-                         .limit = kPage};
-    do {
-      SKIFF_CO_TRY(auto page, co_await driver->list(filter));
-      for (const Sandbox& one : page.items) {
-        Removal how{.grace = kRemovalGrace};
-        how.only_if = is_over;
-        auto removed = co_await driver->remove_if(one.name, one.id, std::move(how));
-        if (!removed)
-          log::warning("what is over can't be removed", {{"sandbox", one.name}, {"error", removed.error().message}});
-      }
-      filter.cursor = std::move(page.next);
-    } while (!filter.cursor.empty());
+    if (auto swept = co_await sweep_tenant(tenant); !swept) {
+      log::warning("what is over can't be looked for", {{"tenant", tenant}, {"error", swept.error().message}});
+    }
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> Fleet::sweep_tenant(std::string tenant) {
+  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
+  // All at once: a driver may read everything for each page.
+  SandboxFilter filter{.owner = std::move(tenant),
+                       .labels = {{std::string{kOnEndLabel}, std::string{on_end_word(OnEnd::remove)}}},
+                       .limit = std::numeric_limits<std::size_t>::max()};
+  SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
+  for (const Sandbox& one : page.items) {
+    if (!is_to_go(one)) continue;
+    Removal how{.grace = kRemovalGrace};
+    how.only_if = is_to_go;
+    auto removed = co_await driver->remove_if(one.name, one.id, std::move(how));
+    if (removed) continue;
+    log::warning("what is over can't be removed", {{"sandbox", one.name}, {"error", removed.error().message}});
   }
   co_return Result<>{};
 }

@@ -73,16 +73,19 @@ class Fleet {
   /// form that the server makes itself.
   [[nodiscard]] Task<Result<std::string>> id_for(std::string tenant, Wish wish);
   /// `not_found` for an unknown template; `sandbox_conflict` for a name that is taken, and for an idempotency key that
-  /// was used for another wish. What `progress` is told first is told when the sandbox can be seen by everybody.
+  /// was used for another wish; `not_supported` for one that is to be kept asleep and whose files no volume keeps. What
+  /// `progress` is told first is told when the sandbox can be seen by everybody.
   [[nodiscard]] Task<Result<Made>> create(ApiKey key, Wish wish, Progress progress = unwatched);
   [[nodiscard]] Task<Result<Sandbox>> get(std::string tenant, std::string id);
   /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is one
   /// within the tenant.
   [[nodiscard]] Task<Result<SandboxPage>> list(std::string tenant, SandboxFilter filter);
+  /// `not_supported` for one that would lose its files.
   [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id, Removal how = {});
   /// Nothing to do for one that runs. With `ttl` the lease that begins is that long.
   [[nodiscard]] Task<Result<Sandbox>> start(ApiKey key, std::string id, std::optional<std::chrono::milliseconds> ttl);
-  /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it.
+  /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it. One that
+  /// lost its files with its Pod is not made anew behind its owner's back.
   [[nodiscard]] Task<Result<>> wake(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
   /// `sandbox_not_found` also for another one than the one that is meant.
@@ -100,9 +103,8 @@ class Fleet {
   /// `opens` is asked with each tenant's. Nothing if it is nobody's. Whether the sandbox is there is not looked at.
   [[nodiscard]] Task<Result<std::optional<std::string>>> tenant_by_token(
       std::string id, std::function<bool(const std::string& token)> opens);
-  /// Everybody who has a key.
-  [[nodiscard]] Task<Result<std::set<std::string>>> tenants();
-  /// Removes what is over. Any number of processes may do it at once.
+  /// Removes what is over, and what a process left half made that was killed, when its lease is over. Any number of
+  /// processes may do it at once. A tenant that can't be looked at holds up none of the others.
   [[nodiscard]] Task<Result<>> sweep();
 
   /// The access token of E2B's SDKs.
@@ -122,9 +124,10 @@ class Fleet {
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   /// Now that the record of another one can be seen by all processes.
   [[nodiscard]] Task<Result<bool>> has_too_many(Driver* driver, ApiKey key);
-  [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, ApiKey key,
-                                                  std::optional<std::chrono::milliseconds> ttl);
-  [[nodiscard]] Task<Result<SandboxSpec>> spec_of(ApiKey key, std::string id, Wish wish);
+  [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, ApiKey key, std::optional<std::chrono::milliseconds> ttl,
+                                                  Progress progress);
+  [[nodiscard]] Task<Result<SandboxSpec>> spec_of(const Driver* driver, ApiKey key, std::string id, Wish wish);
+  [[nodiscard]] Task<Result<>> sweep_tenant(std::string tenant);
   /// The secret from which tokens are made. `unauthenticated` before there was a key.
   [[nodiscard]] Task<Result<std::string>> token_secret();
 

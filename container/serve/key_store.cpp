@@ -40,20 +40,34 @@ Task<> KeyCache::refresh() {
 }
 
 Task<Result<std::shared_ptr<const KeyRing>>> KeyCache::current() {
-  if (!ring_ || std::chrono::steady_clock::now() - read_at_ >= kFresh) co_await refresh();
+  const SteadyTime asked = std::chrono::steady_clock::now();
+  // Again when whoever read them has left before there was an answer.
+  while (asked - read_at_ >= kFresh || (!ring_ && read_at_ < asked)) co_await refresh();
   if (!ring_) co_return std::unexpected{failure_};
   co_return ring_;
 }
 
+Task<Result<std::set<std::string>>> KeyCache::tenants() {
+  SKIFF_CO_TRY(auto ring, co_await current());
+  std::set<std::string> all;
+  if (accounts_ != nullptr) all = accounts_->tenants();
+  for (const ApiKey& key : ring->keys) all.insert(key.tenant);
+  co_return all;
+}
+
 Task<Result<ApiKey>> KeyCache::find(std::string presented) {
+  if (accounts_ != nullptr && is_signed_token(presented)) co_return co_await accounts_->find(std::move(presented));
   const SteadyTime asked = std::chrono::steady_clock::now();
   SKIFF_CO_TRY(auto ring, co_await current());
   auto key = find_key(*ring, presented, wall_now());
   if (key || read_at_ >= asked) co_return key;
-  Timer timer{co_await boost::asio::this_coro::executor};
-  timer.expires_at(read_at_ + kBetweenMisses);
-  co_await timer.async_wait(use_task);
-  if (read_at_ < asked) co_await refresh();
+  // A reading that had begun before may not have seen it.
+  while (read_at_ < asked) {
+    Timer timer{co_await boost::asio::this_coro::executor};
+    timer.expires_at(read_at_ + kBetweenMisses);
+    co_await timer.async_wait(use_task);
+    if (read_at_ < asked) co_await refresh();
+  }
   co_return find_key(*ring_, presented, wall_now());
 }
 

@@ -3,12 +3,14 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/event.hpp"
 #include "base/task.hpp"
+#include "container/serve/account_cache.hpp"
 #include "container/serve/api_key.hpp"
 
 namespace skiff::container::serve {
@@ -42,8 +44,13 @@ class KeyCache {
   /// `store` must outlive it.
   explicit KeyCache(KeyStore* store) : store_{store} {}
 
+  /// Takes the tokens of service accounts, too. `accounts` must outlive it.
+  void accept(AccountCache* accounts) noexcept { accounts_ = accounts; }
+
   [[nodiscard]] Task<Result<std::shared_ptr<const KeyRing>>> current();
-  /// `find_key` in them.
+  /// Those of all keys, and of the service accounts that have come.
+  [[nodiscard]] Task<Result<std::set<std::string>>> tenants();
+  /// `find_key` in them, or whose token it is.
   [[nodiscard]] Task<Result<ApiKey>> find(std::string presented);
 
  private:
@@ -51,6 +58,7 @@ class KeyCache {
   [[nodiscard]] Task<> refresh();
 
   KeyStore* store_;
+  AccountCache* accounts_ = nullptr;
   std::shared_ptr<Event> reading_;
   Error failure_;
   std::shared_ptr<const KeyRing> ring_;

@@ -85,8 +85,12 @@ std::string_view on_end_word(OnEnd what) noexcept {
   return what == OnEnd::stop ? "stop" : "remove";
 }
 
+bool keeps_files(const Sandbox& sandbox) {
+  return own_label(sandbox, kFilesLabel) != kLost;
+}
+
 bool is_over(const Sandbox& sandbox) {
-  return sandbox.state == SandboxState::ended && on_end(sandbox) == OnEnd::remove;
+  return sandbox.state == SandboxState::ended && !sandbox.was_broken && on_end(sandbox) == OnEnd::remove;
 }
 
 bool is_asleep(const Sandbox& sandbox) {

@@ -18,7 +18,9 @@ inline constexpr std::string_view kOnEndLabel = "serve.on-end";       ///< `remo
 inline constexpr std::string_view kWakeLabel = "serve.wake";          ///< `no`: a request does not start it again
 inline constexpr std::string_view kOwnerLabel = "serve.owner";        ///< whose it is within the tenant
 inline constexpr std::string_view kCreationLabel = "serve.creation";  ///< digest of the Idempotency-Key
-inline constexpr std::string_view kRequestLabel = "serve.request";    ///< digest of what it was asked for with
+inline constexpr std::string_view kFilesLabel = "serve.files";        ///< `lost`: a stop would lose its files
+inline constexpr std::string_view kLost = "lost";
+inline constexpr std::string_view kRequestLabel = "serve.request";  ///< digest of what it was asked for with
 
 using Labels = std::map<std::string, std::string>;
 
@@ -36,7 +38,11 @@ enum class OnEnd : std::uint8_t { remove, stop };
 [[nodiscard]] OnEnd on_end(const Sandbox& sandbox);
 [[nodiscard]] std::string_view on_end_word(OnEnd what) noexcept;
 
-/// Its lease is over and it was not to be kept: nobody is shown it any more.
+/// A stop and a start leave its files as they are.
+[[nodiscard]] bool keeps_files(const Sandbox& sandbox);
+
+/// Its lease is over and it was not to be kept: nobody is shown it any more. One that its host has broken is not: a
+/// start may bring it back.
 [[nodiscard]] bool is_over(const Sandbox& sandbox);
 /// It can be started again: it was stopped, or its lease is over and it was to be kept.
 [[nodiscard]] bool is_asleep(const Sandbox& sandbox);

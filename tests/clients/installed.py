@@ -1,7 +1,7 @@
 """Clients and generators of clients as their registries have them, at pinned versions: kept in the cache of .ci/setup, each in
 a directory that is named by what it was made of, and made when somebody first asks for it. `installed.py` makes all of them;
 with SKIFF_CLIENTS=newest those that only `make nightly` and `make test-clients` run are left out. `installed.py FILE...` makes
-the environments of these files alone."""
+what these files name alone."""
 
 import concurrent.futures
 import hashlib
@@ -139,7 +139,7 @@ def install():
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        for name in sys.argv[1:]:
-            python_of(HERE / name)
+        for path in [HERE / name for name in sys.argv[1:]]:
+            python_of(path) if path.suffix == ".txt" else node_modules(path.parent)
     else:
         install()

@@ -1,4 +1,4 @@
-"""A real `skiff serve` with the local driver, and requests to it."""
+"""A real `skiff serve`, by default with the local driver, and requests to it."""
 
 import http.client
 import json
@@ -22,9 +22,9 @@ class Answer:
 class Server:
     """One process; `stop` asks it to end and waits."""
 
-    def __init__(self, skiff, *arguments):
+    def __init__(self, skiff, *arguments, driver="local"):
         self.log = open(skiff.work / f"serve-{id(self)}.log", "w+b")
-        self.process = skiff.start("serve", "--driver", "local", "--listen", "127.0.0.1:0", *arguments, stderr=self.log)
+        self.process = skiff.start("serve", "--driver", driver, "--listen", "127.0.0.1:0", *arguments, stderr=self.log)
         line = self.process.stdout.readline().decode()
         assert line.startswith("skiff serves on http://"), (line, self.told())
         self.url = line.split()[-1]

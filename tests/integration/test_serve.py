@@ -247,3 +247,8 @@ def test_it_drains_and_ends_with_status_0(serving, key):
     requests = [line for line in told if line["message"] == "request"]
     assert requests and requests[0]["who"] == "me" and requests[0]["tenant"] == "default", told
     assert key not in server.told()
+
+
+def test_without_a_cluster_there_are_no_service_accounts(serving):
+    _, err = serving.skiff("serve", "--driver", "local", "--listen", "127.0.0.1:0", "--service-accounts", status=125)
+    assert "there are no service accounts" in err

@@ -40,7 +40,6 @@ TESTED_ELSEWHERE = {
     "container/cli/commands/key_rm.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/cli/commands/serve.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/cli/hosted_tenants.cpp": "tests/integration/test_serve.py drives it through the real binaries",
-    "container/cli/key_stores.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/cli/commands/key_rotate.cpp": "tests/kubernetes/launcher/test_operators.py drives it through the real binary",
     "container/cli/commands/kill.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/in_namespace.cpp": "tests/integration/test_launcher_cluster.py and tests/kubernetes/launcher drive it through the real binary",
@@ -199,6 +198,7 @@ TESTED_ELSEWHERE = {
 
 # Tests of a concept that several files make up together.
 TESTS_OF_SEVERAL = {
+    "tests/container/cluster/pods/starting_test.cpp": "PodDriver::start, also beside others that do the same",
     "tests/fs/interrupted_test.cpp": "system calls that a signal interrupts",
     "tests/sessions/interrupted_test.cpp": "system calls that a signal interrupts",
     "tests/protocol/websocket/interop_test.cpp": "protocol/websocket/*.cpp against another implementation",

@@ -1,6 +1,7 @@
 #include <csignal>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -9,6 +10,7 @@
 #include "base/event.hpp"
 #include "base/log.hpp"
 #include "base/small_file.hpp"
+#include "container/cli/cluster_accounts.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/hosted_tenants.hpp"
@@ -73,6 +75,12 @@ class Serve final : public Invocation {
         {.flag = "behind-proxy",
          .target = setting::Switch{&behind_proxy_},
          .help = "A proxy in front of it sets X-Forwarded-*: they are passed on."},
+        {.flag = "service-accounts",
+         .environment = "SKIFF_SERVE_SERVICE_ACCOUNTS",
+         .target = setting::Switch{&service_accounts_},
+         .value = "",
+         .group = "",
+         .help = "Also takes tokens of the cluster's service accounts with the audience skiff, for their namespaces."},
         {.flag = "drain-timeout",
          .target = setting::Duration{&drain_, 0ms, std::chrono::hours{1}},
          .value = "TIME",
@@ -92,6 +100,16 @@ class Serve final : public Invocation {
     context.tell_notice(*driver);
     SKIFF_CO_TRY(auto ring, co_await keys->read());
     if (ring.keys.empty()) say("there are no API keys yet: `skiff key create NAME` makes one (" + keys->place() + ")");
+    std::optional<ClusterAccounts> reviewer;
+    std::optional<serve::AccountCache> accounts;
+    if (service_accounts_) {
+      if (driver->name() == "local") {
+        co_return fail(Errc::not_supported, "without a cluster there are no service accounts", "--service-accounts");
+      }
+      SKIFF_CO_TRY(auto cluster, context.cluster());
+      reviewer.emplace(cluster);
+      accounts.emplace(context.executor(), &*reviewer);
+    }
     SKIFF_CO_TRY(auto listeners, open_listeners(context.executor()));
     log::configure(log::Level::info, log::Form::json);
     HostedTenants tenants{&context};
@@ -100,6 +118,7 @@ class Serve final : public Invocation {
                            keys.get(),
                            std::move(templates),
                            {.domain = domain, .is_local = driver->name() == "local", .behind_proxy = behind_proxy_}};
+    if (accounts) service.keys().accept(&*accounts);
     StopSignal stop{context};
     std::exception_ptr failure;
     Result<> served;
@@ -144,6 +163,7 @@ class Serve final : public Invocation {
   std::string templates_;
   std::chrono::milliseconds drain_{30'000};
   bool behind_proxy_ = false;
+  bool service_accounts_ = false;
 };
 
 }  // namespace

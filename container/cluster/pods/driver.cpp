@@ -29,6 +29,8 @@ using std::chrono::steady_clock;
 
 /// So many are deleted at a time; any number wait for their ends.
 constexpr std::size_t kRemovalsAtOnce = 32;
+/// Looks at a record that others change meanwhile.
+constexpr int kMostStarts = 20;
 /// As the flags have it.
 constexpr milliseconds kLongestLease = std::chrono::days{365};
 
@@ -255,38 +257,50 @@ Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
   const SteadyTime deadline = steady_clock::now() + wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);
-  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
-  const Sandbox now = describe_known(known);
-  if (now.state == SandboxState::running) co_return now;
-  if (known.damage) co_return std::unexpected{std::move(*known.damage)};
-  if (!known.record) {
-    co_return fail(Errc::invalid_field, "\"" + name + "\" was for one run and can't be started again", "name");
-  }
-  const PodRecord record = *known.record;
-  if (now.state == SandboxState::creating) {
-    // Somebody else is at it.
-    PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = deadline};
-    auto news = co_await cluster_->pods(record.namespace_name).follow(record.pod);
-    if (!news) co_return std::unexpected{std::move(news.error().error)};
-    SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress));
-    known.pod = std::move(ready);
-    SKIFF_CO_TRY(auto up, co_await wait_for_agent(std::move(known), std::move(progress)));
-    co_return describe_known(up);
-  }
-  // The last one's, also that of a `stop` which did not wait for its end: it has the name that the new one gets.
-  SKIFF_CO_TRY_VOID(
-      co_await remove_object(cluster_, kube::kPods, record.namespace_name, record.pod, record.id, {.patience = wait}));
-  const std::string uid = known.config_map->uid();
   const std::string mark = new_id("c");
-  const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
-  auto work = make_again(std::move(known), mark, std::max(left, milliseconds{1}), std::move(progress));
-  // As it was before: stopped.
-  auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid, mark); }, kLateArrival);
-  if (!up) co_return std::unexpected{std::move(up.error())};
-  co_return describe_known(*up);
+  for (int tries = 0; tries < kMostStarts; ++tries) {
+    SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
+    const Sandbox now = describe_known(known);
+    if (now.state == SandboxState::running) co_return now;
+    if (known.damage) co_return std::unexpected{std::move(*known.damage)};
+    if (!known.record) {
+      co_return fail(Errc::invalid_field, "\"" + name + "\" was for one run and can't be started again", "name");
+    }
+    // An answer may have been lost: then it is this one that the record speaks of.
+    if (now.state == SandboxState::creating && known.record->start != mark) {
+      co_return co_await wait_for_others(std::move(known), deadline, std::move(progress));
+    }
+    const std::string uid = known.config_map->uid();
+    auto work = make_again(std::move(known), mark, deadline, progress);
+    // As it was before: stopped.
+    auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid, mark); }, kLateArrival);
+    if (!up) co_return std::unexpected{std::move(up.error())};
+    if (*up) co_return describe_known(**up);
+  }
+  co_return fail(Errc::sandbox_conflict, "sandbox \"" + name + "\" is changed by others again and again; try again",
+                 "name");
 }
 
-Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, std::string mark, milliseconds wait, Progress progress) {
+Task<Result<Sandbox>> PodDriver::wait_for_others(KnownPod known, SteadyTime deadline, Progress progress) {
+  const PodRecord& record = *known.record;
+  PodWait theirs{.namespace_name = record.namespace_name, .name = record.pod, .deadline = deadline};
+  auto news = co_await cluster_->pods(record.namespace_name).follow(record.pod);
+  if (!news) co_return std::unexpected{std::move(news.error().error)};
+  SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress));
+  known.pod = std::move(ready);
+  SKIFF_CO_TRY(auto up, co_await wait_for_agent(std::move(known), std::move(progress)));
+  co_return describe_known(up);
+}
+
+Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std::string mark, SteadyTime deadline,
+                                                            Progress progress) {
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
+  const milliseconds wait = std::max(left, milliseconds{1});
+  const PodRecord before = *known.record;
+  // The last one's, also that of a `stop` which did not wait for its end: it has the name that the new one gets.
+  // Another `start` makes its Pod after it has changed the record, so where this one is the first to change it, it is
+  // none of theirs.
+  SKIFF_CO_TRY(auto old, co_await find_pod(cluster_, before.namespace_name, before.pod, before.id));
   json data{{"stopped", "false"},
             {"was_up", "false"},
             {"begun_at", rfc3339(cluster_->client().transport().server_now())},
@@ -294,24 +308,32 @@ Task<Result<KnownPod>> PodDriver::make_again(KnownPod known, std::string mark, m
   data["start"] = std::move(mark);
   // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
   data["pod"] = known.config_map->name();
-  const auto expires_at = lease_end_text(known.record->spec.lease, wait);
+  const auto expires_at = lease_end_text(before.spec.lease, wait);
   data["expires_at"] = expires_at ? json(*expires_at) : json{};
-  SKIFF_CO_TRY(auto changed, co_await change_record(cluster_, &known, std::move(data)));
-  SKIFF_CO_TRY(auto record, read_record(changed));
+  SKIFF_CO_TRY(auto changed, co_await change_record_as_seen(cluster_, &known, std::move(data)));
+  if (!changed) co_return std::nullopt;
+  SKIFF_CO_TRY(auto record, read_record(*changed));
+  if (old) {
+    GoneWait which{.resource = kube::kPods,
+                   .namespace_name = before.namespace_name,
+                   .name = before.pod,
+                   .uid = old->uid(),
+                   .limit = wait};
+    SKIFF_CO_TRY_VOID(co_await remove_this(cluster_, std::move(which), {.patience = wait}));
+  }
   record.spec.wait = wait;
   ManifestContext context{
       .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
   context.assigns_ids = co_await cluster_->assigns_ids();
-  const SteadyTime deadline = steady_clock::now() + wait;
-  auto up = co_await make_pod_ready(cluster_, std::move(record), std::move(changed), std::move(context), progress);
-  if (!up) co_return up;
-  up = co_await wait_until_up(std::move(*up), deadline, std::move(progress));
+  SKIFF_CO_TRY(auto ready,
+               co_await make_pod_ready(cluster_, std::move(record), std::move(*changed), std::move(context), progress));
+  SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(ready), deadline, std::move(progress)));
   // A `stop`, or another `start` that was interrupted before there was a Pod to be seen: the record is what counts.
-  if (up && up->config_map->text({"data", "stopped"}) == "true") {
-    co_return fail(Errc::sandbox_conflict, "sandbox \"" + up->record->spec.name + "\" was stopped while it started",
+  if (up.config_map->text({"data", "stopped"}) == "true") {
+    co_return fail(Errc::sandbox_conflict, "sandbox \"" + up.record->spec.name + "\" was stopped while it started",
                    "name");
   }
-  co_return up;
+  co_return std::optional{std::move(up)};
 }
 
 Task<Result<>> PodDriver::stop_again(std::string name, std::string uid, std::string mark) {

@@ -61,9 +61,12 @@ class PodDriver final : public Driver {
 
   [[nodiscard]] Task<Result<KnownPod>> make(PodRecord record, bool is_one_shot, ManifestContext context,
                                             Progress progress);
-  /// From its record, without undoing anything. `mark` says which `start` this is (creation_mark.hpp).
-  [[nodiscard]] Task<Result<KnownPod>> make_again(KnownPod known, std::string mark, std::chrono::milliseconds wait,
-                                                  Progress progress);
+  /// One that somebody else makes or starts.
+  [[nodiscard]] Task<Result<Sandbox>> wait_for_others(KnownPod known, SteadyTime deadline, Progress progress);
+  /// From its record, without undoing anything. `mark` says which `start` this is (creation_mark.hpp). Nothing when the
+  /// record is not as it was seen any more: another `start` may have come first, and nothing of its is touched.
+  [[nodiscard]] Task<Result<std::optional<KnownPod>>> make_again(KnownPod known, std::string mark, SteadyTime deadline,
+                                                                 Progress progress);
   /// Undo the two; nothing to do where nothing is, or somebody else's: another sandbox, or another `start`.
   [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string id);
   [[nodiscard]] Task<Result<>> stop_again(std::string name, std::string uid, std::string mark);

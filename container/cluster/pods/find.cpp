@@ -175,6 +175,18 @@ Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nloh
   co_return std::move(*changed);
 }
 
+Task<Result<std::optional<Object>>> change_record_as_seen(Cluster* cluster, const KnownPod* known,
+                                                          nlohmann::json data) {
+  const Object& record = *known->config_map;
+  nlohmann::json patch{{"metadata", {{"uid", record.uid()}, {"resourceVersion", record.resource_version()}}},
+                       {"data", std::move(data)}};
+  auto changed = co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
+                                                  kube::PatchKind::merge, std::move(patch));
+  if (changed) co_return std::move(*changed);
+  if (changed.error().conflict() || changed.error().not_found()) co_return std::nullopt;
+  co_return std::unexpected{std::move(changed.error().error)};
+}
+
 Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::function<void(PodRecord& record)> change) {
   kube::Client& client = cluster->client();
   const std::string namespace_name = known.config_map->namespace_name();

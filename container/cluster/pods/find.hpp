@@ -40,6 +40,10 @@ struct KnownPod {
 /// Merges `data` into that of the record, if it is still the same record; null removes.
 [[nodiscard]] Task<Result<kube::Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data);
 
+/// The same while it is as it was seen; nothing when somebody has changed it since, or made another one of that name.
+[[nodiscard]] Task<Result<std::optional<kube::Object>>> change_record_as_seen(Cluster* cluster, const KnownPod* known,
+                                                                              nlohmann::json data);
+
 /// Changes spec and lease with `change`, as they are when they are written: of two who do so at once neither undoes the
 /// other's. `sandbox_not_found` when the record is no more.
 [[nodiscard]] Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known,

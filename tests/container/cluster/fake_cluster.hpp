@@ -24,8 +24,9 @@ using FakeRequest = FakeApiServer::Request;
 struct FakeCluster {
   explicit FakeCluster(Executor executor) : server{executor}, cluster{open(executor)} {}
 
-  /// `attempts`: how often a request is sent.
-  [[nodiscard]] std::unique_ptr<Cluster> open(Executor executor, int attempts = 3) const {
+  /// `attempts`: how often a request is sent. `key_age`: see ClusterOptions.
+  [[nodiscard]] std::unique_ptr<Cluster> open(Executor executor, int attempts = 3,
+                                              std::chrono::milliseconds key_age = std::chrono::seconds{1}) const {
     using namespace std::chrono_literals;
     const std::string server_url = "http://127.0.0.1:" + std::to_string(server.port());
     ClusterOptions options;
@@ -33,6 +34,7 @@ struct FakeCluster {
         "kubeconfig", "clusters: [{name: c, cluster: {server: '" + server_url +
                           "'}}]\nusers: [{name: u, user: {}}]\n"
                           "contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n");
+    options.key_age = key_age;
     options.transport.retry = {.first = 1ms, .most = 2ms, .all = 5'000ms, .attempts = attempts};
     return Cluster::open(executor, std::move(options)).value();
   }

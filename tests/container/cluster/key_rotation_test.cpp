@@ -110,6 +110,17 @@ CO_TEST(KeyRotation, MakesNewSandboxesWithTheNewKey) {
   co_await on.fake.stop();
 }
 
+CO_TEST(KeyRotation, IsKnownToAServerThatHasMadeSandboxesBefore) {
+  KeyedCluster on{executor};
+  co_await on.begin();
+  const auto server = on.fake.open(executor, 3, std::chrono::milliseconds{0});
+  EXPECT_EQ((co_await server->signing_key(true))->fingerprint().value(), on.fingerprint());
+  auto rotated = co_await rotate_key(on.fake.cluster.get());
+  CO_ASSERT_TRUE(rotated.has_value()) << rotated.error().message;
+  EXPECT_EQ((co_await server->signing_key(true))->fingerprint().value(), rotated->current);
+  co_await on.fake.stop();
+}
+
 CO_TEST(KeyRotation, IsFinishedOnlyForKeysThatNothingKnows) {
   KeyedCluster on{executor};
   on.fake.server.served = {{"extensions.agents.x-k8s.io/v1beta1", {"sandboxtemplates"}}};

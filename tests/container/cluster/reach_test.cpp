@@ -56,6 +56,18 @@ CO_TEST(Reach, TakesTheProxyWhenAPortForwardIsRefused) {
   co_await fake.stop();
 }
 
+CO_TEST(Reach, HoldsNothingOfSandboxesThatNobodyDials) {
+  FakeCluster fake{executor};
+  Reach reach{fake.cluster.get(), {.only = Way::port_forward}};
+  for (const char* name : {"a", "b", "c"}) {
+    ReachTarget target{.sandbox = name, .namespace_name = "default", .pod = sandbox_pod(name, "s1")};
+    EXPECT_FALSE(co_await reach.find(std::move(target), a_token()));
+    EXPECT_EQ(reach.forwards(), 1u);
+  }
+  co_await reach.stop();
+  co_await fake.stop();
+}
+
 CO_TEST(Reach, TriesOnlyTheWayThatWasNamed) {
   FakeCluster fake{executor};
   auto found = co_await look(&fake, {.only = Way::proxy});
@@ -249,6 +261,28 @@ CO_TEST(Reach, WaitsForAGatewayAsLongAsItsCaller) {
   found = co_await look(&fake, options, target);
   EXPECT_TRUE(found.has_value()) << found.error().message;
   co_await router.stop();
+  co_await fake.stop();
+}
+
+CO_TEST(Reach, WaitsNoLongerForOthersWhoBeginToWaitMeanwhile) {
+  FakeCluster fake{executor};
+  const auto cluster = fake.open(executor, 100);
+  std::optional<kube::Transport::Wait> others;
+  int asked = 0;
+  fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (!request.path.contains("/proxy/")) return std::nullopt;
+    ++asked;
+    // Somebody makes a sandbox, which takes its time.
+    const SteadyTime late = std::chrono::steady_clock::now() + std::chrono::hours{1};
+    if (!others) others.emplace(&cluster->client().transport(), late);
+    return asked < 50 ? std::optional{fakes::FakeApiServer::refusal(503, "ServiceUnavailable", "no endpoints")}
+                      : std::nullopt;
+  };
+  Reach reach{cluster.get(), {.only = Way::proxy}};
+  EXPECT_FALSE(co_await reach.find(reached_box(), a_token()));
+  EXPECT_LT(asked, 50);
+  others.reset();
+  co_await reach.stop();
   co_await fake.stop();
 }
 

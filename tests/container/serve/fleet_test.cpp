@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 /// Sandboxes that are nothing but a record.
 class RecordDriver final : public fakes::RefusingDriver {
  public:
+  [[nodiscard]] std::string_view name() const noexcept override { return kind; }
   Task<Result<Sandbox>> create(SandboxSpec spec, Progress) override {
     if (records.contains(spec.name)) co_return fail(Errc::sandbox_conflict, "there is one");
     ++created;
@@ -73,14 +74,22 @@ class RecordDriver final : public fakes::RefusingDriver {
   std::map<std::string, Sandbox> records;
   SandboxSpec last = {};
   std::string appears_meanwhile;
+  std::string_view kind = "local";
   int created = 0;
   int dialled = 0;
 };
 
 class OneDriver final : public Tenants {
  public:
-  Task<Result<Driver*>> driver(std::string) override { co_return &hosted; }
+  Task<Result<Driver*>> driver(std::string tenant) override {
+    ++asked;
+    if (tenant == away) co_return fail(why, "not now");
+    co_return &hosted;
+  }
   RecordDriver hosted;
+  std::string away;
+  int asked = 0;
+  Errc why = Errc::io_error;
 };
 
 class FixedKeys final : public KeyStore {
@@ -357,6 +366,18 @@ CO_TEST(Fleet, WakesOnlyWhatIsToBeWokenAndWhoseKeyIsThere) {
   EXPECT_EQ(records[sleeps->sandbox.name].state, SandboxState::stopped);
 }
 
+CO_TEST(Fleet, WakesWhatAnAccountOfTheClusterHasMade) {
+  World all;
+  ApiKey account = tenant_key("a");
+  account.name = "system:serviceaccount:a:runner";
+  auto made = co_await all.fleet.create(account, {});
+  CO_ASSERT_TRUE(made);
+  Sandbox& one = all.tenants.hosted.records[made->sandbox.name];
+  one.state = SandboxState::stopped;
+  EXPECT_TRUE((co_await all.fleet.wake("a", one.name)).has_value());
+  EXPECT_EQ(one.state, SandboxState::running);
+}
+
 CO_TEST(Fleet, SweepsWhatIsOverAndNothingElse) {
   World all;
   all.store.ring.keys = {tenant_key("a")};
@@ -371,6 +392,91 @@ CO_TEST(Fleet, SweepsWhatIsOverAndNothingElse) {
   EXPECT_TRUE((co_await all.fleet.sweep()).has_value());
   EXPECT_EQ(records.size(), 2U);
   EXPECT_FALSE(records.contains(over->sandbox.name));
+}
+
+CO_TEST(Fleet, KeepsWhatItsHostHasBrokenUntilItsLeaseIsOver) {
+  World all;
+  all.store.ring.keys = {tenant_key("a")};
+  auto made = co_await all.fleet.create(tenant_key("a"), {});
+  CO_ASSERT_TRUE(made);
+  auto& records = all.tenants.hosted.records;
+  Sandbox& broken = records[made->sandbox.name];
+  broken.was_broken = true;
+  for (const SandboxState state : {SandboxState::ended, SandboxState::failed, SandboxState::creating}) {
+    broken.state = state;
+    EXPECT_TRUE((co_await all.fleet.sweep()).has_value());
+    EXPECT_EQ(records.size(), 1U) << state_word(state);
+    EXPECT_TRUE((co_await all.fleet.get("a", broken.name)).has_value()) << state_word(state);
+  }
+  broken.expires_at = "2001-01-01T00:00:00Z";
+  EXPECT_TRUE((co_await all.fleet.sweep()).has_value());
+  EXPECT_TRUE(records.empty());
+}
+
+CO_TEST(Fleet, SweepsBesideATenantThatCanNotBeLookedAt) {
+  World all;
+  all.store.ring.keys = {tenant_key("a"), tenant_key("b")};
+  auto made = co_await all.fleet.create(tenant_key("b"), {});
+  CO_ASSERT_TRUE(made);
+  all.tenants.hosted.records[made->sandbox.name].state = SandboxState::ended;
+  all.tenants.away = "a";
+  EXPECT_TRUE((co_await all.fleet.sweep()).has_value());
+  EXPECT_TRUE(all.tenants.hosted.records.empty());
+}
+
+CO_TEST(Fleet, FindsWhoseItIsBesideATenantThatCanNotBeLookedAt) {
+  World all;
+  all.store.ring.keys = {tenant_key("a"), tenant_key("b")};
+  auto made = co_await all.fleet.create(tenant_key("b"), {});
+  CO_ASSERT_TRUE(made);
+  all.tenants.away = "a";
+  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).value(), "b");
+  EXPECT_EQ((co_await all.fleet.tenant_of("sother")).error().code, Errc::io_error) << "it may be there";
+  all.tenants.why = Errc::permission_denied;
+  EXPECT_EQ((co_await all.fleet.tenant_of("sother")).error().code, Errc::sandbox_not_found);
+}
+
+CO_TEST(Fleet, LooksFirstWhereItHasFoundASandboxBefore) {
+  World all;
+  all.store.ring.keys = {tenant_key("a"), tenant_key("b"), tenant_key("c")};
+  auto made = co_await all.fleet.create(tenant_key("c"), {});
+  CO_ASSERT_TRUE(made);
+  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).value(), "c");
+  const int before = all.tenants.asked;
+  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).value(), "c");
+  EXPECT_EQ(all.tenants.asked, before + 1);
+  all.tenants.hosted.records.clear();
+  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).error().code, Errc::sandbox_not_found);
+}
+
+CO_TEST(Fleet, LosesNoFilesInSilence) {
+  World all;
+  all.tenants.hosted.kind = "pod";
+  all.store.ring.keys = {tenant_key("a")};
+  auto refused = co_await all.fleet.create(tenant_key("a"), {.on_end = OnEnd::stop});
+  CO_ASSERT_TRUE(!refused);
+  EXPECT_EQ(refused.error().code, Errc::not_supported);
+  EXPECT_EQ(all.tenants.hosted.created, 0);
+  auto made = co_await all.fleet.create(tenant_key("a"), {});
+  CO_ASSERT_TRUE(made);
+  Sandbox& one = all.tenants.hosted.records[made->sandbox.name];
+  EXPECT_EQ((co_await all.fleet.stop("a", one.name)).error().code, Errc::not_supported);
+  // Its Pod is gone: who passes by gets no empty one, and its owner does if he asks for it.
+  one.state = SandboxState::failed;
+  EXPECT_EQ((co_await all.fleet.wake("a", one.name)).error().code, Errc::sandbox_not_running);
+  EXPECT_TRUE((co_await all.fleet.start(tenant_key("a"), one.name, {})).has_value());
+}
+
+CO_TEST(Fleet, KeepsAsleepWhatHasAVolume) {
+  World all;
+  SandboxSpec base;
+  base.pod.volumes = {"1Gi:/workspace"};
+  all.templates = Templates::create(base, {}).value();
+  all.tenants.hosted.kind = "pod";
+  EXPECT_TRUE((co_await all.fleet.create(tenant_key("a"), {.on_end = OnEnd::stop})).has_value());
+  base.pod.volumes = {"secret/keys:/keys"};
+  all.templates = Templates::create(base, {}).value();
+  EXPECT_EQ((co_await all.fleet.create(tenant_key("a"), {.on_end = OnEnd::stop})).error().code, Errc::not_supported);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "container/serve/key_store.hpp"
 
 #include <gtest/gtest.h>
+#include <boost/asio/post.hpp>
 
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -56,6 +57,78 @@ CO_TEST(KeyCache, KnowsAKeyThatWasMadeJustNow) {
                       .expires_ms = {}}};
   EXPECT_TRUE((co_await cache.find("new")).has_value());
   EXPECT_EQ(store.reads, 2);
+}
+
+/// Its answers say what there was when it was asked, and come when they are let go.
+class HeldStore final : public KeyStore {
+ public:
+  explicit HeldStore(Executor executor) : let_go{executor} {}
+  [[nodiscard]] std::string place() const override { return "here"; }
+  Task<Result<KeyRing>> read() override {
+    ++reads;
+    const KeyRing seen = ring;
+    if (holds) co_await let_go.wait();
+    co_return seen;
+  }
+  Task<Result<>> change(std::function<Result<>(KeyRing&)> edit) override { co_return edit(ring); }
+
+  KeyRing ring{.token_secret = "s", .keys = {}};
+  int reads = 0;
+  bool holds = false;
+  Event let_go;
+};
+
+Task<> look_for(KeyCache* cache, std::string key, bool* is_found) {
+  *is_found = (co_await cache->find(std::move(key))).has_value();
+}
+
+CO_TEST(KeyCache, KnowsAKeyThatWasMadeWhileTheOthersWereRead) {
+  HeldStore store{executor};
+  KeyCache cache{&store};
+  CO_ASSERT_TRUE((co_await cache.current()).has_value());
+  store.holds = true;
+  TaskGroup seekers{executor};
+  bool wrong = true;
+  bool made = false;
+  seekers.spawn("wrong", look_for(&cache, "wrong", &wrong));
+  while (store.reads < 2) co_await boost::asio::post(executor, use_task);
+  store.ring.keys = {{.name = "k",
+                      .sha256 = sha256_hex("new"),
+                      .tenant = "t",
+                      .scopes = {KeyScope::use},
+                      .created_at = {},
+                      .expires_ms = {}}};
+  seekers.spawn("made", look_for(&cache, "new", &made));
+  // Until it waits for that reading, too.
+  for (int turns = 0; turns < 100; ++turns) co_await boost::asio::post(executor, use_task);
+  store.holds = false;
+  store.let_go.notify_all();
+  co_await seekers.join();
+  EXPECT_FALSE(wrong);
+  EXPECT_TRUE(made);
+}
+
+CO_TEST(KeyCache, ReadsAgainForThoseWhoWaitedWhenTheReaderLeaves) {
+  HeldStore store{executor};
+  store.holds = true;
+  KeyCache cache{&store};
+  store.ring.keys = {{.name = "k",
+                      .sha256 = sha256_hex("key"),
+                      .tenant = "t",
+                      .scopes = {KeyScope::use},
+                      .created_at = {},
+                      .expires_ms = {}}};
+  TaskGroup leaves{executor};
+  TaskGroup stays{executor};
+  bool left = true;
+  bool found = false;
+  leaves.spawn("leaves", look_for(&cache, "key", &left));
+  stays.spawn("stays", look_for(&cache, "key", &found));
+  store.holds = false;
+  leaves.cancel();
+  co_await leaves.join();
+  co_await stays.join();
+  EXPECT_TRUE(found);
 }
 
 CO_TEST(KeyCache, FailsWhereThereNeverWasAnAnswer) {

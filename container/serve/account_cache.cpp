@@ -1,0 +1,117 @@
+#include "container/serve/account_cache.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log.hpp"
+#include "container/serve/gateway/counted.hpp"
+#include "protocol/json/base64.hpp"
+
+namespace skiff::container::serve {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestToken = std::size_t{16} << 10U;
+/// In seconds: the year 5138. Beyond it milliseconds are still numbers.
+constexpr std::int64_t kLastSecond = 100'000'000'000;
+
+std::unexpected<Error> refused() {
+  return fail(Errc::unauthenticated, "the token is not valid here");
+}
+
+bool is_for_us(const json& audience) {
+  if (audience.is_string()) return audience == json(kTokenAudience);
+  return audience.is_array() &&
+         std::ranges::any_of(audience, [](const json& one) { return one == json(kTokenAudience); });
+}
+
+/// When it ends by what it says itself (RFC 7519, 4.1.4), in seconds since 1970; nothing for one that the cluster needs
+/// not be asked about.
+std::optional<std::int64_t> end_of(std::string_view token) {
+  if (token.size() > kLongestToken || !is_signed_token(token)) return std::nullopt;
+  const std::size_t first = token.find('.');
+  const auto payload = protocol::decode_base64url(token.substr(first + 1, token.rfind('.') - first - 1));
+  if (!payload) return std::nullopt;
+  const json claims = json::parse(*payload, nullptr, false);
+  if (!claims.is_object() || !is_for_us(claims.value("aud", json{}))) return std::nullopt;
+  const json subject = claims.value("sub", json{});
+  if (!subject.is_string() || !subject.get_ref<const std::string&>().starts_with(kAccountPrefix)) return std::nullopt;
+  const json end = claims.value("exp", json{});
+  if (!end.is_number_integer() || end.get<std::int64_t>() < 0 || end.get<std::int64_t>() > kLastSecond) {
+    return std::nullopt;
+  }
+  return end.get<std::int64_t>();
+}
+
+ApiKey key_of(const Account& account, std::int64_t ends) {
+  std::string name = std::string{kAccountPrefix} + account.namespace_name + ":" + account.name;
+  std::string digest = sha256_hex(name);
+  return {.name = std::move(name),
+          .sha256 = std::move(digest),
+          .tenant = account.namespace_name,
+          .scopes = {KeyScope::create, KeyScope::use},
+          .created_at = {},
+          .expires_ms = ends * 1000};
+}
+
+}  // namespace
+
+bool is_signed_token(std::string_view text) noexcept {
+  return std::ranges::count(text, '.') == 2;
+}
+
+bool AccountCache::has_room() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  std::erase_if(known_, [now](const auto& one) { return now - one.second.asked_at >= kFresh; });
+  return known_.size() + under_way_.size() < kMostKnown;
+}
+
+Task<Result<std::optional<Account>>> AccountCache::look(std::string token, std::string digest) {
+  for (;;) {
+    const auto found = known_.find(digest);
+    if (found != known_.end() && std::chrono::steady_clock::now() - found->second.asked_at < kFresh) {
+      co_return found->second.account;
+    }
+    const auto others = under_way_.find(digest);
+    if (others == under_way_.end()) break;
+    const std::shared_ptr<Event> done = others->second;
+    co_await done->wait();
+  }
+  if (waiting_ >= kMostWaiting || !has_room()) {
+    co_return fail(Errc::resource_exhausted, "too many tokens are being looked at: ask again");
+  }
+  const Counted waits{waiting_};
+  // However it ends, whoever waits goes on.
+  const auto end = [this, &digest](Event* event) {
+    under_way_.erase(digest);
+    event->notify_all();
+  };
+  const auto kept = under_way_.emplace(digest, std::make_shared<Event>(executor_)).first->second;
+  const std::unique_ptr<Event, decltype(end)> ending{kept.get(), end};
+  const Turnstile::Place place = co_await reviews_.enter();
+  const SteadyTime asked_at = std::chrono::steady_clock::now();
+  auto account = co_await reviewer_->review(std::move(token));
+  if (!account) {
+    log::warning("the cluster does not say whose token it is", {{"error", account.error().message}});
+    co_return fail(Errc::io_error, "the cluster can't be asked whose token it is: ask again");
+  }
+  known_.insert_or_assign(digest, Known{.account = *account, .asked_at = asked_at});
+  co_return std::move(*account);
+}
+
+Task<Result<ApiKey>> AccountCache::find(std::string token) {
+  const auto ends = end_of(token);
+  const auto now = std::chrono::floor<std::chrono::seconds>(wall_now().time_since_epoch()).count();
+  if (!ends || *ends <= now) co_return refused();
+  std::string digest = sha256_hex(token);
+  SKIFF_CO_TRY(auto account, co_await look(std::move(token), std::move(digest)));
+  if (!account) co_return refused();
+  if (tenants_.size() < kMostKnown) tenants_.insert(account->namespace_name);
+  co_return key_of(*account, *ends);
+}
+
+}  // namespace skiff::container::serve

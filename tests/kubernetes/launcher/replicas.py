@@ -1,0 +1,108 @@
+"""Several `skiff serve` beside each other, with keys in a Secret and sandboxes in Pods."""
+
+import contextlib
+import http.client
+import os
+import socket
+import subprocess
+
+import images
+from serving import Answer, Server
+from skiff import Skiff
+from waiting import until
+
+DOMAIN = "sandboxes.localhost"
+IMAGE = "skiff.test/bash:1"
+TEMPLATES = f"kept: {{image: \"{IMAGE}\", pod: {{volumes: [\"64Mi:/workspace\"], cpu: \"50m:1\"}}}}\n"
+DISKS = 5
+
+
+class World:
+    """Two replicas, the namespace of a tenant, which holds the keys, and that of another one."""
+
+    def __init__(self, folder, home, elsewhere):
+        self.home, self.elsewhere, self.cluster = home, elsewhere, home.cluster
+        self.skiff = Skiff(folder, home)
+        self.templates = folder / "templates.yaml"
+        self.templates.write_text(TEMPLATES)
+        self.make_disks()
+        # E2B's SDKs run /bin/bash, whatever an image has.
+        layer = images.shell().file("bin/bash", b"#!/bin/sh\nexec sh \"$@\"\n", 0o755)
+        self.cluster.load(IMAGE, layer.done(), {"Cmd": ["sh"], "Env": ["PATH=/usr/local/bin:/usr/bin:/bin"]})
+        self.key, self.others_key = self.make_key("me"), self.make_key("other", "--scope", "admin", tenant=elsewhere)
+        self.servers = []
+        self.pair = [self.start(), self.start()]
+
+    def make_disks(self):
+        """What a storage class would make of the volumes that are claimed; this cluster has none."""
+        self.disks = [f"{self.home.name}-{number}" for number in range(DISKS)]
+        for name in self.disks:
+            place = self.cluster.folder / name
+            place.mkdir()
+            place.chmod(0o777)
+            self.cluster.api.create({
+                "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": name},
+                "spec": {"capacity": {"storage": "64Mi"}, "accessModes": ["ReadWriteOnce"], "persistentVolumeReclaimPolicy": "Retain",
+                         "hostPath": {"path": str(place)}}})
+
+    def make_key(self, name, *flags, tenant=None):
+        tenant = tenant or self.home
+        return self.skiff("key", "create", name, "--tenant", tenant.name, *flags)[0].strip()
+
+    def start(self, *flags):
+        server = Server(self.skiff, "--domain", DOMAIN, "--templates", self.templates, *flags, driver="pod")
+        self.servers.append(server)
+        return server
+
+    def pods(self):
+        return sorted(one["metadata"]["uid"] for one in self.home.items("pods"))
+
+    def events(self, pod, reason):
+        """The uids of the Pods of that name to which this has happened."""
+        return {one["involvedObject"]["uid"] for one in self.home.items("events")
+                if one["involvedObject"]["name"] == pod and one["reason"] == reason}
+
+    def finish(self):
+        """All of it is gone, and both replicas have ended as they were asked to."""
+        statuses = [server.stop() for server in self.servers if server.process.poll() is None]
+        for server in self.servers:
+            server.log.close()
+        for namespace in (self.home, self.elsewhere):
+            self.skiff("rm", "--all", "--everyone", "-q", "--wait=false", env={"SKIFF_NAMESPACE": namespace.name})
+        for name in self.disks:
+            self.cluster.api.delete("persistentvolume", name)
+        assert all(status == 0 for status in statuses), statuses
+
+
+@contextlib.contextmanager
+def in_the_network_of_pods(world):
+    """A replica that reaches Pods by their addresses, as one in a Pod does: a function that asks it."""
+    path = str(world.skiff.work / "serve.sock")
+    log = open(world.skiff.work / "inside.log", "w+b")
+    process = subprocess.Popen(
+        world.cluster.in_its_network(world.skiff.program, "serve", "--driver", "pod", "--reach", "in-cluster",
+                                     "--listen", f"unix:{path}", "--templates", world.templates),
+        env=world.skiff.environment(KUBECONFIG=str(world.cluster.folder / "admin.conf")), stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=log)
+
+    def ask(method, target, body=None, key=None, headers=None):
+        connection = http.client.HTTPConnection("localhost", timeout=60)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.settimeout(60)
+        try:
+            connection.sock.connect(path)
+            connection.request(method, target, body, {**({"X-API-Key": key} if key else {}), **(headers or {})})
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    try:
+        until(lambda: process.poll() is not None or os.path.exists(path), 30, "its socket")
+        assert process.poll() is None, (world.skiff.work / "inside.log").read_text()
+        yield ask
+        process.terminate()
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.wait()
+        log.close()
