@@ -82,7 +82,7 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
     if (!secret && !secret.error().not_found()) co_return std::unexpected{std::move(secret.error().error)};
     KeyRing ring;
     if (secret) {
-      // An answer may have been lost, and what was sent again refused.
+      // An answer may have been lost.
       if (!sent.empty() && secret->text({"data", kRingFile}) == sent) co_return Result<>{};
       SKIFF_CO_TRY(auto known, ring_of(*secret, place()));
       ring = std::move(known);
@@ -103,7 +103,9 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
       written = co_await cluster_->client().create(kube::kSecrets, std::move(made));
     }
     if (written) co_return Result<>{};
-    if (!written.error().conflict() && !written.error().already_exists()) {
+    // What was lost on the way may have arrived: that is seen above.
+    const kube::Failure& why = written.error();
+    if (!why.conflict() && !why.already_exists() && !why.may_have_happened) {
       co_return std::unexpected{std::move(written.error().error)};
     }
   }

@@ -275,7 +275,9 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
   const std::string maker = own_label(found.sandbox, kKeyLabel);
   // Of the cluster's accounts nobody says how many they may have, and whoever asks has shown that he may.
   if (maker.starts_with(kAccountPrefix)) {
-    ApiKey account{.name = maker, .tenant = std::move(tenant)};
+    ApiKey account;
+    account.name = maker;
+    account.tenant = std::move(tenant);
     SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), std::move(account), std::nullopt, unwatched));
     co_return Result<>{};
   }

@@ -183,7 +183,8 @@ Task<Result<std::optional<Object>>> change_record_as_seen(Cluster* cluster, cons
   auto changed = co_await cluster->client().patch(kube::kConfigMaps, record.namespace_name(), record.name(),
                                                   kube::PatchKind::merge, std::move(patch));
   if (changed) co_return std::move(*changed);
-  if (changed.error().conflict() || changed.error().not_found()) co_return std::nullopt;
+  const kube::Failure& why = changed.error();
+  if (why.conflict() || why.not_found() || why.may_have_happened) co_return std::nullopt;
   co_return std::unexpected{std::move(changed.error().error)};
 }
 

@@ -424,31 +424,6 @@ CO_TEST(Fleet, SweepsBesideATenantThatCanNotBeLookedAt) {
   EXPECT_TRUE(all.tenants.hosted.records.empty());
 }
 
-CO_TEST(Fleet, FindsWhoseItIsBesideATenantThatCanNotBeLookedAt) {
-  World all;
-  all.store.ring.keys = {tenant_key("a"), tenant_key("b")};
-  auto made = co_await all.fleet.create(tenant_key("b"), {});
-  CO_ASSERT_TRUE(made);
-  all.tenants.away = "a";
-  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).value(), "b");
-  EXPECT_EQ((co_await all.fleet.tenant_of("sother")).error().code, Errc::io_error) << "it may be there";
-  all.tenants.why = Errc::permission_denied;
-  EXPECT_EQ((co_await all.fleet.tenant_of("sother")).error().code, Errc::sandbox_not_found);
-}
-
-CO_TEST(Fleet, LooksFirstWhereItHasFoundASandboxBefore) {
-  World all;
-  all.store.ring.keys = {tenant_key("a"), tenant_key("b"), tenant_key("c")};
-  auto made = co_await all.fleet.create(tenant_key("c"), {});
-  CO_ASSERT_TRUE(made);
-  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).value(), "c");
-  const int before = all.tenants.asked;
-  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).value(), "c");
-  EXPECT_EQ(all.tenants.asked, before + 1);
-  all.tenants.hosted.records.clear();
-  EXPECT_EQ((co_await all.fleet.tenant_of(made->sandbox.name)).error().code, Errc::sandbox_not_found);
-}
-
 CO_TEST(Fleet, LosesNoFilesInSilence) {
   World all;
   all.tenants.hosted.kind = "pod";
