@@ -1,5 +1,6 @@
 #include "base/clock.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,25 +13,24 @@ WallTime wall_now() noexcept {
 std::string rfc3339(WallTime time) {
   const auto day = std::chrono::floor<std::chrono::days>(time);
   const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{std::chrono::floor<std::chrono::milliseconds>(time - day)};
+  const auto of_day = static_cast<std::uint32_t>(std::chrono::floor<std::chrono::milliseconds>(time - day).count());
   // By hand: every line of a log, every result and every entry of a list has one, and printf takes fifty times as long.
-  std::string text{"0000-00-00T00:00:00.000Z"};
-  const auto put = [&text](std::size_t at, std::size_t digits, std::int64_t value) {
-    for (std::size_t i = at + digits; i-- > at; value /= 10) text[i] = static_cast<char>('0' + value % 10);
+  std::array<char, 24> text;
+  const auto put = [&text]<std::size_t kAt, std::size_t kDigits>(std::uint32_t value, char behind) {
+    for (std::size_t i = kAt + kDigits; i-- > kAt; value /= 10) text[i] = static_cast<char>('0' + value % 10);
+    text[kAt + kDigits] = behind;
   };
   const int year = static_cast<int>(date.year());
-  put(5, 2, static_cast<unsigned>(date.month()));
-  put(8, 2, static_cast<unsigned>(date.day()));
-  put(11, 2, clock.hours().count());
-  put(14, 2, clock.minutes().count());
-  put(17, 2, clock.seconds().count());
-  put(20, 3, clock.subseconds().count());
-  if (year >= 0 && year <= 9999) {
-    put(0, 4, year);
-  } else {
-    text.replace(0, 4, std::to_string(year));  // RFC 3339 has no such years
-  }
-  return text;
+  const bool is_usual = year >= 0 && year <= 9999;
+  put.operator()<0, 4>(is_usual ? static_cast<std::uint32_t>(year) : 0, '-');
+  put.operator()<5, 2>(static_cast<unsigned>(date.month()), '-');
+  put.operator()<8, 2>(static_cast<unsigned>(date.day()), 'T');
+  put.operator()<11, 2>(of_day / 3'600'000, ':');
+  put.operator()<14, 2>(of_day / 60'000 % 60, ':');
+  put.operator()<17, 2>(of_day / 1000 % 60, '.');
+  put.operator()<20, 3>(of_day % 1000, 'Z');
+  if (is_usual) return {text.data(), text.size()};
+  return std::to_string(year) + std::string{text.data() + 4, text.size() - 4};  // RFC 3339 has no such years
 }
 
 }  // namespace skiff

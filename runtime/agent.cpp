@@ -99,6 +99,10 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                      if (supervisor.live > 0) memory_guard.start();
                    }} {
   supervisor.live_changed = [this] { live_changed(); };
+  supervisor.before_start = [this]() -> Result<> {
+    if (keep_limits().lost.empty()) return {};
+    return skiff::fail(Errc::draining, "the agent is stopping and takes no new work");
+  };
   if (settings.ttl.count() > 0) activity.lease(settings.ttl);
   if (settings.idle_ttl.count() > 0) activity.idle_limit(settings.idle_ttl);
 }
@@ -162,6 +166,19 @@ void Agent::stop(std::string_view why) {
 void Agent::fail(std::string_view why) {
   failed_ = true;
   stop(why);
+}
+
+OwnLimits::Kept Agent::keep_limits() {
+  const OwnLimits::Kept kept = own_limits_.keep();
+  if (kept.restored) {
+    log::warning("limits of the agent's own had been lowered from outside: they are as before");
+    // One that was started meanwhile has them as they were.
+    supervisor.warm_shells.let_all_go();
+  }
+  if (!kept.lost.empty()) {
+    fail(std::string{kept.lost} + " of the agent was lowered from outside, and it can't take it back");
+  }
+  return kept;
 }
 
 Task<> Agent::stop_asked() {

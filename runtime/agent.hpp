@@ -14,6 +14,7 @@
 #include "runtime/auth/browser_guard.hpp"
 #include "runtime/auth/credentials.hpp"
 #include "runtime/metrics.hpp"
+#include "runtime/own_limits.hpp"
 #include "runtime/self_defence.hpp"
 #include "runtime/settings.hpp"
 #include "sessions/condition.hpp"
@@ -46,6 +47,9 @@ struct Agent {
   /// The same because it can't go on: the process ends with a status that says so.
   void fail(std::string_view why);
   [[nodiscard]] bool failed() const noexcept { return failed_; }
+  /// Takes back what was lowered of the agent's own limits from outside. Where one is lost it fails: nobody is served
+  /// by an agent that lives on and can't work, and its end is seen by whoever made it.
+  OwnLimits::Kept keep_limits();
   [[nodiscard]] Task<> stop_asked();
   /// The lease or the idle time is over.
   [[nodiscard]] bool outlived() const noexcept { return outlived_; }
@@ -99,6 +103,7 @@ struct Agent {
   bool stopping_ = false;
   bool outlived_ = false;
   bool failed_ = false;
+  OwnLimits own_limits_;
 
   Deadline guard_start_;                      ///< a command that is over at once is not worth a look at the memory
   std::weak_ptr<sessions::Command> guarded_;  ///< the command that the guard is ending

@@ -8,7 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -70,15 +69,6 @@ Result<InheritedLimits> defend_process() {
   const auto open_files = raise_open_files();
   if (!open_files) return std::unexpected{open_files.error()};
   return InheritedLimits{.open_files = *open_files};
-}
-
-OpenFiles keep_open_files(const InheritedLimits& inherited) {
-  const rlim_t most = inherited.open_files.rlim_max;
-  rlimit now{};
-  if (::getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur >= most) return OpenFiles::as_before;
-  const rlimit wanted{.rlim_cur = most, .rlim_max = std::max(now.rlim_max, most)};
-  if (::setrlimit(RLIMIT_NOFILE, &wanted) == 0) return OpenFiles::restored;
-  return now.rlim_max < most ? OpenFiles::lost : OpenFiles::as_before;
 }
 
 void wipe_environment(const char* variable) {

@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 
-#include <cstdint>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -19,16 +18,6 @@ struct InheritedLimits {
 /// what else was inherited is close-on-exec; SIGPIPE is ignored, and so are SIGXFSZ and SIGXCPU, which a process of the
 /// same uid could bring about by prlimit(2); the soft limit of open files is raised to the hard one.
 [[nodiscard]] Result<InheritedLimits> defend_process();
-
-/// Whether the agent may still open as many files as it could at its start.
-enum class OpenFiles : std::uint8_t {
-  as_before,
-  restored,  ///< the soft limit had been lowered from outside
-  lost,      ///< the hard one was, which only CAP_SYS_RESOURCE raises again (setrlimit(2))
-};
-
-/// Takes the limit of open files back to what it was, in case a process of the same uid has lowered it by prlimit(2).
-[[nodiscard]] OpenFiles keep_open_files(const InheritedLimits& inherited);
 
 /// Removes a variable and overwrites its value, which is what /proc/PID/environ shows. Views into it see zeros.
 void wipe_environment(const char* variable);

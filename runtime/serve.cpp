@@ -103,21 +103,6 @@ struct Running {
   [[nodiscard]] int exit_status() const { return agent.failed() ? 1 : status; }
 };
 
-/// Nobody reaches an agent that can't open descriptors any more. Its end is seen by whoever made it.
-bool regain_descriptors(Agent& agent, const InheritedLimits& inherited) {
-  switch (keep_open_files(inherited)) {
-    case OpenFiles::as_before:
-      return false;
-    case OpenFiles::restored:
-      log::warning("the agent's own limit of open files had been lowered from outside: it is as before");
-      return true;
-    case OpenFiles::lost:
-      agent.fail("the agent's own limit of open files was lowered from outside, and it can't take it back");
-      return false;
-  }
-  return false;
-}
-
 void reload_certificate(Running& running) {
   if (running.tls == nullptr) return;
   const auto outcome = running.tls->reload();
@@ -319,18 +304,17 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     return failed({.message = "no thread can be started, as processes are limited here: " + error.code().message()}, 1);
   }
   Agent& agent = *made;
-  protocol::HttpServer server{
-      executor,
-      {.limits = connection_limits(agent.settings),
-       .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
-       .out_of_descriptors = [&agent, &inherited] { return regain_descriptors(agent, inherited); },
-       .error_response =
-           [&agent](unsigned status, const Error& error) {
-             agent.requests.refused(agent.requests.no_route(), status);
-             auto response = api::problem_response(error, {});
-             response.status = status;
-             return response;
-           }}};
+  protocol::HttpServer server{executor,
+                              {.limits = connection_limits(agent.settings),
+                               .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
+                               .out_of_descriptors = [&agent] { return agent.keep_limits().restored; },
+                               .error_response =
+                                   [&agent](unsigned status, const Error& error) {
+                                     agent.requests.refused(agent.requests.no_route(), status);
+                                     auto response = api::problem_response(error, {});
+                                     response.status = status;
+                                     return response;
+                                   }}};
   agent.server = &server;
   protocol::Address first;
   for (const protocol::Address& address : *addresses) {

@@ -202,6 +202,9 @@ Result<Session::Started> Session::start(CommandSpec spec, User user) {
     return fail(Errc::too_many_commands,
                 std::to_string(supervisor_.live) + " commands are running, which is the limit (--max-commands)");
   }
+  if (supervisor_.before_start) {
+    SKIFF_TRY_VOID(supervisor_.before_start());
+  }
   if (!spec.timeout) spec.timeout = spec_->default_timeout;
   if (spec.limits == ResourceLimits{}) spec.limits = spec_->limits;
   if (auto possible = supervisor_.cgroups.check(spec.limits); !possible) return std::unexpected{possible.error()};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/blocking_pool.hpp"
+#include "base/error.hpp"
 #include "base/task_group.hpp"
 #include "sessions/counts.hpp"
 #include "sessions/host/memory_guard.hpp"
@@ -120,8 +121,9 @@ struct Supervisor {
   bool looking_at_user = false;
   std::uint64_t oom_kills = memory.oom_kills().value_or(0);  ///< at the last look
   Counts counts;
-  std::size_t live = 0;                ///< commands that are starting or running, or whose pipes are still open
-  std::function<void()> live_changed;  ///< called when `live` became 0 or is no longer 0; may be empty
+  std::size_t live = 0;                    ///< commands that are starting or running, or whose pipes are still open
+  std::function<void()> live_changed;      ///< called when `live` became 0 or is no longer 0; may be empty
+  std::function<Result<>()> before_start;  ///< asked before a command starts, which its error refuses; may be empty
 };
 
 }  // namespace skiff::sessions

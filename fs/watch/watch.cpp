@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -19,6 +20,12 @@ using Type = WatchEvent::Type;
 
 constexpr std::size_t kEventBlock = std::size_t{64} << 10U;
 constexpr int kMostBlocks = 64;  // a drain: then others have their turn
+
+/// What the kernel calls a file that has no name (open(2), O_TMPFILE), as one that is being uploaded: "#" and the
+/// number of its inode. Somebody may have called a file so.
+bool is_number_of_inode(std::string_view name) {
+  return name.starts_with('#') && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -113,7 +120,7 @@ struct Watch::State {
       moved.insert_or_assign(event.cookie, Moved{event.wd, name});
     } else if ((event.mask & IN_MOVED_TO) != 0) {
       arrive(event, name, path, is_directory);
-    } else {
+    } else if (!is_number_of_inode(name) || directories.holds(event.wd, name)) {
       log.add({.type = Type::modified, .path = path, .is_directory = is_directory});
     }
   }

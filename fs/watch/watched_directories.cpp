@@ -189,6 +189,12 @@ std::string WatchDirectories::path_of(int watch, std::string_view name) const {
   return path;
 }
 
+bool WatchDirectories::holds(int watch, const std::string& name) const {
+  const auto directory = descend(top_.get(), std::string_view{path_of(watch)}.substr(prefix_.size()));
+  struct stat info{};
+  return directory && ::fstatat(directory->get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 bool WatchDirectories::take_told(int watch, const std::string& name) {
   const auto directory = directories_.find(watch);
   return directory != directories_.end() && directory->second.told.erase(name) > 0;

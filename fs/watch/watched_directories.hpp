@@ -44,6 +44,8 @@ class WatchDirectories {
   [[nodiscard]] bool is_top(int watch) const noexcept { return watch == top_watch_; }
   /// The path of what has this name in the directory; the directory's own for "".
   [[nodiscard]] std::string path_of(int watch, std::string_view name = {}) const;
+  /// Whether there is something by this name in the directory just now. It blocks on the disk.
+  [[nodiscard]] bool holds(int watch, const std::string& name) const;
   /// Whether a scan has told of this name already; then the event says nothing new. Asked once a name.
   [[nodiscard]] bool take_told(int watch, const std::string& name);
   /// The queue was empty after the last scan: what comes now is news.

@@ -40,6 +40,13 @@ constexpr std::array<Escape, 256> kEscapes = [] {
   return table;
 }();
 
+/// True when one of the eight bytes needs an escape (Mycroft's zero-byte test, on the byte itself, `"` and `\`).
+inline bool needs_escape(std::uint64_t word) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
+  const auto below = [](std::uint64_t w, std::uint64_t limit) { return (w - ones * limit) & ~w & high; };
+  return (below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1)) != 0;
+}
+
 #ifdef __SSE2__
 /// Copies 16 bytes and tells, one bit a byte, which of them need an escape.
 inline unsigned copy_block(const char* from, char* to) noexcept {
@@ -52,13 +59,6 @@ inline unsigned copy_block(const char* from, char* to) noexcept {
   return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, slash))));
 }
 #else
-/// True when one of the eight bytes needs an escape (Mycroft's zero-byte test, on the byte itself, `"` and `\`).
-inline bool needs_escape(std::uint64_t word) noexcept {
-  constexpr std::uint64_t ones = 0x0101010101010101, high = 0x8080808080808080;
-  const auto below = [](std::uint64_t w, std::uint64_t limit) { return (w - ones * limit) & ~w & high; };
-  return (below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1)) != 0;
-}
-
 inline unsigned copy_block(const char* from, char* to) noexcept {
   std::array<std::uint64_t, 2> words;
   std::memcpy(words.data(), from, kBlock);
@@ -80,6 +80,33 @@ inline char* escape_byte(char c, char* to) noexcept {
   }
   std::memcpy(to, escape.text.data(), escape.text.size());
   return to + escape.size;
+}
+
+/// Copies up to a block of which no byte needs an escape. False when one does: then what was copied means nothing.
+inline bool copy_clean(const char* from, std::size_t size, char* to) noexcept {
+  // By a first and a last piece that may overlap: no loop, and nothing is read behind the end.
+  if (size >= sizeof(std::uint64_t)) {
+    std::uint64_t first = 0, last = 0;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + size - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + size - sizeof last, &last, sizeof last);
+    return !needs_escape(first) && !needs_escape(last);
+  }
+  if (size >= sizeof(std::uint32_t)) {
+    std::uint32_t first = 0, last = 0;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + size - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + size - sizeof last, &last, sizeof last);
+    return !needs_escape(std::uint64_t{first} << 32U | last);
+  }
+  unsigned escapes = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    to[i] = from[i];
+    escapes |= kEscapes[static_cast<unsigned char>(from[i])].size;
+  }
+  return escapes == 0;
 }
 
 /// `to` has room for the longest result and one block.
@@ -113,6 +140,8 @@ char* escape_chunk(const char* from, const char* end, char* to) noexcept {
     to += kBlock - at;
     from += kBlock;
   }
+  const auto left = static_cast<std::size_t>(end - from);
+  if (copy_clean(from, left, to)) return to + left;
   for (; from != end; ++from) to = escape_byte(*from, to);
   return to;
 }
@@ -121,19 +150,19 @@ char* escape_chunk(const char* from, const char* end, char* to) noexcept {
 /// and nothing is done, when it is longer than a block or a byte of it needs an escape.
 bool append_short(std::string& out, bool comma, std::string_view text, bool colon) {
   if (text.size() > kBlock) return false;
-  unsigned escapes = 0;
-  for (const char c : text) escapes |= kEscapes[static_cast<unsigned char>(c)].size;
-  if (escapes != 0) return false;
+  bool clean = false;
   out.resize_and_overwrite(out.size() + text.size() + 4, [&, before = out.size()](char* data, std::size_t) {
     char* to = data + before;
     if (comma) *to++ = ',';
     *to++ = '"';
-    to = std::ranges::copy(text, to).out;
+    clean = copy_clean(text.data(), text.size(), to);
+    if (!clean) return before;
+    to += text.size();
     *to++ = '"';
     if (colon) *to++ = ':';
     return static_cast<std::size_t>(to - data);
   });
-  return true;
+  return clean;
 }
 
 template <class Integer>

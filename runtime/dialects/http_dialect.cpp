@@ -28,7 +28,9 @@ bool is_probe(const HttpDialect& dialect, const protocol::HttpRequest& head) {
 Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDialect* dialect, const Handle* handle) {
   auto allowed = api::check_browser(*guard, request->http);
   if (!allowed) co_return allowed;
-  if (!dialect->vouches_itself) {
+  const bool probe = is_probe(*dialect, request->http.request());
+  // A probe stays a stranger, for whom a place is kept when all the others are taken.
+  if (!dialect->vouches_itself && !probe) {
     SKIFF_CO_TRY_VOID(request->http.vouch());
   }
   if (request->agent.draining) {
@@ -36,7 +38,7 @@ Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDial
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   }
   std::optional<Activity::Use> use;
-  if (!is_probe(*dialect, request->http.request())) use.emplace(request->agent.activity);
+  if (!probe) use.emplace(request->agent.activity);
   co_return co_await (*handle)(request);
 }
 

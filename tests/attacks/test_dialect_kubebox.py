@@ -1,5 +1,6 @@
 """Strangers at the port of the dialect kubebox, which asks for no credential, and what commands put in its way."""
 
+import contextlib
 import json
 import os
 import socket
@@ -8,6 +9,7 @@ import pytest
 
 from kubebox import PATH, box, joined, start_kubebox  # noqa: F401
 from waiting import until
+from wire import request_bytes
 
 
 # --- Socket.IO ---
@@ -70,6 +72,20 @@ def test_a_client_that_reads_nothing_holds_nobody_up(start_kubebox):
 
 
 # --- HTTP ---
+
+
+def test_a_probe_is_answered_when_strangers_have_all_places(start_kubebox):
+    box = start_kubebox("--max-connections", "8")
+    with contextlib.ExitStack() as open_ones:
+        for _ in range(100):
+            connection = open_ones.enter_context(box.connect())
+            connection.sendall(request_bytes("GET", "/file_exists?session_id=s&file_path=f", {"Host": box.host}))
+            if b" 503 " in connection.recv(65536):
+                break
+        else:
+            pytest.fail("there is no limit")
+        assert box.request("GET", "/").status == 200
+        assert box.request("GET", "/file_exists?session_id=s&file_path=f").status == 503
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example.com"}, {"Origin": "http://evil.example.com"}])

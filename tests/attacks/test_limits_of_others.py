@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import signal
 import sys
 
 import pytest
@@ -48,6 +49,14 @@ os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 os.setpriority(os.PRIO_PROCESS, 0, os.nice(0) + 1)
 print(resource.prlimit(os.getppid(), resource.RLIMIT_CORE) == resource.getrlimit(resource.RLIMIT_CORE))
 """
+
+
+# Without these an agent can't work (setrlimit(2)), and those which it can do without.
+NEEDED = ("AS", "CPU", "DATA", "FSIZE", "NOFILE", "NPROC", "RTTIME", "STACK")
+NUMBERS = {name: getattr(resource, f"RLIMIT_{name}", 15)  # 15 is RTTIME, which Python doesn't know
+           for name in (*NEEDED, "CORE", "MEMLOCK", "MSGQUEUE", "SIGPENDING")}
+OF_MEMORY = ("AS", "DATA", "STACK")
+LEAST = {"CPU": 3600}  # of less the agent itself would die before a test could see anything
 
 
 @pytest.fixture(params=["protect", "landlock"])
@@ -96,23 +105,23 @@ def test_an_isolated_command_has_its_own_and_may_look(agent, isolated):
     assert agent.run("ulimit -n 50; ulimit -n; nice -n 1 echo nice", session=isolated)["stdout"] == "50\nnice\n"
 
 
-def test_without_isolation_a_limit_of_files_or_time_makes_the_agent_lose_lines_and_not_its_life(agent):
-    text = "import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_FSIZE, (0, 0))"
+def lower(agent, name, limits):
+    """By a command without isolation."""
+    text = f"import os, resource; resource.prlimit(os.getppid(), {NUMBERS[name]}, {limits})"
     assert agent.run(argv=[sys.executable, "-c", text])["exit_code"] == 0
+
+
+def test_without_isolation_a_limit_of_files_or_time_makes_the_agent_lose_lines_and_not_its_life(agent):
+    lower(agent, "FSIZE", (0, resource.prlimit(agent.pid, resource.RLIMIT_FSIZE)[1]))
     until(lambda: re.search(r"^skiff_log_lost_total [1-9]", agent.request("GET", "/metrics").text, re.MULTILINE),
           what="lines that are lost")
     assert agent.run("kill -XFSZ $PPID; kill -XCPU $PPID; echo sent")["stdout"] == "sent\n"
     assert agent.run("echo on")["stdout"] == "on\n"
 
 
-def limit_open_files(agent, limits):
-    text = f"import os, resource; resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, {limits})"
-    assert agent.run(argv=[sys.executable, "-c", text])["exit_code"] == 0
-
-
 def test_a_lowered_soft_limit_of_open_files_is_taken_back(agent):
     hard = resource.prlimit(agent.pid, resource.RLIMIT_NOFILE)[1]
-    limit_open_files(agent, (0, hard))
+    lower(agent, "NOFILE", (0, hard))
     assert agent.request("GET", "/healthz").status == 200
     assert resource.prlimit(agent.pid, resource.RLIMIT_NOFILE) == (hard, hard)
 
@@ -121,11 +130,69 @@ def test_a_lowered_soft_limit_of_open_files_is_taken_back(agent):
 def test_an_agent_that_may_open_nothing_any_more_ends_and_says_why(start_agent):
     agent = start_agent(wrapper=without_resource_rights())
     agent.start(argv=["sleep", "1000"])
-    limit_open_files(agent, (0, 0))
+    lower(agent, "NOFILE", (0, 0))
     with pytest.raises(OSError):
         agent.request("GET", "/healthz")
     assert agent.process.wait(60) == 1
-    assert "limit of open files was lowered" in agent.log() and not agent.strays()
+    assert "RLIMIT_NOFILE of the agent was lowered" in agent.log() and not agent.strays()
+
+
+def limits_of_commands(agent):
+    """But for the mark, which each command has its own of."""
+    lines = agent.run(argv=["cat", "/proc/self/limits"])["stdout"].splitlines()
+    return [line for line in lines if "realtime timeout" not in line]
+
+
+@pytest.mark.parametrize("name", [name for name in NUMBERS if name != "NOFILE"])
+def test_commands_get_the_limits_of_the_agents_start(agent, name):
+    if name in OF_MEMORY and os.environ.get("SKIFFD_SANITIZER"):
+        pytest.skip("a sanitizer needs memory of its own")
+    before = resource.prlimit(agent.pid, NUMBERS[name])
+    if before[0] == 0:
+        pytest.skip("there is less of nothing")
+    expected = limits_of_commands(agent)
+    lower(agent, name, (LEAST.get(name, 0), before[1]))
+    assert limits_of_commands(agent) == expected
+    assert resource.prlimit(agent.pid, NUMBERS[name]) == before
+    assert "they are as before" in agent.log()
+
+
+def test_so_do_shells_that_were_waiting(start_agent):
+    agent = start_agent("--warm-shells", "2")
+    expected = agent.run("ulimit -f; ulimit -c")["stdout"]
+    hard = resource.prlimit(agent.pid, resource.RLIMIT_FSIZE)[1]
+    # Those that wait from then on were started with it.
+    lower(agent, "FSIZE", (0, hard))
+    until(agent.waiting_shells, what="a shell that waits")
+    for _ in range(3):
+        assert agent.run("ulimit -f; ulimit -c")["stdout"] == expected
+
+
+@pytest.mark.parametrize("name, found_by", [*((name, "a command") for name in NEEDED if name != "NOFILE"), ("FSIZE", "a probe")])
+def test_an_agent_that_can_not_work_any_more_ends_and_says_why(start_agent, name, found_by):
+    if name in OF_MEMORY and os.environ.get("SKIFFD_SANITIZER"):
+        pytest.skip("a sanitizer needs memory of its own")
+    agent = start_agent("--drain-timeout", "5s", wrapper=without_resource_rights())
+    agent.start(argv=["sleep", "1000"])
+    lower(agent, name, (LEAST.get(name, 0), LEAST.get(name, 0)))
+    if found_by == "a probe":
+        assert agent.request("GET", "/readyz").status == 503
+    else:
+        answer = agent.request("POST", "/v1/commands", json={"argv": ["true"]})
+        assert (answer.status, answer.json()["code"]) == (503, "draining")
+    status = agent.process.wait(60)
+    # Without memory the C library may end it on its way out.
+    assert status == 1 or (name in OF_MEMORY and status == -signal.SIGABRT)
+    # Its log is a file here, which can't grow when files can't.
+    assert name == "FSIZE" or f"RLIMIT_{name} of the agent was lowered" in agent.log()
+    until(lambda: not agent.strays(), what="the end of its commands")
+
+
+def test_a_limit_that_it_can_do_without_is_kept_as_high_as_it_can_be(start_agent):
+    agent = start_agent(wrapper=without_resource_rights())
+    lower(agent, "MEMLOCK", (0, 4096))
+    assert agent.run("ulimit -l; ulimit -H -l")["stdout"] == "4\n4\n"
+    assert agent.request("GET", "/readyz").status == 200
 
 
 def test_what_the_agent_ignores_its_commands_do_not(agent):

@@ -114,7 +114,8 @@ Task<Result<>> healthz(Call& call) {
 }
 
 Task<Result<>> readyz(Call& call) {
-  if (call.agent.draining) {
+  // Probes find out what nobody else would, as long as no command starts.
+  if (!call.agent.keep_limits().lost.empty() || call.agent.draining) {
     call.http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping");
   }

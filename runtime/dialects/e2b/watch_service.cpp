@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/beside.hpp"
-#include "fs/content/read.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/e2b/entry_info.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
@@ -51,28 +50,24 @@ std::string event_text(const Watching& watching, std::string_view type, const st
   return text + '}';
 }
 
-/// The name that a file of the agent's has for a moment (fs::temporary_name), or that the kernel gives to one without a
-/// name, "#" and its inode's number (open(2), O_TMPFILE). It blocks.
-bool is_temporary(const Watching& watching, const std::string& path) {
+/// The name that a file of the agent's has for a moment (fs::temporary_name).
+bool is_temporary(std::string_view path) {
   constexpr std::string_view kBegin = ".skiff-";
-  const std::string_view name = std::string_view{path}.substr(path.rfind('/') + 1);
-  if (name.starts_with(kBegin)) return name.size() == kBegin.size() + 16;
-  if (!name.starts_with('#') || name.find_first_not_of("0123456789", 1) != std::string_view::npos) return false;
-  // Somebody may have called a file so.
-  return !fs::look_at(*watching.tree, watching.path + '/' + path);
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(kBegin) && name.size() == kBegin.size() + 16;
 }
 
-/// What an event is to E2B's clients, each with the name that it is about. It blocks.
-std::vector<std::pair<std::string_view, std::string>> types_of(const Watching& watching, const fs::WatchEvent& event) {
+/// What an event is to E2B's clients, each with the name that it is about.
+std::vector<std::pair<std::string_view, std::string>> types_of(const fs::WatchEvent& event) {
   using Type = fs::WatchEvent::Type;
-  if (is_temporary(watching, event.path)) return {};
+  if (is_temporary(event.path)) return {};
   switch (event.type) {
     case Type::modified:
       return {{"EVENT_TYPE_WRITE", event.path}};
     case Type::deleted:
       return {{"EVENT_TYPE_REMOVE", event.path}};
     case Type::renamed:
-      if (is_temporary(watching, event.from)) return {{"EVENT_TYPE_WRITE", event.path}};
+      if (is_temporary(event.from)) return {{"EVENT_TYPE_WRITE", event.path}};
       return {{"EVENT_TYPE_RENAME", event.from}, {"EVENT_TYPE_CREATE", event.path}};
     default:
       if (event.is_directory) return {{"EVENT_TYPE_CREATE", event.path}};
@@ -89,7 +84,7 @@ Result<std::vector<std::string>> event_texts(const Watching& watching, const std
     if (event.type == fs::WatchEvent::Type::overflow) {
       return fail(Errc::io_error, "events were lost: look at the directory again");
     }
-    for (const auto& [type, name] : types_of(watching, event)) texts.push_back(event_text(watching, type, name, names));
+    for (const auto& [type, name] : types_of(event)) texts.push_back(event_text(watching, type, name, names));
   }
   return texts;
 }

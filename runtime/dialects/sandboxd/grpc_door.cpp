@@ -128,7 +128,8 @@ Task<> serve_call(ProcessService* service, protocol::Http2Exchange* http) {
                               .request_id = api::request_id_of(request.headers),
                               .traceparent = protocol::valid_traceparent(request.headers.get("traceparent"))}};
   protocol::GrpcOutcome outcome{.status = unknown_method(request.path)};
-  if (auto kept = http->vouch(); !kept) {
+  // A probe stays a stranger, for whom a place is kept when all the others are taken.
+  if (auto kept = is_known && route->is_probe ? Result<>{} : http->vouch(); !kept) {
     outcome.status = protocol::grpc_status(kept.error());
   } else if (is_known) {
     outcome = co_await run_route(&*route, &call);

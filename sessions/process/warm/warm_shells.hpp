@@ -45,7 +45,9 @@ class WarmShells {
 
   /// Ends those that put `rules` on, and with that the use of them. Null: nothing.
   void forget(const std::shared_ptr<const Ruleset>& rules);
-  /// Ends those that wait. None is started any more.
+  /// Ends those that wait. Others are started when commands come.
+  void let_all_go();
+  /// The same, and none is started any more.
   [[nodiscard]] Task<> close();
 
   [[nodiscard]] std::size_t waiting() const noexcept;
@@ -57,7 +59,6 @@ class WarmShells {
   void refill();
   [[nodiscard]] Task<> add(std::shared_ptr<Kind> kind);
   void let_go(Kind& kind);
-  void let_all_go();
 
   Executor executor_;
   Spawner& spawner_;

@@ -1,7 +1,9 @@
 #include "fs/watch/watch.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/unique_fd.hpp"
 #include "tests/support/scratch_tree.hpp"
 
 namespace skiff::fs {
@@ -75,6 +78,31 @@ TEST_F(WatchTest, TellsOfFilesInItsDirectory) {
   tree_.directory("new");
   tree_.write("new/x");
   EXPECT_EQ(lines(), (Lines{"created new"}));
+}
+
+TEST_F(WatchTest, TellsNothingOfFilesWithoutAName) {
+  tree_.directory("sub");
+  start();
+  for (const char* place : {".", "sub"}) {
+    const UniqueFd directory = tree_.open(place);
+    const UniqueFd file{::openat(directory.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+    if (!file) GTEST_SKIP() << "this file system has none";
+    ASSERT_EQ(::write(file.get(), "x", 1), 1);
+    ASSERT_EQ(::fchmod(file.get(), 0644), 0);
+    EXPECT_EQ(lines(), (Lines{})) << place;
+    const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+    ASSERT_EQ(::linkat(AT_FDCWD, path.c_str(), directory.get(), "named", AT_SYMLINK_FOLLOW), 0);
+    const std::string name = place == std::string{"."} ? "named" : "sub/named";
+    EXPECT_EQ(lines(), (Lines{"created " + name}));
+  }
+}
+
+TEST_F(WatchTest, TellsOfFilesThatAreCalledLikeThose) {
+  tree_.directory("sub");
+  start();
+  tree_.write("#12", "x");
+  tree_.write("sub/#34", "x");
+  EXPECT_EQ(lines(), (Lines{"created #12", "modified #12", "created sub/#34", "modified sub/#34"}));
 }
 
 TEST_F(WatchTest, BecomesReadableWhenSomethingHappens) {

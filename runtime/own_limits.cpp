@@ -1,0 +1,72 @@
+#include "runtime/own_limits.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace skiff::runtime {
+namespace {
+
+/// Why a limit is needed: AS, DATA: memory, of the agent and of a program that is started. CPU: commands would be
+/// killed. FSIZE: no file can be written, nor a script handed over. NOFILE: no connection, no command. NPROC: no
+/// command. RTTIME: it is the mark of a command (`sessions::Tag`). STACK: programs would crash.
+std::string_view needed(int resource) {
+  switch (resource) {
+    case RLIMIT_AS:
+      return "RLIMIT_AS";
+    case RLIMIT_CPU:
+      return "RLIMIT_CPU";
+    case RLIMIT_DATA:
+      return "RLIMIT_DATA";
+    case RLIMIT_FSIZE:
+      return "RLIMIT_FSIZE";
+    case RLIMIT_NOFILE:
+      return "RLIMIT_NOFILE";
+    case RLIMIT_NPROC:
+      return "RLIMIT_NPROC";
+    case RLIMIT_RTTIME:
+      return "RLIMIT_RTTIME";
+    case RLIMIT_STACK:
+      return "RLIMIT_STACK";
+    default:
+      return {};
+  }
+}
+
+constexpr std::size_t kMostText = 4096;  // sixteen lines of 78 characters, and the head
+
+std::string_view read_from_start(const UniqueFd& file, std::array<char, kMostText>& buffer) {
+  const ssize_t size = file ? ::pread(file.get(), buffer.data(), buffer.size(), 0) : 0;
+  return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+}
+
+}  // namespace
+
+OwnLimits::OwnLimits() : file_{::open("/proc/self/limits", O_RDONLY | O_CLOEXEC)} {
+  for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
+    ::getrlimit(resource, &limits_[static_cast<std::size_t>(resource)]);
+  }
+  std::array<char, kMostText> buffer;
+  text_ = read_from_start(file_, buffer);
+}
+
+OwnLimits::Kept OwnLimits::keep() const {
+  std::array<char, kMostText> buffer;
+  const std::string_view text = read_from_start(file_, buffer);
+  if (!text.empty() && text == text_) return {};
+  Kept kept;
+  for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
+    const rlimit& wanted = limits_[static_cast<std::size_t>(resource)];
+    rlimit now{};
+    if (::getrlimit(resource, &now) != 0 || now.rlim_cur >= wanted.rlim_cur) continue;
+    const rlimit before{.rlim_cur = wanted.rlim_cur, .rlim_max = std::max(wanted.rlim_max, now.rlim_max)};
+    const rlimit most{.rlim_cur = std::min(wanted.rlim_cur, now.rlim_max), .rlim_max = now.rlim_max};
+    const bool all = ::setrlimit(resource, &before) == 0;
+    if (all || (most.rlim_cur > now.rlim_cur && ::setrlimit(resource, &most) == 0)) kept.restored = true;
+    if (!all && most.rlim_cur < wanted.rlim_cur && kept.lost.empty()) kept.lost = needed(resource);
+  }
+  return kept;
+}
+
+}  // namespace skiff::runtime

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sys/resource.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.hpp"
+
+namespace skiff::runtime {
+
+/// The agent's own limits of resources (getrlimit(2)) as they were at its start. Its commands inherit them, and any
+/// process of its uid can lower them by prlimit(2).
+class OwnLimits {
+ public:
+  /// Remembers those of now.
+  OwnLimits();
+
+  struct Kept {
+    bool restored = false;  ///< soft limits had been lowered
+    /// The name of one that is below what it was and without which the agent can't do its work; empty: none. Only
+    /// CAP_SYS_RESOURCE raises a hard limit again.
+    std::string_view lost = {};
+  };
+
+  /// Takes back what was lowered, as far as it can be had. One system call where nothing was.
+  [[nodiscard]] Kept keep() const;
+
+ private:
+  std::array<rlimit, RLIM_NLIMITS> limits_{};
+  UniqueFd file_;     ///< /proc/self/limits; may be absent
+  std::string text_;  ///< what it said
+};
+
+}  // namespace skiff::runtime
