@@ -122,7 +122,7 @@ Result<std::unique_ptr<Driver>> Context::make_driver(std::string_view name) {
   }
   if (name == "serve") return make_served_driver();
   SKIFF_TRY(auto where, cluster());
-  ReachOptions reach{.url = options_.url,
+  ReachOptions reach{.url = options_.has_url_flag ? options_.url : "",
                      .gateway_url = options_.gateway_url,
                      .gateway = options_.gateway,
                      .gateway_token = options_.gateway_token,

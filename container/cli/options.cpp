@@ -78,7 +78,7 @@ std::vector<Setting> option_rows(Options& options) {
        .value = "URL",
        .group = kAgent,
        .help = "Address of the agent: http://HOST:PORT, https://HOST:PORT or unix:///PATH. With --driver serve that of "
-               "the server. With a cluster's driver it spares the search for a way."},
+               "the server. With a cluster's driver the flag, and not the variable, spares the search for a way."},
       {.flag = "",
        .environment = "SKIFF_TOKEN",
        .target = setting::Text{&options.token},

@@ -273,6 +273,7 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   if (auto read = table.read_environment(environment); !read) return refuse(std::move(read.error()));
   auto given = table.read_arguments(all, SettingsTable::Words::collected, most_words(*named.command));
   if (!given) return refuse(explained(std::move(given.error()), name));
+  parsed.options.has_url_flag = std::ranges::count(given->given, "--url") > 0;
   if (auto fits = check_cluster_flags(parsed.options, *given); !fits) return refuse(std::move(fits.error()));
   SKIFF_TRY_VOID(leave_kinds_out(*parsed.command, given->words));
   SKIFF_TRY_VOID(check_words(*parsed.command, *given));

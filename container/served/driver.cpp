@@ -92,6 +92,11 @@ Task<Result<protocol::Headers>> credentials_of(const ServerClient* server) {
   co_return server->credentials();
 }
 
+/// What the server has not, and for which field of the request.
+bool is_refused_for(const Error& refusal, std::string_view field) {
+  return refusal.code == Errc::not_supported && refusal.field == field;
+}
+
 bool is_absent(const Error& error) {
   return error.code == Errc::sandbox_not_found;
 }
@@ -154,15 +159,22 @@ Task<Result<Sandbox>> ServedDriver::create(SandboxSpec spec, Progress progress) 
   progress(Phase::starting, "at " + server_->url());
   const std::string name = spec.name;
   const std::string creation = new_id("skiff-");
-  ServerRequest request{.method = "POST",
-                        .path = std::string{kSandboxes},
-                        .body = protocol::to_json(wish),
-                        .idempotency_key = creation,
-                        .patience = spec.wait + kSlack};
-  // What the server has refused is not there; only of an answer that never came nobody knows.
-  SKIFF_CO_TRY(auto answer,
-               co_await undo_unless<ServerAnswer>(
-                   server_->send(std::move(request)), [&] { return take_back(name, creation); }, kLateCreation));
+  const auto ask = [&] {
+    ServerRequest request{.method = "POST",
+                          .path = std::string{kSandboxes},
+                          .body = protocol::to_json(wish),
+                          .idempotency_key = creation,
+                          .patience = spec.wait + kSlack};
+    // What the server has refused is not there; only of an answer that never came nobody knows.
+    return undo_unless<ServerAnswer>(
+        server_->send(std::move(request)), [&] { return take_back(name, creation); }, kLateCreation);
+  };
+  SKIFF_CO_TRY(auto answer, co_await ask());
+  // Its files would go with its Pod: there is nothing to keep asleep.
+  if (wish.on_end == OnEnd::stop && is_refused_for(server_->refusal(answer), "on_end")) {
+    wish.on_end = OnEnd::remove;
+    SKIFF_CO_TRY(answer, co_await ask());
+  }
   if (answer.head.status != 200 && answer.head.status != 201) co_return std::unexpected{server_->refusal(answer)};
   auto made = read_sandbox(answer, name);
   if (made) progress(Phase::ready, "");

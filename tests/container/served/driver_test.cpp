@@ -73,6 +73,19 @@ CO_TEST(ServedDriver, AsksForASandboxAsTheOtherDriversMakeIt) {
   co_await server.stop();
 }
 
+CO_TEST(ServedDriver, LetsGoAtTheEndWhatCanNotBeKeptAsleep) {
+  const std::string refusal = R"({"code":"not_supported","detail":"no volume","field":"on_end"})";
+  CannedServer server{
+      executor,
+      {{answer("501 Not Implemented", refusal, kProblemHead)}, {answer("201 Created", sandbox_view("demo"))}}};
+  const auto driver = served_driver(executor, server);
+  const auto made = co_await driver->create({.name = "demo"}, no_progress());
+  CO_ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(nlohmann::json::parse(sent_body(server.requests()[0]))["on_end"], "stop");
+  EXPECT_EQ(nlohmann::json::parse(sent_body(server.requests()[1]))["on_end"], "remove");
+  co_await server.stop();
+}
+
 CO_TEST(ServedDriver, AsksForNothingThatATemplateDecides) {
   CannedServer server{executor, {}};
   const auto driver = served_driver(executor, server);

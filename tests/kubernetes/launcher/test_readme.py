@@ -33,7 +33,9 @@ def test_every_line_about_clusters_prints_what_it_says(document, python, skiff):
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         ours.bind(("127.0.0.1", 0))
         commands = [line.replace("REGISTRY/skiffd:1", AGENT).replace("18000", str(ours.getsockname()[1])) for line in commands]
-        run_block(commands, expected, skiff.work, env=with_skiff(skiff))
+        # As in the terminal of the start with curl, whose server is gone.
+        of_curl = {"SKIFF_URL": f"http://127.0.0.1:{ours.getsockname()[1]}", "SKIFF_TOKEN": "of another"}
+        run_block(commands, expected, skiff.work, env={**with_skiff(skiff), **of_curl})
 
 
 def test_the_first_lines_for_this_machine_work_here_too(python, skiff):
