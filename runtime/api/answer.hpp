@@ -207,26 +207,39 @@ template <class S>
 struct AnswerRow {
   /// `Get` is a lambda without captures. `schema`: in place of that of its type.
   template <class Get>
-  AnswerRow(std::string_view name, Get /*get*/, std::string_view help = {}, std::string schema = {})
-      : described{name, std::move(schema), true, help} {
-    using Given = std::remove_cvref_t<std::invoke_result_t<Get, const S&>>;
-    using Value = typename WhatIsGiven<Given>::Value;
-    described.always = std::is_same_v<Given, Value>;
-    if (described.schema.empty()) described.schema = AnswerValue<Value>::schema();
-    append = [](std::string& out, std::string_view key, const S& source) {
-      const auto& given = Get{}(source);
-      if constexpr (std::is_same_v<Given, Value>) {
-        protocol::append_json_key(out, key);
-        AnswerValue<Value>::append(out, given);
-      } else if (given) {
-        protocol::append_json_key(out, key);
-        AnswerValue<Value>::append(out, *given);
-      }
-    };
-  }
+  AnswerRow(std::string_view name, Get /*get*/, std::string_view help = {}, std::string_view schema = {})
+      : AnswerRow{name,
+                  help,
+                  schema,
+                  &append_given<Get>,
+                  &AnswerValue<ValueOf<Get>>::schema,
+                  std::is_same_v<GivenBy<Get>, ValueOf<Get>>} {}
 
   Member described;
   void (*append)(std::string& out, std::string_view key, const S& source);
+
+ private:
+  template <class Get>
+  using GivenBy = std::remove_cvref_t<std::invoke_result_t<Get, const S&>>;
+  template <class Get>
+  using ValueOf = typename WhatIsGiven<GivenBy<Get>>::Value;
+
+  /// Said once: there are hundreds of rows.
+  [[gnu::noinline]] AnswerRow(std::string_view name, std::string_view help, std::string_view schema,
+                              decltype(append) appended, std::string (*of_its_type)(), bool always)
+      : described{name, schema.empty() ? of_its_type() : std::string{schema}, always, help}, append{appended} {}
+
+  template <class Get>
+  static void append_given(std::string& out, std::string_view key, const S& source) {
+    const auto& given = Get{}(source);
+    if constexpr (std::is_same_v<GivenBy<Get>, ValueOf<Get>>) {
+      protocol::append_json_key(out, key);
+      AnswerValue<ValueOf<Get>>::append(out, given);
+    } else if (given) {
+      protocol::append_json_key(out, key);
+      AnswerValue<ValueOf<Get>>::append(out, *given);
+    }
+  }
 };
 
 /// What is answered about an S.
