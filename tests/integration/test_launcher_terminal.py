@@ -240,8 +240,8 @@ def test_a_copy_shows_how_much_of_it_is_done_on_a_terminal_alone(skiff, source):
     for words in (("file", "box:file"), ("box:file", "got"), ("src", "box:tree")):
         with Terminal(skiff.start, "cp", *words) as terminal:
             ended(terminal, 0)
-            terminal.until(lambda: b"  100%  " in terminal.output, "all of it")
-            assert b"MiB of " in terminal.output and terminal.output.endswith(b"\r\x1b[K"), terminal.output
+            terminal.until(lambda: b"  100%  " in terminal.output and terminal.output.endswith(b"\r\x1b[K"), "all of it")
+            assert b"MiB of " in terminal.output, terminal.output
     assert skiff("cp", "file", "box:file") == ("", "")
     with Terminal(skiff.start, "cp", "-q", "file", "box:file") as terminal:
         ended(terminal, 0)
