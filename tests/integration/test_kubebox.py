@@ -490,6 +490,6 @@ def test_its_commands_are_the_agents(start_kubebox, tmp_path):
     process = box.start("sleep 300", mode="background")
     items = box.agent.request("GET", "/v1/sessions/s/commands").json()["items"]
     assert [one["id"] for one in items] == [f"kubebox-{process}"]
-    assert '"who":"dialect:kubebox"' in (tmp_path / "audit").read_text()
+    until(lambda: '"who":"dialect:kubebox"' in (tmp_path / "audit").read_text(), what="its line in the audit log")
     box.agent.request("DELETE", f"/v1/sessions/s/commands/kubebox-{process}")
     assert box.post("kill_command", 404, session_id="s", process_id=process) == {"detail": "No such process"}

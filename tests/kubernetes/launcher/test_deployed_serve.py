@@ -106,10 +106,10 @@ def test_a_sandbox_is_made_used_and_removed_through_the_service(deployed, key):
     assert "cannot" not in deployed.logs()
 
 
-def test_a_stopped_one_is_started_again_and_its_lease_made_longer(deployed, key):
+def test_what_would_lose_its_files_is_not_stopped_and_its_lease_is_made_longer(deployed, key):
     made = json.loads(deployed.curl("POST", "/v1/sandboxes", key, json.dumps({"ttl_ms": 600_000}), status=201))
     path = f"/v1/sandboxes/{made['id']}"
-    assert json.loads(deployed.curl("POST", f"{path}/stop", key))["state"] == "stopped"
+    assert "volume" in json.loads(deployed.curl("POST", f"{path}/stop", key, status=501))["detail"]
     assert json.loads(deployed.curl("POST", f"{path}/start", key))["state"] == "running"
     longer = json.loads(deployed.curl("POST", f"{path}/extend", key, json.dumps({"ttl_ms": 3_600_000})))
     assert longer["expires_at"] > made["expires_at"]
