@@ -80,12 +80,12 @@ void describe_own(const Route& route, ApiOperation& operation) {
   } else if (path.ends_with("/events")) {
     operation.description =
         "Events `phase` ({phase, detail}: scheduling, pulling, starting), and at the end one `ready` with the sandbox "
-        "or "
-        "`failed` with a problem. Of a sandbox that another process brings up there is the end alone.";
+        "or `failed` with a problem. Of a sandbox that another process brings up there is the end alone.";
     operation.responses = {{.status = 200,
                             .description = "The events",
                             .bodies = {{.content_type = std::string{protocol::kEventStreamType},
-                                        .schema = {.json = R"({"type":"string"})"}}}}};
+                                        // OpenAPI 3.0 has no word for events: readers differ in what one is.
+                                        .schema = {.json = "{}"}}}}};
     operation.problems = {404};
   } else if (path == "/v1/sandboxes/{id}" && route.method == "GET") {
     operation.parameters = {{.name = "wait",
@@ -159,9 +159,7 @@ void describe_e2b(const Route& route, ApiOperation& operation) {
   } else if (path.ends_with("/connect")) {
     answers(200);
     answers(201);
-  } else if (path.ends_with("sandboxes") && route.method == "POST") {
-    answers(201);
-  } else if (path.ends_with("/resume")) {
+  } else if ((path.ends_with("sandboxes") && route.method == "POST") || path.ends_with("/resume")) {
     answers(201);
   } else {
     answers(route.method == "GET" ? 200 : kNoContent);

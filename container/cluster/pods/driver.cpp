@@ -326,7 +326,7 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
       .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
   context.assigns_ids = co_await cluster_->assigns_ids();
   SKIFF_CO_TRY(auto ready,
-               co_await make_pod_ready(cluster_, std::move(record), std::move(*changed), std::move(context), progress));
+               co_await make_pod_ready(cluster_, std::move(record), std::move(changed), std::move(context), progress));
   SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(ready), deadline, std::move(progress)));
   // A `stop`, or another `start` that was interrupted before there was a Pod to be seen: the record is what counts.
   if (up.config_map->text({"data", "stopped"}) == "true") {
