@@ -49,6 +49,11 @@ class Deployed:
         status = self.home.get("deployment", "skiff-serve").get("status", {})
         return status.get("readyReplicas") == status.get("updatedReplicas") == 2
 
+    def is_reached(self):
+        """The node's own tables follow what is ready."""
+        words = ["curl", "-sS", "--fail", "--max-time", "5", f"http://{self.address}/readyz"]
+        return subprocess.run(self.cluster.in_its_network(*words), stdin=subprocess.DEVNULL, capture_output=True, timeout=60).returncode == 0
+
     def curl(self, method, path, key, body=None, kind="application/json", status=200):
         """What is answered through the Service, from within the node's network."""
         words = ["curl", "-sS", "-X", method, f"http://{self.address}{path}", "-H", f"X-API-Key: {key}", "-H", f"Content-Type: {kind}",
@@ -72,6 +77,7 @@ def deployed(cluster):
         one = Deployed(cluster)
         try:
             until(one.is_ready, READY_SECONDS, "two replicas", every=0.1)
+            until(one.is_reached, READY_SECONDS, "the Service", every=0.1)
             yield one
         finally:
             cluster.kubectl("delete", "--wait=false", "-k", folder)
