@@ -82,13 +82,16 @@ def test_an_isolated_command_changes_nothing_of_its_agent(agent, isolated):
 
 
 def test_nor_does_one_that_a_waiting_shell_runs(agent, isolated):
-    agent.run("true", session=isolated)
-    until(agent.waiting_shells, what="a shell that waits")
     before = state_of(agent.pid)
-    result = agent.run(f"exec {sys.executable} -", session=isolated, stdin=ATTEMPTS)
-    assert result["stdout"] == "refused\n" * COUNT, result
-    assert state_of(agent.pid) == before
-    assert re.search(r"^skiff_commands_warm_total [1-9]", agent.request("GET", "/metrics").text, re.MULTILINE)
+
+    def a_shell_had_waited():
+        result = agent.run(f"exec {sys.executable} -", session=isolated, stdin=ATTEMPTS)
+        assert result["stdout"] == "refused\n" * COUNT, result
+        assert state_of(agent.pid) == before
+        return re.search(r"^skiff_commands_warm_total [1-9]", agent.request("GET", "/metrics").text, re.MULTILINE)
+
+    agent.run("true", session=isolated)
+    until(a_shell_had_waited, what="a command of a shell that has waited")
 
 
 def test_nor_of_another_command(agent, isolated):
