@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <span>
 #include <string>
 
 namespace skiff {
@@ -13,5 +15,8 @@ using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 
 /// RFC 3339 in UTC with milliseconds: 2026-01-31T23:59:59.042Z.
 [[nodiscard]] std::string rfc3339(WallTime time);
+inline constexpr std::size_t kRfc3339 = 24;  ///< bytes
+/// The same where there is room for it, for the years 0 to 9999. Lists have thousands.
+void put_rfc3339(WallTime time, std::span<char, kRfc3339> room) noexcept;
 
 }  // namespace skiff

@@ -1,20 +1,22 @@
 // Many sandboxes on a cluster whose nodes are simulated, made, listed and removed by one process: by the launcher, and
 // by a loop that sends the same writes and does nothing else, which is what the API server itself can take.
-//   sandboxes skiff|bare|make KUBECONFIG NAMESPACE COUNT AT_ONCE
-// `make` does the bare writes, and leaves what they make.
-// The nodes take Pods with the toleration `simulated`. No agent answers there: the launcher's last step, which asks it,
-// is left out, and its note of that in the record is not. Prints one JSON object.
+//   sandboxes skiff|bare|make|crowd KUBECONFIG NAMESPACE COUNT AT_ONCE
+// `make` does the bare writes, and leaves what they make. `crowd` makes very many, to be listed: records and Pods as
+// those of sandboxes that are up, without Services, which no list reads, and bound to their nodes already.
+// The nodes simulated-0 to simulated-4 take Pods with the toleration `simulated`. No agent answers there: the
+// launcher's last step, which asks it, is left out, and its note of that in the record is not. Prints one JSON object.
 
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <expected>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +41,9 @@ using kube::Object;
 using nlohmann::json;
 
 constexpr std::string_view kOwner = "bench";
+constexpr std::array<std::string_view, 4> kKinds{"skiff", "bare", "make", "crowd"};
+/// As bench/runner/sandboxes.py makes them.
+constexpr std::size_t kSimulatedNodes = 5;
 
 struct Run {
   Cluster* cluster;
@@ -114,10 +119,9 @@ Task<> make_one(Run* run, PodPools* pools, std::size_t number) {
   SandboxSpec spec = spec_of(number);
   ManifestContext context = must(co_await prepare_sandbox(cluster, &spec));
   PodRecord record = record_of(cluster, std::move(spec), context);
-  const KnownPod known = must(co_await make_sandbox(cluster, pools, std::move(record), false, std::move(context),
-                                                    [](Phase, std::string_view) {}));
-  json data{{"was_up", "true"}};
-  (void)must(co_await change_record(cluster, &known, std::move(data)));
+  KnownPod known = must(co_await make_sandbox(cluster, pools, std::move(record), false, std::move(context),
+                                              [](Phase, std::string_view) {}));
+  if (auto noted = co_await note_up(cluster, &known, std::nullopt); !noted) give_up(noted.error().message);
   run->watches = std::max(run->watches, cluster->pods(cluster->namespace_name()).connections());
 }
 
@@ -147,7 +151,8 @@ Task<> by_the_launcher(Run* run) {
   if (listed != run->count) give_up("listed " + std::to_string(listed) + " running sandboxes");
 
   Stretch remove{run, "remove"};
-  co_await in_parallel(run->count, run->at_once, [&](std::size_t number) { return remove_one(&driver, number); });
+  // As `skiff rm` has it: those that wait for their ends hold up nobody.
+  co_await in_parallel(run->count, run->count, [&](std::size_t number) { return remove_one(&driver, number); });
   remove.end();
   co_await driver.close();
 }
@@ -189,33 +194,56 @@ Task<> delete_one(Cluster* cluster, std::size_t number) {
   }
 }
 
+/// One of a crowd, in the fewest writes.
+Task<> write_one_of_a_crowd(Cluster* cluster, std::string public_key, std::size_t number) {
+  SandboxSpec spec = spec_of(number);
+  spec.pod.service = ServiceKind::none;
+  if (auto filled = cluster->fill_in_images(spec); !filled) give_up(filled.error().message);
+  const ManifestContext context{.namespace_name = cluster->namespace_name(),
+                                .prefix = cluster->options().name_prefix,
+                                .sandbox_id = new_id("s"),
+                                .public_key = std::move(public_key)};
+  Object pod = must(make_pod(spec, context));
+  PodRecord record = record_of(cluster, std::move(spec), context);
+  record.was_up = true;
+  Object written = make_record(record, context.namespace_name, record.pod);
+  const Object made = must(co_await cluster->client().create(kube::kConfigMaps, std::move(written)));
+  pod.json["metadata"]["ownerReferences"] = json::array({made.owner_reference()});
+  pod.json["spec"]["nodeName"] = "simulated-" + std::to_string(number % kSimulatedNodes);
+  (void)must(co_await cluster->client().create(kube::kPods, std::move(pod)));
+}
+
 /// Until so many Pods are Ready, in one watch.
 Task<> await_pods(Cluster* cluster, std::size_t wanted) {
   kube::Watch watch{&cluster->client(), {.resource = kube::kPods, .namespace_name = cluster->namespace_name()}};
-  std::map<std::string, bool> ready;
-  for (;;) {
+  std::set<std::string> ready;
+  do {
     const kube::WatchEvent event = must(co_await watch.next());
+    if (event.kind == kube::WatchEvent::Kind::snapshot) ready.clear();
     for (const Object& pod : event.objects) {
-      ready[pod.name()] = event.kind != kube::WatchEvent::Kind::deleted && kube::is_pod_ready(pod);
+      if (event.kind != kube::WatchEvent::Kind::deleted && kube::is_pod_ready(pod)) {
+        ready.insert(pod.name());
+      } else {
+        ready.erase(pod.name());
+      }
     }
-    std::size_t now = 0;
-    for (const auto& [name, is_ready] : ready) now += is_ready ? 1 : 0;
-    if (now == wanted) co_return;
-  }
+  } while (ready.size() != wanted);
 }
 
-Task<> make_by_a_bare_loop(Run* run) {
+using WriteOne = Task<> (*)(Cluster* cluster, std::string public_key, std::size_t number);
+
+Task<> make_by_a_bare_loop(Run* run, WriteOne write) {
   const SigningKey key = must(co_await run->cluster->signing_key(true));
   const std::string public_key = must(key.public_pem());
   Stretch create{run, "create"};
   co_await in_parallel(run->count, run->at_once,
-                       [&](std::size_t number) { return write_one(run->cluster, public_key, number); });
+                       [&](std::size_t number) { return write(run->cluster, public_key, number); });
   co_await await_pods(run->cluster, run->count);
   create.end();
 }
 
 Task<> by_a_bare_loop(Run* run) {
-  co_await make_by_a_bare_loop(run);
+  co_await make_by_a_bare_loop(run, &write_one);
   Stretch remove{run, "remove"};
   co_await in_parallel(run->count, run->at_once, [&](std::size_t number) { return delete_one(run->cluster, number); });
   co_await await_pods(run->cluster, 0);
@@ -227,9 +255,10 @@ int main_of(const std::vector<std::string>& words) {
   ClusterOptions options{.access = {.kubeconfig = words[1], .namespace_name = words[2]}};
   const std::unique_ptr<Cluster> cluster = must(Cluster::open(io.get_executor(), std::move(options)));
   Run run{.cluster = cluster.get(), .count = std::stoul(words[3]), .at_once = std::stoul(words[4])};
-  Task<> work = words[0] == "skiff"  ? by_the_launcher(&run)
-                : words[0] == "bare" ? by_a_bare_loop(&run)
-                                     : make_by_a_bare_loop(&run);
+  Task<> work = words[0] == "skiff"   ? by_the_launcher(&run)
+                : words[0] == "bare"  ? by_a_bare_loop(&run)
+                : words[0] == "crowd" ? make_by_a_bare_loop(&run, &write_one_of_a_crowd)
+                                      : make_by_a_bare_loop(&run, &write_one);
   boost::asio::co_spawn(io, std::move(work), [&io](const std::exception_ptr& failure) {
     if (failure) std::rethrow_exception(failure);
     io.stop();  // and not wait for the time limits of connections that are kept
@@ -247,8 +276,9 @@ int main_of(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words{argv + 1, argv + argc};
-  if (words.size() != 5 || (words[0] != "skiff" && words[0] != "bare" && words[0] != "make")) {
-    std::fputs("usage: sandboxes skiff|bare|make KUBECONFIG NAMESPACE COUNT AT_ONCE\n", stderr);
+  const bool is_known = !words.empty() && std::ranges::count(skiff::container::kKinds, words[0]) > 0;
+  if (words.size() != 5 || !is_known) {
+    std::fputs("usage: sandboxes skiff|bare|make|crowd KUBECONFIG NAMESPACE COUNT AT_ONCE\n", stderr);
     return 2;
   }
   try {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/deliberate_wait.hpp"
 #include "base/id.hpp"
 #include "base/log.hpp"
 #include "runtime/api/route.hpp"
@@ -164,8 +165,11 @@ void Agent::stop(std::string_view why) {
 }
 
 void Agent::fail(std::string_view why) {
-  failed_ = true;
+  if (std::exchange(failed_, true)) return;
   stop(why);
+  // What follows may end it before the log's thread has had its turn.
+  const DeliberateWait wait;
+  log::flush();
 }
 
 OwnLimits::Kept Agent::keep_limits() {

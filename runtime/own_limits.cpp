@@ -1,6 +1,7 @@
 #include "runtime/own_limits.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,11 @@ std::string_view needed(int resource) {
   }
 }
 
+/// A piece comes from the heap, not from a mapping of its own, which would go back to the system (M_MMAP_THRESHOLD,
+/// mallopt(3)). Its pages are not touched, so that they cost nothing.
+constexpr std::size_t kPiece = 120 * 1024;
+constexpr std::size_t kPieces = 4;
+
 constexpr std::size_t kMostText = 4096;  // sixteen lines of 78 characters, and the head
 
 std::string_view read_from_start(const UniqueFd& file, std::array<char, kMostText>& buffer) {
@@ -49,9 +55,11 @@ OwnLimits::OwnLimits() : file_{::open("/proc/self/limits", O_RDONLY | O_CLOEXEC)
   }
   std::array<char, kMostText> buffer;
   text_ = read_from_start(file_, buffer);
+  // The last one is never given back: the end of the heap would go to the system (M_TRIM_THRESHOLD, mallopt(3)).
+  while (reserve_.size() <= kPieces) reserve_.push_back(std::make_unique_for_overwrite<char[]>(kPiece));
 }
 
-OwnLimits::Kept OwnLimits::keep() const {
+OwnLimits::Kept OwnLimits::keep() {
   std::array<char, kMostText> buffer;
   const std::string_view text = read_from_start(file_, buffer);
   if (!text.empty() && text == text_) return {};
@@ -65,6 +73,10 @@ OwnLimits::Kept OwnLimits::keep() const {
     const bool all = ::setrlimit(resource, &before) == 0;
     if (all || (most.rlim_cur > now.rlim_cur && ::setrlimit(resource, &most) == 0)) kept.restored = true;
     if (!all && most.rlim_cur < wanted.rlim_cur && kept.lost.empty()) kept.lost = needed(resource);
+  }
+  if (!kept.lost.empty() && reserve_.size() > 1) {
+    ::mallopt(M_ARENA_MAX, 1);  // a thread that has no heap of its own yet would get none, and no memory from this one
+    reserve_.erase(reserve_.begin(), reserve_.end() - 1);
   }
   return kept;
 }

@@ -3,8 +3,10 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/unique_fd.hpp"
 
@@ -24,13 +26,15 @@ class OwnLimits {
     std::string_view lost = {};
   };
 
-  /// Takes back what was lowered, as far as it can be had. One system call where nothing was.
-  [[nodiscard]] Kept keep() const;
+  /// Takes back what was lowered, as far as it can be had. One system call where nothing was. When a limit is lost, the
+  /// heap gets memory that was kept for that: the agent still has to end its commands and to say why.
+  [[nodiscard]] Kept keep();
 
  private:
   std::array<rlimit, RLIM_NLIMITS> limits_{};
   UniqueFd file_;     ///< /proc/self/limits; may be absent
   std::string text_;  ///< what it said
+  std::vector<std::unique_ptr<char[]>> reserve_;
 };
 
 }  // namespace skiff::runtime

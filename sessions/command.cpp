@@ -86,15 +86,19 @@ Task<> Command::started() {
   while (state_ == State::starting) co_await changed_.wait();
 }
 
-Result<std::vector<std::pair<UniqueFd, int>>> Command::open_files(const Launch& launch) const {
+std::expected<std::vector<std::pair<UniqueFd, int>>, SpawnFailure> Command::open_files(const Launch& launch) const {
+  // errno is read before what has been opened is closed again.
+  const auto failed = [](const Error& error) { return std::unexpected{SpawnFailure{"script", errno, error.message}}; };
   std::vector<std::pair<UniqueFd, int>> files;
   for (const auto& [descriptor, content] : launch.files) {
-    SKIFF_TRY(auto file, memory_file(content));
-    files.emplace_back(std::move(file), descriptor);
+    auto file = memory_file(content);
+    if (!file) return failed(file.error());
+    files.emplace_back(std::move(*file), descriptor);
   }
   if (shell_) {
-    SKIFF_TRY(auto dump, shell_->open_dump());
-    if (dump) files.emplace_back(std::move(dump), ShellScript::kDumpFd);
+    auto dump = shell_->open_dump();
+    if (!dump) return failed(dump.error());
+    if (*dump) files.emplace_back(std::move(*dump), ShellScript::kDumpFd);
   }
   return files;
 }
@@ -121,7 +125,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   self->shell_ = std::move(launch.shell);
   auto files = self->open_files(launch);
   if (!files) {
-    self->spawn_failed({"script", errno, files.error().message});
+    self->spawn_failed(std::move(files.error()));
     co_return;
   }
   request.extra = std::move(*files);

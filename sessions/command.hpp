@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <expected>
 #include <functional>
 #include <map>
 #include <memory>
@@ -106,7 +107,8 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] static Task<> watch_background(std::shared_ptr<Command> self);
   [[nodiscard]] static Task<> kill_tree(std::shared_ptr<Command> self, std::chrono::milliseconds grace);
   /// The descriptors beside 0 to 2.
-  [[nodiscard]] Result<std::vector<std::pair<UniqueFd, int>>> open_files(const Launch& launch) const;
+  [[nodiscard]] std::expected<std::vector<std::pair<UniqueFd, int>>, SpawnFailure> open_files(
+      const Launch& launch) const;
   [[nodiscard]] static Task<> keep_state(std::shared_ptr<Command> self);
   void leader_ended(const Reaped& reaped);
   void spawn_failed(SpawnFailure failure);

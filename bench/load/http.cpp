@@ -20,21 +20,37 @@ std::string begin_request(const Options& options, std::string_view method, std::
   return text;
 }
 
+void append_body(std::string& text, std::string_view type, std::string_view body) {
+  text.append("Content-Type: ").append(type).append("\r\nContent-Length: ").append(std::to_string(body.size()));
+  text.append("\r\n\r\n").append(body);
+}
+
 }  // namespace
 
-std::string put_head(const Options& options, std::string_view path, std::uint64_t size) {
-  return begin_request(options, "PUT", path).append("Content-Length: ").append(std::to_string(size) + "\r\n\r\n");
+std::string upload_head(const Options& options, std::string_view path, std::uint64_t size) {
+  std::string text = begin_request(options, options.method, path);
+  return text.append("Content-Length: ").append(std::to_string(size) + "\r\n\r\n");
+}
+
+std::string connect_text(const Options& options, std::string_view path, std::string_view message) {
+  std::string envelope(1, '\0');  // no flags: neither compressed nor the last one
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    envelope += static_cast<char>(message.size() >> shift);
+  }
+  std::string text = begin_request(options, "POST", path).append("Connect-Protocol-Version: 1\r\n");
+  append_body(text, "application/connect+json", envelope.append(message));
+  return text;
 }
 
 std::string request_text(const Options& options, std::string_view path, std::string_view body,
                          std::string_view headers) {
   std::string text = begin_request(options, body.empty() ? "GET" : "POST", path);
   text.append(headers);
-  if (!body.empty()) {
-    text.append("Content-Type: application/json\r\nContent-Length: ").append(std::to_string(body.size()));
-    text.append("\r\n");
+  if (body.empty()) {
+    return text.append("\r\n");
   }
-  return text.append("\r\n").append(body);
+  append_body(text, "application/json", body);
+  return text;
 }
 
 std::string_view header_value(std::string_view head, std::string_view name) {

@@ -13,8 +13,11 @@ namespace skiff::bench {
 std::string request_text(const Options& options, std::string_view path, std::string_view body,
                          std::string_view headers = {});
 
-/// The head of a PUT, up to its body of `size` bytes.
-std::string put_head(const Options& options, std::string_view path, std::uint64_t size);
+/// A call of the Connect protocol whose answer is a stream: JSON in an envelope, which has its length before it.
+std::string connect_text(const Options& options, std::string_view path, std::string_view message);
+
+/// The head of an upload, up to its body of `size` bytes.
+std::string upload_head(const Options& options, std::string_view path, std::uint64_t size);
 
 /// Takes an HTTP/1.1 response apart as it arrives, whatever way it is cut.
 class ResponseParser {

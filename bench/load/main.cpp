@@ -57,6 +57,7 @@ Options read_options(int argc, char** argv) {
       {"--token", text(options.token)},
       {"--path", text(options.path)},
       {"--body", text(options.body)},
+      {"--method", text(options.method)},
       {"--headers", text(options.headers)},
       {"--command", text(options.command)},
       {"--form", text(options.form)},

@@ -13,9 +13,11 @@ struct Options {
   std::string token;  ///< sent as a bearer credential when not empty
   std::string path = "/v1/sessions/default/commands";
   std::string body;            ///< JSON of a POST; without one it is a GET
+  std::string method = "PUT";  ///< upload: how the server takes a file
   std::string headers;         ///< requests: further header fields, whole lines
   std::string command;         ///< bulk over WebSocket: the shell line for /run; over gRPC, calls: words of a command
-  std::string form = "octet";  ///< bulk: octet, ndjson, ws-binary, ws-json, grpc
+  std::string form =
+      "octet";  ///< bulk: octet, ndjson, ws-binary, ws-json, grpc; requests: connect, the body of a stream there
   std::string pattern = "bytes";  ///< bulk: bytes, text, lines, zero
   std::uint64_t bytes = 0;        ///< bulk, readers, download, upload: how many must come or go
   std::string file;               ///< upload: where it is afterwards, PUTs: + number; fetch: where to keep the answer

@@ -40,11 +40,14 @@ void check_answer(const Connection& connection, const Options& options) {
 
 /// Each connection writes a file of its own.
 std::string request_of(const Options& options, unsigned number) {
+  if (options.form == "connect") {
+    return connect_text(options, options.path, options.body);
+  }
   if (options.put_bytes == 0) {
     return request_text(options, options.path, options.body, options.headers);
   }
   PatternBlock block(kPatternBytes);
-  return put_head(options, options.path + std::to_string(number), options.put_bytes)
+  return upload_head(options, options.path + std::to_string(number), options.put_bytes)
       .append(block.numbered(number), options.put_bytes);
 }
 

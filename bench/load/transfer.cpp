@@ -91,7 +91,7 @@ void run_upload(const Options& options) {
   Socket socket(options.port);
   PatternBlock block(kPatternBytes);
   const Clock clock;
-  socket.send(put_head(options, options.path, options.bytes));
+  socket.send(upload_head(options, options.path, options.bytes));
   for (std::uint64_t number = 0, sent = 0; sent < options.bytes; ++number) {
     const std::size_t size = std::min<std::uint64_t>(block.size, options.bytes - sent);
     socket.send({block.numbered(number), size});

@@ -5,8 +5,9 @@ import json
 
 from .processes import Failed, Server
 
-SERVER = ("skiff --dialect kubebox=127.0.0.1:0 --dialect python-runtime=127.0.0.1:0"
+SERVER = ("skiff --dialect e2b=127.0.0.1:0 --dialect kubebox=127.0.0.1:0 --dialect python-runtime=127.0.0.1:0"
           " --dialect sandboxd=127.0.0.1:0,127.0.0.1:0")
+E2B = "e2b HTTP"
 KUBEBOX = "kubebox HTTP"
 CLIENTS = (1, 8)
 REVISION = "2026-07-28"
@@ -39,4 +40,11 @@ def kubebox(server: Server, **options: object) -> dict:
     return server.load("requests", door=KUBEBOX, path="/run_command", body=body, expect=ENDED, **options)
 
 
-WAYS = {"native": native, "mcp": mcp, "kubebox": kubebox}
+def e2b(server: Server, **options: object) -> dict:
+    """As E2B's SDKs start a command, but for the login shell: a stream that tells its start, its output and its end."""
+    body = json.dumps({"process": {"cmd": "/bin/sh", "args": ["-c", "true"]}})
+    return server.load("requests", door=E2B, path="/process.Process/Start", form="connect", body=body,
+                       expect='"status":"exit status 0"', **options)
+
+
+WAYS = {"native": native, "mcp": mcp, "kubebox": kubebox, "e2b": e2b}

@@ -44,10 +44,11 @@ class Files:
     def download(self, server: Server, under: tuple = ()) -> dict:
         return server.load("download", under, path=f"{ROUTE}/{self.large.name}", bytes=self.size)
 
-    def upload(self, server: Server, under: tuple = ()) -> dict:
+    def upload(self, server: Server, under: tuple = (), route: str = f"{ROUTE}/{{0.name}}", **options: object) -> dict:
+        """`route` has the path of the file in it."""
         path = self.folder.files / f"from-{server.kind}"
         try:
-            return server.load("upload", under, path=f"{ROUTE}/{path.name}", bytes=self.size, file=path)
+            return server.load("upload", under, path=route.format(path), bytes=self.size, file=path, **options)
         finally:
             path.unlink(missing_ok=True)
 

@@ -1,7 +1,8 @@
 """`skiff serve` and nginx before the same agent: what each of them adds to the way of a request, to a large file, and what an
-idle WebSocket costs the former. Both make a connection to the agent for each request: nginx as it does unless it is told to
-keep some, the gateway always (docs/adr/0024)."""
+idle WebSocket costs the former. nginx makes a connection to the agent for each request, as it does unless it is told to keep
+some; the gateway keeps some by itself (docs/adr/0024)."""
 
+import contextlib
 import copy
 import http.client
 import json
@@ -20,6 +21,21 @@ FEW = 100           # sockets, before those that count
 A_SANDBOX = 1000    # sockets of each: below the limit of its agent
 PATIENCE = 60
 LEASE_MS = 3_600_000  # whatever becomes of the runner
+FILES = 65_536      # open ones that a process may have, where the machine lets root say so
+
+
+@contextlib.contextmanager
+def many_files():
+    """For this process and those that it starts meanwhile. Who may not raise the hard limit makes do with it."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(FILES, before[1]),) * 2)
+    except (OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before[1],) * 2)
+    try:
+        yield resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 class Serve(Server):
@@ -58,7 +74,8 @@ class Proxy(Server):
         super().__init__(folder, "nginx")
 
     def locations(self) -> str:
-        return (f"location / {{ proxy_pass http://127.0.0.1:{self.behind}; proxy_http_version 1.1;\n"
+        # It would close a connection after 1,000 requests.
+        return (f"keepalive_requests 1000000000; location / {{ proxy_pass http://127.0.0.1:{self.behind}; proxy_http_version 1.1;\n"
                 "proxy_buffering off; proxy_request_buffering off; }")
 
 
@@ -138,8 +155,10 @@ class Gateway:
     def websockets(self, wanted: int) -> dict:
         """Idle ones through a process of its own. It has two descriptors for each: one to the client, one to the agent."""
         self._begin()
-        possible = (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - SPARE) // 2
-        count = min(wanted, possible)
+        with many_files() as files:
+            return self._websockets(min(wanted, (files - SPARE) // 2), wanted)
+
+    def _websockets(self, count: int, wanted: int) -> dict:
         if count <= FEW:
             raise Absent(f"the hard limit of open files leaves no room for {wanted} WebSockets")
         opened, sizes = [], []

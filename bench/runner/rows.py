@@ -62,7 +62,7 @@ def all_rows() -> list[Row]:
                           (f"skiff.tiny.{clients}", "rate"), (f"bare.tiny.{clients}", "rate"), "bare server",
                           least=0.95))
 
-    for name, title in (("mcp", "MCP"), ("kubebox", "kubebox")):
+    for name, title in (("mcp", "MCP"), ("kubebox", "kubebox"), ("e2b", "e2b")):
         rows += [
             ratio("dialects", f"`sh -c true` by {title}, 1 client, p50", "us", (f"skiff.{name}.1", "p50_us"),
                   ("skiff.native.1", "p50_us"), "native WAIT", most=1.1),
@@ -118,7 +118,8 @@ def all_rows() -> list[Row]:
         rows.append(ratio("dialects", f"{title}, p50", "us", (f"skiff.{name}.execute", "p50_us"), ("skiff.native.wait", "p50_us"),
                           "own WAIT", most=1.1))
     for name, what in (("python.download", "python-runtime, download"), ("sandboxd.download", "sandboxd, download"),
-                       ("sandboxd.stream", "sandboxd, Start of a 256 KiB writer")):
+                       ("sandboxd.stream", "sandboxd, Start of a 256 KiB writer"), ("e2b.download", "e2b, download"),
+                       ("e2b.upload", "e2b, upload")):
         own = name.partition(".")[2]
         rows.append(ratio("dialects", what, "MB/s", (f"skiff.{name}", "mb_per_s"), (f"skiff.native.{own}", "mb_per_s"),
                           "own octet-stream", least=0.8))

@@ -141,7 +141,7 @@ class Sandboxes:
         """A namespace with very many, which stay until the end."""
         if self.crowded is None:
             crowded = self._namespace()
-            self._run("make", crowded, self.crowd)
+            self._run("crowd", crowded, self.crowd)
             self.crowded = crowded
         return self.crowded
 

@@ -278,15 +278,23 @@ Task<Result<json>> AgentClient::end_upload() {
 }
 
 Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::open_socket(std::string path) {
+  return open_socket(std::move(path), "skiff.v1.binary",
+                     {.side = protocol::Side::client, .max_message_bytes = std::size_t{4} << 20U});
+}
+
+Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::open_socket(std::string path, std::string subprotocol,
+                                                                            protocol::WebSocket::Options options) {
   Span span = begin_span("GET", path);
-  auto socket = co_await upgrade(std::move(path), &span);
+  auto socket = co_await upgrade(std::move(path), std::move(subprotocol), options, &span);
   span.note(socket);
   co_return socket;
 }
 
-Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::string path, Span* span) {
+Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::string path, std::string subprotocol,
+                                                                        protocol::WebSocket::Options options,
+                                                                        Span* span) {
   SKIFF_CO_TRY(auto with, co_await headers(span));
-  const protocol::ClientHandshake handshake{{"skiff.v1.binary"}};
+  const protocol::ClientHandshake handshake{{subprotocol}};
   for (const auto& [name, value] : handshake.headers()) with.add(name, value);
   protocol::HttpClient client{executor_, options_for(endpoint_)};
   protocol::HttpClient::Request request{.target = endpoint_.path_prefix + path, .headers = std::move(with)};
@@ -304,9 +312,7 @@ Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::str
       handshake.check(head.status, [&](std::string_view name) { return std::string{head.headers.get(name)}; });
   if (!agreed) co_return std::unexpected{std::move(agreed.error())};
   protocol::Upgraded upgraded = client.take_upgraded();
-  co_return std::make_unique<protocol::WebSocket>(
-      std::move(upgraded.stream), std::move(upgraded.buffered),
-      protocol::WebSocket::Options{.side = protocol::Side::client, .max_message_bytes = std::size_t{4} << 20U});
+  co_return std::make_unique<protocol::WebSocket>(std::move(upgraded.stream), std::move(upgraded.buffered), options);
 }
 
 std::string command_path(std::string_view session, std::string_view command) {

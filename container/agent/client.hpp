@@ -53,8 +53,12 @@ class AgentClient {
   [[nodiscard]] Task<Result<nlohmann::json>> end_upload();
   [[nodiscard]] protocol::HttpClient& http() noexcept { return http_; }
 
-  /// A WebSocket on a connection of its own, with the subprotocol skiff.v1.binary. `not_supported` when something on
-  /// the way lets none through.
+  /// A WebSocket on a connection of its own, with that subprotocol. `not_supported` when something on the way lets none
+  /// through.
+  [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> open_socket(std::string path,
+                                                                               std::string subprotocol,
+                                                                               protocol::WebSocket::Options options);
+  /// The same for events and bytes of commands: skiff.v1.binary.
   [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> open_socket(std::string path);
 
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
@@ -68,7 +72,9 @@ class AgentClient {
                                                   std::string body);
   [[nodiscard]] Task<Result<nlohmann::json>> send_once(protocol::HttpClient::Request request, Span* span);
   [[nodiscard]] Task<Result<nlohmann::json>> read_answer(protocol::HttpResponseHead head, Span* span);
-  [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> upgrade(std::string path, Span* span);
+  [[nodiscard]] Task<Result<std::unique_ptr<protocol::WebSocket>>> upgrade(std::string path, std::string subprotocol,
+                                                                           protocol::WebSocket::Options options,
+                                                                           Span* span);
 
   Executor executor_;
   Endpoint endpoint_;

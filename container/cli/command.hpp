@@ -47,6 +47,7 @@ struct Command {
   std::vector<Word> words = {};
   std::vector<std::string_view> aliases = {};  ///< other names, as kubectl and docker have them; of one word
   Rest rest = Rest::none;
+  bool traces_requests = false;  ///< a trace each, and none of its own run
   bool makes_sandboxes = false;  ///< or looks whether they could be: what the config file says of new ones counts here
   std::unique_ptr<Invocation> (*make)();
 };

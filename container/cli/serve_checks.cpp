@@ -39,10 +39,6 @@ Check is_wrong(std::string what, std::string detail, std::string remedy) {
   return {.what = std::move(what), .passed = false, .detail = std::move(detail), .remedy = std::move(remedy)};
 }
 
-bool has_ended(const serve::ApiKey& key, WallTime now) {
-  return key.expires_ms && WallTime{milliseconds{*key.expires_ms}} <= now;
-}
-
 Task<Check> examine_tenant(Cluster* cluster, ClusterDriver driver, std::string tenant) {
   const std::string what = "tenant " + tenant;
   const std::string home = cluster->namespace_name();
@@ -195,7 +191,7 @@ Task<KeysSeen> examine_api_keys(serve::KeyStore* keys) {
   KeysSeen seen;
   std::size_t good = 0;
   for (const serve::ApiKey& key : ring->keys) {
-    if (has_ended(key, wall_now())) continue;
+    if (key.has_ended(wall_now())) continue;
     ++good;
     seen.tenants.insert(key.tenant);
   }

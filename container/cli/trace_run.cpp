@@ -18,7 +18,7 @@
 
 namespace skiff::container {
 TraceRun::TraceRun(const Command& command, bool quiet) : quiet_{quiet} {
-  if (command.group.empty()) return;
+  if (command.group.empty() || command.traces_requests) return;
   configuration_ = read_trace_settings(kube::process_environment);
   if (!quiet_) {
     for (const std::string& warning : configuration_.warnings) say(warning);

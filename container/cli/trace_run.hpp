@@ -12,7 +12,8 @@ namespace skiff::container {
 /// The trace of one run of a command, if one is asked for by the variables of OpenTelemetry.
 class TraceRun {
  public:
-  /// What is wrong with the variables is said on stderr unless `quiet`. Commands that no list shows are not traced.
+  /// What is wrong with the variables is said on stderr unless `quiet`. Commands that no list shows are not traced,
+  /// nor are those that trace each request.
   TraceRun(const Command& command, bool quiet);
   ~TraceRun();
   TraceRun(const TraceRun&) = delete;

@@ -24,10 +24,22 @@ Cluster::Cluster(Executor executor, ClusterOptions options, protocol::Resolver r
       resolver_{std::move(resolver)},
       client_{std::move(transport)} {}
 
+namespace {
+
+kube::WatchOptions our_pods(const std::string& namespace_name) {
+  return {.resource = kube::kPods, .namespace_name = namespace_name, .label_selector = std::string{labels::kOurs}};
+}
+
+}  // namespace
+
 kube::SharedWatch& Cluster::pods(const std::string& namespace_name) {
-  kube::WatchOptions options{
-      .resource = kube::kPods, .namespace_name = namespace_name, .label_selector = std::string{labels::kOurs}};
-  return pods_.try_emplace(namespace_name, &client_, executor_, std::move(options)).first->second;
+  return pods_.try_emplace(namespace_name, &client_, executor_, our_pods(namespace_name)).first->second;
+}
+
+kube::SharedWatch& Cluster::ends(const std::string& namespace_name) {
+  kube::WatchOptions options = our_pods(namespace_name);
+  options.metadata_only = true;
+  return ends_.try_emplace(namespace_name, &client_, executor_, std::move(options)).first->second;
 }
 
 Result<> Cluster::fill_in_images(SandboxSpec& spec) const {

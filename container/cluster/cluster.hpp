@@ -51,6 +51,8 @@ class Cluster {
 
   /// Tells all who wait for Pods that skiff made in that namespace; it stays for as long as the cluster is open.
   [[nodiscard]] kube::SharedWatch& pods(const std::string& namespace_name);
+  /// The same for those who wait for their ends: of the Pods it knows the metadata.
+  [[nodiscard]] kube::SharedWatch& ends(const std::string& namespace_name);
 
   /// The same by its options. It asks nothing of the cluster, so do it first.
   [[nodiscard]] Result<> fill_in_images(SandboxSpec& spec) const;
@@ -74,6 +76,7 @@ class Cluster {
   protocol::Resolver resolver_;
   kube::Client client_;
   std::map<std::string, kube::SharedWatch> pods_;
+  std::map<std::string, kube::SharedWatch> ends_;
   std::optional<bool> assigns_ids_;
   std::optional<SigningKeys> keys_;
   SteadyTime keys_read_at_{};  ///< when that began

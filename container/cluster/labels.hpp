@@ -16,6 +16,7 @@ inline constexpr std::string_view kOwner = "skiff.dev/owner";
 inline constexpr std::string_view kUsername = "skiff.dev/username";
 inline constexpr std::string_view kPool = "skiff.dev/pool";
 inline constexpr std::string_view kPoolState = "skiff.dev/pool-state";  ///< free, or taken
+inline constexpr std::string_view kPoolSlot = "skiff.dev/pool-slot";    ///< a part of a large pool
 inline constexpr std::string_view kNetwork = "skiff.dev/network";       ///< the policy that selects it
 inline constexpr std::string_view kUserPrefix = "label.skiff.dev/";     ///< before a user's own
 inline constexpr std::string_view kManagedBy = "app.kubernetes.io/managed-by";

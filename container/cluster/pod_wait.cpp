@@ -287,7 +287,8 @@ Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::Shared
                   {.resource = wait.resource,
                    .namespace_name = wait.namespace_name,
                    .field_selector = "metadata.name=" + wait.name,
-                   .resource_version = wait.version}};
+                   .resource_version = wait.version,
+                   .metadata_only = true}};
   for (;;) {
     auto told = co_await within(until, news != nullptr ? news->next() : next_of(&own));
     if (!told) break;

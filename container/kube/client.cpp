@@ -217,7 +217,8 @@ Task<Outcome<Object>> Client::remove(Resource resource, std::string namespace_na
             .target = object_path(resource, namespace_name, name),
             .what = describe("delete", resource, namespace_name, name),
             .content_type = "application/json",
-            .body = delete_options(options)};
+            .body = delete_options(options),
+            .metadata_only = true};
   co_return co_await send_object(std::move(call));
 }
 

@@ -98,7 +98,7 @@ class Client {
   [[nodiscard]] Task<Outcome<Object>> patch(Resource resource, std::string namespace_name, std::string name,
                                             PatchKind kind, nlohmann::json patch, std::string subresource = {},
                                             WriteOptions options = {});
-  /// Answers the object as it was, or a Status. One that isn't there is a failure (`not_found()`).
+  /// Answers the object's metadata as they were, or a Status. One that isn't there is a failure (`not_found()`).
   [[nodiscard]] Task<Outcome<Object>> remove(Resource resource, std::string namespace_name, std::string name,
                                              RemoveOptions options = {});
 

@@ -7,15 +7,21 @@
 namespace skiff::kube {
 
 SharedWatch::SharedWatch(Client* client, Executor executor, WatchOptions options)
-    : client_{client}, executor_{executor}, options_{std::move(options)} {}
+    : client_{client}, executor_{executor}, options_{std::move(options)}, single_{executor}, shared_{executor} {}
 
 SharedWatch::~SharedWatch() = default;
 
 Task<Outcome<>> SharedWatch::begin(Source* source, WatchOptions options) {
+  // One look is enough for all who come together: what it does not show is told to each of them.
+  while (source->is_begun && !source->watch) co_await source->begun.wait();
+  if (source->watch) co_return Outcome<>{};
+  source->is_begun = true;
+  const std::unique_ptr<Source, void (*)(Source*)> then{source, [](Source* of) {
+                                                          of->is_begun = false;
+                                                          of->begun.notify_all();
+                                                        }};
   ListOptions one{.label_selector = options.label_selector, .field_selector = options.field_selector, .page = 1};
   SKIFF_CO_TRY(auto page, co_await client_->list_page(options.resource, options.namespace_name, std::move(one)));
-  // Another reader may have begun it meanwhile, and earlier than this one needs.
-  if (source->watch) co_return Outcome<>{};
   options.resource_version = std::move(page.resource_version);
   source->watch.emplace(client_, std::move(options));
   co_return Outcome<>{};

@@ -43,9 +43,12 @@ class SharedWatch {
 
   /// One Watch and those who read it.
   struct Source {
+    explicit Source(Executor executor) : begun{executor} {}
     std::optional<Watch> watch;  ///< while there are readers
     Mailboxes mailboxes;
-    bool is_read = false;  ///< by one of the readers, for all
+    bool is_read = false;   ///< by one of the readers, for all
+    bool is_begun = false;  ///< one of them looks where to begin
+    Event begun;            ///< that it has found it, or failed
 
     [[nodiscard]] unsigned connections() const noexcept { return watch ? watch->connections() : 0; }
     [[nodiscard]] Task<> read();

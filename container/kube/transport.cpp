@@ -24,6 +24,11 @@ constexpr std::size_t kMostFailureBytes = 64 * 1024;
 /// A server that has a new one for every answer is not listened to for ever.
 constexpr std::size_t kMostWarnings = 1000;
 
+constexpr std::string_view kWhole = "application/json, */*";
+/// A server that can't leave the rest out answers with all of it.
+constexpr std::string_view kMetadata =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, application/json, */*";
+
 /// The text of `299 - "text"`, a quoted-string (RFC 9110, 5.6.4).
 std::string warning_text(std::string_view value) {
   const std::size_t begin = value.find('"');
@@ -156,10 +161,11 @@ Task<Outcome<HttpClient::Request>> Transport::prepare(const Call* call, unsigned
     co_return failed({sent_along.error().code, call->what + ": " + sent_along.error().message});
   }
   *edition = sent_along->edition;
-  HttpClient::Request request{.method = call->method,
-                              .target = access_.server.path + call->target,
-                              .headers = {{"Accept", "application/json, */*"}, {"User-Agent", "skiff"}},
-                              .body = call->body};
+  HttpClient::Request request{
+      .method = call->method,
+      .target = access_.server.path + call->target,
+      .headers = {{"Accept", std::string{call->metadata_only ? kMetadata : kWhole}}, {"User-Agent", "skiff"}},
+      .body = call->body};
   request.headers.append(sent_along->headers);
   if (!call->content_type.empty()) request.headers.add("Content-Type", call->content_type);
   co_return request;

@@ -26,7 +26,8 @@ struct Call {
   std::string what;    ///< begins every message about it: "read pod default/a"
   std::string content_type = {};
   std::string body = {};
-  bool repeatable = true;  ///< sent twice it does the same as once
+  bool repeatable = true;      ///< sent twice it does the same as once
+  bool metadata_only = false;  ///< of an object that is answered: a tenth of a Pod, for the server and for us
 };
 
 /// A request that has been sent, and how it went.

@@ -60,7 +60,9 @@ Task<Outcome<>> Watch::connect() {
                                 .add("fieldSelector", options_.field_selector)
                                 .add("timeoutSeconds", timeout_seconds())
                                 .text();
-  Call call{.target = collection_path(options_.resource, options_.namespace_name) + query, .what = what_};
+  Call call{.target = collection_path(options_.resource, options_.namespace_name) + query,
+            .what = what_,
+            .metadata_only = options_.metadata_only};
   received_.clear();
   searched_ = 0;
   SKIFF_CO_TRY(connection_, co_await client_->transport().stream(std::move(call), kSilence));

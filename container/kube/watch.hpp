@@ -22,6 +22,7 @@ struct WatchOptions {
   /// Go on from here: the resourceVersion of a list, or of the object that was just created. Empty: begin with a
   /// snapshot.
   std::string resource_version = {};
+  bool metadata_only = false;  ///< of the objects, but in a snapshot: for who waits for their ends
 };
 
 struct WatchEvent {

@@ -15,6 +15,7 @@
 #include "container/agent/client.hpp"
 #include "container/local/agent.hpp"
 #include "container/local/file_lock.hpp"
+#include "container/local/sighting.hpp"
 #include "container/sandbox/dialects.hpp"
 #include "protocol/net/address.hpp"
 
@@ -376,6 +377,10 @@ Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease, millise
 Task<Result<Endpoint>> LocalDriver::endpoint(std::string name, TokenGrant grant) {
   SKIFF_CO_TRY(auto record, running(name));
   co_return endpoint_of(record, std::move(grant));
+}
+
+std::unique_ptr<Sighting> LocalDriver::sight(const std::string& name) {
+  return LocalSighting::take(records_, name);
 }
 
 Task<Result<protocol::Stream>> LocalDriver::dial(std::string name, std::uint16_t port) {

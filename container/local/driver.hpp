@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,7 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
+  [[nodiscard]] std::unique_ptr<Sighting> sight(const std::string& name) override;
   [[nodiscard]] Task<std::vector<Check>> examine() override;
   /// `invalid_field`: there are no objects here, and no networks.
   [[nodiscard]] Task<Result<PodOptions>> set_network(std::string name, std::string network,

@@ -40,12 +40,16 @@ Result<> LocalRecords::add(const LocalRecord& record) const {
 }
 
 Result<> LocalRecords::save(const LocalRecord& record) const {
-  return write_private_file(directory(record.name) / kRecordFile, protocol::to_json(record));
+  return write_private_file(record_file(record.name), protocol::to_json(record));
+}
+
+files::path LocalRecords::record_file(std::string_view name) const {
+  return directory(name) / kRecordFile;
 }
 
 Result<LocalRecord> LocalRecords::load(std::string_view name) const {
   if (!check_name(name)) return std::unexpected{no_such_sandbox(name)};
-  const files::path file = directory(name) / kRecordFile;
+  const files::path file = record_file(name);
   auto text = read_small_file(file, kLongestRecord);
   if (!text) {
     if (text.error().code == Errc::path_not_found) return std::unexpected{no_such_sandbox(name)};

@@ -76,6 +76,7 @@ class LocalRecords {
   [[nodiscard]] Result<std::vector<std::string>> names() const;
 
   [[nodiscard]] std::filesystem::path directory(std::string_view name) const { return directory_ / name; }
+  [[nodiscard]] std::filesystem::path record_file(std::string_view name) const;
   [[nodiscard]] std::filesystem::path root(std::string_view name) const { return directory(name) / "root"; }
   [[nodiscard]] std::filesystem::path log(std::string_view name) const { return directory(name) / "skiffd.log"; }
   /// Of the locks of all names.

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <system_error>
 
 // Else it wants a library of Boost's for the names of files.
@@ -21,6 +22,7 @@
 #include <boost/process/search_path.hpp>
 
 #include "base/unique_fd.hpp"
+#include "container/process/open_files.hpp"
 
 // Boost.Process forks, runs the program, and tells why it could not; docs/adr/0003 says what is left to this file.
 namespace skiff::container {
@@ -73,6 +75,7 @@ struct Hooks : bp::extend::handler {
   bool is_daemon = false;
   std::array<int, 3> standard{};  ///< above STDERR_FILENO, so that none is overwritten before it is used
   char** environment = nullptr;
+  std::optional<rlimit> open_files;
 
   template <class Exec>
   void on_setup(Exec& exec) const {
@@ -93,6 +96,8 @@ struct Hooks : bp::extend::handler {
     // Not closed: Boost.Process tells by one of them why the exec failed. Those by which other threads learn that of
     // their children are here, too, if these were started at the same time.
     if (::close_range(kFirstOther, ~0U, CLOSE_RANGE_CLOEXEC) != 0) close_each_on_exec();
+    // It can't fail: the soft limit goes down.
+    if (open_files) ::setrlimit(RLIMIT_NOFILE, &*open_files);
     reset_signals(is_daemon);
     sigset_t none;
     ::sigemptyset(&none);
@@ -133,6 +138,7 @@ std::expected<pid_t, int> spawn(const Spawn& plan) {
   hooks.is_daemon = plan.is_daemon;
   hooks.standard = {standard[0].get(), standard[1].get(), standard[2].get()};
   hooks.environment = environment.data();
+  hooks.open_files = open_files_before();
 
   const BlockedSignals blocked;
   std::error_code error;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "container/sandbox/pools.hpp"
 #include "container/sandbox/progress.hpp"
 #include "container/sandbox/sandbox.hpp"
+#include "container/sandbox/sighting.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::container {
@@ -98,6 +100,9 @@ class Driver {
 
   /// How its agent is reached. The tokens carry `grant`.
   [[nodiscard]] virtual Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) = 0;
+  /// One that runs, as it is now. Null: it does not run, or this driver can't tell at once when that changes. Take it
+  /// before `get` or `endpoint`, and ask it afterwards: then those gave what was seen.
+  [[nodiscard]] virtual std::unique_ptr<Sighting> sight(const std::string& /*name*/) { return nullptr; }
   /// A connection to a TCP port of the sandbox.
   [[nodiscard]] virtual Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) = 0;
 

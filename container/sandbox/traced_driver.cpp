@@ -4,34 +4,10 @@
 #include <utility>
 
 #include "container/sandbox/pools.hpp"
+#include "container/sandbox/spanning.hpp"
 
 namespace skiff::container {
 namespace {
-
-template <class T>
-Task<Result<T>> spanning(Span span, Task<Result<T>> work) {
-  auto result = co_await std::move(work);
-  span.note(result);
-  co_return result;
-}
-
-/// With events while it goes on. The caller may keep the progress function, and with it the span, for longer.
-template <class T>
-Task<Result<T>> spanning(std::shared_ptr<Span> span, Task<Result<T>> work) {
-  auto made = co_await std::move(work);
-  span->note(made);
-  span->end();
-  co_return made;
-}
-
-Progress noting(std::shared_ptr<Span> span, Progress progress) {
-  return [span = std::move(span), progress = std::move(progress)](Phase phase, std::string_view detail) {
-    Attributes attributes;
-    if (!detail.empty()) attributes.emplace_back("skiff.detail", std::string{detail});
-    span->event(std::string{phase_word(phase)}, std::move(attributes));
-    progress(phase, detail);
-  };
-}
 
 class TracedPools final : public Pools {
  public:
@@ -61,8 +37,8 @@ class TracedPools final : public Pools {
   Task<Result<std::vector<PoolStatus>>> list() override { return pools_->list(); }
 
  private:
-  [[nodiscard]] Span begin(std::string what, const std::string& pool) const {
-    Span span = parent_.begin(std::move(what));
+  [[nodiscard]] Span begin(std::string_view what, const std::string& pool) const {
+    Span span = parent_.begin(what);
     span.set("skiff.pool.name", pool);
     return span;
   }
@@ -133,15 +109,15 @@ class TracedDriver final : public Driver {
   Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override {
     return driver_->dial(std::move(name), port);
   }
+  [[nodiscard]] std::unique_ptr<Sighting> sight(const std::string& name) override { return driver_->sight(name); }
   [[nodiscard]] Pools* pools() noexcept override { return pools_ ? &*pools_ : nullptr; }
   Task<std::vector<Check>> examine() override { return driver_->examine(); }
   Task<> close() override { return driver_->close(); }
 
  private:
-  [[nodiscard]] Span begin(std::string what, const std::string& sandbox) const {
-    Span span = parent_.begin(std::move(what));
+  [[nodiscard]] Span begin(std::string_view what, const std::string& sandbox) const {
+    Span span = begin_span(parent_, what, sandbox);
     span.set("skiff.driver", std::string{driver_->name()});
-    span.set("skiff.sandbox.name", sandbox);
     return span;
   }
 

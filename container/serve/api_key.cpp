@@ -47,6 +47,10 @@ bool ApiKey::allows(KeyScope scope) const {
   return std::ranges::any_of(scopes, [&](KeyScope own) { return own == scope || own == KeyScope::admin; });
 }
 
+bool ApiKey::has_ended(WallTime now) const {
+  return expires_ms && WallTime{std::chrono::milliseconds{*expires_ms}} <= now;
+}
+
 std::string new_api_key() {
   return std::string{kKeyPrefix} + random_hex<20>();
 }
@@ -65,8 +69,7 @@ Result<ApiKey> find_key(const KeyRing& ring, std::string_view presented, WallTim
   for (const ApiKey& key : ring.keys) {
     if (is_same(key.sha256, digest)) found = &key;
   }
-  const auto now_ms = std::chrono::floor<std::chrono::milliseconds>(now.time_since_epoch()).count();
-  if (found == nullptr || (found->expires_ms && *found->expires_ms <= now_ms)) {
+  if (found == nullptr || found->has_ended(now)) {
     return fail(Errc::unauthenticated, "the API key is not valid");
   }
   return *found;

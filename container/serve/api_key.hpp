@@ -33,6 +33,7 @@ struct ApiKey {
   std::optional<std::int64_t> expires_ms;  ///< since 1970; none: never
 
   [[nodiscard]] bool allows(KeyScope scope) const;
+  [[nodiscard]] bool has_ended(WallTime now) const;
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &ApiKey::name, "Its name"),

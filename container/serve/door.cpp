@@ -107,8 +107,12 @@ Task<Result<Door::Admitted>> Door::admit(const protocol::HttpRequest* request, c
   co_return fail(Errc::unauthenticated, "show an API key (X-API-Key), the sandbox's access token or a preview's link");
 }
 
-Task<Result<Endpoint>> Door::agent(SandboxRef of, TokenGrant grant) {
-  co_return co_await fleet_->endpoint(std::move(of.tenant), std::move(of.sandbox), std::move(grant));
+Task<Result<std::string>> Door::run_of(SandboxRef of) {
+  return known_.run_of(std::move(of));
+}
+
+Task<Result<Endpoint>> Door::agent(SandboxRef of, TokenGrant grant, Look look) {
+  return known_.agent(std::move(of), std::move(grant), look);
 }
 
 Task<Result<protocol::Stream>> Door::dial(SandboxRef of, std::uint16_t port) {

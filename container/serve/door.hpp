@@ -11,6 +11,7 @@
 #include "container/serve/gateway/place.hpp"
 #include "container/serve/gateway/preview.hpp"
 #include "container/serve/key_store.hpp"
+#include "container/serve/known_sandboxes.hpp"
 #include "protocol/http/message.hpp"
 
 namespace skiff::container::serve {
@@ -19,7 +20,7 @@ namespace skiff::container::serve {
 class Door final : public Sandboxes {
  public:
   /// What it is given must outlive it.
-  Door(Fleet* fleet, KeyCache* keys) : fleet_{fleet}, keys_{keys} {}
+  Door(Fleet* fleet, KeyCache* keys) : fleet_{fleet}, keys_{keys}, known_{fleet} {}
 
   /// What the credential of a request allows: an API key with `use`, the access token of that very sandbox, or a
   /// preview of that very port. Nobody looks whether the sandbox is there before that.
@@ -33,9 +34,13 @@ class Door final : public Sandboxes {
   /// Makes and takes the previews of a tenant's sandboxes. `unauthenticated` before there was a key.
   [[nodiscard]] Task<Result<Previews>> previews(std::string tenant);
 
-  [[nodiscard]] Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant) override;
+  [[nodiscard]] Task<Result<std::string>> run_of(SandboxRef of) override;
+  [[nodiscard]] Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant, Look look) override;
   [[nodiscard]] Task<Result<protocol::Stream>> dial(SandboxRef of, std::uint16_t port) override;
   [[nodiscard]] Task<Result<>> start(SandboxRef of) override;
+
+  /// Lets go of what it knows of sandboxes, and of what that holds.
+  void forget() noexcept { known_.clear(); }
 
  private:
   /// What a key allows; nothing if none is shown, or what may be the application's own.
@@ -50,6 +55,7 @@ class Door final : public Sandboxes {
 
   Fleet* fleet_;
   KeyCache* keys_;
+  KnownSandboxes known_;
 };
 
 }  // namespace skiff::container::serve

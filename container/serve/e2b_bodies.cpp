@@ -74,4 +74,19 @@ Result<std::string> metric_json(const std::string& answer) {
                   {"diskTotal", number("disk_total")}});
 }
 
+std::string logs_json(const std::vector<LogEntry>& entries, bool lines) {
+  json structured = json::array();
+  json plain = json::array();
+  for (const LogEntry& one : entries) {
+    const std::string time = rfc3339(WallTime{std::chrono::milliseconds{one.time}});
+    if (lines) plain.push_back({{"timestamp", time}, {"line", one.message}});
+    structured.push_back(
+        {{"timestamp", time}, {"message", one.message}, {"level", log_level_word(one.level)}, {"fields", one.fields}});
+  }
+  json document;
+  document[lines ? "logEntries" : "logs"] = std::move(structured);
+  if (lines) document["logs"] = std::move(plain);
+  return text_of(document);
+}
+
 }  // namespace skiff::container::serve::e2b

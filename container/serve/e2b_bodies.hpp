@@ -6,11 +6,13 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "container/sandbox/sandbox.hpp"
+#include "container/serve/sandbox_log.hpp"
 #include "container/serve/templates.hpp"
 #include "protocol/json/schema.hpp"
 
@@ -89,5 +91,8 @@ struct Reached {
 
 /// An entry of /metrics, from what the agent says of itself. `bad_gateway` when that is not what it should be.
 [[nodiscard]] Result<std::string> metric_json(const std::string& answer);
+
+/// {"logs": [...]}, or with `lines` what the first version of that route gives: "logs" as lines, and "logEntries".
+[[nodiscard]] std::string logs_json(const std::vector<LogEntry>& entries, bool lines);
 
 }  // namespace skiff::container::serve::e2b

@@ -1,17 +1,22 @@
 #include "container/serve/e2b_routes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
+#include "base/with_timeout.hpp"
+#include "container/agent/client.hpp"
 #include "container/kube/time.hpp"
 #include "container/sandbox/dialects.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/e2b_bodies.hpp"
 #include "container/serve/query.hpp"
+#include "container/serve/sandbox_log.hpp"
 #include "container/serve/service.hpp"
+#include "container/serve/traced_calls.hpp"
 #include "protocol/http/client.hpp"
 
 namespace skiff::container::serve::e2b {
@@ -22,6 +27,9 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMostListed = 100;
 constexpr milliseconds kMetricsPatience{10'000};
+constexpr milliseconds kLogPatience{30'000};
+constexpr std::size_t kLatestTime = 253'402'300'799'999;  // the end of the year 9999
+constexpr std::array kLogLevels{LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error};
 constexpr std::size_t kLongestMetrics = std::size_t{64} << 10U;
 
 template <class T>
@@ -148,6 +156,29 @@ Task<Result<HttpResponse>> list_those(Call* call, bool running, bool paused) {
   co_return answer;
 }
 
+Result<LogQuery> log_query_of(const protocol::Target& target, std::string_view since) {
+  LogQuery query;
+  SKIFF_TRY(auto limit, number_of(target, "limit", 0, query.limit));
+  SKIFF_TRY(auto from, number_of(target, since, 0, kLatestTime));
+  query.limit = limit.value_or(query.limit);
+  if (from) query.from = static_cast<std::int64_t>(*from);
+  return query;
+}
+
+/// One that is asleep has no log: its commands have gone with its processes.
+Task<Result<HttpResponse>> logs_of(Call* call, LogQuery query, bool lines) {
+  SKIFF_CO_TRY(auto sandbox, co_await find(call));
+  if (is_asleep(sandbox)) co_return json_answer(200, logs_json({}, lines));
+  SKIFF_CO_TRY(auto endpoint,
+               co_await call->service.fleet().endpoint(call->key.tenant, sandbox.name, {.scope = "read"}));
+  AgentClient agent{call->service.executor(), std::move(endpoint)};
+  auto read =
+      co_await within(std::chrono::steady_clock::now() + kLogPatience, read_sandbox_log(&agent, std::move(query)));
+  if (!read) co_return fail(Errc::timeout, "the agent does not tell its log in time");
+  if (!*read) co_return std::unexpected{std::move(read->error())};
+  co_return json_answer(200, logs_json(**read, lines));
+}
+
 }  // namespace
 
 Task<Result<HttpResponse>> create(Call* call) {
@@ -163,7 +194,8 @@ Task<Result<HttpResponse>> create(Call* call) {
             .idempotency_key = std::move(idempotency_key),
             .request = call->body};
   if (body.allow_internet_access == false) wish.network = "deny";
-  SKIFF_CO_TRY(auto made, co_await call->service.fleet().create(call->key, std::move(wish)));
+  SKIFF_CO_TRY(auto made,
+               co_await create_traced(&call->service.fleet(), call->trace, call->key, std::move(wish), unwatched));
   co_return co_await reached(call, 201, &made.sandbox);
 }
 
@@ -207,7 +239,7 @@ Task<Result<HttpResponse>> connect(Call* call) {
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
   const auto ttl = body.timeout ? std::optional{lease_of(*body.timeout)} : std::nullopt;
   if (is_asleep(sandbox)) {
-    SKIFF_CO_TRY(auto started, co_await call->service.fleet().start(call->key, call->id(), ttl));
+    SKIFF_CO_TRY(auto started, co_await start_traced(&call->service.fleet(), call->trace, call->key, call->id(), ttl));
     co_return co_await reached(call, 201, &started);
   }
   if (ttl) {
@@ -229,7 +261,7 @@ Task<Result<HttpResponse>> resume(Call* call) {
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
   if (!is_asleep(sandbox)) co_return fail(Errc::sandbox_conflict, "the sandbox is running already");
   const auto ttl = body.timeout ? std::optional{lease_of(*body.timeout)} : std::nullopt;
-  SKIFF_CO_TRY(auto started, co_await call->service.fleet().start(call->key, call->id(), ttl));
+  SKIFF_CO_TRY(auto started, co_await start_traced(&call->service.fleet(), call->trace, call->key, call->id(), ttl));
   co_return co_await reached(call, 201, &started);
 }
 
@@ -248,8 +280,26 @@ Task<Result<HttpResponse>> metrics(Call* call) {
   co_return json_answer(200, "[" + entry + "]");
 }
 
-Task<Result<HttpResponse>> refuse_logs(Call*) {
-  co_return fail(Errc::not_supported, "logs are not offered here: read the output of commands from the sandbox");
+Task<Result<HttpResponse>> log_lines(Call* call) {
+  SKIFF_CO_TRY(auto query, log_query_of(call->http.request().target, "start"));
+  co_return co_await logs_of(call, std::move(query), true);
+}
+
+Task<Result<HttpResponse>> logs(Call* call) {
+  const protocol::Target& target = call->http.request().target;
+  SKIFF_CO_TRY(auto query, log_query_of(target, "cursor"));
+  const auto direction = target.parameter("direction").value_or("forward");
+  if (direction != "forward" && direction != "backward") {
+    co_return fail(Errc::invalid_field, "it is forward or backward", "direction");
+  }
+  query.backward = direction == "backward";
+  query.search = target.parameter("search").value_or("");
+  if (const auto level = target.parameter("level")) {
+    const auto found = std::ranges::find(kLogLevels, *level, log_level_word);
+    if (found == kLogLevels.end()) co_return fail(Errc::invalid_field, "it is debug, info, warn or error", "level");
+    query.least = *found;
+  }
+  co_return co_await logs_of(call, std::move(query), false);
 }
 
 Task<Result<HttpResponse>> refuse_network(Call*) {

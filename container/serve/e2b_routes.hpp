@@ -18,7 +18,8 @@ namespace skiff::container::serve::e2b {
 [[nodiscard]] Task<Result<protocol::HttpResponse>> metrics(Call* call);
 
 /// 501, each with a sentence that says what to use.
-[[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_logs(Call* call);
+[[nodiscard]] Task<Result<protocol::HttpResponse>> logs(Call* call);
+[[nodiscard]] Task<Result<protocol::HttpResponse>> log_lines(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_network(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_memory(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_builds(Call* call);

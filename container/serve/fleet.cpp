@@ -8,14 +8,13 @@
 #include "base/log.hpp"
 #include "container/sandbox/garbage.hpp"
 #include "container/serve/access_token.hpp"
+#include "container/serve/host_rules.hpp"
 
 namespace skiff::container::serve {
 namespace {
 
 using std::chrono::milliseconds;
 
-/// For what runs in a sandbox that is removed: its client has said that he needs nothing of it any more.
-constexpr std::chrono::seconds kRemovalGrace{2};
 constexpr milliseconds kStartPatience{120'000};
 constexpr milliseconds kExtendPatience{30'000};
 constexpr std::size_t kPage = 500;
@@ -73,6 +72,26 @@ bool is_made_id(std::string_view id) {
   return id.size() == 1 + kIdLetters && id.front() == 's' && !id.contains('-');
 }
 
+class Fleet::Change {
+ public:
+  Change(const Fleet* fleet, std::string tenant, std::string id)
+      : fleet_{fleet}, tenant_{std::move(tenant)}, id_{std::move(id)} {
+    tell();
+  }
+  ~Change() { tell(); }
+  Change(const Change&) = delete;
+  Change& operator=(const Change&) = delete;
+
+ private:
+  void tell() const {
+    if (fleet_->changes_) fleet_->changes_(tenant_, id_);
+  }
+
+  const Fleet* fleet_;
+  std::string tenant_;
+  std::string id_;
+};
+
 Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id) {
   SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
   auto found = co_await driver->get(id);
@@ -89,6 +108,7 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
   }
   SKIFF_CO_TRY(auto labels, kept_labels(wish.labels));
   SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, id));
+  SKIFF_CO_TRY_VOID(check_wish(*driver, *base, wish));
   SandboxSpec spec = *base;
   spec.name = std::move(id);
   spec.owner = key.tenant;
@@ -110,8 +130,10 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
     }
     spec.env[name] = std::move(value);
   }
-  spec.env["SKIFF_E2B_TOKEN_SHA256"] = sha256_hex(token);
-  if (std::ranges::count(spec.pod.dialects, "e2b") == 0) spec.pod.dialects.emplace_back("e2b");
+  if (!is_claimed(*driver, spec)) {
+    spec.env["SKIFF_E2B_TOKEN_SHA256"] = sha256_hex(token);
+    if (std::ranges::count(spec.pod.dialects, "e2b") == 0) spec.pod.dialects.emplace_back("e2b");
+  }
   spec.lease = wish.lease;
   if (wish.network) spec.pod.network = *wish.network;
   co_return spec;
@@ -162,7 +184,7 @@ Task<Result<Made>> Fleet::found_again(Driver* driver, ApiKey key, Wish wish, Pro
   if (!found) co_return std::unexpected{std::move(found.error())};
   const bool is_his = found->owner == key.tenant;
   if (is_his && is_over(*found)) {
-    Removal how{.grace = kRemovalGrace};
+    Removal how = swift_removal(*driver);
     how.only_if = is_over;
     SKIFF_CO_TRY_VOID(co_await driver->remove_if(wish.id, found->id, std::move(how)));
     co_return std::unexpected{no_such_sandbox(wish.id)};
@@ -190,6 +212,7 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
     SKIFF_CO_TRY(auto id, co_await id_for(key.tenant, wish));
     wish.id = std::move(id);
   }
+  const Change change{this, key.tenant, wish.id};
   const bool may_be_there = !wish.name.empty() || !wish.idempotency_key.empty();
   if (may_be_there) {
     auto found = co_await found_again(driver, key, wish, progress);
@@ -198,7 +221,7 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
   SKIFF_CO_TRY(auto spec, co_await spec_of(driver, key, wish.id, wish));
   SKIFF_CO_TRY(auto place, co_await admit(driver, key, wish.id));
   SKIFF_CO_TRY_VOID(admission_.count_creation(key, std::chrono::steady_clock::now()));
-  const bool is_warm = !spec.pod.pool.empty();
+  const bool is_warm = !spec.pod.pool.empty() || is_claimed(*driver, spec);
   auto made = co_await driver->create(std::move(spec), progress);
   if (!made) admission_.forget_creation(key);
   if (!made && may_be_there && made.error().code == Errc::sandbox_conflict) {
@@ -209,14 +232,14 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
     SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, wish.id));
     auto told = co_await tell_access_token(driver, wish.id, std::move(token));
     if (!told) {
-      (void)co_await driver->remove_if(made->name, made->id, {.grace = kRemovalGrace});
+      (void)co_await driver->remove_if(made->name, made->id, swift_removal(*driver));
       co_return std::unexpected{std::move(told.error())};
     }
   }
   // Another process may have taken the last place, too. Each looks after its own is there, so none is overlooked.
   SKIFF_CO_TRY(auto too_many, co_await has_too_many(driver, key));
   if (too_many) {
-    SKIFF_CO_TRY_VOID(co_await driver->remove_if(made->name, made->id, {.grace = kRemovalGrace}));
+    SKIFF_CO_TRY_VOID(co_await driver->remove_if(made->name, made->id, swift_removal(*driver)));
     co_return std::unexpected{too_many_sandboxes(key)};
   }
   co_return Made{.sandbox = std::move(*made), .is_new = true};
@@ -239,19 +262,22 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
 }
 
 Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
+  const Change change{this, tenant, id};
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
+  SKIFF_CO_TRY_VOID(check_removal(*found.driver, how));
   if (!keeps_files(found.sandbox)) co_return std::unexpected{would_lose_files({})};
   co_return co_await found.driver->stop(std::move(id), std::move(how));
 }
 
 Task<Result<Sandbox>> Fleet::start_found(Found found, ApiKey key, std::optional<milliseconds> ttl, Progress progress) {
   const std::string id = found.sandbox.name;
+  const Change change{this, key.tenant, id};
   SKIFF_CO_TRY(auto place, co_await admit(found.driver, key, id));
   auto started = co_await found.driver->start(id, kStartPatience, std::move(progress));
   if (!started) co_return started;
   SKIFF_CO_TRY(auto too_many, co_await has_too_many(found.driver, key));
   if (too_many) {
-    SKIFF_CO_TRY_VOID(co_await found.driver->stop(id, {.grace = kRemovalGrace}));
+    SKIFF_CO_TRY_VOID(co_await found.driver->stop(id, swift_removal(*found.driver)));
     co_return std::unexpected{too_many_sandboxes(key)};
   }
   if (!ttl) co_return started;
@@ -282,30 +308,41 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
     co_return Result<>{};
   }
   for (const ApiKey& key : ring->keys) {
-    if (key.name != maker || key.tenant != tenant) continue;
+    if (key.name != maker || key.tenant != tenant || key.has_ended(wall_now())) continue;
     SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), key, std::nullopt, unwatched));
     co_return Result<>{};
   }
-  // Its key is gone, and with it whoever has paid for it.
+  // Its key is gone or over, and with it whoever has paid for it.
   co_return std::unexpected{not_running(found.sandbox)};
 }
 
 Task<Result<Sandbox>> Fleet::extend(std::string tenant, std::string id, Lease lease) {
+  const Change change{this, tenant, id};
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
   co_return co_await found.driver->extend(std::move(id), lease, kExtendPatience);
 }
 
 Task<Result<>> Fleet::remove(std::string tenant, std::string id, Removal how, Meant meant) {
+  const Change change{this, tenant, id};
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), std::move(id)));
   const Sandbox& seen = found.sandbox;
   if (!is_meant(seen, meant)) co_return std::unexpected{no_such_sandbox(seen.name)};
-  if (!how.grace) how.grace = kRemovalGrace;
+  SKIFF_CO_TRY_VOID(check_removal(*found.driver, how));
+  if (!how.grace) how.grace = swift_removal(*found.driver).grace;
   // All the rest of it stays as it is for as long as there is this one.
   if (meant.state) how.only_if = [state = *meant.state](const Sandbox& now) { return now.state == state; };
   SKIFF_CO_TRY(const bool removed, co_await found.driver->remove_if(seen.name, seen.id, std::move(how)));
   // Another one was faster, or it is not as it was meant any more.
   if (!removed) co_return std::unexpected{no_such_sandbox(seen.name)};
   co_return Result<>{};
+}
+
+Task<Result<Sighted>> Fleet::sight(std::string tenant, std::string id) {
+  SKIFF_CO_TRY(auto driver, co_await tenants_->driver(tenant));
+  auto sighting = driver->sight(id);
+  SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), std::move(id)));
+  if (sighting && !sighting->holds()) sighting.reset();
+  co_return Sighted{.sandbox = std::move(found.sandbox), .sighting = std::move(sighting)};
 }
 
 Task<Result<Endpoint>> Fleet::endpoint(std::string tenant, std::string id, TokenGrant grant) {
@@ -367,7 +404,7 @@ Task<Result<>> Fleet::sweep_tenant(std::string tenant) {
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   for (const Sandbox& one : page.items) {
     if (!is_to_go(one)) continue;
-    Removal how{.grace = kRemovalGrace};
+    Removal how = swift_removal(*driver);
     how.only_if = is_to_go;
     auto removed = co_await driver->remove_if(one.name, one.id, std::move(how));
     if (removed) continue;

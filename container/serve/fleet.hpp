@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -58,6 +59,15 @@ struct Made {
   bool is_new = false;
 };
 
+/// A sandbox, and how to find out whether it is still as it was read.
+struct Sighted {
+  Sandbox sandbox;
+  std::unique_ptr<Sighting> sighting;  ///< null: see Driver::sight
+};
+
+/// Is told of a sandbox that this process changes: before, and when that has ended.
+using Changes = std::function<void(const std::string& tenant, const std::string& id)>;
+
 /// The sandboxes of all tenants. It keeps nothing itself: what there is, and how it is, lies with the drivers' hosts,
 /// so any number of processes may do this at once. Whatever a tenant asks for, he finds his own sandboxes only; another
 /// one's does not exist for him. A sandbox is known by its id, which is its name with the driver.
@@ -84,12 +94,15 @@ class Fleet {
   [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id, Removal how = {});
   /// Nothing to do for one that runs. With `ttl` the lease that begins is that long.
   [[nodiscard]] Task<Result<Sandbox>> start(ApiKey key, std::string id, std::optional<std::chrono::milliseconds> ttl);
-  /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it. One that
-  /// lost its files with its Pod is not made anew behind its owner's back.
+  /// The same for whoever reaches it through the gateway: the limits are those of the key that has made it, and it
+  /// stays asleep when that was removed or is over. One that lost its files with its Pod is not made anew behind its
+  /// owner's back.
   [[nodiscard]] Task<Result<>> wake(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string tenant, std::string id, Lease lease);
   /// `sandbox_not_found` also for another one than the one that is meant.
   [[nodiscard]] Task<Result<>> remove(std::string tenant, std::string id, Removal how = {}, Meant meant = {});
+  /// `get` with a sighting from before.
+  [[nodiscard]] Task<Result<Sighted>> sight(std::string tenant, std::string id);
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string tenant, std::string id, TokenGrant grant);
   /// To a port of the dialects that sandboxes are made with here; `not_supported` for one that was made elsewhere.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string tenant, std::string id, std::uint16_t port);
@@ -107,6 +120,8 @@ class Fleet {
   /// processes may do it at once. A tenant that can't be looked at holds up none of the others.
   [[nodiscard]] Task<Result<>> sweep();
 
+  void tell_changes(Changes changes) { changes_ = std::move(changes); }
+
   /// The access token of E2B's SDKs.
   [[nodiscard]] Task<Result<std::string>> access_token_of(std::string tenant, std::string id);
   [[nodiscard]] const Admission& admission() const noexcept { return admission_; }
@@ -117,6 +132,7 @@ class Fleet {
     Driver* driver;
     Sandbox sandbox;
   };
+  class Change;
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
   /// Another request made it, or makes it: what that wanted must be the same, unless any one will do.
   [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, Wish wish, Progress progress);
@@ -135,6 +151,7 @@ class Fleet {
   KeyCache* keys_;
   const Templates* templates_;
   Admission admission_;
+  Changes changes_;
 };
 
 }  // namespace skiff::container::serve

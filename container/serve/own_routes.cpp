@@ -1,12 +1,15 @@
 #include "container/serve/own_routes.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "container/serve/account_cache.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/api_document.hpp"
 #include "container/serve/own_bodies.hpp"
 #include "container/serve/query.hpp"
 #include "container/serve/service.hpp"
+#include "container/serve/traced_calls.hpp"
 
 namespace skiff::container::serve::own {
 namespace {
@@ -35,6 +38,13 @@ HttpResponse made_answer(unsigned status, const Sandbox& sandbox) {
 /// As drivers have a grace.
 std::chrono::seconds whole_seconds(std::chrono::milliseconds time) {
   return std::chrono::ceil<std::chrono::seconds>(time);
+}
+
+/// When something ends that a key makes: with the key at the latest. A service account goes on by its next token.
+WallTime no_later_than_key(const ApiKey& key, std::chrono::milliseconds ttl) {
+  const WallTime ends = wall_now() + ttl;
+  if (!key.expires_ms || key.name.starts_with(kAccountPrefix)) return ends;
+  return std::min(ends, WallTime{std::chrono::milliseconds{*key.expires_ms}});
 }
 
 Result<std::optional<SandboxState>> wanted_state(const protocol::Target& target) {
@@ -109,8 +119,8 @@ Task<Result<HttpResponse>> create(Call* call) {
   SKIFF_CO_TRY(auto id, co_await fleet.id_for(call->key.tenant, wish));
   wish.id = id;
   const BringUps::Which which{call->key.tenant, id};
-  BringUps::Work work = [&fleet, key = call->key, wish = std::move(wish)](Progress progress) {
-    return fleet.create(key, wish, std::move(progress));
+  BringUps::Work work = [&fleet, key = call->key, wish = std::move(wish), trace = call->trace](Progress progress) {
+    return create_traced(&fleet, trace, key, wish, std::move(progress));
   };
   BringUps& bring_ups = call->service.bring_ups();
   if (body.wait) {
@@ -171,7 +181,8 @@ Task<Result<HttpResponse>> stop(Call* call) {
 }
 
 Task<Result<HttpResponse>> start(Call* call) {
-  SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().start(call->key, call->id(), std::nullopt));
+  SKIFF_CO_TRY(auto sandbox,
+               co_await start_traced(&call->service.fleet(), call->trace, call->key, call->id(), std::nullopt));
   co_return show_value(200, view_of(sandbox));
 }
 
@@ -184,8 +195,11 @@ Task<Result<HttpResponse>> extend(Call* call) {
 
 Task<Result<HttpResponse>> make_token(Call* call) {
   SKIFF_CO_TRY(auto body, body_of<MakeToken>(*call));
-  TokenGrant grant{.scope = "", .lifetime = std::chrono::ceil<std::chrono::seconds>(body.ttl)};
+  const auto left = std::chrono::ceil<std::chrono::seconds>(no_later_than_key(call->key, body.ttl) - wall_now());
+  TokenGrant grant{.scope = "", .lifetime = std::max(left, std::chrono::seconds{1})};
   for (const std::string& scope : body.scopes) {
+    // They are separated by blanks where they are signed.
+    if (scope.contains(' ')) co_return fail(Errc::invalid_field, "a scope is one word", "scopes");
     if (scope == "admin" && !call->key.allows(KeyScope::admin)) {
       co_return fail(Errc::insufficient_scope, "a token with the scope admin needs a key with the scope admin");
     }
@@ -208,7 +222,7 @@ Task<Result<HttpResponse>> make_preview(Call* call) {
     co_return fail(Errc::not_supported, "previews are for ids that the server has made: names are those of one tenant");
   }
   SKIFF_CO_TRY(auto previews, co_await call->service.door().previews(call->key.tenant));
-  const WallTime ends = wall_now() + body.ttl;
+  const WallTime ends = no_later_than_key(call->key, body.ttl);
   std::string url = (options.behind_proxy ? "https://" : "http://") + host_of(sandbox.name, body.port, options.domain);
   if (!options.behind_proxy) url += ":" + std::to_string(call->http.local_address().port());
   url += "/?" + previews.parameter(sandbox.name, body.port, ends);

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/serve/api_key.hpp"
+#include "container/trace/tracing.hpp"
 #include "protocol/http/exchange.hpp"
 #include "protocol/http/message.hpp"
 
@@ -30,6 +31,7 @@ struct Call {
   std::vector<std::string> parameters = {};  ///< of the path, in its order
   ApiKey key = {};                           ///< empty for a route without a scope
   std::string body = {};                     ///< of a route that takes one
+  TraceParent trace = {};                    ///< what it does is a part of this
 
   /// The first path parameter.
   [[nodiscard]] const std::string& id() const { return parameters.front(); }

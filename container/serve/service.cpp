@@ -1,5 +1,7 @@
 #include "container/serve/service.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string_view>
@@ -19,6 +21,15 @@ namespace skiff::container::serve {
 namespace {
 
 constexpr std::chrono::seconds kBetweenSweeps{15};
+constexpr unsigned kServerError = 500;
+constexpr std::string_view kOtherMethod = "_OTHER";
+
+/// Clients may invent methods of any length.
+std::string_view known_method(std::string_view method) {
+  constexpr std::array<std::string_view, 7> kKnown{"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"};
+  const auto* const found = std::ranges::find(kKnown, method);
+  return found == kKnown.end() ? kOtherMethod : *found;
+}
 
 bool is_json(std::string_view type) {
   constexpr std::string_view kJson = "application/json";
@@ -62,6 +73,7 @@ struct Service::Account {
   bool asks_e2b_agent = false;
   std::optional<std::chrono::seconds> retry_after = {};
   SteadyTime began = std::chrono::steady_clock::now();
+  Span span = {};
 };
 
 Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates templates, ServiceOptions options)
@@ -78,7 +90,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
 
 Task<Result<protocol::HttpResponse>> Service::handle(protocol::HttpExchange* http, const Route* route,
                                                      std::vector<std::string> parameters, Account* account) {
-  Call call{.service = *this, .http = *http, .parameters = std::move(parameters)};
+  Call call{.service = *this, .http = *http, .parameters = std::move(parameters), .trace = account->span.here()};
   if (route->scope) {
     SKIFF_CO_TRY(auto presented, presented_key(http->request().headers));
     if (presented.empty()) co_return fail(Errc::unauthenticated, "show an API key: X-API-Key");
@@ -145,7 +157,7 @@ Task<Result<>> Service::pass_on(protocol::HttpExchange* http, Placed placed, Acc
   account->who = admitted.who;
   account->tenant = admitted.permission.tenant;
   if (admitted.redirect) co_return co_await http->respond(std::move(*admitted.redirect));
-  auto passed = co_await gateway_.pass(*http, std::move(placed), std::move(admitted.permission));
+  auto passed = co_await gateway_.pass(*http, std::move(placed), std::move(admitted.permission), account->span.here());
   // One that sleeps, and finds no place.
   if (!passed && passed.error().code == Errc::too_many_sandboxes) account->retry_after = Admission::kRetry;
   co_return passed;
@@ -161,6 +173,10 @@ protocol::HttpResponse Service::refusal(const Error& error, const Account& accou
 
 Task<> Service::answer(protocol::HttpExchange& http) {
   Account account{.request_id = new_id("r")};
+  if (options_.spans != nullptr) {
+    const std::string_view parent = http.request().headers.get("traceparent");
+    account.span = options_.spans->begin(parent).begin("HTTP", SpanKind::server);
+  }
   auto placed = place(http.request(), options_.domain);
   Result<> done;
   if (!placed) {
@@ -174,10 +190,27 @@ Task<> Service::answer(protocol::HttpExchange& http) {
   if (!done && http.status() == 0) {
     (void)co_await http.respond(refusal(done.error(), account));
   }
+  // A refusal is the client's failure (OpenTelemetry, "HTTP spans").
+  if (!done && http.status() >= kServerError) account.span.fail(done.error());
   settle(http, account);
 }
 
-void Service::settle(const protocol::HttpExchange& http, const Account& account) {
+/// Names and attributes: OpenTelemetry semantic conventions, "HTTP spans".
+void Service::end_span(const protocol::HttpExchange& http, Account& account) {
+  if (!account.span) return;
+  const std::string method{known_method(http.request().method)};
+  account.span.rename((method == kOtherMethod ? "HTTP" : method) + (account.path == "-" ? "" : " " + account.path));
+  account.span.set("http.request.method", method);
+  account.span.set("http.route", account.path);
+  account.span.set("http.response.status_code", static_cast<std::int64_t>(http.status()));
+  account.span.set("skiff.request_id", account.request_id);
+  account.span.set("skiff.tenant", account.tenant);
+  if (!account.sandbox.empty()) account.span.set("skiff.sandbox.name", account.sandbox);
+  account.span.end();
+}
+
+void Service::settle(const protocol::HttpExchange& http, Account& account) {
+  end_span(http, account);
   const auto took = std::chrono::floor<std::chrono::microseconds>(std::chrono::steady_clock::now() - account.began);
   stats_.count(account.row, http.status(), took);
   log::info("request", {{"request_id", account.request_id},
@@ -199,6 +232,7 @@ void Service::drain() {
 Task<> Service::stop() {
   co_await bring_ups_.stop();
   co_await gateway_.stop();
+  door_.forget();
 }
 
 Task<> Service::keep_clean() {

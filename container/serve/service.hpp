@@ -19,14 +19,16 @@
 #include "container/serve/stats.hpp"
 #include "container/serve/templates.hpp"
 #include "container/serve/tenants.hpp"
+#include "container/trace/span_export.hpp"
 #include "protocol/http/exchange.hpp"
 
 namespace skiff::container::serve {
 
 struct ServiceOptions {
-  std::string domain = {};    ///< as `parse_domain` gives it; empty: no sandbox has a name of its own
-  bool is_local = false;      ///< the driver is: sandboxes have the size of this machine
-  bool behind_proxy = false;  ///< see GatewayOptions
+  std::string domain = {};      ///< as `parse_domain` gives it; empty: no sandbox has a name of its own
+  bool is_local = false;        ///< the driver is: sandboxes have the size of this machine
+  bool behind_proxy = false;    ///< see GatewayOptions
+  SpanExport* spans = nullptr;  ///< null: nothing is traced
 };
 
 /// Sandboxes by an API key: answers every request, whether it is for the control of sandboxes or to be passed on to
@@ -69,7 +71,8 @@ class Service {
   [[nodiscard]] Task<Result<>> control(protocol::HttpExchange* http, Account* account);
   [[nodiscard]] Task<Result<>> pass_on(protocol::HttpExchange* http, Placed placed, Account* account);
   [[nodiscard]] protocol::HttpResponse refusal(const Error& error, const Account& account) const;
-  void settle(const protocol::HttpExchange& http, const Account& account);
+  void settle(const protocol::HttpExchange& http, Account& account);
+  static void end_span(const protocol::HttpExchange& http, Account& account);
 
   Executor executor_;
   ServiceOptions options_;

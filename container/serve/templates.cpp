@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/kube/quantity.hpp"
+#include "container/sandbox/pools.hpp"
 #include "protocol/json/schema.hpp"
 
 namespace skiff::container::serve {
@@ -29,6 +30,10 @@ struct TemplateText {
                  protocol::field("env", &TemplateText::env, "Of all commands", {.optional = true}),
                  protocol::field("pod", &TemplateText::pod, "What only clusters have", {.optional = true})};
 };
+
+bool names_a_pool(const nlohmann::json& pod) {
+  return pod.is_object() && (pod.contains("pool") || pod.contains("template"));
+}
 
 /// The limit of REQUEST[:LIMIT].
 double limit_of(std::string_view amounts) {
@@ -51,6 +56,8 @@ Result<Templates> Templates::create(const SandboxSpec& base, const nlohmann::jso
     auto text = protocol::decode_json<TemplateText>(value);
     if (!text) return refuse(text.error());
     SandboxSpec spec = base;
+    // What the server's flags say is for the Pods that it makes itself.
+    if (names_a_pool(text->pod)) leave_to_the_pool(spec, {});
     if (text->image) spec.image = *text->image;
     for (const auto& [variable, set] : text->env) spec.env[variable] = set;
     if (!text->pod.is_null()) {

@@ -104,7 +104,7 @@ bool is_absent(const Error& error) {
 }  // namespace
 
 ServedDriver::ServedDriver(Executor executor, std::unique_ptr<ServerClient> server)
-    : server_{std::move(server)}, ports_{executor, server_.get()} {}
+    : server_{std::move(server)}, ports_{executor} {}
 
 Result<std::unique_ptr<ServedDriver>> ServedDriver::open(Executor executor, ServedOptions options) {
   SKIFF_TRY(auto server, ServerClient::open(executor, std::move(options)));
@@ -144,11 +144,17 @@ Result<Sandbox> ServedDriver::read_sandbox(const ServerAnswer& answer, std::stri
 
 Task<Result<>> ServedDriver::take_back(std::string name, std::string creation) {
   if (!server_->was_reached()) co_return Result<>{};
-  auto removed = co_await server_->ask({.method = "DELETE",
-                                        .path = path_of(name),
-                                        .query = {{"grace_ms", "0"}},
-                                        .idempotency_key = std::move(creation),
-                                        .patience = kTakeBackTime});
+  ServerRequest request{.method = "DELETE",
+                        .path = path_of(name),
+                        .query = {{"grace_ms", "0"}},
+                        .idempotency_key = std::move(creation),
+                        .patience = kTakeBackTime};
+  auto removed = co_await server_->ask(request);
+  if (!removed && removed.error().code == Errc::not_supported) {
+    // The server's host takes its own time.
+    request.query.clear();
+    removed = co_await server_->ask(std::move(request));
+  }
   if (!removed && !is_absent(removed.error())) co_return std::unexpected{std::move(removed.error())};
   co_return Result<>{};
 }
@@ -276,6 +282,17 @@ Task<Result<Sandbox>> ServedDriver::extend(std::string name, Lease lease, millis
   co_return read_sandbox(answer, name);
 }
 
+Endpoint ServedDriver::way_to(std::string_view name) const {
+  Endpoint endpoint;
+  endpoint.url = server_->url() + gateway_path(name, kAgentPort);
+  endpoint.way = "serve";
+  endpoint.client = server_->connection();
+  endpoint.path_prefix = server_->path_prefix() + gateway_path(name, kAgentPort);
+  endpoint.fresh_headers = [server = server_.get()] { return credentials_of(server); };
+  endpoint.token = []() -> Result<std::string> { return std::string{}; };
+  return endpoint;
+}
+
 Task<Result<Endpoint>> ServedDriver::endpoint(std::string name, TokenGrant grant) {
   SKIFF_CO_TRY_VOID(check_name(name));
   SKIFF_CO_TRY_VOID(check_grant(grant));
@@ -290,12 +307,7 @@ Task<Result<Endpoint>> ServedDriver::endpoint(std::string name, TokenGrant grant
       co_await server_->ask(
           {.method = "POST", .path = path_of(name, "tokens"), .body = protocol::to_json(wish), .patience = kLookTime}));
   SKIFF_CO_TRY(auto made, server_->read<serve::own::TokenView>(answer));
-  Endpoint endpoint;
-  endpoint.url = server_->url() + gateway_path(name, kAgentPort);
-  endpoint.way = "serve";
-  endpoint.client = server_->connection();
-  endpoint.path_prefix = server_->path_prefix() + gateway_path(name, kAgentPort);
-  endpoint.fresh_headers = [server = server_.get()] { return credentials_of(server); };
+  Endpoint endpoint = way_to(name);
   // The gateway passes none on that a client shows: it makes its own, with the rights of the key.
   endpoint.token = [token = std::move(made.token)]() -> Result<std::string> { return token; };
   co_return endpoint;
@@ -303,7 +315,7 @@ Task<Result<Endpoint>> ServedDriver::endpoint(std::string name, TokenGrant grant
 
 Task<Result<protocol::Stream>> ServedDriver::dial(std::string name, std::uint16_t port) {
   SKIFF_CO_TRY_VOID(check_name(name));
-  co_return ports_.connect(gateway_path(name, port));
+  co_return co_await ports_.connect(way_to(name), port);
 }
 
 Task<std::vector<Check>> ServedDriver::examine() {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "container/agent/port_connections.hpp"
 #include "container/sandbox/driver.hpp"
 #include "container/serve/own_bodies.hpp"
-#include "container/served/port_relay.hpp"
 #include "container/served/server_client.hpp"
 
 namespace skiff::container {
@@ -42,7 +42,7 @@ class ServedDriver final : public Driver {
 
   /// Through the gateway, by the API key. The token is for those who reach the agent without it.
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;
-  /// HTTP/1.1, and what that is upgraded to: the gateway carries nothing else.
+  /// Through the gateway and the agent, to what listens on loopback, too.
   [[nodiscard]] Task<Result<protocol::Stream>> dial(std::string name, std::uint16_t port) override;
 
   [[nodiscard]] Task<std::vector<Check>> examine() override;
@@ -56,6 +56,8 @@ class ServedDriver final : public Driver {
  private:
   ServedDriver(Executor executor, std::unique_ptr<ServerClient> server);
 
+  /// To its agent, through the gateway, by the API key alone.
+  [[nodiscard]] Endpoint way_to(std::string_view name) const;
   /// Removes the one that this creation has made, if any.
   [[nodiscard]] Task<Result<>> take_back(std::string name, std::string creation);
   /// The one that has this id; empty: whichever has the name.
@@ -65,7 +67,7 @@ class ServedDriver final : public Driver {
   [[nodiscard]] Result<Sandbox> read_sandbox(const ServerAnswer& answer, std::string_view name) const;
 
   std::unique_ptr<ServerClient> server_;
-  PortRelay ports_;
+  PortConnections ports_;
 };
 
 }  // namespace skiff::container

@@ -75,6 +75,10 @@ Span& Span::operator=(Span&& other) noexcept {
   return *this;
 }
 
+void Span::rename(std::string name) {
+  if (state_) state_->record.name = std::move(name);
+}
+
 void Span::set(std::string key, AttributeValue value) {
   if (state_) state_->record.attributes.emplace_back(std::move(key), std::move(value));
 }
@@ -104,14 +108,14 @@ TraceParent Span::here() const {
   return state_ ? TraceParent{state_->tracer, state_->record.span_id} : TraceParent{};
 }
 
-Span TraceParent::begin(std::string name, SpanKind kind) const {
+Span TraceParent::begin(std::string_view name, SpanKind kind) const {
   Span span;
   if (!tracer_) return span;
   span.state_.reset(new Span::State{.tracer = tracer_,
                                     .record = {.trace_id = tracer_->trace_id(),
                                                .span_id = random_id<8>(),
                                                .parent_id = span_id_,
-                                               .name = std::move(name),
+                                               .name = std::string{name},
                                                .kind = kind,
                                                .began = wall_now(),
                                                .attributes = {},
@@ -125,15 +129,15 @@ std::string TraceParent::traceparent() const {
   return tracer_ ? traceparent_of(*tracer_, span_id_) : std::string{};
 }
 
-Tracer::Tracer(const TraceSettings& settings) {
+Tracer::Tracer(const TraceSampler& sampler, std::string_view parent, Sink sink) : sink_{std::move(sink)} {
   // "00-" trace id "-" parent id "-" flags
-  if (settings.parent.empty()) {
+  if (parent.empty()) {
     trace_id_ = random_id<16>();
   } else {
-    trace_id_ = settings.parent.substr(3, 32);
-    parent_id_ = settings.parent.substr(36, 16);
+    trace_id_ = parent.substr(3, 32);
+    parent_id_ = parent.substr(36, 16);
   }
-  sampled_ = decide(settings.sampler, settings.parent, trace_id_);
+  sampled_ = decide(sampler, parent, trace_id_);
 }
 
 TraceParent Tracer::root(std::shared_ptr<Tracer> tracer) {
@@ -143,6 +147,10 @@ TraceParent Tracer::root(std::shared_ptr<Tracer> tracer) {
 
 void Tracer::add(SpanRecord span) {
   if (!sampled_) return;
+  if (sink_) {
+    sink_(std::move(span));
+    return;
+  }
   // The last one to end is the command itself, which holds all the others together: its place is kept.
   if (ended_.size() >= kMostSpans || (ended_.size() == kMostSpans - 1 && span.parent_id != parent_id_)) {
     ++dropped_;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,12 +15,12 @@
 #include "base/error.hpp"
 #include "container/trace/trace_settings.hpp"
 
-/// Spans of one run of skiff (OpenTelemetry, "Tracing API"). Where nothing is traced all of this does nothing, so
+/// Spans of one trace (OpenTelemetry, "Tracing API"). Where nothing is traced all of this does nothing, so
 /// callers need not ask. Reactor thread only.
 namespace skiff::container {
 
 /// Values of OpenTelemetry's enum SpanKind.
-enum class SpanKind : std::uint8_t { internal = 1, client = 3 };
+enum class SpanKind : std::uint8_t { internal = 1, server = 2, client = 3 };
 
 using AttributeValue = std::variant<std::string, std::int64_t>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
@@ -56,7 +57,7 @@ class TraceParent {
       : tracer_{std::move(tracer)}, span_id_{std::move(span_id)} {}
 
   explicit operator bool() const noexcept { return tracer_ != nullptr; }
-  [[nodiscard]] Span begin(std::string name, SpanKind kind = SpanKind::internal) const;
+  [[nodiscard]] Span begin(std::string_view name, SpanKind kind = SpanKind::internal) const;
   /// The header's value for what is done here (W3C Trace Context, section 3.2); empty where nothing is traced.
   [[nodiscard]] std::string traceparent() const;
 
@@ -73,6 +74,8 @@ class Span {
   Span& operator=(Span&& other) noexcept;
   ~Span() { end(); }
 
+  /// In place of the name that it was begun with.
+  void rename(std::string name);
   void set(std::string key, AttributeValue value);
   /// Something that happens now; at most 128 of them are kept.
   void event(std::string name, Attributes attributes = {});
@@ -84,6 +87,8 @@ class Span {
   }
   void end() noexcept;
 
+  /// Whether anything of it is kept.
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
   /// For what is done within it.
   [[nodiscard]] TraceParent here() const;
 
@@ -96,10 +101,14 @@ class Span {
   std::unique_ptr<State, Forget> state_;
 };
 
-/// Keeps the spans that have ended, at most 2,048, until they are sent.
+/// One trace. Keeps its spans that have ended, at most 2,048, until they are sent, or hands each on.
 class Tracer {
  public:
-  explicit Tracer(const TraceSettings& settings);
+  using Sink = std::function<void(SpanRecord span)>;
+
+  explicit Tracer(const TraceSettings& settings) : Tracer{settings.sampler, settings.parent} {}
+  /// `parent` is a valid traceparent, or empty. With a `sink` nothing is kept here.
+  Tracer(const TraceSampler& sampler, std::string_view parent, Sink sink = {});
 
   /// Where the first span begins: below the trace that we were called with, or in a new one.
   [[nodiscard]] static TraceParent root(std::shared_ptr<Tracer> tracer);
@@ -117,6 +126,7 @@ class Tracer {
  private:
   std::string trace_id_;
   std::string parent_id_;
+  Sink sink_;
   bool sampled_ = true;
   std::vector<SpanRecord> ended_;
   std::size_t dropped_ = 0;

@@ -52,7 +52,7 @@ class Archive {
     SKIFF_TRY(const auto parent, descend(directory_.get(), above));
     struct stat info{};
     if (!name.empty() && ::fstatat(parent.get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-      return std::unexpected{system_error(errno, "look at " + quoted(path))};
+      return std::unexpected{system_error(errno, "look at " + in_quotes(path))};
     }
     return {};
   }
@@ -144,7 +144,7 @@ class Archive {
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, block_.size()));
       ssize_t got = ::read(file.get(), block_.data(), wanted);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return std::unexpected{system_error(errno, "read " + quoted(entry.path))};
+      if (got < 0) return std::unexpected{system_error(errno, "read " + in_quotes(entry.path))};
       if (got == 0) {  // shorter than it was: the header has been written
         std::fill_n(block_.begin(), wanted, '\0');
         got = static_cast<ssize_t>(wanted);

@@ -163,7 +163,7 @@ class Extraction {
       rest.remove_prefix(std::min(end + 1, rest.size()));
       if (::mkdirat(at->get(), name.c_str(), 0777) == 0) {
       } else if (errno != EEXIST) {
-        return std::unexpected{system_error(errno, "make the directory " + quoted(path))};
+        return std::unexpected{system_error(errno, "make the directory " + in_quotes(path))};
       }
       at = descend(at->get(), name);
     }
@@ -184,7 +184,7 @@ class Extraction {
   Result<> make(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
     const int directory = parent_.get();
     const auto failed = [&](const char* what) {
-      return std::unexpected{system_error(errno, std::string{what} + quoted(path))};
+      return std::unexpected{system_error(errno, std::string{what} + in_quotes(path))};
     };
     if (entry.kind == TarEntry::Kind::directory) {
       // Writable until all that belongs into it is there.
@@ -215,15 +215,15 @@ class Extraction {
   Result<> make_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
     const UniqueFd file{
         ::openat(parent_.get(), name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600)};
-    if (!file) return std::unexpected{system_error(errno, "make the file " + quoted(path))};
+    if (!file) return std::unexpected{system_error(errno, "make the file " + in_quotes(path))};
     for (;;) {
       SKIFF_TRY(const auto got, reader.read(block_));
       if (got == 0) break;
-      SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), got}, "write " + quoted(path)));
+      SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), got}, "write " + in_quotes(path)));
     }
     const auto times = times_of(entry);
     if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {
-      return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(path))};
+      return std::unexpected{system_error(errno, "set the mode and the time of " + in_quotes(path))};
     }
     return {};
   }
@@ -235,7 +235,7 @@ class Extraction {
       SKIFF_TRY(const auto opened, descend(directory_.get(), directory->path));
       const auto times = times_of(directory->entry);
       if (::fchmod(opened.get(), mode_of(directory->entry)) != 0 || ::futimens(opened.get(), times.data()) != 0) {
-        return std::unexpected{system_error(errno, "set the mode and the time of " + quoted(directory->path))};
+        return std::unexpected{system_error(errno, "set the mode and the time of " + in_quotes(directory->path))};
       }
     }
     return {};

@@ -20,7 +20,7 @@ std::uint64_t hash_of(std::string_view path) {
 }
 
 std::unexpected<Error> passes_link(std::string_view path, std::string_view link) {
-  return fail(Errc::path_escapes_root, quoted(path) + " would pass the link " + quoted(link));
+  return fail(Errc::path_escapes_root, in_quotes(path) + " would pass the link " + in_quotes(link));
 }
 
 }  // namespace
@@ -38,13 +38,13 @@ Result<std::string> ExtractCheck::check(const TarEntry& entry) {
     summary_.bytes += entry.size;
   }
   if (entry.kind == TarEntry::Kind::other) {
-    return fail(Errc::not_a_regular_file, quoted(entry.path) + " is a device or a FIFO: the archive is refused");
+    return fail(Errc::not_a_regular_file, in_quotes(entry.path) + " is a device or a FIFO: the archive is refused");
   }
   auto path = clean_path(entry.path);
   if (!path) return path;
   if (path->empty()) {
     if (entry.kind == TarEntry::Kind::directory) return path;
-    return fail(Errc::malformed_archive, "a member that is not a directory has the name " + quoted(entry.path));
+    return fail(Errc::malformed_archive, "a member that is not a directory has the name " + in_quotes(entry.path));
   }
   SKIFF_TRY_VOID(check_in_archive(entry, *path));
   SKIFF_TRY_VOID(check_on_disk(entry, *path));
@@ -57,14 +57,14 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
     const auto [known, added] = kinds_.try_emplace(hash_of(above), Kind::directory);
     if (known->second == Kind::link) return passes_link(path, above);
     if (known->second == Kind::file) {
-      return fail(Errc::malformed_archive, quoted(above) + " is a file and a directory");
+      return fail(Errc::malformed_archive, in_quotes(above) + " is a file and a directory");
     }
   }
   if (entry.kind == TarEntry::Kind::hard_link) {
     SKIFF_TRY(const auto target, clean_path(entry.target));
     const auto known = kinds_.find(hash_of(target));
     if (known == kinds_.end() || known->second != Kind::file || target == path) {
-      return fail(Errc::malformed_archive, quoted(path) + " is a hard link to " + quoted(entry.target) +
+      return fail(Errc::malformed_archive, in_quotes(path) + " is a hard link to " + in_quotes(entry.target) +
                                                ", which is not a file before it in the archive");
     }
   }
@@ -74,7 +74,7 @@ Result<> ExtractCheck::check_in_archive(const TarEntry& entry, std::string_view 
   const auto [known, added] = kinds_.try_emplace(hash_of(path), kind);
   if (!added && (kind == Kind::directory) != (known->second == Kind::directory)) {
     if (known->second == Kind::link) return passes_link(path, path);
-    return fail(Errc::malformed_archive, quoted(path) + " is a directory and something else");
+    return fail(Errc::malformed_archive, in_quotes(path) + " is a directory and something else");
   }
   known->second = kind;
   return {};
@@ -102,7 +102,7 @@ Result<bool> ExtractCheck::open_parent(std::string_view path) {
     if (S_ISLNK(info.st_mode)) return passes_link(path, path.substr(0, end));
     if (!S_ISDIR(info.st_mode)) {
       return fail(Errc::not_a_directory,
-                  quoted(path.substr(0, end)) + " is a directory in the archive and not on disk");
+                  in_quotes(path.substr(0, end)) + " is a directory in the archive and not on disk");
     }
   }
   return false;
@@ -116,12 +116,12 @@ Result<> ExtractCheck::check_on_disk(const TarEntry& entry, const std::string& p
   const bool is_directory = S_ISDIR(info.st_mode);
   if (entry.kind != TarEntry::Kind::directory) {
     if (is_directory)
-      return fail(Errc::is_a_directory, quoted(path) + " is a directory on disk and not in the archive");
+      return fail(Errc::is_a_directory, in_quotes(path) + " is a directory on disk and not in the archive");
     return {};
   }
   if (S_ISLNK(info.st_mode)) return passes_link(path, path);
   if (!is_directory)
-    return fail(Errc::not_a_directory, quoted(path) + " is a directory in the archive and not on disk");
+    return fail(Errc::not_a_directory, in_quotes(path) + " is a directory in the archive and not on disk");
   return {};
 }
 

@@ -26,11 +26,11 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
   UniqueFd fd;
   if (!create || options.offset.value_or(0) == 0) {
     fd.reset(::openat(place.parent.get(), place.name.c_str(), kFlags | (create ? O_CREAT | O_EXCL : 0), 0666));
-    if (!fd) return std::unexpected{system_error(errno, "open " + quoted(path))};
+    if (!fd) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
     SKIFF_TRY(auto status, status_of(fd.get()));
     SKIFF_TRY_VOID(check_regular(status.st_mode, path));
     if (create && options.mode && ::fchmod(fd.get(), *options.mode & 07777U) != 0) {
-      return std::unexpected{system_error(errno, "set the mode of " + quoted(path))};
+      return std::unexpected{system_error(errno, "set the mode of " + in_quotes(path))};
     }
   }
   Appender appender{std::string{path}, std::move(place), std::move(fd), options.offset, create};
@@ -57,11 +57,13 @@ Result<> Appender::check_locked() {
     same = exists && same_object(status, named);
   }
   if (!same) {
-    return fail(Errc::append_offset_mismatch, quoted(path_) + (exists ? " was replaced" : " does not exist"), "offset");
+    return fail(Errc::append_offset_mismatch, in_quotes(path_) + (exists ? " was replaced" : " does not exist"),
+                "offset");
   }
   if (offset_ && *offset_ != size_) {
     return fail(Errc::append_offset_mismatch,
-                quoted(path_) + " ends at " + std::to_string(size_) + ", not at " + std::to_string(*offset_), "offset");
+                in_quotes(path_) + " ends at " + std::to_string(size_) + ", not at " + std::to_string(*offset_),
+                "offset");
   }
   return {};
 }
@@ -71,7 +73,7 @@ Result<> Appender::write(std::span<const char> bytes) {
   SKIFF_TRY_VOID(check_locked());
   if (const int error = write_all(fd_.get(), bytes); error != 0) {
     // What did get there stays, as after a cut connection: the client asks for the size and goes on from it.
-    return std::unexpected{system_error(error, "append to " + quoted(path_))};
+    return std::unexpected{system_error(error, "append to " + in_quotes(path_))};
   }
   size_ += bytes.size();
   if (offset_) offset_ = size_;

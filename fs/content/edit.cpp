@@ -17,20 +17,20 @@ namespace skiff::fs {
 
 Result<std::string> read_text(const Place& place, std::string_view path) {
   const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
-  if (!object) return std::unexpected{system_error(errno, "open " + quoted(path))};
+  if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
   SKIFF_TRY(auto status, status_of(object.get()));
   SKIFF_TRY_VOID(check_regular(status.st_mode, path));
   const UniqueFd file = reopen(object.get(), O_RDONLY);
-  if (!file) return std::unexpected{system_error(errno, "open " + quoted(path))};
+  if (!file) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
   const auto size = static_cast<std::uint64_t>(status.st_size);
   const auto too_large = [&] {
-    return fail(Errc::payload_too_large, quoted(path) + " is larger than 64 MiB: it can't be edited");
+    return fail(Errc::payload_too_large, in_quotes(path) + " is larger than 64 MiB: it can't be edited");
   };
   if (size > kMostEditedBytes) return too_large();
   // One byte more tells whether it has grown meanwhile.
   std::string text(size + 1, '\0');
   SKIFF_TRY(auto got, read_at(file.get(), 0, text));
-  if (got > size) return fail(Errc::precondition_failed, quoted(path) + " is being written just now");
+  if (got > size) return fail(Errc::precondition_failed, in_quotes(path) + " is being written just now");
   text.resize(got);
   return text;
 }

@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
-#include <charconv>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::chrono::milliseconds kTick{20};  // twice the coarsest kernel's
 constexpr std::size_t kHashBlock = 256 * 1024;
 constexpr int kMostHashTries = 3;
+constexpr int kMostLooks = 16;  // at a name whose file changes its kind meanwhile
 
 FileTime time_of(const struct statx_timestamp& stamp) {
   constexpr std::int64_t kMostSeconds = 9'223'372'035;  // so that no sum overflows
@@ -46,32 +48,42 @@ EntryType type_of(mode_t mode) {
   }
 }
 
-/// statx(2) and, of a link, readlinkat(2): both take an empty name for the descriptor itself.
-Result<Entry> look(int directory, const char* name, int flags) {
+/// statx(2): both this and readlinkat(2) take an empty name for the descriptor itself. An error is in errno.
+std::optional<Entry> glance(int directory, const char* name, int flags) {
   const FileTime seen = file_time_now();
   struct statx status{};
-  if (::statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | flags, STATX_BASIC_STATS, &status) != 0) {
-    return std::unexpected{system_error(errno, "stat " + quoted(name))};
-  }
-  Entry entry{.type = type_of(status.stx_mode),
-              .size = status.stx_size,
-              .mode = status.stx_mode & 07777U,
-              .uid = status.stx_uid,
-              .gid = status.stx_gid,
-              .modified = time_of(status.stx_mtime),
-              .changed = time_of(status.stx_ctime),
-              .inode = status.stx_ino,
-              .device = makedev(status.stx_dev_major, status.stx_dev_minor),
-              .links = status.stx_nlink,
-              .target = {},
-              .seen = seen};
-  if (entry.type == EntryType::link) {
+  if (::statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | flags, STATX_BASIC_STATS, &status) != 0)
+    return {};
+  return Entry{.type = type_of(status.stx_mode),
+               .size = status.stx_size,
+               .mode = status.stx_mode & 07777U,
+               .uid = status.stx_uid,
+               .gid = status.stx_gid,
+               .modified = time_of(status.stx_mtime),
+               .changed = time_of(status.stx_ctime),
+               .inode = status.stx_ino,
+               .device = makedev(status.stx_dev_major, status.stx_dev_minor),
+               .links = status.stx_nlink,
+               .target = {},
+               .seen = seen};
+}
+
+Result<Entry> look(int directory, const char* name, int flags) {
+  for (int looks = 1;; ++looks) {
+    auto entry = glance(directory, name, flags);
+    if (!entry) return std::unexpected{system_error(errno, "stat " + in_quotes(name))};
+    if (entry->type != EntryType::link) return std::move(*entry);
     std::array<char, kMostPathBytes + 1> buffer;
     const ssize_t size = ::readlinkat(directory, name, buffer.data(), buffer.size());
-    if (size < 0) return std::unexpected{system_error(errno, "read the link " + quoted(name))};
-    entry.target.assign(buffer.data(), static_cast<std::size_t>(size));
+    if (size >= 0) {
+      entry->target.assign(buffer.data(), static_cast<std::size_t>(size));
+      return std::move(*entry);
+    }
+    // EINVAL: a file of another kind has the name now.
+    if (errno != EINVAL || looks == kMostLooks) {
+      return std::unexpected{system_error(errno, "read the link " + in_quotes(name))};
+    }
   }
-  return entry;
 }
 
 std::string hash_tag(const Sha256::Digest& digest) {
@@ -82,6 +94,28 @@ Result<std::optional<Sha256::Digest>> hash_object(int fd, std::uint64_t size) {
   const UniqueFd file = reopen(fd, O_RDONLY);
   if (!file) return std::unexpected{system_error(errno, "open a file to hash it")};
   return hash_file(file.get(), size);
+}
+
+/// Eight hexadecimal digits, the first one in the lowest byte: each step moves half of what is there away from the
+/// rest.
+constexpr std::uint64_t hex_digits(std::uint32_t value) noexcept {
+  std::uint64_t digits = std::byteswap(value);
+  digits = (digits | digits << 16U) & 0x0000'ffff'0000'ffff;
+  digits = (digits | digits << 8U) & 0x00ff'00ff'00ff'00ff;
+  digits = (digits >> 4U | digits << 8U) & 0x0f0f'0f0f'0f0f'0f0f;
+  const std::uint64_t are_letters = (digits + 0x0606'0606'0606'0606) >> 4U & 0x0101'0101'0101'0101;
+  return digits + 0x3030'3030'3030'3030 + are_letters * ('a' - '0' - 10);
+}
+
+/// As std::to_chars writes it, by eight digits at a time. `to` has room for 16, of which those behind the result mean
+/// nothing. Returns its end.
+char* put_hex(std::uint64_t value, char* to) noexcept {
+  const auto count = std::max(1U, (static_cast<unsigned>(std::bit_width(value)) + 3) / 4);
+  value <<= 64 - 4 * count;
+  const std::array digits{hex_digits(static_cast<std::uint32_t>(value >> 32U)),
+                          hex_digits(static_cast<std::uint32_t>(value))};
+  std::memcpy(to, digits.data(), sizeof digits);
+  return to + count;
 }
 
 std::string_view trim(std::string_view text) {
@@ -116,8 +150,8 @@ Result<Entry> entry_of(int fd) {
   return look(fd, "", AT_EMPTY_PATH);
 }
 
-Result<Entry> entry_at(int directory, const std::string& name) {
-  return look(directory, name.c_str(), 0);
+Result<Entry> entry_at(int directory, const char* name) {
+  return look(directory, name, 0);
 }
 
 FileTime file_time_now() {
@@ -125,18 +159,20 @@ FileTime file_time_now() {
 }
 
 std::string time_tag(const Entry& entry) {
-  constexpr std::string_view kBegin{"\"m-"};
-  std::array<char, 80> text;  // four numbers of at most 16 digits
-  char* at = std::ranges::copy(kBegin, text.data()).out;
-  char* const end = text.data() + text.size();
+  std::array<char, kMostTimeTag> room;
+  return std::string{time_tag(entry, room)};
+}
+
+std::string_view time_tag(const Entry& entry, std::span<char, kMostTimeTag> room) noexcept {
+  char* at = std::ranges::copy(std::string_view{"\"m-"}, room.data()).out;
   for (const std::uint64_t part :
        {entry.inode, entry.size, static_cast<std::uint64_t>(entry.modified.time_since_epoch().count()),
         static_cast<std::uint64_t>(entry.changed.time_since_epoch().count())}) {
-    at = std::to_chars(at, end, part, 16).ptr;
+    at = put_hex(part, at);
     *at++ = '-';
   }
   at[-1] = '"';
-  return {text.data(), at};
+  return {room.data(), at};
 }
 
 bool time_tag_is_final(const Entry& entry) {

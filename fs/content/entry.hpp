@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +42,7 @@ struct Entry {
 /// Of an open descriptor, O_PATH or not.
 [[nodiscard]] Result<Entry> entry_of(int fd);
 /// Of a name in a directory; a link is not followed. Errors: path_not_found.
-[[nodiscard]] Result<Entry> entry_at(int directory, const std::string& name);
+[[nodiscard]] Result<Entry> entry_at(int directory, const char* name);
 
 /// The wall clock as file times are compared with it.
 [[nodiscard]] FileTime file_time_now();
@@ -54,6 +56,9 @@ struct Entry {
 
 /// The `"m-..."` tag.
 [[nodiscard]] std::string time_tag(const Entry& entry);
+inline constexpr std::size_t kMostTimeTag = 72;  ///< bytes: four numbers of at most 16 digits
+/// The same where there is room for it: lists have thousands.
+[[nodiscard]] std::string_view time_tag(const Entry& entry, std::span<char, kMostTimeTag> room) noexcept;
 /// Whether a change after the look can't have left the time tag as it is.
 [[nodiscard]] bool time_tag_is_final(const Entry& entry);
 

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "fs/content/kernel_file.hpp"
 #include "fs/path/stop.hpp"
 
 namespace skiff::fs {
@@ -37,6 +38,15 @@ Result<Seen> look_at(const Tree& tree, std::string_view path, Links last) {
 Result<OpenFile> open_to_read(const Tree& tree, std::string_view path) {
   SKIFF_TRY(auto file, tree.open_file(path, O_RDONLY));
   SKIFF_TRY(auto entry, entry_of(file.get()));
+  SKIFF_TRY(auto copy, copy_of_kernel_file(file.get(), entry));
+  if (copy) {
+    // It is as new as it can be: it has the tag of its bytes.
+    SKIFF_TRY(auto made, entry_of(copy.get()));
+    made.mode = entry.mode;
+    made.uid = entry.uid;
+    made.gid = entry.gid;
+    return OpenFile{.fd = std::move(copy), .entry = std::move(made)};
+  }
   return OpenFile{.fd = std::move(file), .entry = std::move(entry)};
 }
 

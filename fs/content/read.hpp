@@ -20,12 +20,12 @@ struct Seen {
 [[nodiscard]] Result<Seen> look_at(const Tree& tree, std::string_view path, Links last = Links::keep);
 
 /// A regular file, open to be read or sent, and what it was when it was opened. It goes on being that file when its
-/// name is written anew meanwhile.
+/// name is written anew meanwhile. Of a file of the kernel's, under /proc or /sys, it is a copy.
 struct OpenFile {
   UniqueFd fd;
   Entry entry;
 };
-/// Errors: those of Tree; not_a_regular_file, is_a_directory.
+/// Errors: those of Tree; not_a_regular_file, is_a_directory; those of copy_of_kernel_file.
 [[nodiscard]] Result<OpenFile> open_to_read(const Tree& tree, std::string_view path);
 
 /// Fills `into` from that offset on; less only at the end of the file. Errors: io_error.

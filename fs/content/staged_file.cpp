@@ -108,7 +108,7 @@ Result<> StagedFile::publish(const std::string& name, Existing existing) {
   } else {
     error = rename_new(directory_, name_, directory_, name);
   }
-  if (error != 0) return std::unexpected{system_error(error, "write " + quoted(name))};
+  if (error != 0) return std::unexpected{system_error(error, "write " + in_quotes(name))};
   name_.clear();
   return {};
 }

@@ -17,14 +17,14 @@ constexpr auto kUnchanged = static_cast<uid_t>(-1);
 
 Result<> check_conditions(const Place& place, const Conditions& conditions, const std::optional<Entry>& entry,
                           std::string_view path) {
-  if (conditions.must_be_new && entry) return fail(Errc::precondition_failed, quoted(path) + " exists");
+  if (conditions.must_be_new && entry) return fail(Errc::precondition_failed, in_quotes(path) + " exists");
   if (!conditions.if_match) return {};
-  if (!entry) return fail(Errc::precondition_failed, quoted(path) + " does not exist");
+  if (!entry) return fail(Errc::precondition_failed, in_quotes(path) + " does not exist");
   const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
-  if (!object) return std::unexpected{system_error(errno, "open " + quoted(path))};
+  if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
   SKIFF_TRY(auto now, entry_of(object.get()));
   SKIFF_TRY(auto matches, conditions.if_match->match(object.get(), now));
-  if (!matches) return fail(Errc::precondition_failed, quoted(path) + " was changed: it has another entity tag");
+  if (!matches) return fail(Errc::precondition_failed, in_quotes(path) + " was changed: it has another entity tag");
   return {};
 }
 
@@ -32,7 +32,7 @@ Result<> check_conditions(const Place& place, const Conditions& conditions, cons
 
 Result<std::optional<Entry>> check_target(const Place& place, const Conditions& conditions, std::string_view path) {
   std::optional<Entry> entry;
-  auto looked = entry_at(place.parent.get(), place.name);
+  auto looked = entry_at(place.parent.get(), place.name.c_str());
   if (looked) {
     entry = std::move(*looked);
   } else if (looked.error().code != Errc::path_not_found) {
@@ -44,11 +44,11 @@ Result<std::optional<Entry>> check_target(const Place& place, const Conditions& 
 
 Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
                                                std::string_view path) {
-  if (place.directory) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
+  if (place.directory) return fail(Errc::is_a_directory, in_quotes(path) + " names a directory");
   auto entry = check_target(place, conditions, path);
   if (!entry || !*entry || (**entry).type == EntryType::file) return entry;
-  if ((**entry).type == EntryType::directory) return fail(Errc::is_a_directory, quoted(path) + " is a directory");
-  return fail(Errc::not_a_regular_file, quoted(path) + " is a " + std::string{name((**entry).type)});
+  if ((**entry).type == EntryType::directory) return fail(Errc::is_a_directory, in_quotes(path) + " is a directory");
+  return fail(Errc::not_a_regular_file, in_quotes(path) + " is a " + std::string{name((**entry).type)});
 }
 
 Result<> set_attributes(int fd, const Attributes& attributes, const std::optional<Entry>& replaced) {

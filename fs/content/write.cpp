@@ -42,7 +42,7 @@ Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptio
   SKIFF_TRY_VOID(check_file_target(place, options.conditions, path));
   auto staged = StagedFile::make(place.parent.get(), 0666, options.naming);
   if (!staged) {
-    staged.error().message = "write " + quoted(path) + ": " + staged.error().message;
+    staged.error().message = "write " + in_quotes(path) + ": " + staged.error().message;
     return std::unexpected{std::move(staged.error())};
   }
   return Writer{std::string{path}, std::move(options), std::move(place), std::move(*staged)};
@@ -50,7 +50,7 @@ Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptio
 
 Result<> Writer::write(std::span<const char> bytes) {
   if (const int error = write_all(fd(), bytes); error != 0) {
-    return std::unexpected{system_error(error, "write " + quoted(path_))};
+    return std::unexpected{system_error(error, "write " + in_quotes(path_))};
   }
   if (options_.sha256) sha_.add({bytes.data(), bytes.size()});
   hashed_ += bytes.size();
@@ -82,12 +82,12 @@ Result<> Writer::check_sum() const {
   if (*digest == *options_.sha256) return {};
   const std::string found =
       *digest ? "the bytes have the SHA-256 " + to_hex(**digest) : std::string{"somebody else writes to the file"};
-  return fail(Errc::checksum_mismatch, "write " + quoted(path_) + ": " + found);
+  return fail(Errc::checksum_mismatch, "write " + in_quotes(path_) + ": " + found);
 }
 
 Result<> Writer::sync_bytes() const {
   if (options_.durability == Durability::cached || ::fdatasync(fd()) == 0) return {};
-  return std::unexpected{system_error(errno, "sync " + quoted(path_))};
+  return std::unexpected{system_error(errno, "sync " + in_quotes(path_))};
 }
 
 Result<Written> Writer::put_in_place() {
@@ -97,7 +97,7 @@ Result<Written> Writer::put_in_place() {
   auto published = staged_.publish(place_.name, created ? Existing::refuse : Existing::replace);
   if (!published && published.error().code == Errc::already_exists) {
     // A command has made it in this moment.
-    if (options_.conditions.must_be_new) return fail(Errc::precondition_failed, quoted(path_) + " exists");
+    if (options_.conditions.must_be_new) return fail(Errc::precondition_failed, in_quotes(path_) + " exists");
     created = false;
     published = staged_.publish(place_.name, Existing::replace);
   }

@@ -27,6 +27,10 @@ namespace skiff::fs {
 /// not_a_regular_file or is_a_directory, unless it is a regular file. `path` is for the message.
 [[nodiscard]] Result<> check_regular(mode_t mode, std::string_view path);
 
+/// Whether it is a file under /proc that tells of this process, or that not everybody may read: commands may not
+/// either, as this process is not dumpable.
+[[nodiscard]] bool is_private_to_kernel(int fd, mode_t mode);
+
 /// Whether this error of a system call means that the kernel, the filter in front of it or the file system lacks the
 /// call, so that another way must be tried.
 [[nodiscard]] bool means_unsupported(int error);

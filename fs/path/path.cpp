@@ -42,7 +42,7 @@ std::string join(std::span<const std::string_view> names, bool directory) {
   return path;
 }
 
-std::string quoted(std::string_view path) {
+std::string in_quotes(std::string_view path) {
   std::string text{'"'};
   text += path;
   return text += '"';

@@ -28,7 +28,8 @@ struct SplitPath {
 /// A relative path of these names, "." for none, with a slash at its end for a directory.
 [[nodiscard]] std::string join(std::span<const std::string_view> names, bool directory = false);
 
-/// For messages: the path between double quotes.
-[[nodiscard]] std::string quoted(std::string_view path);
+/// For messages: the path between double quotes. Under the name `quoted` <iomanip>'s own would be found for a
+/// std::string, wherever a header of the library includes it.
+[[nodiscard]] std::string in_quotes(std::string_view path);
 
 }  // namespace skiff::fs

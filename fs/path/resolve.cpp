@@ -35,7 +35,7 @@ class Resolver {
       const std::string name = std::move(pending_.back());
       pending_.pop_back();
       if (++steps_ > kMostSteps)
-        return fail(Errc::too_many_links, "resolve " + quoted(path_) + ": it is too intricate");
+        return fail(Errc::too_many_links, "resolve " + in_quotes(path_) + ": it is too intricate");
       if (name == "..") {
         SKIFF_TRY_VOID(ascend());
         continue;
@@ -63,15 +63,15 @@ class Resolver {
   }
 
   [[nodiscard]] std::unexpected<Error> failed(int error) const {
-    return std::unexpected{system_error(error, "open " + quoted(path_))};
+    return std::unexpected{system_error(error, "open " + in_quotes(path_))};
   }
   [[nodiscard]] std::unexpected<Error> not_a_directory() const {
     const Errc code =
         options_.missing == Missing::allow || pending_.empty() ? Errc::not_a_directory : Errc::path_not_found;
-    return fail(code, "open " + quoted(path_) + ": " + errno_text(ENOTDIR));
+    return fail(code, "open " + in_quotes(path_) + ": " + errno_text(ENOTDIR));
   }
   [[nodiscard]] std::unexpected<Error> escapes(std::string_view why) const {
-    return fail(Errc::path_escapes_root, quoted(path_) + " leaves the session's roots: " + std::string{why});
+    return fail(Errc::path_escapes_root, in_quotes(path_) + " leaves the session's roots: " + std::string{why});
   }
 
   void push(std::span<const std::string_view> names) {
@@ -107,7 +107,7 @@ class Resolver {
     if (::mkdirat(here(), name.c_str(), 0777) == 0) {
       made_.add(here(), name);
     } else if (errno != EEXIST) {
-      return std::unexpected{system_error(errno, "make the directories of " + quoted(path_))};
+      return std::unexpected{system_error(errno, "make the directories of " + in_quotes(path_))};
     }
     pending_.push_back(name);
     return std::nullopt;
@@ -146,7 +146,7 @@ class Resolver {
     here_.reset();
     for (const Level& level : levels_) {
       if (++steps_ > kMostSteps)
-        return fail(Errc::too_many_links, "resolve " + quoted(path_) + ": it is too intricate");
+        return fail(Errc::too_many_links, "resolve " + in_quotes(path_) + ": it is too intricate");
       here_.reset(::openat(here(), level.name.c_str(), kLook | O_DIRECTORY));
       if (!here_) return failed(errno);
     }
@@ -154,7 +154,7 @@ class Resolver {
   }
 
   Result<> follow(int link) {
-    if (++links_ > kMostLinks) return fail(Errc::too_many_links, "open " + quoted(path_) + ": too many links");
+    if (++links_ > kMostLinks) return fail(Errc::too_many_links, "open " + in_quotes(path_) + ": too many links");
     std::array<char, kMostPathBytes + 1> buffer;
     const ssize_t size = ::readlinkat(link, "", buffer.data(), buffer.size());
     if (size < 0) return failed(errno);
@@ -205,7 +205,7 @@ Result<Start> find_start(std::span<const RootDirectory> roots, std::span<const s
     }
   }
   if (best) return *best;
-  return fail(Errc::path_escapes_root, quoted(path) + " is below none of the session's roots");
+  return fail(Errc::path_escapes_root, in_quotes(path) + " is below none of the session's roots");
 }
 
 Result<Resolved> resolve(std::span<const RootDirectory> roots, std::size_t root,
@@ -215,7 +215,7 @@ Result<Resolved> resolve(std::span<const RootDirectory> roots, std::size_t root,
 }
 
 std::unexpected<Error> refuse_write(std::string_view path) {
-  return fail(Errc::permission_denied, quoted(path) + " is below a root that can only be read");
+  return fail(Errc::permission_denied, in_quotes(path) + " is below a root that can only be read");
 }
 
 }  // namespace skiff::fs

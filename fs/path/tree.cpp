@@ -60,11 +60,11 @@ UniqueFd open_holder(const RootDirectory& root) {
 Result<RootDirectory> look_at(RootDirectory root, std::string_view path) {
   struct stat system{};
   if (!root.fd || ::fstat(root.fd.get(), &root.status) != 0 || ::stat("/", &system) != 0) {
-    return std::unexpected{system_error(errno, "open the root " + quoted(path))};
+    return std::unexpected{system_error(errno, "open the root " + in_quotes(path))};
   }
   std::array<char, kMostPathBytes + 1> real;
   const ssize_t size = ::readlink(proc_path(root.fd.get()).c_str(), real.data(), real.size());
-  if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + quoted(path))};
+  if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + in_quotes(path))};
   SKIFF_TRY(auto real_names, split_path({real.data(), static_cast<std::size_t>(size)}));
   root.real = owned(real_names.names);
   root.system = root.real.empty() && same_object(root.status, system);
@@ -74,7 +74,8 @@ Result<RootDirectory> look_at(RootDirectory root, std::string_view path) {
 
 Result<RootDirectory> open_root(const Root& root) {
   SKIFF_TRY(auto names, split_path(root.path));
-  if (!names.absolute) return fail(Errc::invalid_field, "the root " + quoted(root.path) + " is not an absolute path");
+  if (!names.absolute)
+    return fail(Errc::invalid_field, "the root " + in_quotes(root.path) + " is not an absolute path");
   RootDirectory directory{
       .fd = UniqueFd{root.directory >= 0 ? ::fcntl(root.directory, F_DUPFD_CLOEXEC, 0)
                                          : ::open(root.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)},
@@ -99,7 +100,7 @@ bool is_own(const UniqueFd& directory) {
 
 Result<RootDirectory> find_again(const RootDirectory& root) {
   const std::string path = '/' + join(std::vector<std::string_view>{root.real.begin(), root.real.end()});
-  const std::string gone = "the root " + quoted(path) + " was removed";
+  const std::string gone = "the root " + in_quotes(path) + " was removed";
   if (!root.holder) return fail(Errc::path_not_found, gone);
   const std::string& name = root.real.back();
   if (is_link(root.holder.get(), name)) return fail(Errc::path_escapes_root, gone + ": a link took its place");
@@ -172,7 +173,7 @@ Result<UniqueFd> Tree::open_object(std::string_view path, Links last, Use use) c
       if (use == Use::change && root.access != Access::read_write) return refuse_write(path);
       return std::move(*fd);
     }
-    if (!walk_decides(fd.error())) return std::unexpected{system_error(fd.error(), "open " + quoted(path))};
+    if (!walk_decides(fd.error())) return std::unexpected{system_error(fd.error(), "open " + in_quotes(path))};
   }
   SKIFF_TRY(auto found, walk(routed, {.last = last, .parents = Parents::require, .missing = Missing::refuse}));
   if (use == Use::change && found.access != Access::read_write) return refuse_write(path);
@@ -188,7 +189,7 @@ Result<UniqueFd> Tree::open_file(std::string_view path, int flags) const {
   SKIFF_TRY_VOID(check_regular(status.st_mode, path));
   if (UniqueFd file = open_again(path, flags, status)) return file;
   UniqueFd file = reopen(object->get(), flags);
-  if (!file) return std::unexpected{system_error(errno, "open " + quoted(path))};
+  if (!file) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
   return file;
 }
 
@@ -207,8 +208,8 @@ Result<UniqueFd> Tree::open_directory(std::string_view path) const {
   if (!object) return object;
   UniqueFd directory = reopen(object->get(), O_RDONLY | O_DIRECTORY);
   if (directory) return directory;
-  if (errno == ENOTDIR) return fail(Errc::not_a_directory, quoted(path) + " is not a directory");
-  return std::unexpected{system_error(errno, "open " + quoted(path))};
+  if (errno == ENOTDIR) return fail(Errc::not_a_directory, in_quotes(path) + " is not a directory");
+  return std::unexpected{system_error(errno, "open " + in_quotes(path))};
 }
 
 Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) const {
@@ -225,12 +226,13 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
         return Place{.parent = std::move(*parent), .name = std::move(name), .directory = false};
       }
     } else if (!walk_decides(parent.error()) && (parent.error() != ENOENT || parents == Parents::require)) {
-      return std::unexpected{system_error(parent.error(), "open the directory of " + quoted(path))};
+      return std::unexpected{system_error(parent.error(), "open the directory of " + in_quotes(path))};
     }
   }
   SKIFF_TRY(auto found, walk(routed, {.last = last, .parents = parents, .missing = Missing::allow}));
   if (found.name.empty()) {
-    return fail(Errc::invalid_field, quoted(path) + " is a root or ends in \"..\": it has no name to change", "path");
+    return fail(Errc::invalid_field, in_quotes(path) + " is a root or ends in \"..\": it has no name to change",
+                "path");
   }
   if (found.access != Access::read_write || found.parent_access != Access::read_write) return refuse_write(path);
   return Place{.parent = std::move(found.parent),

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <utility>
 
+#include "fs/path/descriptor.hpp"
+
 namespace skiff::fs {
 namespace {
 
@@ -66,6 +68,10 @@ class Grep {
     const auto size = static_cast<std::uint64_t>(info.st_size);
     if (size > options_.largest_file) {
       ++too_large_;
+      return;
+    }
+    if (size == 0 && is_private_to_kernel(file.get(), info.st_mode)) {
+      ++unreadable_;
       return;
     }
     if (!worker.search) worker.search.emplace(matcher_, options_.lines);

@@ -40,10 +40,10 @@ int rename_over(const Place& place, const std::string& from, const std::string& 
 
 std::unexpected<Error> failed(int error, const std::string& path) {
   if (error == EXDEV) {
-    return fail(Errc::not_supported, "a batch can't move " + quoted(path) + " to another file system");
+    return fail(Errc::not_supported, "a batch can't move " + in_quotes(path) + " to another file system");
   }
   if (error == EINVAL) return fail(Errc::invalid_field, "a directory can't be put into itself", "to");
-  return std::unexpected{system_error(error, "change " + quoted(path))};
+  return std::unexpected{system_error(error, "change " + in_quotes(path))};
 }
 
 Result<bool> is_empty(const Place& place, const std::string& name) {
@@ -117,7 +117,7 @@ class Batch {
   static Result<> add_key(const Place& place, const std::string& path, std::vector<NameKey>& keys) {
     SKIFF_TRY(auto key, key_of(place.parent.get(), place.name));
     if (std::ranges::find(keys, key) != keys.end()) {
-      return fail(Errc::invalid_field, "the batch names " + quoted(path) + " twice", "path");
+      return fail(Errc::invalid_field, "the batch names " + in_quotes(path) + " twice", "path");
     }
     keys.push_back(std::move(key));
     return {};
@@ -166,7 +166,7 @@ class Batch {
   static Result<> check(Prepared& one) {
     const Operation& operation = *one.operation;
     SKIFF_TRY(auto found, check_target(one.place, operation.conditions, operation.path));
-    if (!found) return fail(Errc::path_not_found, "there is no " + quoted(operation.path));
+    if (!found) return fail(Errc::path_not_found, "there is no " + in_quotes(operation.path));
     one.found = std::move(found);
     const bool directory = one.found->type == EntryType::directory;
     if (operation.kind == OperationKind::remove) {
@@ -174,19 +174,20 @@ class Batch {
       return check_empty(one, one.place.name);
     }
     SKIFF_TRY(one.replaced, check_target(one.to, {}, operation.to));
-    if (one.to.directory && !directory) return fail(Errc::not_a_directory, quoted(operation.to) + " names a directory");
+    if (one.to.directory && !directory)
+      return fail(Errc::not_a_directory, in_quotes(operation.to) + " names a directory");
     if (!one.replaced) return {};
-    if (operation.existing == Existing::refuse) return fail(Errc::already_exists, quoted(operation.to) + " exists");
+    if (operation.existing == Existing::refuse) return fail(Errc::already_exists, in_quotes(operation.to) + " exists");
     if (one.replaced->type == EntryType::directory)
-      return fail(Errc::is_a_directory, quoted(operation.to) + " is a directory");
-    if (directory) return fail(Errc::not_a_directory, quoted(operation.to) + " is not a directory");
+      return fail(Errc::is_a_directory, in_quotes(operation.to) + " is a directory");
+    if (directory) return fail(Errc::not_a_directory, in_quotes(operation.to) + " is not a directory");
     return {};
   }
 
   static Result<> check_empty(const Prepared& one, const std::string& name) {
     SKIFF_TRY(auto empty, is_empty(one.place, name));
     if (empty) return {};
-    return fail(Errc::directory_not_empty, quoted(one.operation->path) + " is not empty");
+    return fail(Errc::directory_not_empty, in_quotes(one.operation->path) + " is not empty");
   }
 
   Result<> apply(Prepared& one) {

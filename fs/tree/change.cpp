@@ -23,12 +23,12 @@ UniqueFd look(const Place& place) {
 
 Result<Written> what_is_at(const Place& place, bool created) {
   const UniqueFd object = look(place);
-  if (!object) return std::unexpected{system_error(errno, "open " + quoted(place.name))};
+  if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(place.name))};
   return written(object.get(), created);
 }
 
 std::unexpected<Error> failed(int error, std::string_view verb, std::string_view path) {
-  const std::string attempted = std::string{verb} + " " + quoted(path);
+  const std::string attempted = std::string{verb} + " " + in_quotes(path);
   if (error == ENOTDIR) return fail(Errc::not_a_directory, attempted + ": " + errno_text(error));
   if (error == EINVAL) return fail(Errc::invalid_field, attempted + ": a directory can't be put into itself", "to");
   return std::unexpected{system_error(error, attempted)};
@@ -56,9 +56,9 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
   keys.push_back(std::move(*to_key));
   NameLock lock{std::move(keys)};
   SKIFF_TRY(auto entry, check_target(from, options.conditions, from_path));
-  if (!entry) return fail(Errc::path_not_found, "there is no " + quoted(from_path));
+  if (!entry) return fail(Errc::path_not_found, "there is no " + in_quotes(from_path));
   if (to.directory && entry->type != EntryType::directory) {
-    return fail(Errc::not_a_directory, quoted(to_path) + " names a directory, " + quoted(from_path) + " is none");
+    return fail(Errc::not_a_directory, in_quotes(to_path) + " names a directory, " + in_quotes(from_path) + " is none");
   }
   return Ends{
       .from = std::move(from), .to = std::move(to), .lock = std::move(lock), .entry = std::move(*entry), .same = same};
@@ -86,7 +86,7 @@ Result<> copy_into_place(const Tree& tree, int object, std::string_view from_pat
 /// What is at the destination; early, so that nothing large is copied in vain.
 Result<std::optional<Entry>> check_free(const Place& to, std::string_view path, Existing existing) {
   auto entry = check_target(to, {}, path);
-  if (entry && *entry && existing == Existing::refuse) return fail(Errc::already_exists, quoted(path) + " exists");
+  if (entry && *entry && existing == Existing::refuse) return fail(Errc::already_exists, in_quotes(path) + " exists");
   return entry;
 }
 
@@ -115,7 +115,7 @@ Result<Written> make_link(const Tree& tree, std::string_view path, std::string_v
     return fail(Errc::invalid_field, "a link's target is not empty and holds no NUL byte", "target");
   }
   SKIFF_TRY(auto place, tree.locate(path, Links::keep, parents));
-  if (place.directory) return fail(Errc::is_a_directory, quoted(path) + " names a directory");
+  if (place.directory) return fail(Errc::is_a_directory, in_quotes(path) + " names a directory");
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
   if (::symlinkat(text.c_str(), place.parent.get(), place.name.c_str()) != 0) return failed(errno, "make", path);
   return what_is_at(place, true);
@@ -141,7 +141,7 @@ Result<> remove(const Tree& tree, std::string_view path, Contents contents, cons
   SKIFF_TRY(auto place, tree.locate(path, Links::keep));
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
   SKIFF_TRY(auto entry, check_target(place, conditions, path));
-  if (!entry) return fail(Errc::path_not_found, "there is no " + quoted(path));
+  if (!entry) return fail(Errc::path_not_found, "there is no " + in_quotes(path));
   const bool directory = entry->type == EntryType::directory;
   if (directory && contents == Contents::remove) return remove_tree(tree, place.parent.get(), place.name, stop);
   if (::unlinkat(place.parent.get(), place.name.c_str(), directory ? AT_REMOVEDIR : 0) == 0) return {};
@@ -169,7 +169,7 @@ Result<Written> move(const Tree& tree, std::string_view from, std::string_view t
     if (!moved) return std::unexpected{std::move(moved.error())};
     error = 0;
   }
-  if (error != 0) return failed(error, "move " + quoted(from) + " to", to);
+  if (error != 0) return failed(error, "move " + in_quotes(from) + " to", to);
   return what_is_at(ends.to, !replaced.has_value());
 }
 
@@ -179,11 +179,11 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
   SKIFF_TRY(auto source, entry_of(object.get()));
   if (options.conditions.if_match) {
     SKIFF_TRY(auto matches, options.conditions.if_match->match(object.get(), source));
-    if (!matches) return fail(Errc::precondition_failed, quoted(from) + " was changed: it has another entity tag");
+    if (!matches) return fail(Errc::precondition_failed, in_quotes(from) + " was changed: it has another entity tag");
   }
   SKIFF_TRY(auto place, tree.locate(to, Links::keep, options.parents));
   if (place.directory && source.type != EntryType::directory) {
-    return fail(Errc::not_a_directory, quoted(to) + " names a directory, " + quoted(from) + " is none");
+    return fail(Errc::not_a_directory, in_quotes(to) + " names a directory, " + in_quotes(from) + " is none");
   }
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
   SKIFF_TRY(auto replaced, check_free(place, to, options.existing));

@@ -28,7 +28,7 @@ constexpr std::size_t kCopyBlock = 256 * 1024;
 constexpr off_t kKernelPiece = 64 << 20;  // of a file, between two looks whether the copy is still wanted
 
 std::unexpected<Error> failed(const std::string& name) {
-  return std::unexpected{system_error(errno, "copy " + quoted(name))};
+  return std::unexpected{system_error(errno, "copy " + in_quotes(name))};
 }
 
 class Copy {
@@ -72,10 +72,10 @@ class Copy {
   Result<> copy_directory(int object, const struct stat& status, const std::string& name, int to_directory,
                           const std::string& to) {
     if (top_ && same_object(*top_, status)) {
-      return fail(Errc::invalid_field, "copy " + quoted(name) + ": a directory can't be copied into itself", "to");
+      return fail(Errc::invalid_field, "copy " + in_quotes(name) + ": a directory can't be copied into itself", "to");
     }
     if (depth_ == kMostCopyDepth)
-      return fail(Errc::name_too_long, "copy " + quoted(name) + ": directories lie too deep");
+      return fail(Errc::name_too_long, "copy " + in_quotes(name) + ": directories lie too deep");
     // Ours alone until it is complete.
     if (::mkdirat(to_directory, to.c_str(), 0700) != 0) return failed(to);
     const UniqueFd made{::openat(to_directory, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};

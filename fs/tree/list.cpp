@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
 #include "fs/path/descriptor.hpp"
 #include "fs/path/directory_reader.hpp"
 #include "fs/path/stop.hpp"
+#include "fs/tree/name_batch.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -21,18 +23,11 @@ constexpr std::size_t kLeastBatch = 256;        // names sorted at once
 constexpr std::uint64_t kMostHashed = 1 << 20;  // of one fresh file
 constexpr std::uint64_t kMostHashedInAll = 16 << 20;
 
-struct Candidate {
-  std::string name;
-  bool maybe_directory = false;
-  bool wanted = false;
-  bool operator<(const Candidate& other) const { return name < other.name; }
-};
-
 /// A directory on the way to where the list is. Its names come in sorted batches of bounded size.
 struct Level {
   DirectoryReader reader;
   std::string prefix;  // of its entries' paths
-  std::vector<Candidate> batch = {};
+  NameBatch batch = {};
   std::size_t next = 0;
   std::string after = {};  // names up to this one are done
   bool has_after = false;
@@ -43,9 +38,10 @@ struct Level {
 
 class Listing {
  public:
-  explicit Listing(const ListOptions& options) : options_{options}, limit_{std::max<std::size_t>(options.limit, 1)} {}
+  Listing(const ListOptions& options, const ListSink& sink)
+      : options_{options}, sink_{sink}, limit_{std::max<std::size_t>(options.limit, 1)} {}
 
-  Result<Page> run(UniqueFd directory) {
+  Result<PageEnd> run(UniqueFd directory) {
     SKIFF_TRY_VOID(enter(directory.get(), "", options_.cursor));
     directory.reset();
     while (!levels_.empty()) {
@@ -59,12 +55,11 @@ class Listing {
         SKIFF_TRY_VOID(fill(level));
         continue;
       }
-      const Candidate candidate = std::move(level.batch[level.next++]);
-      SKIFF_TRY(auto done, visit(level, candidate));
+      SKIFF_TRY(auto done, visit(level, level.batch[level.next++]));
       if (done) break;
     }
-    if (levels_.empty()) page_.next_cursor.clear();
-    return std::move(page_);
+    if (levels_.empty()) end_.next_cursor.clear();
+    return std::move(end_);
   }
 
  private:
@@ -84,7 +79,7 @@ class Listing {
 
   /// The next names in order: as many as can be needed at once, found in one pass over the directory.
   Result<> fill(Level& level) {
-    const std::size_t most = std::max(limit_ - page_.entries.size() + 1, kLeastBatch);
+    const std::size_t most = std::max(limit_ - given_ + 1, kLeastBatch);
     level.batch.clear();
     level.next = 0;
     level.more = false;
@@ -100,86 +95,101 @@ class Listing {
       const bool maybe_directory = options_.depth == Depth::all && (found.type == DT_DIR || found.type == DT_UNKNOWN);
       const bool wanted = !resumed && (!options_.wanted || options_.wanted(level.prefix + std::string{found.name}));
       if (!wanted && !maybe_directory) continue;
-      level.batch.push_back({.name = std::string{found.name}, .maybe_directory = maybe_directory, .wanted = wanted});
+      level.batch.add({.text = found.name, .maybe_directory = maybe_directory, .wanted = wanted});
       if (level.batch.size() >= 2 * most) cut(level, most);
     }
-    if (level.batch.size() > most) cut(level, most);
-    std::sort(level.batch.begin(), level.batch.end());
-    page_.entries.reserve(page_.entries.size() + std::min(level.batch.size(), limit_ - page_.entries.size()));
+    cut(level, most);
+    level.batch.sort();
+    const std::size_t count = level.batch.size();
     // The first of all names that can come, unless it is gone.
-    if (level.batch.empty() || level.batch.front().name != level.resume_at) level.resume_at.clear();
-    if (!level.batch.empty()) {
-      level.after = level.batch.back().name;
+    if (count == 0 || level.batch[0].text != level.resume_at) level.resume_at.clear();
+    if (count != 0) {
+      level.after = level.batch[count - 1].text;
       level.has_after = true;
     }
     return {};
   }
 
   static void cut(Level& level, std::size_t most) {
-    std::nth_element(level.batch.begin(), level.batch.begin() + static_cast<std::ptrdiff_t>(most), level.batch.end());
-    level.batch.resize(most);
-    level.more = true;
+    if (level.batch.size() > most) level.more = true;
+    level.batch.keep_first(most);
   }
 
   /// True when the page is complete.
-  Result<bool> visit(Level& level, const Candidate& candidate) {
-    const bool resumed = !level.resume_at.empty() && candidate.name == level.resume_at;
+  Result<bool> visit(Level& level, const NameBatch::Name& candidate) {
+    const char* const name = candidate.text.data();  // it has its NUL
+    const bool resumed = !level.resume_at.empty() && candidate.text == level.resume_at;
     const std::string below = resumed ? std::exchange(level.resume, {}) : std::string{};
     if (resumed) level.resume_at.clear();
-    std::string path = level.prefix + candidate.name;
-    const bool full = page_.entries.size() == limit_;
+    path_.assign(level.prefix).append(candidate.text);
+    const bool full = given_ == limit_;
     // Where everything so far stays behind: a page may also end at something that is not wanted.
     if (candidate.wanted && full) return true;
-    if (candidate.maybe_directory && !resumed && visited_ > kMostVisited && !page_.next_cursor.empty()) return true;
+    if (candidate.maybe_directory && !resumed && visited_ > kMostVisited && !end_.next_cursor.empty()) return true;
 
-    auto entry = entry_at(level.reader.fd(), candidate.name);
+    auto entry = entry_at(level.reader.fd(), name);
     if (!entry && entry.error().code == Errc::path_not_found) return false;  // gone meanwhile
     if (!entry) return std::unexpected{std::move(entry.error())};
     const bool directory = candidate.maybe_directory && entry->type == EntryType::directory;
-    if (candidate.wanted) add(level.reader.fd(), candidate.name, path, std::move(*entry));
-    if (!resumed) page_.next_cursor = path;
+    if (candidate.wanted) give(level.reader.fd(), name, *entry);
+    if (!resumed) end_.next_cursor = path_;
     if (!directory) return false;
     if (levels_.size() == kMostListDepth) {
-      page_.too_deep = true;
+      end_.too_deep = true;
       return false;
     }
-    const UniqueFd inside{
-        ::openat(level.reader.fd(), candidate.name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    const UniqueFd inside{::openat(level.reader.fd(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
     if (!inside && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) {
-      return std::unexpected{system_error(errno, "open " + quoted(path))};
+      return std::unexpected{system_error(errno, "open " + in_quotes(path_))};
     }
     // Gone, swapped for a link or not to be read: its own entry is all that can be said.
     if (!inside) return false;
-    auto entered = enter(inside.get(), path + "/", below);
+    auto entered = enter(inside.get(), path_ + "/", below);
     if (!entered && entered.error().code != Errc::permission_denied) return std::unexpected{std::move(entered.error())};
     return false;
   }
 
-  void add(int directory, const std::string& name, const std::string& path, Entry entry) {
-    std::string tag;
+  void give(int directory, const char* name, const Entry& entry) {
+    std::array<char, kMostTimeTag> by_time;
+    std::string by_content;
+    std::string_view tag;
     if (options_.tags && time_tag_is_final(entry)) {
-      tag = time_tag(entry);
+      tag = time_tag(entry, by_time);
     } else if (options_.tags && entry.size <= std::min(kMostHashed, kMostHashedInAll - hashed_)) {
       hashed_ += entry.size;
-      const UniqueFd object{::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
-      if (object) tag = entity_tag(object.get(), entry).value_or(std::string{});
+      const UniqueFd object{::openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+      if (object) by_content = entity_tag(object.get(), entry).value_or(std::string{});
+      tag = by_content;
     }
-    page_.entries.push_back({.path = path, .entry = std::move(entry), .tag = std::move(tag)});
+    ++given_;
+    sink_({.path = path_, .entry = entry, .tag = tag});
   }
 
   const ListOptions& options_;
+  const ListSink& sink_;
   const std::size_t limit_;
   std::vector<Level> levels_;
-  Page page_;
+  std::string path_;  // of the name that is looked at
+  PageEnd end_;
+  std::size_t given_ = 0;  // entries of the page
   std::size_t visited_ = 0;
   std::uint64_t hashed_ = 0;
 };
 
 }  // namespace
 
-Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options) {
+Result<PageEnd> list(const Tree& tree, std::string_view path, const ListOptions& options, const ListSink& sink) {
   SKIFF_TRY(auto directory, tree.open_directory(path));
-  return Listing{options}.run(std::move(directory));
+  return Listing{options, sink}.run(std::move(directory));
+}
+
+Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options) {
+  Page page;
+  const ListSink collect = [&entries = page.entries](const SeenEntry& one) {
+    entries.push_back({.path = std::string{one.path}, .entry = one.entry, .tag = std::string{one.tag}});
+  };
+  SKIFF_TRY(static_cast<PageEnd&>(page), list(tree, path, options, collect));
+  return page;
 }
 
 }  // namespace skiff::fs

@@ -32,16 +32,30 @@ struct Listed {
   std::string tag;  ///< empty for a fresh file that is too large to be hashed for a list
 };
 
-struct Page {
-  std::vector<Listed> entries;
+struct PageEnd {
   std::string next_cursor;  ///< empty: this was the last page
   bool too_deep = false;    ///< there are directories below 256 levels, which were not looked into
 };
+
+struct Page : PageEnd {
+  std::vector<Listed> entries;
+};
+
+/// An entry that a list has come to; all of it until the sink returns.
+struct SeenEntry {
+  std::string_view path;
+  const Entry& entry;
+  std::string_view tag;
+};
+using ListSink = std::function<void(const SeenEntry& entry)>;
 
 /// The entries of a directory; a link at the end of `path` is followed, none below it. Sorted by bytes, name by name, a
 /// directory before what it holds. A page goes on after the last name of the one before, whatever was made or removed
 /// meanwhile. Memory grows with the limit, not with the directory. A page may end early, with a cursor, when very much
 /// of what is there is not wanted. Errors: those of Tree; not_a_directory; cancelled when `stop` is requested.
 [[nodiscard]] Result<Page> list(const Tree& tree, std::string_view path, const ListOptions& options = {});
+/// The same, each entry when it is seen. After an error the sink has had a part of them.
+[[nodiscard]] Result<PageEnd> list(const Tree& tree, std::string_view path, const ListOptions& options,
+                                   const ListSink& sink);
 
 }  // namespace skiff::fs

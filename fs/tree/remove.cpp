@@ -45,7 +45,7 @@ class Removal {
   [[nodiscard]] int above() const { return levels_.size() > 1 ? levels_[levels_.size() - 2].reader.fd() : directory_; }
 
   static std::unexpected<Error> failed(int error, const std::string& name) {
-    return std::unexpected{system_error(error, "remove " + quoted(name))};
+    return std::unexpected{system_error(error, "remove " + in_quotes(name))};
   }
 
   Result<> step() {

@@ -106,7 +106,7 @@ struct HttpClient::State {
   /// After the end of a body: the connection is kept only if both sides can tell where the next message begins.
   void body_ended() {
     busy = false;
-    if (!keep_alive || input->ended()) drop();
+    if (!keep_alive || input->ended() || unsent != 0) drop();
   }
 
   Executor executor;
@@ -116,6 +116,7 @@ struct HttpClient::State {
   std::string method;
   Headers trailers;
   unsigned closes = 0;        ///< calls that began before one of these end
+  std::uint64_t unsent = 0;   ///< of the request's body; 1 for a chunked one that was not finished
   bool gone = false;          ///< the client was destroyed
   bool busy = false;          ///< a request has begun, its answer has not ended
   bool keep_alive = true;     ///< of the answer
@@ -209,6 +210,7 @@ Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request req
     headers.add("Content-Length", std::to_string(*length));
   }
   self->method = request.method;
+  self->unsent = length ? *length - std::min<std::uint64_t>(*length, request.body.size()) : 1;
   self->busy = true;
   self->answer_begun = false;
   self->cut = false;
@@ -238,14 +240,18 @@ Task<Result<>> HttpClient::State::write(std::shared_ptr<State> self, std::span<c
   all.insert(all.end(), parts.begin(), parts.end());
   if (self->chunked) all.emplace_back("\r\n");
   // A failed write is not the end: the server may have answered early and closed, and that answer can still be read.
-  co_return co_await self->stream.write(all, self->options.idle_time);
+  auto sent = co_await self->stream.write(all, self->options.idle_time);
+  if (sent && !self->chunked) self->unsent -= std::min<std::uint64_t>(self->unsent, size);
+  co_return sent;
 }
 
 Task<Result<>> HttpClient::State::finish(std::shared_ptr<State> self, Headers trailers) {
   if (!self->busy) co_return std::unexpected{not_connected()};
   if (!self->chunked) co_return Result<>{};
   const std::array<std::string_view, 3> parts{"0\r\n", trailers.wire(), "\r\n"};
-  co_return co_await self->stream.write(parts, self->options.idle_time);
+  auto sent = co_await self->stream.write(parts, self->options.idle_time);
+  if (sent) self->unsent = 0;
+  co_return sent;
 }
 
 Task<Result<HttpResponseHead>> HttpClient::State::read_head(std::shared_ptr<State> self, Interim interim) {
@@ -399,6 +405,9 @@ Task<Result<std::size_t>> HttpClient::read_some(std::span<char> into) {
 }
 Task<Result<std::string>> HttpClient::read_body(std::size_t limit) {
   return State::read_body(state_, limit);
+}
+bool HttpClient::answer_begun() const noexcept {
+  return state_->answer_begun;
 }
 bool HttpClient::was_cut() const noexcept {
   return state_->cut;

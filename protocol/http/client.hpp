@@ -49,9 +49,10 @@ struct HttpReply {
 };
 
 /// One HTTP/1.1 connection of a client, used for one request after the other; it connects by itself, and again when the
-/// server has closed it. Reactor thread only. Errors: `io_error` (also for an answer that ends before it is whole),
-/// `timeout`, `cancelled`, `invalid_request` (the server speaks nonsense), `payload_too_large`, `unauthenticated` (its
-/// certificate is not the right one).
+/// server has closed it. One on which the answer came before the request was sent whole is not used again. Reactor
+/// thread only. Errors: `io_error` (also for an answer that ends before it is whole), `timeout`, `cancelled`,
+/// `invalid_request` (the server speaks nonsense), `payload_too_large`, `unauthenticated` (its certificate is not the
+/// right one).
 class HttpClient {
  public:
   HttpClient(Executor executor, HttpClientOptions options);
@@ -92,13 +93,15 @@ class HttpClient {
   /// The next bytes of the answer's body, 0 at its end.
   [[nodiscard]] Task<Result<std::size_t>> read_some(std::span<char> into);
   [[nodiscard]] Task<Result<std::string>> read_body(std::size_t limit);
+  /// Whether a byte of the answer to the last request has come: without one the server may never have seen it.
+  [[nodiscard]] bool answer_begun() const noexcept;
   /// Whether the connection broke, or ended in good order, in the middle of the last answer's body: a request that may
   /// be repeated is worth another try.
   [[nodiscard]] bool was_cut() const noexcept;
   /// After the end of a chunked body.
   [[nodiscard]] const Headers& trailers() const noexcept;
 
-  /// Takes the connection away after a 101, or a 2xx to CONNECT, or before the first request.
+  /// Takes the connection away after a 101, or a 2xx to CONNECT, or where no request is under way and `connected()`.
   [[nodiscard]] Upgraded take_upgraded();
 
   /// A server that has vanished without a word is found out (Stream::probe_peer), on the connection that there is.

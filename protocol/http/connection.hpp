@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "protocol/http/body_budget.hpp"
 #include "protocol/http/exchange.hpp"
 #include "protocol/http/input.hpp"
 #include "protocol/http/message.hpp"
@@ -25,6 +26,7 @@ struct HttpService {
   HttpServerOptions options;
   bool draining = false;
   std::size_t requests = 0;
+  BodyBudget bodies{options.limits.bodies_bytes};
 };
 
 /// One connection of a server: reads request after request, calls the handler, keeps or ends the connection. Its owner

@@ -75,7 +75,7 @@ Task<Result<std::string>> HttpExchange::read_body(std::size_t limit) {
   if (input.body_left() <= limit) {
     SKIFF_CO_TRY_VOID(co_await send_continue());
   }
-  auto body = co_await input.read_whole_body(limit, connection_.limits().body_idle_time);
+  auto body = co_await input.read_whole_body(limit, connection_.limits().body_idle_time, &connection_.service_.bodies);
   if (!body) {
     // What is left of the body can't be told from a next request, or is not worth waiting for.
     if (body.error().code != Errc::payload_too_large) close_after_ = true;

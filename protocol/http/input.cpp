@@ -152,11 +152,13 @@ Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono
   }
 }
 
-Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit) {
+Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit,
+                                                     BodyBudget* budget) {
   const auto too_large = [limit] {
     return fail(Errc::payload_too_large, "the body is larger than " + std::to_string(limit) + " bytes");
   };
   if (body_left() > limit) co_return too_large();
+  BodyBudget::Share share{budget};
   std::string body;
   std::size_t size = 0;
   while (!body_done_) {
@@ -164,7 +166,12 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
     std::size_t step = std::max<std::size_t>(size, kFirstBuffer);
     if (framing_.kind == BodyFraming::Kind::length)
       step = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kBodyRead));
-    body.resize(size + std::min(step - 1, limit - size) + 1);
+    const std::size_t room = size + std::min(step - 1, limit - size) + 1;
+    if (!share.grow_to(room)) {
+      co_return fail(Errc::resource_exhausted,
+                     "other large bodies are being read, which leaves no memory for this one");
+    }
+    body.resize(room);
     SKIFF_CO_TRY(auto got, co_await read_body(std::span{body}.subspan(size), idle_limit));
     size += got;
     if (size > limit) co_return too_large();

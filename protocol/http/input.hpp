@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/task.hpp"
+#include "protocol/http/body_budget.hpp"
 #include "protocol/http/chunked.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/http/parser.hpp"
@@ -62,8 +63,9 @@ class HttpInput {
   [[nodiscard]] bool has_body();
   /// The next bytes of the body, 0 at its end. `invalid_request` when it is broken or cut short.
   [[nodiscard]] Task<Result<std::size_t>> read_body(std::span<char> into, std::chrono::milliseconds idle_limit);
-  /// The rest of the body; `payload_too_large` above `limit`.
-  [[nodiscard]] Task<Result<std::string>> read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit);
+  /// The rest of the body; `payload_too_large` above `limit`, `resource_exhausted` when `budget`, if any, is used up.
+  [[nodiscard]] Task<Result<std::string>> read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit,
+                                                          BodyBudget* budget = nullptr);
   [[nodiscard]] Headers& trailers() noexcept { return chunks_->trailers(); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <new>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <boost/asio/post.hpp>
 
 #include "base/beside.hpp"
+#include "base/clock.hpp"
 #include "base/deadline.hpp"
 #include "base/expiry.hpp"
 #include "protocol/http/forward.hpp"
@@ -20,8 +22,10 @@
 namespace skiff::protocol {
 namespace {
 
-/// What is read of a body at once, and all that is kept of it.
+/// What is read of a body at once, and all that is kept of it, unless there is a large block for it.
 constexpr std::size_t kRelayed = 64 * 1024;
+/// A receiver that takes longer for a large block does not go faster by it, and keeps it from others.
+constexpr std::chrono::microseconds kSlow{200'000};
 /// After so many bytes others get the reactor.
 constexpr std::size_t kRelayedAtOnce = 1024 * 1024;
 
@@ -95,21 +99,48 @@ class Turn {
 /// Where a body's next bytes go. While its sender is silent, which may be for long, there is none.
 class Block {
  public:
-  /// Whether it would be held for nothing: the last read did not fill it.
-  [[nodiscard]] bool is_idle() const noexcept { return last_ < kRelayed; }
-  void release() noexcept { bytes_.reset(); }
+  explicit Block(LargeBlocks* large) noexcept : large_{large} {}
+  ~Block() { release(); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  /// Whether it may be held for nothing: the last read did not fill it, or others may want it more.
+  [[nodiscard]] bool is_idle() const noexcept { return is_large() || last_ < kRelayed; }
+  void release() noexcept {
+    if (is_large()) large_->give_back();
+    bytes_.reset();
+    size_ = 0;
+  }
+  /// A large one when the last read would have filled a small one.
   [[nodiscard]] std::span<char> room() {
-    if (!bytes_) bytes_ = std::make_unique_for_overwrite<char[]>(kRelayed);
-    return {bytes_.get(), kRelayed};
+    const bool is_fast = large_ != nullptr && !is_slow_ && last_ >= kRelayed;
+    if (is_large() && !is_fast) release();
+    if (!is_large() && is_fast && large_->take()) make(LargeBlocks::kBytes);
+    if (!bytes_) make(kRelayed);
+    return {bytes_.get(), size_};
   }
   [[nodiscard]] std::string_view read(std::size_t size) noexcept {
     last_ = size;
     return {bytes_.get(), size};
   }
+  /// How long the receiver took for what was read.
+  void taken_in(std::chrono::steady_clock::duration time) noexcept {
+    is_slow_ = time > kSlow * last_ / LargeBlocks::kBytes;
+  }
 
  private:
+  [[nodiscard]] bool is_large() const noexcept { return size_ > kRelayed; }
+  void make(std::size_t size) {
+    bytes_.reset();
+    size_ = size;  // first: without memory for it, its place is given back
+    bytes_ = std::make_unique_for_overwrite<char[]>(size);
+  }
+
+  LargeBlocks* large_;
   std::unique_ptr<char[]> bytes_;
+  std::size_t size_ = 0;
   std::size_t last_ = 0;
+  bool is_slow_ = false;
 };
 
 /// The next bytes of the request's body, none at its end.
@@ -136,7 +167,7 @@ Task<Result<std::string_view>> read_answer(Relay* relay, Block* block) {
 
 /// False when the client's side has failed. A server that takes no more of it may have answered already.
 Task<bool> send_body(Relay* relay) {
-  Block block;
+  Block block{relay->options.large_blocks};
   Turn turn{relay->http.executor()};
   for (;;) {
     auto bytes = co_await read_request(&relay->http, &block);
@@ -146,7 +177,9 @@ Task<bool> send_body(Relay* relay) {
     }
     if (bytes->empty()) break;
     const std::array<std::string_view, 1> parts{*bytes};
+    const SteadyTime began = std::chrono::steady_clock::now();
     auto sent = co_await relay->server.write(parts);
+    block.taken_in(std::chrono::steady_clock::now() - began);
     if (!sent && sent.error().code == Errc::timeout) relay->give_up(std::move(sent.error()));
     if (!sent) co_return true;
     co_await turn.took(bytes->size());
@@ -178,12 +211,14 @@ std::optional<std::uint64_t> length_of(const HttpResponseHead& head) {
 }
 
 Task<Result<>> send_answer_body(Relay* relay) {
-  Block block;
+  Block block{relay->options.large_blocks};
   Turn turn{relay->http.executor()};
   for (;;) {
     SKIFF_CO_TRY(auto bytes, co_await read_answer(relay, &block));
     if (bytes.empty()) break;
+    const SteadyTime began = std::chrono::steady_clock::now();
     SKIFF_CO_TRY_VOID(co_await relay->http.write(bytes));
+    block.taken_in(std::chrono::steady_clock::now() - began);
     co_await turn.took(bytes.size());
   }
   co_return co_await relay->http.finish(forwarded_trailers(relay->server.trailers()));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <optional>
 
@@ -13,6 +14,31 @@
 
 namespace skiff::protocol {
 
+/// How many bodies may move in large blocks at the same time: such a block is held for as long as its receiver makes it
+/// wait. The others move in blocks of 64 KiB. Reactor thread only.
+class LargeBlocks {
+ public:
+  /// What a fast connection over loopback or a good network needs to be kept busy: with 64 KiB each of them is a
+  /// wake-up of both sides, and half of the speed (docs/adr/0024).
+  static constexpr std::size_t kBytes = 1024 * 1024;
+
+  explicit LargeBlocks(std::size_t most) noexcept : left_{most} {}
+  LargeBlocks(const LargeBlocks&) = delete;
+  LargeBlocks& operator=(const LargeBlocks&) = delete;
+
+  /// False when there is none left.
+  [[nodiscard]] bool take() noexcept {
+    if (left_ == 0) return false;
+    --left_;
+    return true;
+  }
+  void give_back() noexcept { ++left_; }
+  [[nodiscard]] std::size_t left() const noexcept { return left_; }
+
+ private:
+  std::size_t left_;
+};
+
 struct RelayOptions {
   /// From the end of the request to the answer's head.
   std::chrono::milliseconds answer_time{60'000};
@@ -20,6 +46,8 @@ struct RelayOptions {
   std::chrono::seconds probe_idle{15};
   /// When the client's right to this ends, and with it the answer.
   std::optional<WallTime> ends = {};
+  /// For bodies that come fast and whose receiver keeps up; null: they move in blocks of 64 KiB. It must outlive them.
+  LargeBlocks* large_blocks = nullptr;
   /// Takes both connections over after a 101, as an UpgradeHandler does.
   std::move_only_function<Task<>(Upgraded client, Upgraded server)> upgraded = {};
 };

@@ -189,6 +189,19 @@ void append_json_escaped(std::string& out, std::string_view utf8) {
   }
 }
 
+bool is_plain_json(std::string_view text) noexcept {
+  constexpr std::uint64_t kNotAscii = 0x8080808080808080;
+  const auto is_plain = [](std::uint64_t word) { return (word & kNotAscii) == 0 && !needs_escape(word); };
+  std::uint64_t word = 0;
+  for (; text.size() >= sizeof word; text.remove_prefix(sizeof word)) {
+    std::memcpy(&word, text.data(), sizeof word);
+    if (!is_plain(word)) return false;
+  }
+  word = 0x2020202020202020;  // spaces behind the end
+  std::memcpy(&word, text.data(), text.size());
+  return is_plain(word);
+}
+
 void append_json_string(std::string& out, std::string_view utf8) {
   if (append_short(out, false, utf8, false)) return;
   out += '"';

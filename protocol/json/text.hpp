@@ -15,6 +15,9 @@ void append_json_string(std::string& out, std::string_view utf8);
 /// The same without the quotes, for a string that is put together from several pieces.
 void append_json_escaped(std::string& out, std::string_view utf8);
 
+/// Whether a JSON string holds it byte by byte: printable ASCII (and U+007F) without `"` and `\`.
+[[nodiscard]] bool is_plain_json(std::string_view text) noexcept;
+
 /// Appends `"key":` with the comma that goes before it when `out` does not end in `{`.
 void append_json_key(std::string& out, std::string_view key);
 

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kLargestControl = 125;
 constexpr std::size_t kDirectLeast = 4 * 1024;
 constexpr std::size_t kDirectMost = 256 * 1024;
+constexpr std::size_t kMostPiece = 64 * 1024;
 
 constexpr bool is_control(Opcode opcode) noexcept {
   return static_cast<unsigned>(opcode) >= 8;
@@ -142,11 +143,11 @@ bool MessageParser::begin_frame(Event& event) {
   mask_ = {};
   if (masked) std::memcpy(mask_.data(), header_.data() + at, mask_.size());
   if (!is_control(opcode_)) {
-    if (frame_length_ > max_message_bytes_ - message_size_) {
+    if (!in_message_) message_is_text_ = opcode_ == Opcode::text;
+    if (!gives_pieces() && frame_length_ > max_message_bytes_ - message_size_) {
       return violation(event, close_code::kTooBig,
                        "a message has more than " + std::to_string(max_message_bytes_) + " bytes");
     }
-    if (!in_message_) message_is_text_ = opcode_ == Opcode::text;
     in_message_ = true;
   }
   in_payload_ = true;
@@ -200,11 +201,19 @@ void MessageParser::end_frame(Event& event) {
   header_have_ = 0;
   if (is_control(opcode_)) return end_control(event);
   if (!fin_) return;
+  in_message_ = false;
+  if (gives_pieces()) return;
   message_.resize(message_size_);
   event = {message_is_text_ ? Kind::text : Kind::binary, 0, std::exchange(message_, {})};
-  in_message_ = false;
   message_size_ = 0;
   checked_ = 0;
+}
+
+void MessageParser::give_piece(Event& event) {
+  if (message_size_ == 0) return;
+  message_.resize(message_size_);
+  event = {Kind::binary, 0, std::exchange(message_, {})};
+  message_size_ = 0;
 }
 
 std::size_t MessageParser::feed(std::string_view bytes, Event& event) {
@@ -217,7 +226,8 @@ std::size_t MessageParser::feed(std::string_view bytes, Event& event) {
       const bool judge = header_have_ == 2 || (header_have_ > 2 && header_have_ == header_size(header_[1]));
       if (judge && !begin_frame(event)) return at;
     }
-    const auto take = static_cast<std::size_t>(std::min<std::uint64_t>(frame_length_ - frame_have_, bytes.size() - at));
+    auto take = static_cast<std::size_t>(std::min<std::uint64_t>(frame_length_ - frame_have_, bytes.size() - at));
+    if (!is_control(opcode_) && gives_pieces()) take = std::min(take, kMostPiece);
     const std::string_view piece = bytes.substr(at, take);
     at += take;
     if (is_control(opcode_)) {
@@ -230,6 +240,7 @@ std::size_t MessageParser::feed(std::string_view bytes, Event& event) {
       message_size_ += take;
       frame_have_ += take;
       if (!check_text(event)) return at;
+      if (gives_pieces()) give_piece(event);
     }
     if (frame_have_ == frame_length_) end_frame(event);
     if (event.kind != Kind::need_more || (in_payload_ && at == bytes.size())) return at;
@@ -240,7 +251,7 @@ std::size_t MessageParser::feed(std::string_view bytes, Event& event) {
 std::span<char> MessageParser::direct() {
   if (dead_ || !in_payload_ || is_control(opcode_) || frame_length_ - frame_have_ < kDirectLeast) return {};
   // As much again as there is: a length alone, without the bytes, must not make this side allocate much.
-  const std::size_t room = std::clamp(message_size_, kDirectLeast, kDirectMost);
+  const std::size_t room = gives_pieces() ? kMostPiece : std::clamp(message_size_, kDirectLeast, kDirectMost);
   const auto take = static_cast<std::size_t>(std::min<std::uint64_t>(frame_length_ - frame_have_, room));
   if (message_.size() < message_size_ + take) {
     message_.resize_and_overwrite(message_size_ + take, [](char*, std::size_t size) { return size; });
@@ -255,6 +266,7 @@ void MessageParser::commit(std::size_t size, Event& event) {
   message_size_ += size;
   frame_have_ += size;
   if (!check_text(event)) return;
+  if (gives_pieces()) give_piece(event);
   if (frame_have_ == frame_length_) end_frame(event);
 }
 

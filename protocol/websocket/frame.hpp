@@ -41,12 +41,17 @@ std::size_t write_frame_header(std::span<char, kMaxFrameHeader> out, Opcode opco
 /// Reassembles messages from the frames that arrive at one side. It takes bytes in any portions, keeps at most one
 /// message, and allocates for a message only as its bytes arrive. After `Kind::violation` and after `Kind::close` it
 /// takes nothing more.
+///
+/// With `Bytes::in_pieces` where messages begin and end does not matter: the bytes of binary ones come out as they come
+/// in, at most 64 KiB at a time, so a frame of any length is taken and none is kept. What is empty does not come out.
 class MessageParser {
  public:
+  enum class Bytes : std::uint8_t { whole, in_pieces };
+
   /// `receiver` is the side that reads: a server's peer must mask, a client's must not. A message above
-  /// `max_message_bytes` is a violation with 1009.
-  MessageParser(Side receiver, std::size_t max_message_bytes) noexcept
-      : receiver_{receiver}, max_message_bytes_{max_message_bytes} {}
+  /// `max_message_bytes` is a violation with 1009, unless its bytes come out in pieces.
+  MessageParser(Side receiver, std::size_t max_message_bytes, Bytes binary = Bytes::whole) noexcept
+      : receiver_{receiver}, max_message_bytes_{max_message_bytes}, in_pieces_{binary == Bytes::in_pieces} {}
 
   enum class Kind : std::uint8_t {
     need_more,  ///< all bytes were taken and nothing is complete
@@ -80,9 +85,13 @@ class MessageParser {
   bool check_text(Event& event);
   void end_frame(Event& event);
   void end_control(Event& event);
+  void give_piece(Event& event);
+  /// Of the message that has begun.
+  [[nodiscard]] bool gives_pieces() const noexcept { return in_pieces_ && !message_is_text_; }
 
   const Side receiver_;
   const std::size_t max_message_bytes_;
+  const bool in_pieces_;
   std::array<unsigned char, kMaxFrameHeader> header_{};
   std::uint8_t header_have_ = 0;
   bool fin_ = false;

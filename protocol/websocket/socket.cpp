@@ -39,7 +39,8 @@ WebSocket::State::State(Stream stream_in, std::string received, Options options_
     : options{bounded(options_in)},
       stream{std::move(stream_in)},
       buffered{std::move(received)},
-      parser{options_in.side, options_in.max_message_bytes},
+      parser{options_in.side, options_in.max_message_bytes,
+             options_in.reads_pieces ? MessageParser::Bytes::in_pieces : MessageParser::Bytes::whole},
       changed{stream.executor()},
       heard{steady_clock::now()} {}
 
@@ -80,7 +81,7 @@ std::optional<milliseconds> WebSocket::State::patience() {
   }
   if (options.ping_interval <= milliseconds{0}) return kForever;
   if (pinged && heard > *pinged) pinged.reset();
-  if (pinged && now - *pinged >= 2 * options.ping_interval) {
+  if (pinged && !options.may_be_silent && now - *pinged >= 2 * options.ping_interval) {
     (void)failed(Errc::timeout, "the peer gave no sign of life");
     return {};
   }

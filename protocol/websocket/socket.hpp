@@ -30,6 +30,12 @@ class WebSocket {
     std::chrono::milliseconds ping_interval{
         15'000};  ///< idle time before a ping; two of them without a sign of life: dead. 0: never
     std::chrono::milliseconds close_timeout{5'000};  ///< for each step of closing
+    /// A binary message may be of any length, and is read in pieces of at most 64 KiB as they come; the limit is for
+    /// texts then.
+    bool reads_pieces = false;
+    /// A peer that answers no ping is not taken for dead: it may read as slowly as it likes. TCP finds out who has
+    /// vanished (Stream::probe_peer).
+    bool may_be_silent = false;
   };
   enum class Kind : std::uint8_t { text, binary };
   struct Message {

@@ -1,20 +1,15 @@
 #pragma once
 
-#include <concepts>
+#include <cstddef>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "protocol/json/base64.hpp"
-#include "protocol/json/schema.hpp"
 #include "protocol/json/text.hpp"
-#include "protocol/json/utf8.hpp"
+#include "runtime/api/answer_values.hpp"
 #include "runtime/api/schema_parts.hpp"
 
 /// What a route answers, said once: a row a member, out of which come the JSON and what the documents say of it.
@@ -28,30 +23,8 @@
 ///
 /// The type that a row's function returns says how the member is written and described: text, bool, integers,
 /// `WallTime`, `Id`, `OrNull`, `Bytes`, vectors, maps of texts, and `Part`, an object with rows of its own. A
-/// std::optional without a value is left out.
+/// std::optional without a value is left out, and a null pointer.
 namespace skiff::runtime::api {
-
-/// Of a session, a command, an instance.
-struct Id {
-  std::string_view text;
-};
-
-/// Always there, and null without a value.
-template <class T>
-struct OrNull {
-  std::optional<T> value;
-};
-
-/// Bytes, as base64. `begun` comes before them: a character that came in two pieces.
-struct Bytes {
-  std::string_view bytes;
-  std::string_view begun = {};
-};
-
-/// JSON that is there already; the row says what it is like.
-struct Written {
-  std::string_view json;
-};
 
 /// An object inside of an answer. `answer` is the function that gives its rows.
 template <auto answer>
@@ -74,112 +47,6 @@ template <auto answer>
   return list;
 }
 
-/// How a member of type T is described, and written.
-template <class T>
-struct AnswerValue;
-
-template <std::convertible_to<std::string_view> T>
-struct AnswerValue<T> {
-  static std::string schema() { return kText; }
-  static void append(std::string& out, std::string_view text) {
-    if (protocol::is_valid_utf8(text)) {
-      protocol::append_json_string(out, text);
-    } else {
-      protocol::append_json_string(out, protocol::to_valid_utf8(text));
-    }
-  }
-};
-
-template <>
-struct AnswerValue<bool> {
-  static std::string schema() { return kFlag; }
-  static void append(std::string& out, bool value) { out += value ? "true" : "false"; }
-};
-
-template <std::integral T>
-struct AnswerValue<T> {
-  static std::string schema() { return std::is_unsigned_v<T> ? kCount : R"({"type":"integer"})"; }
-  static void append(std::string& out, T value) {
-    using Wide = std::conditional_t<std::is_unsigned_v<T>, std::uint64_t, std::int64_t>;
-    protocol::append_json_integer(out, static_cast<Wide>(value));
-  }
-};
-
-template <>
-struct AnswerValue<Id> {
-  static std::string schema() { return kId; }
-  static void append(std::string& out, Id id) { protocol::append_json_string(out, id.text); }
-};
-
-template <>
-struct AnswerValue<WallTime> {
-  static std::string schema() { return kTime; }
-  static void append(std::string& out, WallTime time) { protocol::append_json_string(out, rfc3339(time)); }
-};
-
-template <>
-struct AnswerValue<Bytes> {
-  static std::string schema() { return kText; }
-  static void append(std::string& out, const Bytes& value) {
-    out += '"';
-    if (value.begun.empty()) {
-      protocol::append_base64(out, value.bytes);
-    } else {
-      protocol::append_base64(out, std::string{value.begun}.append(value.bytes));
-    }
-    out += '"';
-  }
-};
-
-template <>
-struct AnswerValue<Written> {
-  static std::string schema() { return "{}"; }
-  static void append(std::string& out, Written value) { out += value.json; }
-};
-
-template <class T>
-struct AnswerValue<OrNull<T>> {
-  static std::string schema() { return or_null(AnswerValue<T>::schema()); }
-  static void append(std::string& out, const OrNull<T>& value) {
-    if (!value.value) {
-      out += "null";
-    } else {
-      AnswerValue<T>::append(out, *value.value);
-    }
-  }
-};
-
-template <class T>
-struct AnswerValue<std::vector<T>> {
-  static std::string schema() { return list_of(AnswerValue<T>::schema()); }
-  static void append(std::string& out, const std::vector<T>& values) {
-    out += '[';
-    for (const T& value : values) {
-      if (out.back() != '[') out += ',';
-      AnswerValue<T>::append(out, value);
-    }
-    out += ']';
-  }
-};
-
-/// Of texts, or of texts and nulls.
-template <class T>
-struct AnswerValue<std::map<std::string, T>> {
-  static constexpr bool kHasNulls = !std::is_same_v<T, std::string>;
-  static std::string schema() {
-    return kHasNulls ? R"({"type":"object","additionalProperties":{"type":["string","null"]}})" : kLabels;
-  }
-  static void append(std::string& out, const std::map<std::string, T>& map) { protocol::append_json(out, map); }
-};
-
-/// What requests have, too.
-template <class T>
-  requires requires { protocol::Schema<T>::fields; }
-struct AnswerValue<T> {
-  static std::string schema() { return protocol::json_schema<T>(); }
-  static void append(std::string& out, const T& value) { protocol::append_json(out, value); }
-};
-
 template <auto answer>
 struct AnswerValue<Part<answer>> {
   static std::string schema() { return answer().named_schema(); }
@@ -201,22 +68,32 @@ template <class T>
 struct WhatIsGiven<std::optional<T>> {
   using Value = T;
 };
+template <class T>
+  requires std::is_class_v<T>
+struct WhatIsGiven<const T*> {
+  using Value = T;
+};
+
+/// One member of an answer, whatever the answer is about: what is done with rows is there once, and not for each S.
+struct UntypedRow {
+  std::string_view name;
+  std::string_view help;
+  std::string (*schema)();
+  void (*append)(std::string& out, std::string_view key, const void* source);
+  bool always;
+};
 
 /// One member of an answer about an S.
 template <class S>
-struct AnswerRow {
+class AnswerRow {
+ public:
   /// `Get` is a lambda without captures. `schema`: in place of that of its type.
   template <class Get>
-  AnswerRow(std::string_view name, Get /*get*/, std::string_view help = {}, std::string_view schema = {})
-      : AnswerRow{name,
-                  help,
-                  schema,
-                  &append_given<Get>,
-                  &AnswerValue<ValueOf<Get>>::schema,
-                  std::is_same_v<GivenBy<Get>, ValueOf<Get>>} {}
+  constexpr AnswerRow(std::string_view name, Get /*get*/, std::string_view help = {}, std::string (*schema)() = nullptr)
+      : untyped_{name, help, schema != nullptr ? schema : &AnswerValue<ValueOf<Get>>::schema, &append_given<Get>,
+                 std::is_same_v<GivenBy<Get>, ValueOf<Get>>} {}
 
-  Member described;
-  void (*append)(std::string& out, std::string_view key, const S& source);
+  [[nodiscard]] const UntypedRow& untyped() const noexcept { return untyped_; }
 
  private:
   template <class Get>
@@ -224,14 +101,9 @@ struct AnswerRow {
   template <class Get>
   using ValueOf = typename WhatIsGiven<GivenBy<Get>>::Value;
 
-  /// Said once: there are hundreds of rows.
-  [[gnu::noinline]] AnswerRow(std::string_view name, std::string_view help, std::string_view schema,
-                              decltype(append) appended, std::string (*of_its_type)(), bool always)
-      : described{name, schema.empty() ? of_its_type() : std::string{schema}, always, help}, append{appended} {}
-
   template <class Get>
-  static void append_given(std::string& out, std::string_view key, const S& source) {
-    const auto& given = Get{}(source);
+  static void append_given(std::string& out, std::string_view key, const void* source) {
+    const auto& given = Get{}(*static_cast<const S*>(source));
     if constexpr (std::is_same_v<GivenBy<Get>, ValueOf<Get>>) {
       protocol::append_json_key(out, key);
       AnswerValue<ValueOf<Get>>::append(out, given);
@@ -240,50 +112,60 @@ struct AnswerRow {
       AnswerValue<ValueOf<Get>>::append(out, *given);
     }
   }
+
+  UntypedRow untyped_;
+};
+
+/// What is answered, whatever it is about.
+class UntypedAnswer {
+ public:
+  [[nodiscard]] std::vector<Member> members() const;
+  [[nodiscard]] protocol::SchemaRef schema() const;
+  /// For a place inside of another one.
+  [[nodiscard]] std::string named_schema() const;
+
+ protected:
+  explicit UntypedAnswer(std::string_view name) : name_{name} {}
+  ~UntypedAnswer() = default;
+  UntypedAnswer(const UntypedAnswer&) = default;
+  UntypedAnswer& operator=(const UntypedAnswer&) = default;
+
+  void add(const UntypedRow& row);
+  void append_rows(std::string& out, const void* source) const;
+  void append_object(std::string& out, const void* source) const;
+  [[nodiscard]] const std::vector<UntypedRow>& untyped_rows() const noexcept { return rows_; }
+
+ private:
+  std::string_view name_;
+  std::vector<UntypedRow> rows_;
 };
 
 /// What is answered about an S.
 template <class S>
-class Answer {
+class Answer : public UntypedAnswer {
  public:
   using Source = S;
 
   /// `name`: of its schema; empty: none.
-  Answer(std::string_view name, std::initializer_list<AnswerRow<S>> rows) : name_{name}, rows_{rows} {}
+  Answer(std::string_view name, std::initializer_list<AnswerRow<S>> rows) : UntypedAnswer{name} {
+    for (const AnswerRow<S>& row : rows) add(row.untyped());
+  }
 
-  void append(std::string& out, const S& source) const {
-    out += '{';
-    append_members(out, source);
-    out += '}';
-  }
+  void append(std::string& out, const S& source) const { append_object(out, &source); }
   /// Without braces.
-  void append_members(std::string& out, const S& source) const {
-    for (const AnswerRow<S>& row : rows_) row.append(out, row.described.name, source);
-  }
+  void append_members(std::string& out, const S& source) const { append_rows(out, &source); }
   [[nodiscard]] std::string text(const S& source) const {
     std::string out;
     append(out, source);
     return out;
   }
 
-  /// For a writer that lets others go on between two members.
-  [[nodiscard]] const std::vector<AnswerRow<S>>& rows() const noexcept { return rows_; }
-
-  [[nodiscard]] std::vector<Member> members() const {
-    std::vector<Member> all;
-    for (const AnswerRow<S>& row : rows_) all.push_back(row.described);
-    return all;
+  /// For a writer that lets others go on between two members: how many there are, and one of them, if it is there.
+  [[nodiscard]] std::size_t size() const noexcept { return untyped_rows().size(); }
+  void append_member(std::string& out, std::size_t place, const S& source) const {
+    const UntypedRow& row = untyped_rows()[place];
+    row.append(out, row.name, &source);
   }
-  [[nodiscard]] protocol::SchemaRef schema() const { return {.name = std::string{name_}, .json = object(members())}; }
-  /// For a place inside of another one.
-  [[nodiscard]] std::string named_schema() const {
-    const protocol::SchemaRef whole = schema();
-    return name_.empty() ? whole.json : named(name_, whole.json);
-  }
-
- private:
-  std::string_view name_;
-  std::vector<AnswerRow<S>> rows_;
 };
 
 }  // namespace skiff::runtime::api

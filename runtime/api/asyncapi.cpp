@@ -42,12 +42,19 @@ struct Conversation {
 
 constexpr std::string_view kBinaryFrame = "BinaryFrame";
 constexpr std::string_view kTerminalBytes = "TerminalBytes";
+constexpr std::string_view kPortBytes = "PortBytes";
+
+std::string_view about_parameter(std::string_view name) {
+  if (name == "sid") return "The session";
+  return name == "port" ? "Where the server listens" : "The command";
+}
 
 constexpr std::array kConversations{
     Conversation{"connect", server_messages, client_messages, kBinaryFrame},
     Conversation{"attach", server_messages, messages_to_one_command, kBinaryFrame},
     Conversation{"runAttached", server_messages, messages_to_one_command, kBinaryFrame},
     Conversation{"openShell", nothing, terminal_messages, kTerminalBytes},
+    Conversation{"openPort", nothing, nothing, kPortBytes},
     Conversation{"watchFiles", watch_events, nothing},
     Conversation{"readOutput", stream_events, nothing},
     Conversation{"globFiles", glob_records, nothing},
@@ -76,6 +83,9 @@ class AsyncDocument {
     }
     add_bytes(kBinaryFrame, "With skiff.v1.binary: a header of 24 bytes, then bytes of one stream.");
     add_bytes(kTerminalBytes, "What is typed, and what the terminal shows.");
+    add_bytes(kPortBytes,
+              "Bytes of the connection; where a message begins and ends says nothing. With skiff.v1.tcp an empty text "
+              "message ends its sender's direction.");
   }
 
   void add(const Route& route, const Conversation& conversation) {
@@ -84,7 +94,7 @@ class AsyncDocument {
     channel["servers"] = OrderedJson::array({reference(route.websocket ? "servers/ws" : "servers/http")});
     for (std::size_t at = route.path.find('{'); at != std::string_view::npos; at = route.path.find('{', at + 1)) {
       const std::string_view name = route.path.substr(at + 1, route.path.find('}', at) - at - 1);
-      channel["parameters"][std::string{name}] = {{"description", name == "sid" ? "The session" : "The command"}};
+      channel["parameters"][std::string{name}] = {{"description", about_parameter(name)}};
     }
     if (route.websocket) {
       channel["bindings"]["ws"] = {{"method", route.method}, {"query", query_of(route)}};

@@ -135,7 +135,7 @@ const Answer<ExitStatus>& exit_answer() {
                                                    : std::nullopt};
         },
         "As SIGTERM; null: it exited"},
-       {"cause", [](const Status& status) { return name(status.cause); }, "Why it ended", cause_words()},
+       {"cause", [](const Status& status) { return name(status.cause); }, "Why it ended", cause_words},
        {"core_dumped", [](const Status& status) { return status.core_dumped ? std::optional{true} : std::nullopt; }},
        {"output_complete", [](const Status& status) { return status.output_complete; },
         "All pipes are at their end; else more may come, marked late"},
@@ -148,7 +148,8 @@ const Answer<ExitStatus>& exit_answer() {
         [](const Status& status) {
           return status.state_saved ? std::optional{string_view{name(*status.state_saved)}} : std::nullopt;
         },
-        "Of a stateful session: what became of it", named("StateSaved", one_of({"saved", "discarded", "conflict"}))},
+        "Of a stateful session: what became of it",
+        [] { return named("StateSaved", one_of({"saved", "discarded", "conflict"})); }},
        {"kill_level",
         [](const Status& status) {
           return status.kill_level.empty() ? std::nullopt : std::optional{string_view{status.kill_level}};
@@ -177,7 +178,7 @@ const Answer<CommandOf>& command_answer() {
           const pid_t pid = of.command.pid();
           return pid > 0 ? std::optional{static_cast<std::uint64_t>(pid)} : std::nullopt;
         }},
-       {"state", [](const CommandOf& of) { return name(of.command.state()); }, {}, command_states()},
+       {"state", [](const CommandOf& of) { return name(of.command.state()); }, {}, command_states},
        {"command", [](const CommandOf& of) -> const auto& { return of.command.spec().line; }},
        {"argv",
         [](const CommandOf& of) {

@@ -6,12 +6,6 @@ namespace {
 using sessions::LogItem;
 using sessions::OutputTotals;
 
-/// Text whose first character may have come in two pieces. Valid UTF-8.
-struct PiecesOfText {
-  std::string_view begun;
-  std::string_view rest;
-};
-
 struct Checksums {
   const std::string& out;
   const std::string& err;
@@ -25,17 +19,6 @@ const Answer<Checksums>& checksums_answer() {
 }
 
 }  // namespace
-
-template <>
-struct AnswerValue<PiecesOfText> {
-  static std::string schema() { return kText; }
-  static void append(std::string& out, const PiecesOfText& text) {
-    out += '"';
-    protocol::append_json_escaped(out, text.begun);
-    protocol::append_json_escaped(out, text.rest);
-    out += '"';
-  }
-};
 
 std::string_view stream_name(sessions::Stream stream) noexcept {
   return stream == sessions::Stream::out ? "stdout" : "stderr";
@@ -74,7 +57,7 @@ const EventAnswer<OutputOf>& output_event() {
            {"stream",
             [](const OutputOf& of) { return stream_name(of.item.stream); },
             {},
-            named("OutputStream", one_of({"stdout", "stderr"}))},
+            [] { return named("OutputStream", one_of({"stdout", "stderr"})); }},
            {"time", [](const OutputOf& of) { return of.item.time; }, "When it was read"},
            {"late", [](const OutputOf& of) { return of.item.late ? std::optional{true} : std::nullopt; },
             "true: after the exit, from a process in the background"},
@@ -152,6 +135,34 @@ const EventAnswer<std::string_view>& pong_event() {
       .help = "The answer to a ping.",
       .members = {{}, {{"data", [](const std::string_view& data) { return data; }, "The ping's"}}}};
   return event;
+}
+
+const EventAnswer<Nothing>& detached_event() {
+  static const EventAnswer<Nothing> event{.name = "DetachedEvent",
+                                          .type = "detached",
+                                          .help = "On /v1/connect: the channel is closed, its command goes on.",
+                                          .members = {{}, {}},
+                                          .channel = OnChannel::always};
+  return event;
+}
+
+const EventAnswer<Nothing>& keepalive_event() {
+  static const EventAnswer<Nothing> event{
+      .name = "KeepaliveEvent",
+      .type = "keepalive",
+      .help =
+          "Nothing happened for as long as --keepalive says. NDJSON only: in SSE it is a comment line, and "
+          "WebSockets are pinged.",
+      .members = {{}, {}},
+      .channel = OnChannel::never};
+  return event;
+}
+
+void append_event_head(std::string& out, std::string_view type, std::optional<std::uint32_t> channel) {
+  out += R"({"type":")";
+  out += type;
+  out += '"';
+  if (channel) protocol::append_json_number(out, "channel", *channel);
 }
 
 }  // namespace skiff::runtime::api

@@ -13,10 +13,7 @@ using sessions::LogItem;
 
 void EventWriter::begin(std::string& out, std::string_view type, std::optional<std::uint64_t> next) const {
   if (form_ == Form::sse) protocol::append_sse_head(out, next ? std::to_string(*next) : std::string{}, type);
-  out += R"({"type":")";
-  out += type;
-  out += '"';
-  if (channel_) protocol::append_json_number(out, "channel", *channel_);
+  append_event_head(out, type, channel_);
 }
 
 void EventWriter::finish(std::string& out) const {
@@ -107,8 +104,7 @@ void EventWriter::keepalive(std::string& out) const {
     out += protocol::kSseKeepalive;
     return;
   }
-  begin(out, "keepalive", std::nullopt);
-  finish(out);
+  write(out, keepalive_event(), {}, std::nullopt);
 }
 
 void EventWriter::error(std::string& out, const Error& error) const {

@@ -29,11 +29,20 @@ struct Template {
     }
   }
 
+  /// What follows `{...}` in a part: ":tcp".
+  static std::string_view verb_of(std::string_view part) { return part.substr(part.find('}') + 1); }
+
+  static bool fits(std::string_view part, std::string_view segment) {
+    if (!part.starts_with('{')) return part == segment;
+    const std::string_view verb = verb_of(part);
+    return segment.size() > verb.size() && segment.ends_with(verb);
+  }
+
   [[nodiscard]] bool fits(const std::vector<std::string>& segments) const {
     if (takes_rest ? segments.size() < parts.size() : segments.size() != parts.size()) return false;
     const std::size_t compared = parts.size() - (takes_rest ? 1 : 0);
     for (std::size_t i = 0; i < compared; ++i) {
-      if (parts[i].starts_with('{') ? segments[i].empty() : parts[i] != segments[i]) return false;
+      if (!fits(parts[i], segments[i])) return false;
     }
     return true;
   }
@@ -42,7 +51,8 @@ struct Template {
   [[nodiscard]] std::vector<std::string> parameters(const std::vector<std::string>& segments) const {
     std::vector<std::string> found;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].starts_with('{')) found.push_back(segments[i]);
+      if (!parts[i].starts_with('{')) continue;
+      found.push_back(segments[i].substr(0, segments[i].size() - verb_of(parts[i]).size()));
     }
     if (takes_rest) {
       for (std::size_t i = parts.size(); i < segments.size(); ++i) found.back().append(1, '/').append(segments[i]);

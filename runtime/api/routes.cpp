@@ -11,6 +11,7 @@
 #include "runtime/api/file_routes.hpp"
 #include "runtime/api/openapi/operations.hpp"
 #include "runtime/api/ports/port_routes.hpp"
+#include "runtime/api/ports/port_socket.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/api/sessions/session_routes.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
@@ -190,6 +191,16 @@ constexpr std::array kRoutes{
           .while_draining = false,
           .handler = pass_to_port,
           .describe = describe_port},
+    Route{.method = "GET",
+          .path = "/v1/ports/{port}:tcp",
+          .operation_id = "openPort",
+          .summary = "A TCP connection to a port, as binary messages of a WebSocket",
+          .tag = "ports",
+          .scope = Scope::ports,
+          .websocket = true,
+          .while_draining = false,
+          .handler = open_port,
+          .describe = describe_open_port},
     Route{.method = "GET",
           .path = "/v1/activity",
           .operation_id = "showActivity",

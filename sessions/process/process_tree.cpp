@@ -218,11 +218,13 @@ std::vector<pid_t> children_of(pid_t pid) {
 }
 
 /// Calls `visit(pid, parent)` for each process of the tree: `parent` is 0 where the process shows by itself that it is
-/// one, else that of its parents which is. Parents come after their children, which are known by them alone.
+/// one, else that of its parents which is. Parents come after their children, which are known by them alone. Of the
+/// others the leader comes first: where numbers have begun anew its children have lower ones, and a shell that sees a
+/// signal end its child before it gets the signal itself exits as if nothing had been sent to it.
 template <class Visit>
 void each_member(const Tree& tree, Visit visit) {
   const Look look;
-  each_number("/proc", [&](pid_t pid) {
+  const auto visit_with_children = [&](pid_t pid) {
     if (!is_member(tree, pid) || !read_stat(pid)) return;
     std::vector<std::pair<pid_t, pid_t>> below;
     const auto add_children = [&](pid_t parent) {
@@ -235,6 +237,11 @@ void each_member(const Tree& tree, Visit visit) {
     for (std::size_t next = 0; next < below.size(); ++next) add_children(below[next].first);
     for (const auto& [child, parent] : std::views::reverse(below)) visit(child, parent);
     visit(pid, 0);
+  };
+  const pid_t leader = tree.leader ? tree.leader->pid.load() : 0;
+  if (leader > 0) visit_with_children(leader);
+  each_number("/proc", [&](pid_t pid) {
+    if (pid != leader) visit_with_children(pid);
   });
 }
 

@@ -1,5 +1,6 @@
 """What a stranger at the port of the dialect e2b may try, a client with a wrong token, and a command of the agent's own uid."""
 
+import gzip
 import hashlib
 import os
 import socket
@@ -119,6 +120,34 @@ def test_an_envelope_that_promises_much_gets_nothing(client):  # noqa: F811
     assert proc.rss_bytes(client.agent.pid) - before < proc.allowance(8 * 1024 * 1024)
     for sock in sockets:
         sock.close()
+
+
+def test_what_unpacks_to_much_takes_no_memory_and_leaves_with_its_client(client):  # noqa: F811
+    before = proc.rss_bytes(client.agent.pid)
+    bomb = gzip.compress(bytes(64 << 20)) * 4
+    headers = {**OCTETS, "Content-Encoding": "gzip"}
+    assert client.door.request("POST", "/files?path=big", body=bomb, headers=headers).status == 200
+    assert (client.agent.root / "big").stat().st_size == 256 << 20
+    with client.door.connect() as sock:
+        sock.sendall(raw("/files?path=cut", {**headers, "Content-Length": len(bomb) + 1}, bomb))
+        assert client.run("echo on").out == b"on\n"
+    until(lambda: os.listdir(client.agent.root) == ["big"], what="the end of what was cut")
+    # A window of 2 GiB in the clothes of gzip (RFC 8878, 3.1.1.1).
+    window = b"\x28\xb5\x2f\xfd\x00\xa8" + b"\x02\x00\x00x" * 1000
+    answer = client.door.request("POST", "/files?path=window", body=window, headers=headers)
+    assert 400 <= answer.status < 500, answer
+    assert proc.rss_bytes(client.agent.pid) - before < proc.allowance(32 << 20)
+    assert os.listdir(client.agent.root) == ["big"]
+
+
+@pytest.mark.parametrize("flags", [1, 2, 3, 0x80, 0xff])
+def test_an_envelope_with_flags_starts_nothing(client, flags):  # noqa: F811
+    """1 would be packed, 2 the end of a stream, which is for servers."""
+    body = envelope(gzip.compress(b'{"process":{"cmd":"/bin/touch","args":["packed"]}}') if flags & 1 else
+                    {"process": {"cmd": "/bin/touch", "args": ["packed"]}}, flags)
+    answer = client.door.request("POST", "/process.Process/Start", body=body, headers=STREAM)
+    assert answer.status == 200 and b'"error"' in answer.body and b'"start"' not in answer.body, answer
+    assert not (client.agent.root / "packed").exists()
 
 
 def test_watchers_are_bounded(client):  # noqa: F811

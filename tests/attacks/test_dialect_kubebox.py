@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+import proc
 from kubebox import PATH, box, joined, start_kubebox  # noqa: F401
 from waiting import until
 from wire import request_bytes
@@ -71,6 +72,25 @@ def test_a_client_that_reads_nothing_holds_nobody_up(start_kubebox):
         until((box.agent.root / "ws/ended").exists, 60)
 
 
+@pytest.mark.parametrize("asked", ["40/elsewhere,", '427["check_status",{"session_id":"s","process_id":1}]',
+                                   '42["start_command_stream",{"session_id":"s","process_id":' + "9" * 15 + "}]"])
+def test_answers_that_nobody_reads_do_not_pile_up(start_kubebox, asked):
+    """Each request has an answer: who takes none is heard no longer, then let go, and has cost no memory. (A receive
+    buffer that is made smaller when it is connected drops acknowledgements, too: both ends would wait for the kernel.)"""
+    box = start_kubebox("--write-timeout", "1s")
+    before = proc.rss_bytes(box.agent.pid)
+    with box.socket(acks=False, pongs=False) as deaf:
+        def is_let_go():
+            for _ in range(5000):
+                deaf.send(asked)
+            return box.sockets() == 0
+
+        until(is_let_go, 100, what="the end of the connection")
+        with box.socket() as other:
+            assert other.output(box.start("echo x")) == ("x\n", "", 0)
+    assert proc.rss_bytes(box.agent.pid) - before < proc.allowance(16 << 20)
+
+
 # --- HTTP ---
 
 
@@ -117,7 +137,7 @@ def test_no_path_leaves_the_session(box, path):
 def test_what_is_no_file_is_not_opened(box):
     os.mkfifo(box.agent.root / "ws/fifo")
     for route in ("read_file", "get_file"):
-        assert box.request("GET", f"/{route}?session_id=s&file_path=fifo").status == 409
+        assert box.request("GET", f"/{route}?session_id=s&file_path=fifo").status == 404
     assert box.ask("write_file", session_id="s", file_path="fifo", content="x").status == 409
 
 

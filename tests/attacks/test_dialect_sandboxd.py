@@ -276,6 +276,19 @@ def test_half_messages_hold_memory_for_no_longer_than_their_patience(start_doors
     still_serves(doors)
 
 
+@pytest.mark.parametrize("flags", [1, 2, 0xff])
+def test_a_message_that_is_packed_starts_nothing(doors, flags):
+    """No coding was agreed on: what it would unpack to is not looked at."""
+    with Client(doors[1]) as client:
+        message = config("touch", "packed")
+        call = client.begin("Execute", headers=[("grpc-encoding", "gzip")])
+        client.send(call, struct.pack(">BI", flags, len(message)) + message, end=True)
+        client.finish(call)
+        assert call.status not in (None, 0) and not call.messages()
+    assert not (doors[0].agent.root / "packed").exists()
+    still_serves(doors)
+
+
 def test_descriptors_and_tasks_go_with_their_connections(doors):
     pid = doors[0].agent.pid
     still_serves(doors)

@@ -9,6 +9,7 @@ import time
 import pytest
 import websockets
 
+from mcp_client import NEWEST, Mcp, events
 from signing import Signer
 from sockets import binary_stdin
 from waiting import until
@@ -168,3 +169,40 @@ def test_an_answer_that_was_asked_for_in_time_is_given(world):
     done = world.agent.request("POST", "/v1/commands", token=world.token, json={
         "command": f"while [ $(date +%s) -le {int(world.end) + 1} ]; do sleep 0.05; done; echo done"})
     assert world.is_over() and done.status == 200 and done.json()["stdout"] == "done\n"
+
+
+def test_what_is_open_at_mcp_ends_without_an_answer(world):
+    agent = world.agent
+    long = {"name": "run_command", "arguments": {"command": "exec sleep 600"}}
+    client, newest = Mcp(agent, token=world.token), Mcp(agent, NEWEST, token=world.token)
+    with (client.news() as news, client.stream("tools/call", long) as call,
+          newest.stream("subscriptions/listen", {"notifications": {}}) as listening,
+          newest.stream("tools/call", long) as stateless):
+        for stream in (news, call, listening, stateless):
+            assert not [message for _, message in events(stream) if message and "result" in message]
+        assert world.is_over()
+    for late in (client, newest):
+        agent.request("POST", "/mcp", json=late.message("tools/call", long), headers=late.headers(
+            late.message("tools/call", long)), token=world.token).problem(401, "unauthenticated")
+    # As for any client that leaves: a request of the newest revision takes its command along.
+    until(lambda: sorted(item["state"] for item in agent.request("GET", "/v1/commands").json()["items"]) ==
+          ["ended", "running"], what="the end of the stateless one's command")
+
+
+def test_no_further_call_of_a_batch_begins_after_the_end(world):
+    agent, revision = world.agent, "2025-03-26"
+    mine = world.signer.token(exp=world.end, sub="me")
+    client = Mcp(agent, revision, token=mine)
+    wait = f"while [ $(date +%s) -le {int(world.end) + 1} ]; do sleep 0.05; done"
+    batch = [client.message("tools/call", {"name": "run_command", "arguments": {"command": line}})
+             for line in (wait, "touch taken")]
+    with agent.stream("POST", "/mcp", json=batch, headers=client.headers(), token=mine) as stream:
+        assert not [one for _, one in events(stream) if one]
+        assert world.is_over()
+    # Another token of the same name hears what became of it.
+    client.token = world.signer.token(sub="me")
+    with client.news("1-0") as stream:
+        answers = next(message for _, message in events(stream) if message)
+    assert ["result" in one for one in answers] == [True, False], answers
+    assert "expired" in json.dumps(answers[1])
+    assert not (agent.root / "taken").exists()

@@ -157,7 +157,7 @@ def test_commands_get_the_limits_of_the_agents_start(agent, name):
     lower(agent, name, (LEAST.get(name, 0), before[1]))
     assert limits_of_commands(agent) == expected
     assert resource.prlimit(agent.pid, NUMBERS[name]) == before
-    assert "they are as before" in agent.log()
+    until(lambda: "they are as before" in agent.log(), what="the line that says so")
 
 
 def test_so_do_shells_that_were_waiting(start_agent):

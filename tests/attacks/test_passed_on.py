@@ -48,6 +48,32 @@ def test_a_request_in_a_body_stays_a_body(agent):
     assert not {"transfer_encoding", "content_length", "transfer-encoding"} & set(seen.names())
 
 
+def test_a_body_that_was_announced_and_not_asked_for_is_no_request(agent):
+    """The server answers instead of saying 100: whether the body comes all the same is known to the client alone."""
+    inner = request_bytes("GET", "/v1/version", agent.headers())
+    with Upstream(saying(OK + "Content-Length: 2\r\n\r\nno")) as upstream, agent.connect() as sock:
+        given = agent.headers({"Content-Length": str(len(inner)), "Expect": "100-continue"})
+        sock.sendall(request_bytes("POST", upstream.path(), given))
+        stream = Stream(sock)
+        answer = stream.answer()
+        assert (answer.status, answer.body, answer.headers["Connection"]) == (200, b"no", "close")
+        sock.sendall(inner)
+        with pytest.raises(ConnectionError):
+            stream.next_response()
+
+
+def test_a_body_keeps_a_request_from_becoming_a_tunnel(agent):
+    """Where one ends and the other begins two could see differently."""
+    switched = saying("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: bytes\r\n\r\n")
+    inner = request_bytes("GET", "/smuggled", {"Host": "x"})
+    with Upstream(switched) as upstream:
+        asks = {"Connection": "Upgrade", "Upgrade": "bytes"}
+        agent.request("POST", upstream.path(), body=inner, headers=asks).problem(502, "bad_gateway")
+        for version, more in (("1.0", {}), ("1.1", {"Connection": "close"}), ("1.1", {"Connection": "close", "Upgrade": None})):
+            given = agent.headers({**asks, **more})
+            assert answers(agent.exchange(request_bytes("GET", upstream.path(), given, version=version))) == [502], (version, more)
+
+
 def test_no_field_is_made_up_by_a_target_or_a_name(agent):
     seen = Recorded()
     with Upstream(seen) as upstream:
@@ -192,6 +218,20 @@ def test_a_body_where_none_may_be_is_nobodys_answer(agent):
         sock.sendall(request_bytes("GET", bad.path(), agent.headers()) + request_bytes("GET", "/healthz", {"Host": agent.host}))
         stream = Stream(sock)
         assert stream.status == 204 and stream.read() == b""
+        stream.next_response()
+        assert stream.answer().json()["status"] == "ok"
+
+
+@pytest.mark.parametrize("method, said", [
+    ("HEAD", OK + "Content-Length: 4\r\n\r\nevil"), ("HEAD", OK + "Transfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n"),
+    ("GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 4\r\n\r\nevil"), ("GET", "HTTP/1.1 204 No Content\r\n"
+     "Transfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n")])
+def test_a_body_behind_a_head_that_has_none_is_nobodys_answer_either(agent, method, said):
+    with Upstream(saying(said + "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison")) as bad, agent.connect() as sock:
+        sock.sendall(request_bytes(method, bad.path(), agent.headers()) + request_bytes("GET", "/healthz", {"Host": agent.host}))
+        stream = Stream(sock, method)
+        assert stream.status in (200, 204, 304) and stream.read() == b""
+        stream.method = "GET"
         stream.next_response()
         assert stream.answer().json()["status"] == "ok"
 

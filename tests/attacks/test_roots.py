@@ -143,3 +143,16 @@ def test_what_is_swapped_in_while_a_session_is_made_is_not_its_ground(agent):
         over.set()
         swapping.join()
     assert made
+
+
+def test_the_agents_own_secrets_are_no_files_of_anybodys(start_agent):
+    """With the root /, those of /proc are within it."""
+    agent = start_agent("--root", "/", env={"SOMEBODYS_SECRET": "5ecret"})
+    thread = max(int(name) for name in os.listdir(f"/proc/{agent.pid}/task"))
+    for process in ("self", "thread-self", agent.pid, thread, f"{agent.pid}/task/{thread}"):
+        for name in ("environ", "maps", "smaps", "stat", "auxv"):
+            agent.request("GET", f"/v1/files//proc/{process}/{name}").problem(403, "permission_denied")
+    found = agent.request("GET", "/v1/files:grep?pattern=heap&path=/proc/self/maps")
+    assert found.status == 200 and b'"matches":0' in found.body and b'"unreadable":1' in found.body, found
+    for path in ("/proc/1/environ", f"/proc/{os.getpid()}/environ"):
+        agent.request("GET", "/v1/files/" + path).problem(403, "permission_denied")

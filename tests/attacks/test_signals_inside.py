@@ -3,12 +3,15 @@
 import contextlib
 import ctypes
 import os
+import pathlib
+import re
 import resource
 import signal
 import sys
 
 import pytest
 
+import proc
 from confined import own_user_namespace, private_mounts
 from waiting import until
 
@@ -107,6 +110,51 @@ def test_one_whose_sender_the_kernel_lost_does_not_end_it(start_pid_1, code):
     agent.start(argv=[sys.executable, "-c", code])
     until(lambda: "does not end the agent" in agent.log(), what="a word about the signal")
     assert agent.run("echo on")["stdout"] == "on\n"
+
+
+# Signals that wait and are never taken, as many as the command's own limit lets in.
+FILLS_THE_QUEUE = """
+import os, signal, time
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+for _ in range(5000): os.kill(os.getpid(), signal.SIGRTMIN)
+print("full", flush=True)
+while not os.path.exists("go"): time.sleep(0.01)
+"""
+NO_SIGNAL_MAY_WAIT = "import resource; resource.prlimit(1, resource.RLIMIT_SIGPENDING, (0, 0))"
+
+
+@pytest.fixture(params=["full queue", "limit"])
+def crowded(start_pid_1, request):
+    """PID 1 for which no further signal has a place in the queue that it shares with all processes of its user."""
+    agent = start_pid_1("--drain-timeout", "1s", inner=own_user_namespace())
+    if request.param == "limit":
+        assert agent.run(argv=[sys.executable, "-c", NO_SIGNAL_MAY_WAIT])["exit_code"] == 0
+        assert resource.prlimit(agent.pid, resource.RLIMIT_SIGPENDING) == (0, 0)
+    else:
+        resource.prlimit(agent.pid, resource.RLIMIT_SIGPENDING, (64, 4096))
+        cid = agent.start(argv=[sys.executable, "-c", FILLS_THE_QUEUE])["id"]
+        until(lambda: b"full" in agent.request("GET", f"/v1/commands/{cid}/output").body, what="a full queue")
+        entries, limit = map(int, re.search(r"^SigQ:\t(\d+)/(\d+)$", pathlib.Path(f"/proc/{agent.pid}/status").read_text(),
+                                            re.MULTILINE).groups())
+        assert entries >= limit
+    return agent
+
+
+def test_in_a_crowd_of_signals_it_reaps_ends_and_answers(crowded):
+    # Exits of leaders, of orphans that come to PID 1, and of a tree that is killed.
+    results = [crowded.run(f"(sleep 0.01 &) ; (setsid sh -c 'exit 0' &) ; exit {number}")["exit_code"] for number in range(20)]
+    assert results == list(range(20))
+    tree = crowded.start("trap '' TERM; (setsid sleep 1000 &) ; while :; do sleep 1; done", kill_grace_ms=100)
+    assert crowded.request("DELETE", f"/v1/commands/{tree['id']}").status == 204
+    assert crowded.run("sleep 1000", timeout_ms=100, kill_grace_ms=0)["cause"] == "timeout"
+    until(lambda: not [name for name in proc.children(crowded.pid).values() if "(Z)" in name], what="no zombie")
+    assert crowded.request("GET", "/readyz").status == 200
+
+
+def test_in_a_crowd_of_signals_that_from_outside_ends_it(crowded):
+    """kill(2) has a place in the queue beyond every limit (signal(7)), and gives it back."""
+    crowded.process.send_signal(signal.SIGTERM)
+    assert crowded.process.wait(15) == 0
 
 
 def test_many_have_one_line_a_second_in_the_log(start_pid_1):

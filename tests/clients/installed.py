@@ -15,9 +15,12 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "skiff"
 # Older versions, and generators that take long.
-NOT_IN_THE_GATE = {"e2b/middle", "e2b/older", "mcp/oldest", "python_runtime/before_1_0",
-                   "python_runtime/documented_sdk", "python_runtime/documented_langchain", "python_runtime/router",
-                   "sandboxd/oldest", "generated/openapi_generator", "helm/go"}
+NOT_IN_THE_GATE = {"e2b/middle", "e2b/older", "generated/dotnet", "generated/older", "generated/openapi_generator",
+                   "generated/openapi_generator_middle", "generated/openapi_generator_older",
+                   "generated/openapi_python_client_older", "go/older", "helm/go",
+                   "kubebox/kubebox_0_0_14", "mcp/older", "mcp/oldest", "oapi_codegen/older", "python_runtime/before_1_0",
+                   "python_runtime/documented_sdk", "python_runtime/documented_langchain", "python_runtime/older_langchain",
+                   "python_runtime/router", "sandboxd/middle", "sandboxd/oldest"}
 ATTEMPTS = 3
 AT_ONCE = 4
 SECONDS_BETWEEN = 5  # of a registry that does not answer
@@ -104,9 +107,9 @@ def with_go():
             "GOFLAGS": "-mod=readonly -modcacherw", "GOTOOLCHAIN": "local"}
 
 
-def go_modules(directory):
-    """What go.mod names, in Go's own cache."""
-    download("The Go module proxy", [go(), "mod", "download"], cwd=directory, env=with_go())
+def go_modules(directory, file="go.mod"):
+    """What the file there names, in Go's own cache."""
+    download("The Go module proxy", [go(), "mod", "download", f"-modfile={file}"], cwd=directory, env=with_go())
 
 
 def go_directory(directory, module):
@@ -116,11 +119,12 @@ def go_directory(directory, module):
                                        capture_output=True, text=True).stdout.strip())
 
 
-def go_program(directory, package="."):
-    """What is built of the go.mod that is there: its program, or a package that it names."""
-    program = CACHE / f"client-go-{directory.parent.name}-{directory.name}" / (pathlib.Path(package).name or "program")
-    go_modules(directory)
-    subprocess.run([go(), "build", "-o", program, package], cwd=directory, check=True, env=with_go())
+def go_program(directory, package=".", file="go.mod"):
+    """What is built with the versions of a file there: the directory's program, or a package that the file names."""
+    version = "" if file == "go.mod" else f"-{pathlib.Path(file).stem}"
+    program = CACHE / f"client-go-{directory.parent.name}-{directory.name}{version}" / (pathlib.Path(package).name or "program")
+    go_modules(directory, file)
+    subprocess.run([go(), "build", f"-modfile={file}", "-o", program, package], cwd=directory, check=True, env=with_go())
     return program
 
 
@@ -131,8 +135,8 @@ def install():
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         made = [pool.submit(python_of, path) for path in sorted(HERE.glob("*/*.txt")) if wanted(path)]
-        made += [pool.submit(node_modules, path.parent) for path in sorted(HERE.glob("*/package-lock.json"))]
-        made += [pool.submit(go_modules, path.parent) for path in sorted(HERE.glob("**/go.mod")) if wanted(path)]
+        made += [pool.submit(node_modules, path.parent) for path in sorted(HERE.glob("**/package-lock.json")) if wanted(path.parent)]
+        made += [pool.submit(go_modules, path.parent, path.name) for path in sorted(HERE.glob("**/*.mod")) if wanted(path)]
         for one in made:
             one.result()
 

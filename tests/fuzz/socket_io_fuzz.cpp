@@ -4,12 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/dialects/kubebox/packets.hpp"
+#include "protocol/socket_io/packets.hpp"
+#include "runtime/dialects/kubebox/events.hpp"
 
 namespace {
 
 using namespace skiff;
-using namespace skiff::runtime::dialects::kubebox;
+using namespace skiff::protocol::socket_io;
 
 void require(bool condition) {
   if (!condition) std::abort();
@@ -31,6 +32,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto again = parse_packet(std::string_view{written}.substr(1));
   require(again.has_value() && again->type == packet->type && again->id == packet->id);
   require(again->payload == packet->payload);
-  if (packet->type == PacketType::event) (void)parse_event(packet->payload);
+  if (packet->type == PacketType::event) (void)runtime::dialects::kubebox::parse_client_event(packet->payload);
   return 0;
 }

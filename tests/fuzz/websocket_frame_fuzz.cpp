@@ -18,22 +18,28 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
+/// What the parser says about the next bytes, at most `step` of them, which are taken off.
+MessageParser::Event take_step(MessageParser& parser, std::string_view& bytes, std::size_t step, bool use_direct) {
+  MessageParser::Event event;
+  std::size_t used = 0;
+  const std::string_view chunk = bytes.substr(0, step);
+  if (const auto direct = parser.direct(); use_direct && !direct.empty()) {
+    used = chunk.copy(direct.data(), direct.size());
+    parser.commit(used, event);
+  } else {
+    used = parser.feed(chunk, event);
+  }
+  require(used > 0 && used <= chunk.size());
+  bytes.remove_prefix(used);
+  return event;
+}
+
 /// What the parser says about `bytes` when they come in steps of at most `step` bytes.
 std::vector<MessageParser::Event> parse(std::string_view bytes, Side side, std::size_t step, bool use_direct) {
   MessageParser parser{side, kMost};
   std::vector<MessageParser::Event> events;
   while (!bytes.empty()) {
-    MessageParser::Event event;
-    std::size_t used = 0;
-    const std::string_view chunk = bytes.substr(0, step);
-    if (const auto direct = parser.direct(); use_direct && !direct.empty()) {
-      used = chunk.copy(direct.data(), direct.size());
-      parser.commit(used, event);
-    } else {
-      used = parser.feed(chunk, event);
-    }
-    require(used > 0 && used <= chunk.size());
-    bytes.remove_prefix(used);
+    MessageParser::Event event = take_step(parser, bytes, step, use_direct);
     if (event.kind == Kind::need_more) continue;
     require(event.payload.size() <= kMost);
     require(event.kind != Kind::text || is_valid_utf8(event.payload));
@@ -45,6 +51,33 @@ std::vector<MessageParser::Event> parse(std::string_view bytes, Side side, std::
   return events;
 }
 
+/// The same with the bytes of binary messages in pieces, each run of them as one event.
+std::vector<MessageParser::Event> parse_pieces(std::string_view bytes, Side side, std::size_t step, bool use_direct) {
+  MessageParser parser{side, kMost, MessageParser::Bytes::in_pieces};
+  std::vector<MessageParser::Event> events;
+  while (!bytes.empty()) {
+    MessageParser::Event event = take_step(parser, bytes, step, use_direct);
+    if (event.kind == Kind::need_more) continue;
+    require(event.kind != Kind::binary || (!event.payload.empty() && event.payload.size() <= std::size_t{65536}));
+    require(event.kind != Kind::text || event.payload.size() <= kMost);
+    if (event.kind == Kind::binary && !events.empty() && events.back().kind == Kind::binary) {
+      events.back().payload += event.payload;
+      continue;
+    }
+    const bool last = event.kind == Kind::violation || event.kind == Kind::close;
+    events.push_back(std::move(event));
+    if (last) break;
+  }
+  return events;
+}
+
+void require_same(const std::vector<MessageParser::Event>& some, const std::vector<MessageParser::Event>& others) {
+  require(some.size() == others.size());
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    require(some[i].kind == others[i].kind && some[i].code == others[i].code && some[i].payload == others[i].payload);
+  }
+}
+
 }  // namespace
 
 /// The same events must come out however the bytes are cut.
@@ -54,13 +87,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t step = 1 + data[1] % 64;
   const std::string_view bytes{reinterpret_cast<const char*>(data) + 2, size - 2};
   const auto whole = parse(bytes, side, bytes.size() + 1, false);
+  const auto in_pieces = parse_pieces(bytes, side, bytes.size() + 1, false);
   for (const bool direct : {false, true}) {
-    const auto pieces = parse(bytes, side, step, direct);
-    require(pieces.size() == whole.size());
-    for (std::size_t i = 0; i < whole.size(); ++i) {
-      require(pieces[i].kind == whole[i].kind && pieces[i].code == whole[i].code &&
-              pieces[i].payload == whole[i].payload);
-    }
+    require_same(parse(bytes, side, step, direct), whole);
+    require_same(parse_pieces(bytes, side, step, direct), in_pieces);
   }
   return 0;
 }

@@ -45,9 +45,10 @@ class Agent:
         everything is opened yet. `tls`: an SSLContext to speak to it with. `wrapper`: words before its command line,
         which starts in `folder`."""
         self.folder = folder
-        self.root, self.temp = folder / "root", folder / "tmp"
-        self.root.mkdir(exist_ok=True)
-        self.temp.mkdir(exist_ok=True)
+        # A home of its own: login shells read what is there, and a person's dotfiles may wait for a minute for a lock.
+        self.root, self.temp, self.home = folder / "root", folder / "tmp", folder / "agent-home"
+        for directory in (self.root, self.temp, self.home):
+            directory.mkdir(exist_ok=True)
         self.mark = "itest-" + secrets.token_hex(8)
         self.token = token or secrets.token_hex(16)
         self.credential, self.tls = credential, tls
@@ -65,7 +66,7 @@ class Agent:
             self.process = subprocess.Popen(
                 [*wrapper, *command_line("--listen", listen, "--root", self.root, *options, *arguments)], cwd=folder,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
-                env=environment(ITEST_MARK=self.mark, TMPDIR=self.temp, **(env or {})), **popen)
+                env=environment(**{"ITEST_MARK": self.mark, "TMPDIR": self.temp, "HOME": self.home, **(env or {})}), **popen)
         self.pid = self.process.pid
         try:
             self.line = self.next_line()

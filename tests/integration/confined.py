@@ -44,6 +44,11 @@ def without_resource_rights():
     return [tool("setpriv"), "--bounding-set=-sys_resource", "--"] if os.geteuid() == 0 else []
 
 
+def without_right_to_signal_others():
+    """It can't signal a process of another user (CAP_KILL), as one that isn't root can't."""
+    return [tool("setpriv"), "--bounding-set=-kill", "--"]
+
+
 def with_memory(most):
     return [tool("prlimit"), f"--as={most}", "--"]
 

@@ -8,6 +8,8 @@ import pytest
 
 import watchdogs
 from agent import Agent, binary
+from launcher import Skiff
+from serving import Serving
 from stateful import SHELLS, Shell, shell_paths
 
 
@@ -55,6 +57,32 @@ def start_agent(tmp_path):
 @pytest.fixture
 def agent(start_agent):
     return start_agent()
+
+
+@pytest.fixture
+def skiff(tmp_path):
+    """The launcher, with a home of its own."""
+    client = Skiff(tmp_path)
+    yield client
+    client.finish()
+
+
+@pytest.fixture
+def serving(tmp_path):
+    """A home of `skiff serve`."""
+    one = Serving(tmp_path)
+    yield one
+    one.finish()
+
+
+@pytest.fixture
+def key(serving):
+    return serving.key()
+
+
+@pytest.fixture
+def server(serving, key):
+    return serving.start()
 
 
 @pytest.fixture(scope="session")

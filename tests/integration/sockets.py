@@ -6,8 +6,10 @@ import json
 import os
 import struct
 import threading
+import urllib.parse
 
 import websockets
+import websockets.legacy.client  # the newer one has other names for all of this
 
 from wire import Stream, request_bytes
 
@@ -30,10 +32,10 @@ class Ws:
 
     def __init__(self, url, subprotocols, headers, sock=None, ssl=None):
         async def connect():
-            return await websockets.connect(
+            return await websockets.legacy.client.connect(
                 url, subprotocols=subprotocols or None, extra_headers=headers, compression=None, max_size=None,
                 max_queue=4, ping_interval=None, open_timeout=15, close_timeout=5, sock=sock,
-                **({"ssl": ssl} if ssl else {}))
+                **({"ssl": ssl, "server_hostname": urllib.parse.urlsplit(url).hostname} if ssl else {}))
 
         self.socket = _run(connect(), 20)
         self.subprotocol = self.socket.subprotocol

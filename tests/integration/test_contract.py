@@ -191,6 +191,8 @@ ASKED = {
     **{f"{method} /v1/ports/{{port}}/{{path}}": [
         (200, None, {}), (400, "invalid_field", {"port": "0"}), (502, "port_not_listening", {"port": "1"})]
        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")},
+    "GET /v1/ports/{port}:tcp": [
+        (101, None, UPGRADE), (400, "invalid_field", {"port": "0"}), (426, "upgrade_required", {})],
     "GET /v1/activity": [(200, "application/json", {})],
     "POST /v1/init": [
         (200, "application/json", {"json": {"labels": {"a": "b"}}}), (409, "already_initialised", {"json": {}})],

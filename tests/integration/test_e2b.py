@@ -313,6 +313,13 @@ def test_paths_and_methods(client):
     assert client.door.request("DELETE", "/files").headers["Allow"] == "GET, HEAD, POST"
 
 
+def test_an_address_that_ends_with_a_slash_is_one(client):
+    """The Python SDK puts the path behind it as it is, and takes a 404 for a file that is not there."""
+    assert client.unary("/process.Process/List", {}) == {"processes": []}
+    assert client.door.request("GET", "//health").status == 204
+    assert client.door.request("GET", "//files").json()["message"] == "path: this parameter is needed"
+
+
 # --- the agent's own routes ---
 
 

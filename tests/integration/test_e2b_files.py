@@ -170,6 +170,12 @@ def test_an_entry_is_told_as_it_is(client):
     assert stat(client, "/etc/passwd", 403) == "permission_denied"
 
 
+def test_the_root_has_a_name(start_client):
+    client = start_client("--root", "/")
+    assert stat(client, "/")["name"] == "/"
+    assert stat(client, "/proc/")["name"] == "proc"
+
+
 def test_directories_are_made_once(client):
     root = client.agent.root
     assert client.unary("filesystem.Filesystem/MakeDir", {"path": "a/b/c"})["entry"]["path"] == f"{root}/a/b/c"

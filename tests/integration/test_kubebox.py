@@ -226,7 +226,7 @@ def test_kill_ends_the_tree(box):
 
 def test_kill_takes_the_id_as_a_text_too(box):
     process = box.start("trap '' TERM; exec sleep 300", mode="background")
-    until(lambda: any("sleep" in line for line in box.agent.strays().values()))
+    until(lambda: any(line.startswith("sleep") for line in box.agent.strays().values()))
     assert box.post("kill_command", session_id="s", process_id=str(process))["exit_code"] == -9
 
 

@@ -4,19 +4,9 @@ import pathlib
 import signal
 import socket
 
-import pytest
-
-from launcher import Skiff
 from waiting import until
 
 NOTICE = pathlib.Path(__file__).resolve().parents[2] / "NOTICE"
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
 
 
 def test_a_command_needs_no_dashes_and_its_flags_are_its_own(skiff):

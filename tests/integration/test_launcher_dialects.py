@@ -6,15 +6,6 @@ import json
 
 import pytest
 
-from launcher import Skiff
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
-
 
 def ask(address, method, path, body=None):
     client = http.client.HTTPConnection(address, timeout=30)

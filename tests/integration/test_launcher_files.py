@@ -7,16 +7,13 @@ import tarfile
 
 import pytest
 
-from launcher import Skiff
 from waiting import until
 
 
 @pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    client.up()
-    yield client
-    client.finish()
+def skiff(skiff):
+    skiff.up()
+    return skiff
 
 
 def as_json(skiff, *words, **options):

@@ -3,14 +3,17 @@
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import threading
 
 import pytest
 
 from launcher import Skiff
 from terminal import Terminal
+from waiting import until
 
 # OSC sets the title, CSI in seven and in eight bits, a line of its own, DEL, and text that is shown from right to left.
 EVIL = "a\033]0;OWNED\007\033[2J\u009b1A\r\nbox  running\x7f\u202ecod"
@@ -70,6 +73,68 @@ def test_output_and_contents_are_as_they_are(skiff):
     assert both(skiff, "files", "cat", "box", "file")[0] == EVIL.encode()
     assert both(skiff, "exec", "box", "--", "cat", "file")[0] == EVIL.encode()
     assert both(skiff, "exec", "--mode", "wait", "box", "--", "cat", "file")[0] == EVIL.encode()
+
+
+# Gives itself another name, and another command line than it was started with, as the kernel tells both.
+RENAMED = """
+import os, sys
+open("/proc/self/comm", "w").write(sys.argv[1][:15])
+os.execv(sys.executable, [sys.argv[1], "-c", "open('/proc/self/comm', 'w').write(chr(27) + 'c'); import time; time.sleep(1000)"])
+"""
+
+# {what it shows: words}; what is not found or does not start has to be told, too.
+SHOWN = {
+    "commands": ("top", "box"), "processes": ("top", "-p", "box"), "sandboxes": ("ps",), "details": ("describe", "box"),
+    "sessions": ("session", "ls", "box"), "files": ("files", "ls", "box"), "a file": ("files", "stat", "box", EVIL),
+    "paths": ("files", "glob", "box", "*"), "matches": ("files", "grep", "box", "needle"),
+    "no command": ("logs", "box", "no" + EVIL), "no file": ("files", "cat", "box", "no" + EVIL),
+    "no program": ("exec", "box", "--", "./no" + EVIL), "an error of its kernel": ("exec", "box", "--", "./" + EVIL),
+    "a copy": ("cp", "box:tree", "got"),
+}
+
+
+@pytest.fixture
+def evil(skiff):
+    """A sandbox in which everything that has a name has a hostile one."""
+    (skiff.root() / EVIL).write_text(f"needle {EVIL}\n", newline="")
+    (skiff.root() / "tree").mkdir()
+    (skiff.root() / "tree" / EVIL).symlink_to("/" + EVIL)
+    (skiff.root() / ("d" + EVIL)).mkdir()
+    skiff("session", "create", "box", "s", "--cwd", "d" + EVIL)
+    skiff("exec", "box", "--", "true", EVIL)
+    skiff("exec", "--mode", "background", "--id", "renamed", "box", "--", sys.executable, "-c", RENAMED, EVIL)
+    until(lambda: skiff.json("top", "-p", "box")["items"][0]["command_line"].startswith(EVIL), what="its new command line")
+    return skiff
+
+
+def on_a_terminal(skiff, *words):
+    """What a terminal is sent, without skiff's own colours, the line that it draws its progress on, and ends of lines."""
+    with Terminal(skiff.start, *words, cols=200, env={"TERM": "xterm"}) as terminal:
+        terminal.until(lambda: terminal.process.poll() is not None, "its end")
+        os.set_blocking(terminal.master, False)
+        try:
+            while piece := os.read(terminal.master, 65536):
+                terminal.output += piece
+        except BlockingIOError:
+            pass
+    return re.sub(rb"\x1b\[[0-9;]*m|\r\x1b\[K|\r+\n", lambda own: b"\n" if b"\n" in own[0] else b"", terminal.output)
+
+
+@pytest.mark.parametrize("what", SHOWN)
+def test_nothing_that_is_shown_on_a_terminal_controls_it(evil, what):
+    shown = harmless(on_a_terminal(evil, *SHOWN[what]))
+    assert shown
+    # No line of it is forged: what follows a line feed in a name stays on the line of that name.
+    assert not [line for line in shown.splitlines() if line.startswith(b"box  running")], shown
+    if what in ("commands", "processes", "files", "sessions", "no program"):
+        assert rb"\x1b]0;OWNED" in shown
+
+
+@pytest.mark.parametrize("form", ["name", "json", "yaml", "jsonpath={.items[*]}", "jsonpath={.items[*].command_line}"])
+def test_no_form_of_what_is_shown_controls_a_terminal(evil, form):
+    for words in (("top", "box"), ("top", "-p", "box"), ("session", "ls", "box"), ("files", "ls", "box"),
+                  ("files", "grep", "box", "needle"), ("ps",)):
+        harmless(on_a_terminal(evil, *words, "-o", form))
 
 
 def test_a_setup_that_fails_forges_no_line(skiff):

@@ -40,13 +40,6 @@ def looked_at(tmp_path_factory):
     client.finish()
 
 
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
-
-
 LOOK = {  # the line -> what it prints
     "skiff ps": "running",
     "skiff ps -a": "web",

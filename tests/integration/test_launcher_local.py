@@ -13,15 +13,7 @@ import pytest
 
 import proc
 from cutting_proxy import CuttingProxy
-from launcher import Skiff
 from waiting import until
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
 
 
 # --- the life of a sandbox ---

@@ -5,17 +5,9 @@ import signal
 
 import pytest
 
-from launcher import Skiff
 from mcp_client import NEWEST
 from mcp_stdio import Stdio
 from waiting import until
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
 
 
 def test_it_makes_a_sandbox_and_removes_it_at_the_end(skiff):

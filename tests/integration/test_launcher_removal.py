@@ -1,16 +1,5 @@
 """What `rm` and `stop` take, and how gently: real skiff, real skiffd, the local driver."""
 
-import pytest
-
-from launcher import Skiff
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
-
 
 def test_several_are_removed_by_their_label(skiff):
     skiff.up("one", "-l", "team=a")

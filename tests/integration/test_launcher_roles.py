@@ -5,20 +5,10 @@ import pathlib
 import shutil
 import subprocess
 
-import pytest
 import yaml
-
-from launcher import Skiff
 
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
 
 
 def rules(objects):

@@ -3,7 +3,6 @@
 The first part is the tests of other files, with a server between: what is imported is run here with this file's `skiff`."""
 
 import contextlib
-import http.client
 import http.server
 import json
 import os
@@ -158,59 +157,6 @@ def test_the_doctor_tells_what_the_key_allows(skiff):
 
 
 # --- ports ---
-
-class Echo(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        told = json.dumps({"path": self.path, "fields": dict(self.headers), "body": body.decode()}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(told)))
-        self.end_headers()
-        self.wfile.write(told)
-
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
-def forwarded(skiff, port):
-    process = skiff.start("forward", "box", f":{port}")
-    yield int(process.stdout.readline().decode().split(" -> ")[0].rsplit(":", 1)[1])
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
-    process.communicate()
-
-
-def test_a_port_is_forwarded_as_http_with_the_applications_own_credential(skiff):
-    skiff.up()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
-        threading.Thread(target=server.serve_forever).start()
-        with forwarded(skiff, server.server_address[1]) as port:
-            client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-            for at in range(2):
-                client.request("POST", f"/a%2Fb?c={at}", b"sent", {"Authorization": "Bearer its-own", "Cookie": "a=b"})
-                told = json.loads(client.getresponse().read())
-                assert told["path"] == f"/a%2Fb?c={at}" and told["body"] == "sent"
-                assert told["fields"]["Authorization"] == "Bearer its-own" and told["fields"]["Cookie"] == "a=b"
-                assert skiff.api_key not in json.dumps(told)
-            # A key of the server goes no further, wherever it is shown.
-            client.request("POST", "/", b"", {"Authorization": f"Bearer {skiff.api_key}"})
-            assert skiff.api_key not in client.getresponse().read().decode()
-            client.close()
-        server.shutdown()
-
-
-def test_other_protocols_are_told_that_they_are_not_forwarded(skiff):
-    skiff.up()
-    with forwarded(skiff, 5432) as port, socket.create_connection(("127.0.0.1", port)) as client:
-        client.sendall(b"\x00\x00\x00\x08\x04\xd2\x16\x2f\r\n\r\n")
-        answer = b""
-        while piece := client.recv(4096):
-            answer += piece
-        assert answer.startswith(b"HTTP/1.1 400 ") and b"as HTTP/1.1" in answer
-
 
 # --- whose it is, and what a key allows ---
 

@@ -10,16 +10,13 @@ import termios
 
 import pytest
 
-from launcher import Skiff
 from terminal import Terminal
 
 
 @pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    client.up()
-    yield client
-    client.finish()
+def skiff(skiff):
+    skiff.up()
+    return skiff
 
 
 # --- terminals ---

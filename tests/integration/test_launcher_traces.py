@@ -5,17 +5,9 @@ import socket
 import pytest
 
 import collector as collectors
-from launcher import Skiff
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = "00f067aa0ba902b7"
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
 
 
 @pytest.fixture

@@ -4,17 +4,6 @@ import base64
 import http.client
 import json
 
-import pytest
-
-from launcher import Skiff
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
-
 
 def test_one_that_is_there_and_not_as_it_was_wanted_is_told(skiff):
     skiff.up("box", "--label", "team=a")

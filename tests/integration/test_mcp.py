@@ -290,8 +290,9 @@ def test_the_end_of_the_connection_cancels_in_the_newest_revision_alone(agent):
     for client, cause in ((newest, "killed_by_client"), (older, "exited")):
         mark = f"{client.revision}.go"
         line = f"until [ -e {mark} ]; do sleep 0.02; done"
-        client.stream("tools/call", {"name": "run_command", "arguments": {"command": line}}).close()
+        stream = client.stream("tools/call", {"name": "run_command", "arguments": {"command": line}})
         (running,) = until(lambda: older.tool("list_commands", state="running")["items"])
+        stream.close()
         if client is older:
             agent.request("PUT", f"/v1/files/{mark}", body=b"")
         assert agent.ended(running["id"])["cause"] == cause

@@ -241,6 +241,16 @@ def test_a_form_that_does_not_exist_is_not_acceptable(agent):
         assert stream.headers.get_content_type() == "application/x-ndjson"
 
 
+def test_a_client_gets_the_form_that_it_likes_best(agent):
+    cid = agent.run("echo hi")["id"]
+    for accept, form in (("text/event-stream;q=0.5, application/octet-stream", "application/octet-stream"),
+                         ("application/x-ndjson;q=0, text/event-stream;q=0.1", "text/event-stream"),
+                         ("text/*", "text/event-stream"), ("*/*;q=0.1, application/octet-stream", "application/octet-stream"),
+                         ("text/event-stream, application/octet-stream", "text/event-stream")):
+        with read(agent, cid, accept) as stream:
+            assert stream.headers.get_content_type() == form, accept
+
+
 def test_what_a_background_child_says_later_is_marked_late(agent):
     with streamed(agent, "(sleep 0.8; echo late) & echo now") as stream:
         events = list(stream.events())

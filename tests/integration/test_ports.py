@@ -234,7 +234,8 @@ def test_an_answer_that_has_begun_may_pause(start_agent):
 def test_an_agent_that_drains_passes_nothing_on(start_agent, recorded):
     seen, upstream = recorded
     agent = start_agent("--drain-timeout", "20s")
-    agent.start("trap '' TERM; while [ ! -e go ]; do sleep 0.02; done", id="holds", kill_grace_ms=20_000)
+    agent.start("trap '' TERM; touch up; while [ ! -e go ]; do sleep 0.02; done", id="holds", kill_grace_ms=20_000)
+    until((agent.root / "up").exists)
     with Upstream(echo_bytes) as tunnel:
         sock, _ = upgraded(agent, tunnel)
         with sock:

@@ -6,27 +6,7 @@ import json
 import signal
 import stat
 
-import pytest
-
-from serving import Serving
 from waiting import until
-
-
-@pytest.fixture
-def serving(tmp_path):
-    one = Serving(tmp_path)
-    yield one
-    one.finish()
-
-
-@pytest.fixture
-def key(serving):
-    return serving.key()
-
-
-@pytest.fixture
-def server(serving, key):
-    return serving.start()
 
 
 def made(server, key, body=None, **more):

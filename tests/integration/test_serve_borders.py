@@ -1,29 +1,20 @@
 """What `skiff serve` leads to nobody: another tenant's sandboxes by any way, other ports by a preview, and any address that
 a request names."""
 
+import base64
+import datetime
+import json
 import socket
+import time
 import urllib.parse
 
 import pytest
 
-from serving import Serving
 from upstream import Upstream, accept_websocket, answering
 from wire import Stream, request_bytes
 
 DOMAIN = "sandboxes.localhost"
 MISSING = "s00000000000000000000"
-
-
-@pytest.fixture
-def serving(tmp_path):
-    one = Serving(tmp_path)
-    yield one
-    one.finish()
-
-
-@pytest.fixture
-def key(serving):
-    return serving.key()
 
 
 @pytest.fixture
@@ -170,3 +161,65 @@ def test_no_part_of_a_request_makes_it_dial_an_address(server, key):
         assert trap.connections == 0
         # It is one that would answer.
         assert server.request("GET", f"/s/{sandbox}/{trap.port}/", key=key).body == b"reached"
+
+
+def test_a_preview_opens_nothing_of_the_agent(server, key):
+    """Whoever has a key may make one for any port; the agent's own API, and its dialects, need more than the right to see ports."""
+    sandbox = made(server, key)
+    for port in (7070, 49983):
+        url = urllib.parse.urlsplit(server.request("POST", f"/v1/sandboxes/{sandbox}/previews", {"port": port}, key).json()["url"])
+        first = server.request("GET", f"/?{url.query}", headers={"Host": url.netloc})
+        cookie = {"Host": url.netloc, "Cookie": first.headers["Set-Cookie"].split(";")[0]}
+        for method, path in (("GET", "/v1/version"), ("POST", "/v1/run"), ("GET", "/envs"), ("POST", "/process.Process/List"),
+                             ("POST", "/init"), ("GET", "/v1/ports/7070/v1/version"), ("GET", "/healthz")):
+            answer = server.request(method, path, b"{}" if method == "POST" else None, headers=cookie)
+            assert answer.status == 403, (port, path, answer.status)
+
+
+def test_names_that_are_paths_are_no_sandboxs(server, serving, key):
+    """They name a file of the server's state otherwise, or another object of its cluster."""
+    sandbox = made(server, key)
+    before = sorted(path.name for path in serving.skiff.sandboxes.parent.iterdir())
+    for name in ("..", ".", "..%2f", f"..%2flocal%2f{sandbox}", f".%2f{sandbox}", f"{sandbox}%2f", f"{sandbox}%2f..%2f{sandbox}",
+                 f"{sandbox}%2frecord.json", ".lock", "%2fetc", f"{sandbox}%0a", f"{sandbox}%20", sandbox.upper(), "a" * 300,
+                 f"{sandbox}%3fx", "*", f"{sandbox}%5c..%5cx"):
+        for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/stop"), ("POST", "/start"), ("POST", "/tokens"), ("POST", "/extend"),
+                             ("POST", "/previews")):
+            body = {"port": 80, "ttl_ms": 5000} if path == "/previews" else {"ttl_ms": 5000} if path in ("/extend", "/tokens") else {}
+            answer = server.request(method, f"/v1/sandboxes/{name}{path}", body if method == "POST" else None, key)
+            assert answer.status in (400, 404, 405), (method, name, path, answer.status, answer.body)
+    assert server.request("GET", f"/v1/sandboxes/{sandbox}", key=key).json()["state"] == "running"
+    assert sorted(path.name for path in serving.skiff.sandboxes.parent.iterdir()) == before
+
+
+def test_nothing_that_a_key_makes_outlives_it(server, serving, key):
+    """A token for the agent goes past the server, and a link is passed on to others."""
+    sandbox = made(server, key)
+    short = serving.key("short", "--ttl", "1h")
+    now = time.time()
+    token = server.request("POST", f"/v1/sandboxes/{sandbox}/tokens", {"ttl_ms": 86_400_000}, short).json()["token"]
+    claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+    assert claims["exp"] <= now + 3600 + 60, claims
+    preview = server.request("POST", f"/v1/sandboxes/{sandbox}/previews", {"port": 80, "ttl_ms": 604_800_000}, short).json()
+    ends = datetime.datetime.fromisoformat(preview["expires_at"]).timestamp()
+    assert ends <= now + 3600 + 60, preview
+    # Of a key without an end they last as long as they were asked for.
+    preview = server.request("POST", f"/v1/sandboxes/{sandbox}/previews", {"port": 80, "ttl_ms": 604_800_000}, key).json()
+    assert datetime.datetime.fromisoformat(preview["expires_at"]).timestamp() > now + 604_000
+
+
+def test_no_token_allows_more_than_its_key(server, serving, key):
+    """A token goes past the server to the agent, so what it may is decided here."""
+    sandbox = made(server, key)
+    user, chief = serving.key("user", "--scope", "use"), serving.key("chief", "--scope", "admin")
+    path = f"/v1/sandboxes/{sandbox}/tokens"
+    for scopes in (["admin"], ["read", "admin"], ["read admin"], ["admin read"], ["read", "exec admin"], [" admin"], ["admin "],
+                   ["ADMIN"], ["admin\t"], ["read\tadmin"], ["read,admin"], ["admin\u00a0"], [""], ["", "admin"], [], ["nothing"],
+                   ["read\nadmin"], ["read  exec"]):
+        for asking in (user, key):
+            answer = server.request("POST", path, {"scopes": scopes}, asking)
+            assert answer.status in (400, 403), (scopes, answer.status, answer.body)
+    for asking, scopes in ((user, ["read", "exec", "ports"]), (chief, ["admin", "read"])):
+        token = server.request("POST", path, {"scopes": scopes}, asking).json()["token"]
+        claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+        assert claims["scope"].split(" ") == scopes

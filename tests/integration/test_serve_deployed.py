@@ -4,19 +4,10 @@ cluster."""
 import json
 import pathlib
 
-import pytest
 import yaml
 
-from serving import Serving
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture
-def serving(tmp_path):
-    one = Serving(tmp_path)
-    yield one
-    one.finish()
 
 
 def checks(serving, *words, status=0):

@@ -6,7 +6,6 @@ import subprocess
 import pytest
 
 from openapi_requests import make_up_requests, operations, tool
-from serving import Serving
 
 # A schema doesn't know which templates, sandboxes and ids there are, what names of labels may hold, and how many sandboxes
 # a key may have; of a body of E2B's it knows nothing.
@@ -17,13 +16,6 @@ expected-statuses = {json.dumps(REFUSED)}
 [checks.not_a_server_error]
 expected-statuses = ["2xx", "3xx", "4xx", "501"]
 """
-
-
-@pytest.fixture
-def serving(tmp_path):
-    one = Serving(tmp_path)
-    yield one
-    one.finish()
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import threading
 
 import pytest
 
-from serving import Serving
 from waiting import until
 from wire import Stream, request_bytes
 
@@ -25,18 +24,6 @@ WAKING = 50  # requests at once; they cost little
 CUT = (ConnectionError, OSError, http.client.HTTPException)
 COMMANDS = "v1/sessions/default/commands"
 FILES = "v1/sessions/default/files"
-
-
-@pytest.fixture
-def serving(tmp_path):
-    one = Serving(tmp_path)
-    yield one
-    one.finish()
-
-
-@pytest.fixture
-def key(serving):
-    return serving.key()
 
 
 @pytest.fixture

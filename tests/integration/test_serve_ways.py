@@ -3,26 +3,18 @@
 import base64
 import concurrent.futures
 import hashlib
+import os
+import socket
+import threading
 import urllib.parse
 
 import pytest
 
-from serving import Serving
+from sockets import RawWs
+from upstream import Upstream
 
 DOMAIN = "sandboxes.localhost"
 ENVD = {"E2b-Sandbox-Port": "49983"}
-
-
-@pytest.fixture
-def serving(tmp_path):
-    one = Serving(tmp_path)
-    yield one
-    one.finish()
-
-
-@pytest.fixture
-def key(serving):
-    return serving.key()
 
 
 @pytest.fixture
@@ -151,3 +143,29 @@ def test_a_preview_opens_one_port_by_its_cookie(server, key):
     assert server.request("GET", "/index.html", headers={**elsewhere, **cookie}).status == 401
     assert server.request("GET", "/v1/version", headers={"Host": f"7070-{sandbox}.{DOMAIN}", **cookie}).status == 401
     assert server.request("GET", "/index.html", headers=host).status == 401
+
+
+def test_any_protocol_reaches_a_port_by_an_api_key(server, key):
+    def echo(connection):
+        while piece := connection.sock.recv(65536):
+            connection.sock.sendall(piece)
+        connection.end()
+
+    sandbox = made(server, key)
+    text, binary, close = 1, 2, 8
+    with Upstream(echo) as upstream:
+        path = f"/s/{sandbox}/7070/v1/ports/{upstream.port}:tcp"
+        host, port = server.host.rsplit(":", 1)
+        fields = {"Host": server.host, "X-API-Key": key, "Sec-WebSocket-Protocol": "skiff.v1.tcp"}
+        with RawWs(socket.create_connection((host, int(port)), 30), path, fields) as ws:
+            sent, got = os.urandom(3 << 20), []
+            writer = threading.Thread(target=lambda: (ws.send(binary, sent), ws.send(text, b"")))
+            writer.start()
+            while (frame := ws.recv())[0] == binary:
+                got.append(frame[1])
+            assert frame == (text, b"") and b"".join(got) == sent
+            writer.join(30)
+            assert ws.recv()[0] == close
+        assert server.request("GET", path, key=key).status == 426
+        assert server.request("GET", path).status == 401
+        assert upstream.connections == 1

@@ -202,7 +202,7 @@ def test_commands_of_another_user_share_the_state_but_not_the_home(agent, shells
         user, variables = shell.says(command, user="nobody").splitlines()
         assert user == "nobody" and variables.split()[0] in "12" and variables.split()[2] == "nobody"
         assert "root" not in variables
-    assert shell.says("echo $V $HOME; pwd") == f"2 {os.environ['HOME']}\n/tmp\n"
+    assert shell.says("echo $V $HOME; pwd") == f"2 {agent.home}\n/tmp\n"
 
 
 def test_isolation_does_not_stand_in_its_way(agent, shells):

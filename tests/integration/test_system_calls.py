@@ -10,6 +10,8 @@ import re
 
 import pytest
 
+import e2b
+from dialect import Door
 from tools import tool
 
 MIB = 1 << 20
@@ -37,10 +39,10 @@ pytestmark = pytest.mark.skipif(bool(os.environ.get("SKIFFD_SANITIZER") or os.en
 class Traced:
     """An agent under strace, and what its own threads have called so far."""
 
-    def __init__(self, start_agent, tmp_path, monkeypatch):
+    def __init__(self, start_agent, tmp_path, monkeypatch, *flags):
         self.file = tmp_path / "calls"
         monkeypatch.setenv("SKIFFD_WRAPPER", f"{tool('strace')} -D -f -qq -s 0 -e signal=none -o {self.file}")
-        self.agent = start_agent()
+        self.agent = start_agent(*flags)
         strays = self.agent.strays  # strace goes when the agent goes
         self.agent.strays = lambda: {pid: line for pid, line in strays().items() if str(self.file) not in line}
         self.client = http.client.HTTPConnection("127.0.0.1", self.agent.port, timeout=60)
@@ -127,3 +129,21 @@ def test_each_path_keeps_its_budget_of_system_calls(traced, tmp_path):
     ]
     traced.client.close()
     assert not [one for one in over if one], "\n".join(one for one in over if one)
+
+
+def test_a_command_by_e2b_is_told_in_three_sends(start_agent, tmp_path, monkeypatch):
+    """Its start with the head of the answer, its end with what ends the stream, the end of the body: each wakes the client."""
+    traced = Traced(start_agent, tmp_path, monkeypatch, "--dialect", "e2b=127.0.0.1:0")
+    client = e2b.Client(Door(traced.agent))
+
+    def command():
+        assert client.run("true").end["status"] == "exit status 0"
+
+    for _ in range(3):
+        command()
+    before = traced.calls()
+    for _ in range(20):
+        command()
+    sends = (traced.calls() - before)["sendmsg"]
+    traced.client.close()
+    assert 0 < sends <= 3 * 20

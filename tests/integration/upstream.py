@@ -127,8 +127,10 @@ def answering(body=b"", status="200 OK", *fields):
     """Reads one request and answers it."""
 
     def serve(connection):
-        _, given = connection.head()
-        connection.body(given)
+        asked = connection.head()
+        if asked is None:
+            return  # a connection that was opened and not used
+        connection.body(asked[1])
         connection.answer(body, status, *fields)
 
     return serve

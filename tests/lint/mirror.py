@@ -8,8 +8,8 @@ import tree
 TESTED_ELSEWHERE = {
     "base/asio.cpp": "compiles Asio, holds no code of ours",
     "base/licenses.cpp": "tests/integration/test_start.py compares it with NOTICE",
-    "protocol/http/relay.cpp": "tests/integration/test_port_streams.py and tests/attacks/test_passed_on.py drive it through the real binary",
     "runtime/api/account.cpp": "tests/integration/test_audit.py and test_observe.py read the logs and metrics that it writes",
+    "runtime/api/ports/port_socket.cpp": "tests/integration/test_port_sockets.py drives it through the real binary",
     "runtime/api/request_head.cpp": "tests/runtime/auth/browser_guard_test.cpp and tests/integration/test_http.py",
     "runtime/dialects/http_dialect.cpp": "each dialect's tests in tests/integration drive it through the real binary",
     "runtime/main.cpp": "tests/integration starts the real binary",
@@ -39,6 +39,7 @@ TESTED_ELSEWHERE = {
     "container/cli/commands/key_ls.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/cli/commands/key_rm.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/cli/commands/serve.cpp": "tests/integration/test_serve.py drives it through the real binaries",
+    "container/process/open_files.cpp": "tests/integration/test_serve_gateway.py reads the limits of the real processes",
     "container/cli/hosted_tenants.cpp": "tests/integration/test_serve.py drives it through the real binaries",
     "container/cli/commands/key_rotate.cpp": "tests/kubernetes/launcher/test_operators.py drives it through the real binary",
     "container/cli/commands/kill.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",

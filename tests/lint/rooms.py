@@ -27,6 +27,7 @@ ARROWS = {
     "protocol/http2": (("protocol/net", "protocol/http"), "HTTP/2, the server"),
     "protocol/grpc": (("protocol/net", "protocol/http", "protocol/http2", "protocol/json"), "gRPC calls on HTTP/2"),
     "protocol/websocket": (("protocol/net", "protocol/http", "protocol/json"), "WebSocket: handshake, frames, socket"),
+    "protocol/socket_io": (("protocol/json",), "Socket.IO: the packets in a WebSocket's frames"),
 
     "fs": ((), ""),
     "fs/path": ((), "a path becomes a descriptor, below a root and nowhere else; locks of names"),
@@ -51,7 +52,7 @@ ARROWS = {
     "runtime/api/sessions": (("runtime", "runtime/auth", "runtime/api", "runtime/api/commands"), "routes of sessions, and the wait for a condition"),
     "runtime/api/sockets": (("runtime", "runtime/auth", "runtime/api", "runtime/api/commands"), "WebSocket routes: messages and channels"),
     "runtime/api/files": (("runtime", "runtime/auth", "runtime/api", "runtime/api/sockets"), "routes of files, archives, searches and watches"),
-    "runtime/api/ports": (("runtime", "runtime/auth", "runtime/api"), "requests that are passed on to servers on ports of the sandbox"),
+    "runtime/api/ports": (("runtime", "runtime/auth", "runtime/api", "runtime/api/sockets"), "requests and connections that are passed on to servers on ports of the sandbox"),
     "runtime/api/openapi": (("runtime/auth", "runtime/api", "runtime/api/*"), "what the OpenAPI document says of each route and event"),
     "runtime/dialects": (("runtime", "runtime/auth", "runtime/api", "runtime/api/*", "runtime/dialects/*"), "the table of the dialects, and what they have in common"),
     "runtime/dialects/*": (("runtime", "runtime/auth", "runtime/api", "runtime/api/*", "runtime/dialects"), "a protocol of other clients, translated to sessions, commands and files"),

@@ -30,7 +30,7 @@ bool is_ordinary() {
 }
 
 TEST(OwnLimits, AreLeftAloneWhileNothingHasChanged) {
-  const OwnLimits own;
+  OwnLimits own;
   const OwnLimits::Kept kept = own.keep();
   EXPECT_FALSE(kept.restored);
   EXPECT_EQ(kept.lost, "");
@@ -38,7 +38,7 @@ TEST(OwnLimits, AreLeftAloneWhileNothingHasChanged) {
 
 TEST(OwnLimits, TakesSoftOnesBack) {
   EXPECT_EQ(status_in_child([] {
-              const OwnLimits own;
+              OwnLimits own;
               const rlimit files = limit_of(RLIMIT_FSIZE);
               const rlimit stack = limit_of(RLIMIT_STACK);
               if (!set(RLIMIT_FSIZE, 0, files.rlim_max) || !set(RLIMIT_STACK, 4096, stack.rlim_max)) return 1;
@@ -53,7 +53,7 @@ TEST(OwnLimits, TakesSoftOnesBack) {
 
 TEST(OwnLimits, SaysWhichOneIsLost) {
   EXPECT_EQ(status_in_child([] {
-              const OwnLimits own;
+              OwnLimits own;
               if (!is_ordinary() || !set(RLIMIT_RTTIME, 1000, 1000)) return 1;
               if (own.keep().lost != "RLIMIT_RTTIME") return 2;
               return own.keep().lost == "RLIMIT_RTTIME" ? 0 : 3;
@@ -63,7 +63,7 @@ TEST(OwnLimits, SaysWhichOneIsLost) {
 
 TEST(OwnLimits, HasWhatIsLeftOfOneThatItCanDoWithout) {
   EXPECT_EQ(status_in_child([] {
-              const OwnLimits own;
+              OwnLimits own;
               if (limit_of(RLIMIT_MEMLOCK).rlim_cur <= 4096) return 0;
               if (!is_ordinary() || !set(RLIMIT_MEMLOCK, 0, 4096)) return 1;
               const OwnLimits::Kept kept = own.keep();
@@ -77,7 +77,7 @@ TEST(OwnLimits, HasWhatIsLeftOfOneThatItCanDoWithout) {
 TEST(OwnLimits, DoesNotMindAHardOneThatIsHighEnough) {
   EXPECT_EQ(status_in_child([] {
               if (!is_ordinary() || !set(RLIMIT_FSIZE, 1 << 20, limit_of(RLIMIT_FSIZE).rlim_max)) return 1;
-              const OwnLimits own;
+              OwnLimits own;
               if (!set(RLIMIT_FSIZE, 1 << 20, 1 << 20)) return 2;
               const OwnLimits::Kept kept = own.keep();
               return kept.restored || !kept.lost.empty() ? 3 : 0;

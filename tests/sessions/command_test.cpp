@@ -23,8 +23,7 @@ CommandSpec held_up() {
   return spec;
 }
 
-CO_TEST(Command, IsEndedByItsTimeoutAlsoWhileItsOutputWaitsForAReader) {
-  Supervised here{executor};
+CO_TEST(Command, IsEndedByItsTimeoutAlsoWhileItsOutputWaitsForAReader, Supervised& here) {
   const auto session = here.registry.find("default").value();
   CommandSpec spec = held_up();
   spec.timeout = 50ms;
@@ -32,22 +31,18 @@ CO_TEST(Command, IsEndedByItsTimeoutAlsoWhileItsOutputWaitsForAReader) {
   co_await command->gone();
   CO_ASSERT_TRUE(command->exit_status());
   EXPECT_EQ(command->exit_status()->cause, Cause::timeout);
-  co_await here.close();
 }
 
-CO_TEST(Command, IsEndedByItsSessionAlsoWhileItsOutputWaitsForAReader) {
-  Supervised here{executor};
+CO_TEST(Command, IsEndedByItsSessionAlsoWhileItsOutputWaitsForAReader, Supervised& here) {
   const auto session = co_await here.session("s");
   const auto command = session->start(held_up()).value().command;
   while (!command->log()->must_wait()) co_await command->log()->changed();
   EXPECT_TRUE(co_await here.registry.erase("s", false));
   CO_ASSERT_TRUE(command->exit_status());
   EXPECT_EQ(command->exit_status()->cause, Cause::session_deleted);
-  co_await here.close();
 }
 
-CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns) {
-  Supervised here{executor};
+CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sleep", "1000"};
@@ -57,11 +52,9 @@ CO_TEST(Command, ThatIsEndedWhileItIsBeingStartedEndsOnceItRuns) {
   co_await command->gone();
   CO_ASSERT_TRUE(command->exit_status());
   EXPECT_EQ(command->exit_status()->cause, Cause::killed_by_client);
-  co_await here.close();
 }
 
-CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded) {
-  Supervised here{executor};
+CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sleep", "1000"};
@@ -76,11 +69,9 @@ CO_TEST(Command, WhosePipeIsHeldByAnEscapedProcessIsGoneOnceItIsEnded) {
   CO_ASSERT_TRUE(command->exit_status());
   EXPECT_EQ(command->exit_status()->kill_level, "tree");
   EXPECT_FALSE(command->exit_status()->output_complete);
-  co_await here.close();
 }
 
-CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds) {
-  Supervised here{executor};
+CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/cat"};
@@ -98,11 +89,9 @@ CO_TEST(Command, ThatHasEndedTakesNoPlaceForAPipeThatAnotherProcessHolds) {
   }
   co_await command->gone();
   EXPECT_EQ(here.supervisor.live, 0U);
-  co_await here.close();
 }
 
-CO_TEST(Command, ThatHasEndedTakesNoPlaceOnceItsBackgroundHasEndedToo) {
-  Supervised here{executor};
+CO_TEST(Command, ThatHasEndedTakesNoPlaceOnceItsBackgroundHasEndedToo, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec spec;
   spec.argv = {"/bin/sh", "-c", "sleep 1000 & echo $!; read line"};
@@ -121,7 +110,6 @@ CO_TEST(Command, ThatHasEndedTakesNoPlaceOnceItsBackgroundHasEndedToo) {
   EXPECT_FALSE(command->over());
   command->end(Cause::killed_by_client);
   co_await command->gone();
-  co_await here.close();
 }
 
 }  // namespace

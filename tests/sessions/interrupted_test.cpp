@@ -24,8 +24,7 @@ Task<std::string> output_of(std::shared_ptr<Command> command) {
   co_return text;
 }
 
-CO_TEST(Interrupted, CommandsLoseNothing) {
-  Supervised here{executor};
+CO_TEST(Interrupted, CommandsLoseNothing, Supervised& here) {
   const auto session = co_await here.session("s");
   const Interruptions storm;
   const int before = Interruptions::count();
@@ -41,11 +40,9 @@ CO_TEST(Interrupted, CommandsLoseNothing) {
     co_await command->gone();
     EXPECT_EQ(command->exit_status()->exit_code, 0);
   }
-  co_await here.close();
 }
 
-CO_TEST(Interrupted, StatefulShellsKeepTheirState) {
-  Supervised here{executor};
+CO_TEST(Interrupted, StatefulShellsKeepTheirState, Supervised& here) {
   SessionSpec spec;
   spec.id = "s";
   spec.stateful_shell = true;
@@ -59,7 +56,6 @@ CO_TEST(Interrupted, StatefulShellsKeepTheirState) {
     co_await command->gone();
     EXPECT_EQ(command->exit_status()->state_saved, StateSaved::saved);
   }
-  co_await here.close();
 }
 
 }  // namespace

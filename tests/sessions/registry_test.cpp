@@ -9,8 +9,7 @@ using namespace std::chrono_literals;
 using test::pass;
 using test::Supervised;
 
-CO_TEST(Registry, WhoFindsASessionUsesIt) {
-  Supervised here{executor};
+CO_TEST(Registry, WhoFindsASessionUsesIt, Supervised& here) {
   const auto session = co_await here.session("s");
   co_await pass(executor, 2ms);
   const SteadyTime before = std::chrono::steady_clock::now();
@@ -18,7 +17,6 @@ CO_TEST(Registry, WhoFindsASessionUsesIt) {
   EXPECT_LT(session->last_used(), before) << "a list uses none of them";
   EXPECT_TRUE(here.registry.find("s"));
   EXPECT_GE(session->last_used(), before);
-  co_await here.close();
 }
 
 }  // namespace

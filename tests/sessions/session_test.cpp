@@ -11,8 +11,7 @@ using namespace std::chrono_literals;
 using test::pass;
 using test::Supervised;
 
-CO_TEST(Session, IsUsedUntilItsLastCommandHasEnded) {
-  Supervised here{executor};
+CO_TEST(Session, IsUsedUntilItsLastCommandHasEnded, Supervised& here) {
   const auto session = co_await here.session("s");
   CommandSpec cat;
   cat.argv = {"/bin/cat"};
@@ -26,22 +25,18 @@ CO_TEST(Session, IsUsedUntilItsLastCommandHasEnded) {
   co_await command->gone();
   co_await pass(executor, 1ms);
   EXPECT_GE(session->last_used(), before_the_end) << "its idle time begins with the command's end";
-  co_await here.close();
 }
 
-CO_TEST(Session, IsIdleAfterTheTimeThatItWasPatchedTo) {
-  Supervised here{executor};
+CO_TEST(Session, IsIdleAfterTheTimeThatItWasPatchedTo, Supervised& here) {
   const auto session = co_await here.session("s");
   SessionPatch patch;
   patch.idle_timeout = std::optional{1ms};
   EXPECT_TRUE(session->patch(patch));
   co_await session->closing();
   EXPECT_FALSE(here.registry.find("s"));
-  co_await here.close();
 }
 
-CO_TEST(Session, SeesItsRootAgainOnceItWasMadeAnew) {
-  Supervised here{executor};
+CO_TEST(Session, SeesItsRootAgainOnceItWasMadeAnew, Supervised& here) {
   SessionSpec spec;
   spec.id = "s";
   spec.root = "own";
@@ -52,7 +47,6 @@ CO_TEST(Session, SeesItsRootAgainOnceItWasMadeAnew) {
   const auto tree = co_await session->tree();
   CO_ASSERT_TRUE(tree);
   EXPECT_TRUE((*tree)->open_directory("fresh"));
-  co_await here.close();
 }
 
 }  // namespace

@@ -19,11 +19,30 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// `a=b`, `a!=b`, `a`, `!a`.
+/// At the commas that are not between brackets.
+std::vector<std::string> terms_of(std::string_view selector) {
+  std::vector<std::string> terms{1};
+  bool is_in_brackets = false;
+  for (const char c : selector) {
+    if (c == '(' || c == ')') is_in_brackets = c == '(';
+    if (c == ',' && !is_in_brackets) {
+      terms.emplace_back();
+    } else {
+      terms.back() += c;
+    }
+  }
+  return terms;
+}
+
+/// `a=b`, `a!=b`, `a in (b,c)`, `a`, `!a`.
 bool has_labels(const Json& object, const std::string& selector) {
   if (selector.empty()) return true;
   const Json labels = object.value(Json::json_pointer{"/metadata/labels"}, Json::object());
-  return std::ranges::all_of(split(selector, ','), [&](const std::string& term) {
+  return std::ranges::all_of(terms_of(selector), [&](const std::string& term) {
+    if (const std::size_t at = term.find(" in ("); at != std::string::npos) {
+      const std::string values = term.substr(at + 5, term.size() - at - 6);
+      return std::ranges::count(split(values, ','), labels.value(term.substr(0, at), "")) > 0;
+    }
     if (const std::size_t at = term.find("!="); at != std::string::npos) {
       return labels.value(term.substr(0, at), "") != term.substr(at + 2);
     }

@@ -63,6 +63,9 @@ Access FakeApiServer::access() const {
 }
 
 Task<> FakeApiServer::stop() {
+  // They refer to what a test has on its frame.
+  before = {};
+  agent = {};
   return server_.server.stop();
 }
 

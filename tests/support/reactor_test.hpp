@@ -18,6 +18,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/finally.hpp"
 #include "base/task.hpp"
 #include "tests/support/waiting_tasks.hpp"
 
@@ -25,6 +26,10 @@
 /// `executor` is that context's. Two things are checked besides the body: it must end within 20 s (the test fails then,
 /// says which coroutines wait for each other, and cancels them), and once it has ended nothing may be left on the
 /// reactor: what was started must have been stopped.
+///
+/// `CO_TEST(Suite, Name, World& on) { ... }` gives the body a World that is made of the executor. Before the body its
+/// `begin()` runs, if it has one; after it `stop()` or `close()`, also where a CO_ASSERT_TRUE has ended the body. What
+/// the body has on its frame is gone by then.
 ///
 /// ASSERT_* hold a plain `return`, which a coroutine can't have: use `CO_ASSERT_TRUE(condition) << ...` (ends the body)
 /// or EXPECT_*. A test with a fixture calls `skiff::test::run_on_reactor(task_function)` from its TEST_F.
@@ -115,6 +120,25 @@ void run_on_reactor(Body body, std::chrono::seconds limit = kReactorLimit) {
   }
 }
 
+/// The body of a test with a world.
+template <class World>
+Task<> run_in_world(Executor executor, Task<> (*body)(Executor, World&)) {
+  World world{executor};
+  if constexpr (requires { world.begin(); }) co_await world.begin();
+  co_await finally([&] { return body(executor, world); },
+                   [&] {
+                     if constexpr (requires { world.stop(); }) {
+                       return world.stop();
+                     } else {
+                       return world.close();
+                     }
+                   });
+}
+template <class World>
+void run_on_reactor(Task<> (*body)(Executor, World&)) {
+  run_on_reactor([body](Executor executor) { return run_in_world(std::move(executor), body); });
+}
+
 /// Waits while the reactor goes on, between two looks at what tells nobody of its change.
 inline Task<> pause(std::chrono::milliseconds time) {
   using Clock = std::chrono::steady_clock;
@@ -130,12 +154,12 @@ inline Task<int> give(int value) {
 
 }  // namespace skiff::test
 
-#define CO_TEST(suite, name)                                                \
-  static ::skiff::Task<> suite##_##name##_body(::skiff::Executor executor); \
-  TEST(suite, name) {                                                       \
-    ::skiff::test::run_on_reactor(&suite##_##name##_body);                  \
-  }                                                                         \
-  static ::skiff::Task<> suite##_##name##_body([[maybe_unused]] ::skiff::Executor executor)
+#define CO_TEST(suite, name, ...)                                                                      \
+  static ::skiff::Task<> suite##_##name##_body(::skiff::Executor executor __VA_OPT__(, ) __VA_ARGS__); \
+  TEST(suite, name) {                                                                                  \
+    ::skiff::test::run_on_reactor(&suite##_##name##_body);                                             \
+  }                                                                                                    \
+  static ::skiff::Task<> suite##_##name##_body([[maybe_unused]] ::skiff::Executor executor __VA_OPT__(, ) __VA_ARGS__)
 
 /// Like ASSERT_TRUE, in a coroutine. Streams a message: `CO_ASSERT_TRUE(item) << "nothing came";`.
 #define CO_ASSERT_TRUE(condition)     \

@@ -5,19 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 #include "base/clock.hpp"
 #include "base/small_file.hpp"
 #include "container/agent/answer.hpp"
+#include "container/agent/timed_output.hpp"
 #include "container/cli/attached.hpp"
 #include "container/cli/command_flags.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
 #include "container/cluster/circumstances.hpp"
-#include "protocol/json/base64.hpp"
-#include "protocol/json/schema.hpp"
 
 namespace skiff::container {
 namespace {
@@ -26,12 +23,6 @@ using std::chrono::milliseconds;
 
 /// More of a log than this does not belong on a terminal: `skiff logs --from` gives all.
 constexpr std::size_t kLongestLog = std::size_t{256} << 20U;
-
-struct TimedOutput {
-  std::uint64_t offset = 0;
-  std::string time;
-  std::string bytes;
-};
 
 class Logs final : public Invocation {
  public:
@@ -182,7 +173,7 @@ class Logs final : public Invocation {
                                                    std::uint64_t lines) const {
     for (std::uint64_t piece = std::uint64_t{64} << 10U;; piece *= 8) {
       const std::uint64_t begin = end > piece ? end - piece : 0;
-      SKIFF_CO_TRY(auto events, co_await read_events(agent, id, begin));
+      SKIFF_CO_TRY(auto events, co_await read_timed_output(agent, command_path(session_, id), begin, kLongestLog));
       // What the agent has dropped is not there to be counted.
       const std::uint64_t first = events.empty() ? end : events.front().offset;
       std::string text;
@@ -200,7 +191,7 @@ class Logs final : public Invocation {
 
   /// Where the output since that time begins: at `end` when all of it is older.
   Task<Result<std::uint64_t>> offset_of_time(AgentClient* agent, std::string id, std::uint64_t end) const {
-    SKIFF_CO_TRY(auto events, co_await read_events(agent, std::move(id), 0));
+    SKIFF_CO_TRY(auto events, co_await read_timed_output(agent, command_path(session_, id), 0, kLongestLog));
     const long long oldest = oldest_ms();
     const auto first =
         std::ranges::find_if(events, [oldest](const TimedOutput& one) { return unix_ms(one.time) >= oldest; });
@@ -209,7 +200,7 @@ class Logs final : public Invocation {
 
   /// What was printed up to now, each line with its time, or those since some time.
   Task<Result<int>> show_lines(AgentClient* agent, std::string id) const {
-    SKIFF_CO_TRY(auto events, co_await read_events(agent, std::move(id), 0));
+    SKIFF_CO_TRY(auto events, co_await read_timed_output(agent, command_path(session_, id), 0, kLongestLog));
     const long long oldest = oldest_ms();
     std::string text;
     bool in_line = false;
@@ -225,28 +216,6 @@ class Logs final : public Invocation {
     if (lines_) shown.remove_prefix(begin_of_last_lines(shown, *lines_).value_or(0));
     SKIFF_CO_TRY_VOID(print(shown));
     co_return 0;
-  }
-
-  /// The output from an offset up to now, both streams together.
-  Task<Result<std::vector<TimedOutput>>> read_events(AgentClient* agent, std::string id, std::uint64_t from) const {
-    std::string path = command_path(session_, id) + "/output?from=" + std::to_string(from);
-    SKIFF_CO_TRY_VOID(co_await agent->open(std::move(path)));
-    SKIFF_CO_TRY(auto body, co_await agent->http().read_body(kLongestLog));
-    std::vector<TimedOutput> events;
-    std::string_view rest{body};
-    while (!rest.empty()) {
-      const std::size_t line = std::min(rest.find('\n'), rest.size());
-      const auto event = protocol::parse_json(rest.substr(0, line)).value_or(nlohmann::json{});
-      rest.remove_prefix(std::min(line + 1, rest.size()));
-      const std::string type = text_at(event, "type");
-      if (type != "output") continue;
-      std::string bytes = text_at(event, "data");
-      if (const std::string encoded = text_at(event, "data_base64"); !encoded.empty()) {
-        bytes = protocol::decode_base64(encoded).value_or("");
-      }
-      events.push_back({number_at(event, "offset").value_or(0), text_at(event, "time"), std::move(bytes)});
-    }
-    co_return events;
   }
 
   bool follow_ = false;

@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/blocking_pool.hpp"
 #include "base/event.hpp"
 #include "base/log.hpp"
 #include "base/small_file.hpp"
@@ -17,9 +18,14 @@
 #include "container/cli/key_stores.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/spec_flags.hpp"
+#include "container/kube/auth/proxy.hpp"
+#include "container/kube/auth/resolver.hpp"
 #include "container/kube/yaml.hpp"
+#include "container/process/open_files.hpp"
 #include "container/serve/gateway/place.hpp"
 #include "container/serve/server.hpp"
+#include "container/trace/span_export.hpp"
+#include "container/trace/trace_settings.hpp"
 #include "protocol/net/listener.hpp"
 
 namespace skiff::container {
@@ -90,6 +96,7 @@ class Serve final : public Invocation {
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
+    raise_open_files();
     SKIFF_CO_TRY(auto templates, read_templates(arguments));
     std::string domain;
     if (!domain_.empty()) {
@@ -113,15 +120,18 @@ class Serve final : public Invocation {
     SKIFF_CO_TRY(auto listeners, open_listeners(context.executor()));
     log::configure(log::Level::info, log::Form::json);
     HostedTenants tenants{&context};
-    serve::Service service{context.executor(),
-                           &tenants,
-                           keys.get(),
-                           std::move(templates),
-                           {.domain = domain, .is_local = driver->name() == "local", .behind_proxy = behind_proxy_}};
+    auto spans = open_export(context);
+    serve::Service service{
+        context.executor(),
+        &tenants,
+        keys.get(),
+        std::move(templates),
+        {.domain = domain, .is_local = driver->name() == "local", .behind_proxy = behind_proxy_, .spans = spans.get()}};
     if (accounts) service.keys().accept(&*accounts);
     StopSignal stop{context};
     std::exception_ptr failure;
     Result<> served;
+    if (spans) spans->start();
     try {
       served = co_await serve::serve_until(stop.asked(), &service, std::move(listeners), {.drain_time = drain_});
     } catch (...) {
@@ -129,12 +139,25 @@ class Serve final : public Invocation {
     }
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     co_await tenants.close();
+    if (spans) co_await spans->stop();
     if (failure) std::rethrow_exception(failure);
     if (!served) co_return std::unexpected{std::move(served.error())};
     co_return 0;
   }
 
  private:
+  /// Null where nothing is traced.
+  static std::unique_ptr<SpanExport> open_export(const Context& context) {
+    auto configuration = read_trace_settings(kube::process_environment);
+    if (!context.options().quiet) {
+      for (const std::string& warning : configuration.warnings) say(warning);
+    }
+    if (!configuration.settings) return nullptr;
+    auto pool = std::make_shared<BlockingPool>("resolver", 1);
+    return std::make_unique<SpanExport>(context.executor(), kube::system_resolver(pool),
+                                        std::move(*configuration.settings));
+  }
+
   Result<serve::Templates> read_templates(const SettingsTable::Arguments& arguments) const {
     SKIFF_TRY(auto base, spec_.spec({}, {}, arguments.given));
     nlohmann::json further;
@@ -177,6 +200,7 @@ Command serve_command() {
               "  export SKIFF_DRIVER=local\n"
               "  export E2B_API_KEY=$(skiff key create me)\n"
               "  skiff serve --listen 127.0.0.1:7080",
+          .traces_requests = true,
           .makes_sandboxes = true,
           .make = &make_invocation<Serve>};
 }

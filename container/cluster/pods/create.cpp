@@ -54,9 +54,9 @@ Task<Result<Object>> make(Cluster* cluster, kube::Resource resource, Object obje
   co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
-/// All but the Pod. What limits it is there before it.
-Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, const Object* config_map,
-                                 const ManifestContext* context) {
+/// All but the Pod, of which it gives the Service. What limits it is there before it.
+Task<Result<std::optional<Object>>> make_surroundings(Cluster* cluster, const PodRecord* record,
+                                                      const Object* config_map, const ManifestContext* context) {
   const bool is_owned = record->namespace_name == config_map->namespace_name();
   const auto own = [&](Object& object) {
     if (is_owned) object.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
@@ -67,11 +67,13 @@ Task<Result<>> make_surroundings(Cluster* cluster, const PodRecord* record, cons
   SKIFF_CO_TRY(auto claims, make_volume_claims(record->spec, *context));
   for (Object& claim : claims) objects.emplace_back(kube::kVolumeClaims, std::move(claim));
   if (auto service = make_service(record->spec, *context)) objects.emplace_back(kube::kServices, std::move(*service));
+  std::optional<Object> service;
   for (auto& [resource, object] : objects) {
     own(object);
-    SKIFF_CO_TRY_VOID(co_await make(cluster, resource, std::move(object)));
+    SKIFF_CO_TRY(auto made, co_await make(cluster, resource, std::move(object)));
+    if (resource.plural == kube::kServices.plural) service = std::move(made);
   }
-  co_return Result<>{};
+  co_return service;
 }
 
 }  // namespace
@@ -130,8 +132,9 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   context.public_key = std::move(public_key);
   SKIFF_CO_TRY(auto pod, make_pod(record.spec, context));
   SKIFF_CO_TRY_VOID(co_await apply_network(cluster, record.spec, context, config_map ? &*config_map : nullptr));
+  std::optional<Object> service;
   if (config_map) {
-    SKIFF_CO_TRY_VOID(co_await make_surroundings(cluster, &record, &*config_map, &context));
+    SKIFF_CO_TRY(service, co_await make_surroundings(cluster, &record, &*config_map, &context));
     if (record.namespace_name == config_map->namespace_name()) {
       pod.json["metadata"]["ownerReferences"] = json::array({config_map->owner_reference()});
     }
@@ -146,7 +149,8 @@ Task<Result<KnownPod>> make_pod_ready(Cluster* cluster, PodRecord record, std::o
   wait.now = std::move(made);
   if (record.spec.pod.inject) wait.agent_image = record.spec.pod.agent_image;
   SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster->client(), &*news, std::move(wait), progress));
-  KnownPod known{.config_map = std::move(config_map), .record = {}, .pod = std::move(ready)};
+  KnownPod known{
+      .config_map = std::move(config_map), .record = {}, .pod = std::move(ready), .service = std::move(service)};
   if (known.config_map) known.record = std::move(record);
   co_return known;
 }
@@ -165,8 +169,11 @@ Task<Result<std::optional<KnownPod>>> take_warm(Cluster* cluster, PodPools* pool
   // It has had its id and its name since it waited.
   record.id = context.sandbox_id = taken->id;
   record.pod = taken->pod.name();
-  SKIFF_CO_TRY_VOID(co_await make_surroundings(cluster, &record, &config_map, &context));
-  KnownPod known{.config_map = std::move(config_map), .record = std::move(record), .pod = std::move(taken->pod)};
+  SKIFF_CO_TRY(auto service, co_await make_surroundings(cluster, &record, &config_map, &context));
+  KnownPod known{.config_map = std::move(config_map),
+                 .record = std::move(record),
+                 .pod = std::move(taken->pod),
+                 .service = std::move(service)};
   auto changed = co_await change_record(cluster, &known, {{"id", known.record->id}, {"pod", known.record->pod}});
   if (!changed) co_return std::unexpected{std::move(changed.error())};
   co_return known;

@@ -85,13 +85,7 @@ Task<Result<KnownPod>> PodDriver::wait_for_agent(KnownPod known, Progress progre
     co_return std::unexpected{bring_up_failure(FailureReason::not_ready, std::move(answered.error().message))};
   }
   if (known.record) {
-    known.record->was_up = true;
-    known.record->expires_at = lease_end_text(known.record->spec.lease);
-    known.record->pod_uid = known.pod->uid();
-    json data{{"was_up", "true"}, {"pod_uid", known.record->pod_uid}};
-    if (known.record->expires_at) data["expires_at"] = *known.record->expires_at;
-    SKIFF_CO_TRY(auto changed, co_await change_record(cluster_, &known, std::move(data)));
-    known.config_map = std::move(changed);
+    SKIFF_CO_TRY_VOID(co_await note_up(cluster_, &known, lease_end_text(known.record->spec.lease)));
   }
   progress(Phase::ready, "");
   co_return known;
@@ -304,7 +298,8 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
   json data{{"stopped", "false"},
             {"was_up", "false"},
             {"begun_at", rfc3339(cluster_->client().transport().server_now())},
-            {"pod_uid", nullptr}};
+            {"pod_uid", nullptr},
+            {"service_uid", nullptr}};
   data["start"] = std::move(mark);
   // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
   data["pod"] = known.config_map->name();

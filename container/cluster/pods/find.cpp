@@ -175,6 +175,19 @@ Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nloh
   co_return std::move(*changed);
 }
 
+Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at) {
+  PodRecord& record = *known->record;
+  record.was_up = true;
+  record.pod_uid = known->pod->uid();
+  record.expires_at = std::move(expires_at);
+  nlohmann::json data{{"was_up", "true"}, {"pod_uid", record.pod_uid}};
+  if (known->service) data["service_uid"] = record.service_uid = known->service->uid();
+  if (record.expires_at) data["expires_at"] = *record.expires_at;
+  SKIFF_CO_TRY(auto changed, co_await change_record(cluster, known, std::move(data)));
+  known->config_map = std::move(changed);
+  co_return Result<>{};
+}
+
 Task<Result<std::optional<Object>>> change_record_as_seen(Cluster* cluster, const KnownPod* known,
                                                           nlohmann::json data) {
   const Object& record = *known->config_map;

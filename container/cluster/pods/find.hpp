@@ -40,6 +40,10 @@ struct KnownPod {
 /// Merges `data` into that of the record, if it is still the same record; null removes.
 [[nodiscard]] Task<Result<kube::Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data);
 
+/// Notes in the record, and in `known`, that the sandbox is up, and by which objects; `expires_at`: the end of its
+/// lease.
+[[nodiscard]] Task<Result<>> note_up(Cluster* cluster, KnownPod* known, std::optional<std::string> expires_at);
+
 /// The same while it is as it was seen. Nothing when somebody has changed it since, or made another one of that name,
 /// or when the answer was lost: look again.
 [[nodiscard]] Task<Result<std::optional<kube::Object>>> change_record_as_seen(Cluster* cluster, const KnownPod* known,

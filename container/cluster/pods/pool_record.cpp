@@ -20,6 +20,12 @@ using nlohmann::json;
 constexpr std::string_view kFree = "free";
 constexpr std::string_view kTaken = "taken";
 constexpr std::string_view kLeaving = "leaving";
+/// Of the members, by their numbers.
+constexpr unsigned kSlots = 64;
+/// A pool of no more than this is looked at as a whole.
+constexpr unsigned kSmallPool = 8;
+/// So many Pods are in a look at a part of a larger one, on average.
+constexpr unsigned kLookedAt = 4;
 
 std::string member_prefix(const Object& record) {
   return record.name() + "-";
@@ -108,6 +114,16 @@ std::string pool_selector(std::string_view pool) {
   return std::string{labels::kPool} + "=" + labels::label_value(pool);
 }
 
+std::string some_slots(unsigned size, unsigned random) {
+  if (size <= kSmallPool) return {};
+  const unsigned count = std::max(1U, kSlots * kLookedAt / size);
+  std::string selector{labels::kPoolSlot};
+  for (unsigned i = 0; i < count; ++i) {
+    selector.append(i == 0 ? " in (" : ",").append(std::to_string((random + i) % kSlots));
+  }
+  return selector + ")";
+}
+
 Object make_pool_record(const PoolSpec& pool, std::string_view namespace_name, std::string_view prefix) {
   SandboxSpec spec = pool.sandbox;
   spec.name = pool.name;
@@ -154,6 +170,7 @@ Result<Object> make_member(const PoolSpec& pool, const Object& record, const Man
   const std::string network = network_label(while_it_waits(pool).pod);
   if (!network.empty()) labels::put(*pod, labels::kNetwork, network);
   labels::put(*pod, labels::kPoolState, kFree);
+  labels::put(*pod, labels::kPoolSlot, std::to_string(number % kSlots));
   pod->json["metadata"]["ownerReferences"] = json::array({record.owner_reference()});
   return pod;
 }

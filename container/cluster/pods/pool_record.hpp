@@ -19,6 +19,10 @@ namespace skiff::container {
 /// Selects all Pods of a pool, also those that were taken.
 [[nodiscard]] std::string pool_selector(std::string_view pool);
 
+/// Selects a few Pods of a pool of that size, others for another number: a Pod has 8 KiB, and whoever wants one need
+/// not read hundreds. Empty for a pool that is small anyway. Pods of an older skiff are in no such part.
+[[nodiscard]] std::string some_slots(unsigned size, unsigned random);
+
 /// The ConfigMap. A lease begins when a sandbox is taken, so the pool's own has none.
 [[nodiscard]] kube::Object make_pool_record(const PoolSpec& pool, std::string_view namespace_name,
                                             std::string_view prefix);

@@ -113,9 +113,9 @@ Task<Result<ManifestContext>> PodPools::member_context() {
   co_return context;
 }
 
-Task<> PodPools::make_successor(std::string name, std::size_t left) {
+Task<> PodPools::make_successor(std::string name, std::optional<std::size_t> left) {
   auto view = co_await find(std::move(name));
-  if (!view || left >= view->pool.size) co_return;
+  if (!view || view->pool.size == 0 || (left && *left >= view->pool.size)) co_return;
   auto context = co_await member_context();
   if (!context) co_return;
   (void)co_await add_member(&*view, std::move(*context), successor_number());
@@ -364,19 +364,25 @@ Task<Result<bool>> PodPools::remove(std::string name) {
 Task<Result<SandboxSpec>> PodPools::complete(SandboxSpec spec) {
   SKIFF_CO_TRY(auto view, co_await find(spec.pod.pool));
   SKIFF_CO_TRY_VOID(check_fits_pool(spec, &view.pool.sandbox));
+  sizes_[spec.pod.pool] = view.pool.size;
   co_return complete_from_pool(std::move(spec), view.pool.sandbox);
 }
 
 Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::optional<Object> record) {
   kube::Client& client = cluster_->client();
+  const auto size = sizes_.find(spec.pod.pool);
+  std::string part = size == sizes_.end() ? std::string{} : some_slots(size->second, random_number());
   for (int looks = 0; looks < kMostLooks; ++looks) {
     kube::ListOptions options{.label_selector = free_selector(spec.pod.pool)};
+    const bool is_part = !part.empty();
+    if (is_part) options.label_selector += "," + std::exchange(part, {});
     auto listed = co_await client.list(kube::kPods, cluster_->namespace_name(), std::move(options));
     if (!listed) co_return std::unexpected{std::move(listed.error().error)};
     std::vector<Object>& pods = listed->items;
     std::erase_if(pods, [](const Object& pod) { return member_state(pod) != MemberState::free; });
     const std::size_t waiting = pods.size();
     std::erase_if(pods, [](const Object& pod) { return !can_be_taken(pod); });
+    if (pods.empty() && is_part) continue;
     if (pods.empty()) co_return std::nullopt;
     // Clients that come together don't all begin with the same one.
     std::ranges::rotate(pods, pods.begin() + static_cast<std::ptrdiff_t>(random_number() % pods.size()));
@@ -387,7 +393,11 @@ Task<Result<std::optional<ClaimedPod>>> PodPools::claim(SandboxSpec spec, std::o
         taken = co_await client.get(kube::kPods, pod.namespace_name(), pod.name());
         if (taken && !was_taken_for(*taken, spec, record)) continue;
       }
-      if (taken) co_return ClaimedPod{.pod = std::move(*taken), .left = waiting - 1};
+      if (taken) {
+        ClaimedPod claimed{.pod = std::move(*taken)};
+        if (!is_part) claimed.left = waiting - 1;
+        co_return claimed;
+      }
       const bool was_faster = taken.error().status.code == 422 || taken.error().not_found();
       if (!was_faster) co_return std::unexpected{std::move(taken.error().error)};
     }

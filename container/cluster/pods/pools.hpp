@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct TakenSandbox {
 /// A Pod with its new names and owner, which its agent doesn't know of yet.
 struct ClaimedPod {
   kube::Object pod;
-  std::size_t left = 0;  ///< how many others were waiting then, ready or not
+  std::optional<std::size_t> left = {};  ///< how many others were waiting then, ready or not; none: not all were seen
 };
 
 /// Pools that no controller keeps: whoever takes a Pod makes the next one. Reactor thread only; what it is made with
@@ -72,7 +73,7 @@ class PodPools final : public Pools {
   /// What a new Pod must say beside its spec.
   [[nodiscard]] Task<Result<ManifestContext>> member_context();
   /// Makes one Pod, if the pool may have more than `left`. What fails here the next `fill` does.
-  [[nodiscard]] Task<> make_successor(std::string name, std::size_t left);
+  [[nodiscard]] Task<> make_successor(std::string name, std::optional<std::size_t> left);
   [[nodiscard]] Task<Result<>> carry_out(PoolPlan plan, View view);
   [[nodiscard]] Task<Result<>> add_member(const View* view, ManifestContext context, unsigned number);
   [[nodiscard]] Task<Result<>> remove_member(kube::Object pod);
@@ -89,6 +90,7 @@ class PodPools final : public Pools {
   Cluster* cluster_;
   Reach* reach_;
   TaskGroup successors_;
+  std::map<std::string, unsigned, std::less<>> sizes_;  ///< of pools, when they were last asked for a spec
 };
 
 }  // namespace skiff::container

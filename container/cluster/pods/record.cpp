@@ -91,6 +91,7 @@ kube::Object make_record(const PodRecord& record, const std::string& namespace_n
   data["namespace"] = record.namespace_name;
   data["pod"] = record.pod;
   if (!record.pod_uid.empty()) data["pod_uid"] = record.pod_uid;
+  if (!record.service_uid.empty()) data["service_uid"] = record.service_uid;
   if (!record.start.empty()) data["start"] = record.start;
   data["stopped"] = record.stopped ? "true" : "false";
   data["was_up"] = record.was_up ? "true" : "false";
@@ -116,6 +117,7 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   record.namespace_name = config_map.text({"data", "namespace"});
   record.pod = config_map.text({"data", "pod"});
   record.pod_uid = config_map.text({"data", "pod_uid"});
+  record.service_uid = config_map.text({"data", "service_uid"});
   record.start = config_map.text({"data", "start"});
   record.stopped = config_map.text({"data", "stopped"}) == "true";
   record.was_up = config_map.text({"data", "was_up"}) == "true";

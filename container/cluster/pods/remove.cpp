@@ -1,9 +1,11 @@
 #include "container/cluster/pods/remove.hpp"
 
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/in_parallel.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod_manifest.hpp"
 
@@ -30,7 +32,14 @@ struct PodPlace {
   std::string uid = {};  ///< empty: look it up
 };
 
-PodPlace place_of(const KnownPod& known) {
+/// Whether the record has the name that skiff gives to a sandbox's, of which those of its objects are made. What a
+/// record says can be written by anybody: by one that names another object, with its uid, anything in the namespace
+/// could be deleted with the rights of whoever removes it.
+bool is_named_as_made(const Cluster& cluster, const KnownPod& known, const PodRecord& record) {
+  return known.config_map->name() == cluster.object_name(record.spec.name);
+}
+
+PodPlace place_of(const Cluster& cluster, const KnownPod& known) {
   if (!known.config_map) {
     const Object& pod = *known.pod;
     return {pod.namespace_name(), pod.name(), pod.label(labels::kSandbox), pod.uid()};
@@ -38,7 +47,9 @@ PodPlace place_of(const KnownPod& known) {
   const PodRecord record = record_of(known);
   PodPlace place{record.namespace_name, record.pod, record.id};
   if (known.pod) place.uid = known.pod->uid();
-  if (!known.pod && !record.stopped) place.uid = record.pod_uid;
+  // Without a look at it; one out of a pool has another name, and is looked at.
+  const bool has_its_name = is_named_as_made(cluster, known, record) && record.pod == known.config_map->name();
+  if (!known.pod && !record.stopped && has_its_name) place.uid = record.pod_uid;
   return place;
 }
 
@@ -47,7 +58,7 @@ Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, Pod
                                                            bool is_alone) {
   std::optional<kube::SharedWatch::Reader> news;
   if (!is_alone && how.wait) {
-    auto followed = co_await cluster->pods(place.namespace_name).follow(place.name);
+    auto followed = co_await cluster->ends(place.namespace_name).follow(place.name);
     if (!followed) co_return std::unexpected{std::move(followed.error().error)};
     news.emplace(std::move(*followed));
   }
@@ -72,6 +83,64 @@ Task<Result<std::optional<Departure::Leaving>>> delete_pod(Cluster* cluster, Pod
     if (news) leaving.news.emplace(std::move(*news));
     co_return leaving;
   }
+}
+
+/// Into `departure`, to be waited for.
+Task<Result<>> take_pod(Cluster* cluster, PodPlace place, Removal how, bool is_alone, Departure* departure) {
+  SKIFF_CO_TRY(auto pod, co_await delete_pod(cluster, std::move(place), std::move(how), is_alone));
+  if (pod) departure->leaving.push_back(std::move(*pod));
+  co_return Result<>{};
+}
+
+/// By the uid that its record tells, before its Pod ends: else the cluster follows that with what it knows of the
+/// Service. One of which the record does not know, or another of that name, is looked for by its label at the end.
+Task<Result<>> take_service(Cluster* cluster, const KnownPod* known, std::chrono::milliseconds patience,
+                            Departure* departure) {
+  const PodRecord record = record_of(*known);
+  if (record.spec.pod.service == ServiceKind::none) co_return Result<>{};
+  if (record.service_uid.empty() || !is_named_as_made(*cluster, *known, record)) {
+    departure->rest.push_back(kube::kServices);
+    co_return Result<>{};
+  }
+  GoneWait service{.resource = kube::kServices,
+                   .namespace_name = record.namespace_name,
+                   .name = service_name(known->config_map->name()),
+                   .uid = record.service_uid,
+                   .limit = patience};
+  auto deleted = co_await delete_this(cluster, std::move(service), std::nullopt);
+  if (!deleted && deleted.error().conflict()) {
+    departure->rest.push_back(kube::kServices);
+    co_return Result<>{};
+  }
+  if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
+  if (*deleted) departure->leaving.push_back({.wait = std::move(**deleted)});
+  co_return Result<>{};
+}
+
+/// Where somebody else has removed it, and made another one, all is well.
+Task<Result<>> take_record(Cluster* cluster, const Object* config_map, std::chrono::milliseconds patience,
+                           Departure* departure) {
+  GoneWait itself{.resource = kube::kConfigMaps,
+                  .namespace_name = config_map->namespace_name(),
+                  .name = config_map->name(),
+                  .uid = config_map->uid(),
+                  .limit = patience};
+  auto deleted = co_await delete_this(cluster, std::move(itself), std::nullopt);
+  if (!deleted && !deleted.error().conflict()) co_return std::unexpected{std::move(deleted.error().error)};
+  if (deleted && *deleted) departure->leaving.push_back({.wait = std::move(**deleted)});
+  co_return Result<>{};
+}
+
+/// Each is done whatever becomes of the others. Gives the first of their failures.
+Task<Result<>> do_at_once(std::vector<Task<Result<>>> parts) {
+  std::vector<Result<>> results(parts.size());
+  const auto into = [](Task<Result<>> work, Result<>* result) -> Task<> { *result = co_await std::move(work); };
+  co_await in_parallel(parts.size(), parts.size(),
+                       [&](std::size_t index) { return into(std::move(parts[index]), &results[index]); });
+  for (Result<>& result : results) {
+    if (!result) co_return std::move(result);
+  }
+  co_return Result<>{};
 }
 
 /// The namespace that a record names, if it is that sandbox's own: whoever may write into a ConfigMap could name any,
@@ -100,7 +169,7 @@ Task<Result<Departure>> begin_removal_of_home(Cluster* cluster, const KnownPod* 
   SKIFF_CO_TRY(auto home, co_await find_home(cluster, &config_map, record));
   if (!home) co_return departure;
   if (how.force || how.grace) {
-    PodPlace place = place_of(*known);
+    PodPlace place = place_of(*cluster, *known);
     Removal only_begun = how;
     only_begun.wait = false;
     SKIFF_CO_TRY_VOID(co_await delete_pod(cluster, std::move(place), std::move(only_begun), true));
@@ -140,40 +209,35 @@ Task<Result<>> remove_rest(Cluster* cluster, kube::Resource resource, std::strin
 }  // namespace
 
 Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone) {
-  PodPlace place = place_of(*known);
+  PodPlace place = place_of(*cluster, *known);
   Departure departure{.namespace_name = place.namespace_name, .id = place.id};
-  if (record_of(*known).spec.pod.service != ServiceKind::none) departure.rest = {kube::kServices};
-  SKIFF_CO_TRY(auto pod, co_await delete_pod(cluster, std::move(place), std::move(how), is_alone));
-  if (pod) departure.leaving.push_back(std::move(*pod));
+  std::vector<Task<Result<>>> parts;
+  parts.push_back(take_service(cluster, known, how.patience, &departure));
+  parts.push_back(take_pod(cluster, std::move(place), std::move(how), is_alone, &departure));
+  SKIFF_CO_TRY_VOID(co_await do_at_once(std::move(parts)));
   co_return departure;
 }
 
 Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone) {
-  PodPlace place = place_of(*known);
+  PodPlace place = place_of(*cluster, *known);
   Departure departure{.namespace_name = place.namespace_name, .id = place.id};
-  if (known->config_map) {
-    const Object& config_map = *known->config_map;
-    const PodRecord record = record_of(*known);
-    if (record.namespace_name != config_map.namespace_name()) {
-      co_return co_await begin_removal_of_home(cluster, known, &record, std::move(how));
-    }
-    GoneWait itself{.resource = kube::kConfigMaps,
-                    .namespace_name = config_map.namespace_name(),
-                    .name = config_map.name(),
-                    .uid = config_map.uid(),
-                    .limit = how.patience};
-    auto deleted = co_await delete_this(cluster, std::move(itself), std::nullopt);
-    if (!deleted && deleted.error().conflict()) co_return Departure{};
-    if (!deleted) co_return std::unexpected{std::move(deleted.error().error)};
-    if (*deleted) departure.leaving.push_back({.wait = std::move(**deleted)});
-    if (record.spec.pod.service != ServiceKind::none) departure.rest.push_back(kube::kServices);
-    if (known->damage || !record.spec.pod.volumes.empty()) departure.rest.push_back(kube::kVolumeClaims);
-    const std::string network = network_label(record.spec.pod);
-    if (known->damage || network == "own") departure.rest.push_back(kube::kNetworkPolicies);
+  if (!known->config_map) {
+    SKIFF_CO_TRY_VOID(co_await take_pod(cluster, std::move(place), std::move(how), is_alone, &departure));
+    co_return departure;
   }
-  // The cascade takes the rest; the Pod, which takes longest, need not wait for it.
-  SKIFF_CO_TRY(auto pod, co_await delete_pod(cluster, std::move(place), std::move(how), is_alone));
-  if (pod) departure.leaving.push_back(std::move(*pod));
+  const PodRecord record = record_of(*known);
+  if (record.namespace_name != known->config_map->namespace_name()) {
+    co_return co_await begin_removal_of_home(cluster, known, &record, std::move(how));
+  }
+  if (known->damage || !record.spec.pod.volumes.empty()) departure.rest.push_back(kube::kVolumeClaims);
+  if (known->damage || network_label(record.spec.pod) == "own") departure.rest.push_back(kube::kNetworkPolicies);
+  // The record goes once these are on their way out: the cascade, which takes what else it owns, has nothing to ask
+  // about them then. Until that moment whoever looks finds the sandbox, and can remove it again.
+  std::vector<Task<Result<>>> parts;
+  parts.push_back(take_service(cluster, known, how.patience, &departure));
+  parts.push_back(take_pod(cluster, std::move(place), how, is_alone, &departure));
+  SKIFF_CO_TRY_VOID(co_await do_at_once(std::move(parts)));
+  SKIFF_CO_TRY_VOID(co_await take_record(cluster, &*known->config_map, how.patience, &departure));
   co_return departure;
 }
 

@@ -36,7 +36,8 @@ struct Departure {
 
 /// Deletes its Pod; record and volumes stay. `is_alone`: no other removal is under way.
 [[nodiscard]] Task<Result<Departure>> begin_stop(Cluster* cluster, const KnownPod* known, Removal how, bool is_alone);
-/// Deletes all of it, the record first. Where somebody else has removed that already, all is well.
+/// Deletes all of it: what has the uids that the record tells, and then the record. Where somebody else has removed
+/// that already, all is well.
 [[nodiscard]] Task<Result<Departure>> begin_removal(Cluster* cluster, const KnownPod* known, Removal how,
                                                     bool is_alone);
 /// Waits for the ends, as `how` says, and sees to it that nothing is left.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <ranges>
 #include <string_view>
 #include <utility>
@@ -11,7 +12,7 @@
 #include "container/serve/gateway/preview.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/http/forward.hpp"
-#include "protocol/http/relay.hpp"
+#include "protocol/http/traceparent.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -78,7 +79,10 @@ struct Gateway::Passage {
   Permission permission;
   Behind behind;
   WallTime ends;
-  std::string target;  ///< as the server at the port is asked
+  std::string target;              ///< as the server at the port is asked
+  TraceParent trace;               ///< empty where nothing is traced
+  bool by_new_connection = false;  ///< and not by one that was kept
+  bool was_lost = false;           ///< with a connection that was kept, before anybody has answered
 
   [[nodiscard]] SandboxRef of() const { return {.tenant = permission.tenant, .sandbox = placed.sandbox}; }
 };
@@ -86,6 +90,8 @@ struct Gateway::Passage {
 /// To whoever answers there, and what to put around a request on it.
 struct Gateway::Way {
   HttpClientOptions client;
+  KeptConnections::Place place = {};
+  std::optional<SteadyTime> kept_since = {};  ///< when its connection was made; none: it is to be made
   std::string path_prefix = {};
   Headers fields = {};  ///< in place of the client's
 };
@@ -100,6 +106,8 @@ Headers fields_behind(const protocol::HttpRequest& request, const protocol::Forw
   for (const std::string_view name : kCredentials) fields.remove(name);
   for (const std::string& name : credentials) fields.remove(name);
   protocol::remove_members(fields, "Sec-WebSocket-Protocol", kBearerSubprotocol);
+  // It is kept for the next request.
+  protocol::remove_members(fields, "Connection", "close");
   remove_preview_cookie(fields);
   return fields;
 }
@@ -116,6 +124,34 @@ void remove_application_fields(Headers& fields) {
   for (const std::string_view name : {"Authorization", "Cookie", "Origin"}) fields.remove(name);
 }
 
+/// Gives a connection that there is, once.
+Task<Result<protocol::Stream>> give(std::shared_ptr<protocol::Stream> connection) {
+  if (!connection->is_open()) co_return fail(Errc::io_error, "the connection was used");
+  co_return std::move(*connection);
+}
+
+/// Whether its sender would send it again himself, who can't know either whether it was acted on (RFC 9110, 9.2.2).
+bool may_be_repeated(const protocol::HttpRequest& request) {
+  constexpr std::array<std::string_view, 5> kIdempotent{"GET", "HEAD", "OPTIONS", "PUT", "DELETE"};
+  return request.body.kind == protocol::BodyFraming::Kind::none &&
+         std::ranges::count(kIdempotent, std::string_view{request.method}) > 0;
+}
+
+/// None where nothing is traced.
+Span begin_span(const TraceParent& at, std::string_view what, const Placed& placed, SpanKind kind) {
+  if (!at) return {};
+  Span span = at.begin(what, kind);
+  span.set("skiff.sandbox.name", placed.sandbox);
+  span.set("skiff.sandbox.port", std::int64_t{placed.port});
+  return span;
+}
+
+/// The state of a trace goes with a parent that was understood (W3C Trace Context, section 4.3).
+void put_traceparent(Headers& fields, const TraceParent& here) {
+  if (protocol::valid_traceparent(fields.get("traceparent")).empty()) fields.remove("tracestate");
+  fields.set("traceparent", here.traceparent());
+}
+
 Task<Result<protocol::Stream>> dial_within(std::chrono::milliseconds limit, Task<Result<protocol::Stream>> dialled) {
   auto stream = co_await within(std::chrono::steady_clock::now() + limit, std::move(dialled));
   if (stream) co_return std::move(*stream);
@@ -125,9 +161,19 @@ Task<Result<protocol::Stream>> dial_within(std::chrono::milliseconds limit, Task
 }  // namespace
 
 Gateway::Gateway(Executor executor, Sandboxes& sandboxes, GatewayOptions options)
-    : executor_{executor}, sandboxes_{sandboxes}, options_{std::move(options)}, wakes_{executor, options_.wake} {}
+    : executor_{executor},
+      sandboxes_{sandboxes},
+      options_{std::move(options)},
+      wakes_{executor, options_.wake},
+      kept_{executor, options_.kept},
+      large_blocks_{options_.large_blocks} {}
 
-Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Placed placed, Permission permission) {
+Task<> Gateway::stop() {
+  kept_.clear();
+  return wakes_.stop();
+}
+
+Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Placed placed, Permission permission, TraceParent trace) {
   const protocol::HttpRequest& request = http.request();
   const Behind what = what_is_behind(placed.port, options_);
   SKIFF_CO_TRY_VOID(check_scope(what, permission.scope));
@@ -144,19 +190,31 @@ Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Placed placed, Permis
                   .permission = std::move(permission),
                   .behind = what,
                   .ends = ends,
-                  .target = without_preview(target)};
-  auto passed = co_await pass_once(&passage);
+                  .target = without_preview(target),
+                  .trace = std::move(trace),
+                  // What it is upgraded to keeps its connection.
+                  .by_new_connection = request.headers.contains("Upgrade")};
+  auto passed = co_await pass_by_kept_or_new(&passage);
   if (passed || passed.error().code != Errc::sandbox_not_running || http.status() != 0) co_return passed;
   auto woken = co_await wake(&passage);
   if (!woken) co_return woken;
-  co_return co_await pass_once(&passage);
+  co_return co_await pass_by_kept_or_new(&passage);
+}
+
+Task<Result<>> Gateway::pass_by_kept_or_new(Passage* passage) {
+  auto passed = co_await pass_once(passage);
+  if (!passage->was_lost) co_return passed;
+  passage->was_lost = false;
+  passage->by_new_connection = true;
+  co_return co_await pass_once(passage);
 }
 
 Task<Result<>> Gateway::wake(const Passage* passage) {
-  // Neither of the two holds a space.
-  std::string which = passage->permission.tenant + " " + passage->placed.sandbox;
   Wakes::Start start = [this, of = passage->of()] { return sandboxes_.start(of); };
-  auto woken = co_await wakes_.wake(std::move(which), std::move(start), passage->http.peer_closed());
+  Span span = begin_span(passage->trace, "wake sandbox", passage->placed, SpanKind::internal);
+  auto woken = co_await wakes_.wake({.tenant = passage->permission.tenant, .sandbox = passage->placed.sandbox},
+                                    std::move(start), passage->http.peer_closed());
+  span.note(woken);
   if (!woken && woken.error().code == Errc::sandbox_starting) {
     passage->http.extra_headers().set("Retry-After", kRetryAfter);
   }
@@ -164,6 +222,11 @@ Task<Result<>> Gateway::wake(const Passage* passage) {
 }
 
 Task<Result<Gateway::Way>> Gateway::way_to(const Passage* passage) {
+  SandboxRef of = passage->of();
+  KeptConnections::Place place{.tenant = of.tenant, .sandbox = of.sandbox, .run = {}, .port = passage->placed.port};
+  SKIFF_CO_TRY(place.run, co_await sandboxes_.run_of(std::move(of)));
+  std::optional<KeptConnections::Connection> kept;
+  if (!passage->by_new_connection) kept = kept_.take(place);
   Way way;
   if (passage->behind == Behind::dialect) {
     way.client.host = "localhost";
@@ -172,21 +235,27 @@ Task<Result<Gateway::Way>> Gateway::way_to(const Passage* passage) {
       return dial_within(limit, sandboxes_.dial(of, port));
     };
   } else {
-    SKIFF_CO_TRY(auto to_agent, co_await way_to_agent(passage));
+    SKIFF_CO_TRY(auto to_agent, co_await way_to_agent(passage, kept ? Look::known : Look::anew));
     way = std::move(to_agent);
   }
+  if (kept && !way.client.tls) {
+    way.kept_since = kept->made;
+    way.client.dial = [stream = std::make_shared<protocol::Stream>(std::move(kept->stream))](
+                          std::chrono::milliseconds) { return give(stream); };
+  }
+  way.place = std::move(place);
   way.client.connect_time = options_.connect_time;
   way.client.idle_time = options_.stall_time;
   way.client.read_idle_time = protocol::kForever;
   co_return way;
 }
 
-Task<Result<Gateway::Way>> Gateway::way_to_agent(const Passage* passage) {
+Task<Result<Gateway::Way>> Gateway::way_to_agent(const Passage* passage, Look look) {
   const bool is_api = passage->behind == Behind::agent;
   const auto left = std::chrono::ceil<std::chrono::seconds>(passage->ends - wall_now());
   TokenGrant grant{.scope = is_api ? passage->permission.scope : "ports",
                    .lifetime = std::max(left, std::chrono::seconds{1})};
-  SKIFF_CO_TRY(auto endpoint, co_await sandboxes_.agent(passage->of(), std::move(grant)));
+  SKIFF_CO_TRY(auto endpoint, co_await sandboxes_.agent(passage->of(), std::move(grant), look));
   Way way{.client = std::move(endpoint.client),
           .path_prefix = std::move(endpoint.path_prefix),
           .fields = std::move(endpoint.headers)};
@@ -201,7 +270,7 @@ Task<Result<Gateway::Way>> Gateway::way_to_agent(const Passage* passage) {
   co_return way;
 }
 
-Task<Result<>> Gateway::pass_once(const Passage* passage) {
+Task<Result<>> Gateway::pass_once(Passage* passage) {
   SKIFF_CO_TRY(auto way, co_await way_to(passage));
   protocol::HttpExchange& http = passage->http;
   const std::string peer = protocol::peer_host(http.peer());
@@ -217,7 +286,10 @@ Task<Result<>> Gateway::pass_once(const Passage* passage) {
   // Empty for a port that has a host of its own: else the agent would say its own.
   if (!fields.contains("X-Forwarded-Prefix")) fields.add("X-Forwarded-Prefix", "");
   put(fields, way.fields);
+  Span span = begin_span(passage->trace, "request to sandbox", passage->placed, SpanKind::client);
+  if (span) put_traceparent(fields, span.here());
 
+  const SteadyTime made = way.kept_since.value_or(std::chrono::steady_clock::now());
   HttpClient server{executor_, std::move(way.client)};
   HttpClient::Request passed_on{.method = http.request().method,
                                 .target = way.path_prefix + passage->target,
@@ -227,17 +299,27 @@ Task<Result<>> Gateway::pass_once(const Passage* passage) {
   protocol::RelayOptions options{.answer_time = options_.answer_time,
                                  .probe_idle = options_.probe_idle,
                                  .ends = ends,
+                                 .large_blocks = &large_blocks_,
                                  .upgraded = [this, ends](protocol::Upgraded client, protocol::Upgraded behind) {
                                    return carry(ends, std::move(client), std::move(behind));
                                  }};
   auto passed = co_await protocol::relay(&http, &server, std::move(passed_on), std::move(options));
   if (!passed && passed.error().code == Errc::io_error) passed.error().code = Errc::bad_gateway;
+  if (span) span.set("http.response.status_code", static_cast<std::int64_t>(http.status()));
+  span.note(passed);
+  if (passed && server.connected()) {
+    auto idle = server.take_upgraded();
+    // What has come behind the answer would become the next one.
+    if (idle.buffered.empty()) kept_.keep(std::move(way.place), {std::move(idle.stream), made});
+  }
+  passage->was_lost = !passed && way.kept_since && passed.error().code == Errc::bad_gateway && http.status() == 0 &&
+                      !server.answer_begun() && may_be_repeated(http.request());
   co_return passed;
 }
 
 Task<> Gateway::carry(std::optional<WallTime> ends, protocol::Upgraded client, protocol::Upgraded server) {
   const Counted open{upgraded_};
-  const protocol::TunnelLimits limits{.stall = options_.stall_time, .silent = options_.answer_time};
+  const protocol::TunnelLimits limits{.stall = options_.answer_time, .silent = options_.answer_time};
   co_await protocol::carry(std::move(client), std::move(server), limits, ends);
 }
 

@@ -94,7 +94,10 @@ const Answer<Agent>& capabilities_answer() {
       {{"kernel", [](const Agent&) { return Part<&kernel_answer>{kernel_features()}; }},
        {"isolation", [](const Agent&) { return isolation_levels(); }},
        {"kill", [](const Agent& agent) { return Part<&kill_answer>{agent}; }},
-       {"limits", [](const Agent& agent) { return Part<&limits_answer>{agent.settings}; }, {}, R"({"type":"object"})"},
+       {"limits",
+        [](const Agent& agent) { return Part<&limits_answer>{agent.settings}; },
+        {},
+        [] { return std::string{R"({"type":"object"})"}; }},
        {"command_limits",
         [](const Agent& agent) {
           return followed_by({"cpu_time_ms", "open_files", "file_size_bytes"}, agent.supervisor.cgroups.offered());

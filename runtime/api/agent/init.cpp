@@ -68,7 +68,7 @@ const Answer<Initialised>& init_answer() {
       {{"setup",
         [](const Initialised& of) { return Written{of.setup}; },
         {},
-        or_null(named("CommandResult", object(result_members())))},
+        [] { return or_null(named("CommandResult", object(result_members()))); }},
        {"lease", [](const Initialised& of) { return Part<&lease_answer>{of.activity}; }}}};
   return answer;
 }

@@ -10,6 +10,7 @@
 #include "protocol/http/message.hpp"
 #include "protocol/json/problem.hpp"
 #include "protocol/json/sse.hpp"
+#include "runtime/api/accepted_types.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/requests.hpp"
 
@@ -216,17 +217,11 @@ class Sender {
 Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
   if (accept.empty()) return otherwise;
   bool is_about_problems = false;
-  while (!accept.empty()) {
-    const std::size_t comma = accept.find(',');
-    std::string_view type = accept.substr(0, comma);
-    accept = comma == std::string_view::npos ? std::string_view{} : accept.substr(comma + 1);
-    type = type.substr(0, type.find(';'));
-    while (type.starts_with(' ')) type.remove_prefix(1);
-    while (type.ends_with(' ')) type.remove_suffix(1);
+  for (const std::string_view type : accepted_types(accept)) {
     if (protocol::same_text(type, "application/x-ndjson") || protocol::same_text(type, "application/ndjson")) {
       return StreamForm::ndjson;
     }
-    if (protocol::same_text(type, "text/event-stream")) return StreamForm::sse;
+    if (protocol::same_text(type, "text/event-stream") || protocol::same_text(type, "text/*")) return StreamForm::sse;
     if (protocol::same_text(type, "application/octet-stream")) return StreamForm::octets;
     if (type == "*/*" || protocol::same_text(type, "application/*") || protocol::same_text(type, "application/json")) {
       return otherwise;

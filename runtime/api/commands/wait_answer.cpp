@@ -48,7 +48,7 @@ const Answer<ResultOf>& result_answer() {
   static const Answer<ResultOf> answer{
       "CommandResult",
       {{"id", [](const ResultOf& of) { return Id{of.command.id()}; }},
-       {"state", [](const ResultOf& of) { return name(of.command.state()); }, {}, command_states()},
+       {"state", [](const ResultOf& of) { return name(of.command.state()); }, {}, command_states},
        {"stdout", [](const ResultOf& of) { return of.out; }},
        {"stdout_base64", [](const ResultOf& of) { return exact(of.out); }},
        {"stderr", [](const ResultOf& of) { return of.err; }},
@@ -80,8 +80,8 @@ Task<std::string> wait_result(std::shared_ptr<sessions::Command> command, std::s
   std::string text;
   text.reserve(kept.out.size() + kept.err.size() + 640);
   text += '{';
-  for (const auto& row : result_answer().rows()) {
-    row.append(text, row.described.name, result);
+  for (std::size_t place = 0; place < result_answer().size(); ++place) {
+    result_answer().append_member(text, place, result);
     if (large) co_await boost::asio::post(executor, use_task);
   }
   if (const auto& status = command->exit_status()) append_exit_members(text, *status);

@@ -10,9 +10,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "fs/archive/archive.hpp"
-#include "fs/archive/extract.hpp"
 #include "fs/tree/change.hpp"
-#include "protocol/json/text.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/pool_stream.hpp"
 
@@ -131,6 +129,14 @@ Task<Result<>> receive(Call* call, Unpacking* work) {
 
 }  // namespace
 
+const Answer<fs::ExtractSummary>& unpacked_answer() {
+  using Summary = fs::ExtractSummary;
+  static const Answer<Summary> answer{"ArchiveResult",
+                                      {{"entries", [](const Summary& unpacked) { return unpacked.entries; }},
+                                       {"bytes", [](const Summary& unpacked) { return unpacked.bytes; }}}};
+  return answer;
+}
+
 Task<Result<>> read_archive(Call& call) {
   SKIFF_CO_TRY(auto file, co_await FileCall::of(call));
   SKIFF_CO_TRY(auto format, format_of(call));
@@ -171,12 +177,7 @@ Task<Result<>> write_archive(Call& call) {
   }
   if (!received) co_return std::unexpected{std::move(received.error())};
   if (!work.outcome || !*work.outcome) co_return fail(Errc::cancelled, "the archive was cut short");
-  std::string text{'{'};
-  protocol::append_json_key(text, "entries");
-  protocol::append_json_integer(text, (*work.outcome)->entries);
-  protocol::append_json_key(text, "bytes");
-  protocol::append_json_integer(text, (*work.outcome)->bytes);
-  text += '}';
+  std::string text = unpacked_answer().text(**work.outcome);
   co_return co_await call.json(200, std::move(text));
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "fs/archive/extract.hpp"
+#include "runtime/api/answer.hpp"
 #include "runtime/api/call.hpp"
 
 namespace skiff::runtime::api {
@@ -8,5 +10,8 @@ namespace skiff::runtime::api {
 
 [[nodiscard]] Task<Result<>> read_archive(Call& call);   ///< GET .../files:archive
 [[nodiscard]] Task<Result<>> write_archive(Call& call);  ///< PUT
+
+/// What was unpacked.
+[[nodiscard]] const Answer<fs::ExtractSummary>& unpacked_answer();
 
 }  // namespace skiff::runtime::api

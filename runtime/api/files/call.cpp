@@ -8,16 +8,10 @@
 
 #include <boost/asio/basic_waitable_timer.hpp>
 
-#include "protocol/json/base64.hpp"
-#include "protocol/json/text.hpp"
-#include "protocol/json/utf8.hpp"
 #include "runtime/api/events.hpp"
+#include "runtime/api/files/entry_text.hpp"
 
 namespace skiff::runtime::api {
-
-using protocol::append_json_integer;
-using protocol::append_json_key;
-using protocol::append_json_string;
 
 Task<Result<FileCall>> FileCall::of(const Call& call) {
   SKIFF_CO_TRY(auto session, call.session());
@@ -84,62 +78,11 @@ Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::
   return mode;
 }
 
-void append_entry(std::string& out, std::string_view path, const fs::Entry& entry,
-                  const std::optional<std::string>& tag) {
-  const auto text = [&out](std::string_view key, std::string_view value) {
-    append_json_key(out, key);
-    append_json_string(out, value);
-  };
-  // A name that isn't UTF-8 is given twice: readable, and exact. A part of a path that is has it, too.
-  const bool is_utf8 = protocol::is_valid_utf8(path);
-  const auto name = [&](std::string_view key, std::string_view value, bool known = false) {
-    if (known || protocol::is_valid_utf8(value)) return text(key, value);
-    text(key, protocol::to_valid_utf8(value));
-    text(std::string{key} + "_base64", protocol::encode_base64(value));
-  };
-  std::string_view last = path;
-  while (last.size() > 1 && last.ends_with('/')) last.remove_suffix(1);
-  if (const auto slash = last.rfind('/'); slash != std::string_view::npos && last.size() > 1) {
-    last.remove_prefix(slash + 1);
-  }
-  out += '{';
-  name("path", path, is_utf8);
-  name("name", last, is_utf8);
-  text("type", fs::name(entry.type));
-  append_json_key(out, "size");
-  append_json_integer(out, entry.size);
-  std::array<char, 8> mode{'0'};
-  const auto end = std::to_chars(mode.data() + 1, mode.data() + mode.size(), entry.mode, 8).ptr;
-  const std::string_view octal{mode.data() + 1, end};
-  text("mode", octal.size() >= 4 ? octal : std::string(4 - octal.size(), '0') + std::string{octal});
-  append_json_key(out, "uid");
-  append_json_integer(out, static_cast<std::uint64_t>(entry.uid));
-  append_json_key(out, "gid");
-  append_json_integer(out, static_cast<std::uint64_t>(entry.gid));
-  text("modified_at", rfc3339(std::chrono::floor<std::chrono::microseconds>(entry.modified)));
-  if (entry.type == fs::EntryType::link) name("target", entry.target);
-  if (tag) text("etag", *tag);
-  out += '}';
-}
-
-void append_failure(std::string& out, std::string_view path, const Error& error) {
-  out += '{';
-  append_json_key(out, "path");
-  append_json_string(out, protocol::to_valid_utf8(path));
-  append_json_key(out, "error");
-  out += '{';
-  append_json_key(out, "code");
-  append_json_string(out, name(error.code));
-  append_json_key(out, "detail");
-  append_json_string(out, protocol::to_valid_utf8(error.message));
-  out += "}}";
-}
-
 Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
-                            std::optional<std::string> tag) {
+                            std::string_view tag) {
   std::string text;
   append_entry(text, path, entry, tag);
-  if (tag) call.http.extra_headers().set("ETag", *tag);
+  if (!tag.empty()) call.http.extra_headers().set("ETag", tag);
   return call.json(status, std::move(text));
 }
 

@@ -83,16 +83,9 @@ inline constexpr std::uint64_t kQuicklyHashed = 1U << 20U;
 /// of anybody but an admin.
 [[nodiscard]] Result<mode_t> asked_mode(const Identity& identity, std::string_view text, std::string_view field);
 
-/// `{"path", "name", "type", "size", "mode", "uid", "gid", "modified_at", "target"?, "etag"?}`
-void append_entry(std::string& out, std::string_view path, const fs::Entry& entry,
-                  const std::optional<std::string>& tag);
-
-/// `{"path", "error": {"code", "detail"}}`: what stands in a list for something that could not be had.
-void append_failure(std::string& out, std::string_view path, const Error& error);
-
 /// As `append_entry`, with the tag in an ETag field as well.
 [[nodiscard]] Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
-                                          std::optional<std::string> tag);
+                                          std::string_view tag);
 
 /// The RFC 9110 form of a time, for Last-Modified.
 [[nodiscard]] std::string http_date(fs::FileTime time);

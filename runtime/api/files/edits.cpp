@@ -8,6 +8,7 @@
 #include "protocol/json/base64.hpp"
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
+#include "runtime/api/files/entry_text.hpp"
 #include "runtime/api/files/requests.hpp"
 
 namespace skiff::runtime::api {

@@ -14,6 +14,7 @@
 #include "protocol/json/base64.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/files/call.hpp"
+#include "runtime/api/files/entry_text.hpp"
 #include "runtime/api/files/requests.hpp"
 
 namespace skiff::runtime::api {
@@ -23,15 +24,11 @@ constexpr std::uint64_t kUsualPage = 1000;
 constexpr std::uint64_t kLargestPage = 10'000;
 constexpr std::size_t kMostPaths = 1000;
 
-std::optional<std::string> none_if_empty(std::string tag) {
-  return tag.empty() ? std::nullopt : std::optional{std::move(tag)};
-}
-
 /// One change by the body's request, answered by what is there afterwards.
 template <class Change>
 Task<Result<>> change(Call& call, std::string path, Change work) {
   SKIFF_CO_TRY(auto written, co_await on_disk(call, std::move(work)));
-  co_return co_await answer_entry(call, written.created ? 201 : 200, path, written.entry, none_if_empty(written.tag));
+  co_return co_await answer_entry(call, written.created ? 201 : 200, path, written.entry, written.tag);
 }
 
 using Transferring = Result<fs::Written> (*)(const fs::Tree&, std::string_view, std::string_view, const fs::Transfer&);
@@ -53,17 +50,16 @@ Task<Result<>> transfer(Call& call, Transferring how) {
 }  // namespace
 
 Result<std::string> list_page(const fs::Tree& tree, std::string_view path, const fs::ListOptions& options) {
-  SKIFF_TRY(auto page, fs::list(tree, path, options));
   std::string text{R"({"items":[)"};
-  text.reserve(page.entries.size() * 220 + 64);
-  for (fs::Listed& one : page.entries) {
+  const fs::ListSink write = [&text](const fs::SeenEntry& one) {
     if (text.back() != '[') text += ',';
-    append_entry(text, one.path, one.entry, none_if_empty(std::move(one.tag)));
-  }
+    append_entry(text, one.path, one.entry, one.tag);
+  };
+  SKIFF_TRY(auto end, fs::list(tree, path, options, write));
   text += ']';
-  if (!page.next_cursor.empty()) {
+  if (!end.next_cursor.empty()) {
     protocol::append_json_key(text, "next_cursor");
-    protocol::append_json_string(text, protocol::encode_base64url(page.next_cursor));
+    protocol::append_json_string(text, protocol::encode_base64url(end.next_cursor));
   }
   text += '}';
   return text;
@@ -74,11 +70,13 @@ Result<std::function<bool(std::string_view)>> wanted_by(std::string_view pattern
   if (pattern.starts_with(kExpression)) {
     RE2::Options options;
     options.set_log_errors(false);
-    auto expression = std::make_shared<const RE2>(pattern.substr(kExpression.size()), options);
+    auto expression = std::make_shared<const RE2>(std::string{pattern.substr(kExpression.size())}, options);
     if (!expression->ok()) {
       return fail(Errc::invalid_field, "the pattern is not a regular expression: " + expression->error(), "pattern");
     }
-    return [expression](std::string_view path) { return RE2::PartialMatch(path, *expression); };
+    return [expression](std::string_view path) {
+      return RE2::PartialMatch(re2::StringPiece{path.data(), path.size()}, *expression);
+    };
   }
   auto glob = fs::Glob::compile(pattern);
   if (!glob) {
@@ -141,7 +139,7 @@ Task<Result<>> stat_files(Call& call) {
         const auto tag = fs::entity_tag(seen->object.get(), seen->entry, may_hash);
         if (tag && tag->starts_with("\"h-")) may_hash -= std::min(may_hash, seen->entry.size);
         wants_more = wants_more || wants_long_hash(seen->entry, tag);
-        append_entry(text, path, seen->entry, tag);
+        append_entry(text, path, seen->entry, tag ? *tag : std::string_view{});
       } else {
         append_failure(text, path, seen.error());
       }

@@ -1,7 +1,6 @@
 #include "runtime/api/files/pool_stream.hpp"
 
 #include <new>
-#include <ranges>
 #include <utility>
 
 #include "base/beside.hpp"
@@ -9,6 +8,7 @@
 #include "base/deadline.hpp"
 #include "base/log.hpp"
 #include "protocol/http/message.hpp"
+#include "runtime/api/accepted_types.hpp"
 #include "runtime/api/files/call.hpp"
 
 namespace skiff::runtime::api {
@@ -112,11 +112,7 @@ Task<Result<>> send(Call* call, Work* work, std::string content_type) {
 }  // namespace
 
 std::string_view accepted_type(const Call& call, std::string_view usual, std::string_view other) {
-  for (const auto part : std::views::split(call.http.request().headers.get("Accept"), ',')) {
-    std::string_view type{part.begin(), part.end()};
-    type = type.substr(0, type.find(';'));
-    while (type.starts_with(' ')) type.remove_prefix(1);
-    while (type.ends_with(' ')) type.remove_suffix(1);
+  for (const std::string_view type : accepted_types(call.http.request().headers.get("Accept"))) {
     if (protocol::same_text(type, other)) return other;
     if (protocol::same_text(type, usual) || type.ends_with("/*")) break;
   }

@@ -4,48 +4,16 @@
 #include <utility>
 
 #include "fs/content/read.hpp"
-#include "protocol/json/base64.hpp"
-#include "protocol/json/text.hpp"
-#include "protocol/json/utf8.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/pool_stream.hpp"
+#include "runtime/api/files/search_records.hpp"
 
 namespace skiff::runtime::api {
 namespace {
 
-using protocol::append_json_flag;
-using protocol::append_json_key;
-using protocol::append_json_number;
-using protocol::append_json_string;
-
 constexpr std::uint64_t kMostMatches = 1'000'000;
 constexpr std::uint64_t kMostContext = 100;
 constexpr unsigned kThreads = 2;
-
-/// `key`, or `key_base64` for what isn't UTF-8.
-void append_bytes(std::string& out, std::string_view key, std::string_view bytes) {
-  if (protocol::is_valid_utf8(bytes)) {
-    append_json_key(out, key);
-    append_json_string(out, bytes);
-    return;
-  }
-  append_json_key(out, std::string{key} + "_base64");
-  append_json_string(out, protocol::encode_base64(bytes));
-}
-
-std::string_view word(fs::WalkEntry::Kind kind) {
-  switch (kind) {
-    case fs::WalkEntry::Kind::file:
-      return "file";
-    case fs::WalkEntry::Kind::directory:
-      return "directory";
-    case fs::WalkEntry::Kind::link:
-      return "symlink";
-    case fs::WalkEntry::Kind::other:
-      break;
-  }
-  return "other";
-}
 
 /// Where a search begins.
 struct Ground {
@@ -75,29 +43,18 @@ Result<Ground> open_ground(const fs::Tree& tree, const std::string& path, fs::Wa
   return ground;
 }
 
-void append_match(std::string& out, const fs::GrepMatch& match) {
-  out += '{';
-  append_bytes(out, "path", match.path);
-  append_json_number(out, "line_number", match.line.line_number);
-  append_json_number(out, "column", match.line.column);
-  append_bytes(out, "text", match.line.text);
-  if (match.line.cut) {
-    append_json_number(out, "text_column", match.line.text_column);
-    append_json_flag(out, "cut", true);
-  }
-  const auto lines = [&out](std::string_view key, const std::vector<std::string>& some) {
-    if (some.empty()) return;
-    append_json_key(out, key);
-    out += '[';
-    for (const std::string& line : some) {
-      if (out.back() != '[') out += ',';
-      append_json_string(out, protocol::to_valid_utf8(line));
+/// Hands matches on as lines of JSON. It writes into `text` each time.
+template <class Match>
+std::function<bool(std::span<const Match>)> line_sink(std::string& text, const Answer<Match>& answer,
+                                                      const fs::ByteSink& sink) {
+  return [&text, &answer, &sink](std::span<const Match> matches) {
+    text.clear();
+    for (const Match& match : matches) {
+      answer.append(text, match);
+      text += '\n';
     }
-    out += ']';
+    return sink(text);
   };
-  lines("before", match.line.before);
-  lines("after", match.line.after);
-  out += "}\n";
 }
 
 Result<GrepAsk> read_grep(const Call& call) {
@@ -132,11 +89,7 @@ Result<GrepAsk> read_grep(const Call& call) {
 
 Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, const std::stop_token& stop) {
   std::string text;
-  const fs::GrepSink give = [&](std::span<const fs::GrepMatch> matches) {
-    text.clear();
-    for (const fs::GrepMatch& match : matches) append_match(text, match);
-    return sink(text);
-  };
+  const fs::GrepSink give = line_sink(text, grep_match_answer(), sink);
   fs::GrepSummary summary;
   SKIFF_TRY(auto seen, fs::look_at(tree, ask.path, fs::Links::follow));
   if (seen.entry.type == fs::EntryType::file) {
@@ -147,15 +100,7 @@ Result<> run_grep(const fs::Tree& tree, GrepAsk& ask, const fs::ByteSink& sink, 
     ask.options.walk = std::move(ground.walk);
     summary = fs::grep(ground.directory, ask.matcher, ask.options, stop, give);
   }
-  text = R"({"type":"summary")";
-  append_json_number(text, "files", summary.files);
-  append_json_number(text, "matches", summary.matches);
-  append_json_number(text, "searched", summary.searched);
-  append_json_number(text, "unreadable", summary.unreadable);
-  append_json_number(text, "too_large", summary.too_large);
-  append_json_flag(text, "truncated", summary.truncated);
-  text += "}\n";
-  sink(text);
+  sink(event_text(grep_summary(), summary) + '\n');
   return {};
 }
 
@@ -164,23 +109,8 @@ Result<> run_glob(const fs::Tree& tree, GlobAsk& ask, const fs::ByteSink& sink, 
   ask.options.walk = std::move(ground.walk);
   std::string text;
   const auto summary =
-      fs::find_matches(ground.directory, ask.glob, ask.options, stop, [&](std::span<const fs::GlobMatch> matches) {
-        text.clear();
-        for (const fs::GlobMatch& match : matches) {
-          text += '{';
-          append_bytes(text, "path", match.path);
-          append_json_key(text, "type");
-          append_json_string(text, word(match.kind));
-          text += "}\n";
-        }
-        return sink(text);
-      });
-  text = R"({"type":"summary")";
-  append_json_number(text, "matches", summary.matches);
-  append_json_number(text, "unreadable", summary.unreadable);
-  append_json_flag(text, "truncated", summary.truncated);
-  text += "}\n";
-  sink(text);
+      fs::find_matches(ground.directory, ask.glob, ask.options, stop, line_sink(text, glob_match_answer(), sink));
+  sink(event_text(glob_summary(), summary) + '\n');
   return {};
 }
 

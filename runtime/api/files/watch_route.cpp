@@ -178,7 +178,7 @@ const Answer<fs::WatchEvent>& change_answer() {
   static const Answer<Change> answer{
       "ChangeEvent",
       {{"type", [](const Change& change) { return word(change.type); }, "overflow: changes were lost, look again",
-        one_of({"created", "modified", "deleted", "renamed", "overflow"})},
+        [] { return one_of({"created", "modified", "deleted", "renamed", "overflow"}); }},
        {"path", [](const Change& change) { return std::string_view{change.path}; },
         "From the session's root, as it was asked for"},
        {"from",
@@ -195,7 +195,7 @@ const Answer<fs::WatchEvent>& change_answer() {
 const Answer<std::uint64_t>& watching_answer() {
   static const Answer<std::uint64_t> answer{
       "WatchingEvent",
-      {{"type", [](const std::uint64_t&) { return kWatching; }, {}, one_of({kWatching})},
+      {{"type", [](const std::uint64_t&) { return kWatching; }, {}, [] { return one_of({kWatching}); }},
        {"cursor", [](const std::uint64_t& cursor) { return cursor; }}}};
   return answer;
 }

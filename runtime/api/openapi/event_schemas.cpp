@@ -1,10 +1,7 @@
 #include "runtime/api/openapi/event_schemas.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <utility>
-
 #include "runtime/api/event_answers.hpp"
+#include "runtime/api/files/search_records.hpp"
 #include "runtime/api/files/watch_route.hpp"
 
 namespace skiff::runtime::api {
@@ -12,26 +9,22 @@ namespace {
 
 using protocol::SchemaRef;
 
-const Member kChannel{"channel", kCount, false, "On /v1/connect: the number that the client gave the command"};
-
 /// `type` first, which tells events apart.
-SchemaRef event(std::string_view name, std::string_view type, std::string_view help, std::vector<Member> members) {
-  members.insert(members.begin(), {"type", one_of({type})});
-  return {.name = std::string{name}, .json = object(members, help)};
+template <class S>
+SchemaRef event(const EventAnswer<S>& answer) {
+  std::vector<Member> head{{"type", one_of({answer.type})}};
+  if (answer.channel == OnChannel::always) head.push_back({"channel", kCount});
+  if (answer.channel == OnChannel::where_there_are_several) {
+    head.push_back({"channel", kCount, false, "On /v1/connect: the number that the client gave the command"});
+  }
+  std::vector<Member> members = answer.members.members();
+  members.insert(members.begin(), head.begin(), head.end());
+  return {.name = std::string{answer.name}, .json = object(members, answer.help)};
 }
 
 template <class S>
-SchemaRef event(const EventAnswer<S>& answer) {
-  std::vector<Member> members = answer.members.members();
-  members.insert(members.begin(), kChannel);
-  return event(answer.name, answer.type, answer.help, std::move(members));
-}
-
-SchemaRef keepalive() {
-  return event("KeepaliveEvent", "keepalive",
-               "Nothing happened for as long as --keepalive says. NDJSON only: in SSE it is a comment line, and "
-               "WebSockets are pinged.",
-               {});
+SchemaRef record(const Answer<S>& answer, std::string_view help) {
+  return {.name = answer.schema().name, .json = object(answer.members(), help)};
 }
 
 /// What a log gives, in every form.
@@ -40,61 +33,32 @@ Schemas log_events() {
           event(exit_event()),    event(end_event()),    event(error_event())};
 }
 
-const Member kRecordPath{"path", kText, false, "From the session's root, as it was asked for"};
-const Member kRecordBytes{"path_base64", kText, false, "Instead of path, where that is not UTF-8"};
-
 }  // namespace
 
 Schemas stream_events() {
   Schemas all = log_events();
-  all.push_back(keepalive());
+  all.push_back(event(keepalive_event()));
   return all;
 }
 
 Schemas server_messages() {
   Schemas all = log_events();
   all.push_back(event(pong_event()));
-  all.push_back(event("DetachedEvent", "detached", "On /v1/connect: the channel is closed, its command goes on.",
-                      {{"channel", kCount}}));
+  all.push_back(event(detached_event()));
   return all;
 }
 
 Schemas glob_records() {
-  return {{.name = "GlobMatch",
-           .json = object({kRecordPath, kRecordBytes, {"type", one_of({"file", "directory", "symlink", "other"})}},
-                          "A path that matches.")},
-          event("GlobSummary", "summary", "The last line.",
-                {{"matches", kCount},
-                 {"unreadable", kCount, true, "Directories that could not be looked into"},
-                 {"truncated", kFlag, true, "There are more matches than the limit"}})};
+  return {record(glob_match_answer(), "A path that matches."), event(glob_summary())};
 }
 
 Schemas grep_records() {
-  return {{.name = "GrepMatch",
-           .json = object({kRecordPath,
-                           kRecordBytes,
-                           {"line_number", kCount, true, "From 1"},
-                           {"column", kCount, true, "Of the match's first byte in the line, from 1"},
-                           {"text", kText, false, "The line without its end"},
-                           {"text_base64", kText, false, "Instead of text, where that is not UTF-8"},
-                           {"text_column", kCount, false, "Of a line that was cut: the column where text begins"},
-                           {"cut", kFlag, false, "true: the line is too long, text is the part around the match"},
-                           {"before", kTexts, false, "Lines before it, as many as were asked for"},
-                           {"after", kTexts, false, "Lines behind it"}},
-                          "A line that matches.")},
-          event("GrepSummary", "summary", "The last line.",
-                {{"files", kCount, true, "With a match"},
-                 {"matches", kCount},
-                 {"searched", kCount, true, "Files that were searched"},
-                 {"unreadable", kCount, true, "Files and directories that could not be opened"},
-                 {"too_large", kCount, true, "Files that were left out for their size"},
-                 {"truncated", kFlag, true, "There are more matches than the limit"}})};
+  return {record(grep_match_answer(), "A line that matches."), event(grep_summary())};
 }
 
 Schemas watch_events() {
-  return {{.name = "WatchingEvent",
-           .json = object(watching_answer().members(), "The first: what happens from here on is told.")},
-          {.name = "ChangeEvent", .json = object(change_answer().members(), "A change below the directory.")}};
+  return {record(watching_answer(), "The first: what happens from here on is told."),
+          record(change_answer(), "A change below the directory.")};
 }
 
 SchemaRef event_schema() {

@@ -1,5 +1,6 @@
 #include "runtime/api/openapi/file_operations.hpp"
 
+#include "runtime/api/files/archive.hpp"
 #include "runtime/api/files/requests.hpp"
 #include "runtime/api/openapi/answer_schemas.hpp"
 #include "runtime/api/openapi/event_schemas.hpp"
@@ -130,8 +131,7 @@ void describe_read_archive(ApiOperation& operation) {
 
 void describe_write_archive(ApiOperation& operation) {
   operation.request.push_back({kBytes, bytes()});
-  operation.responses.push_back(json(
-      200, "What was unpacked", {.name = "ArchiveResult", .json = object({{"entries", kCount}, {"bytes", kCount}})}));
+  operation.responses.push_back(json(200, "What was unpacked", unpacked_answer().schema()));
   may_meet_anything(operation);
   may_fail(operation, {408, 413});
 }

@@ -78,6 +78,13 @@ void describe_port(ApiOperation& operation) {
   may_fail(operation, {408, 502, 504});
 }
 
+void describe_open_port(ApiOperation& operation) {
+  operation.description =
+      "The server is connected to before the answer, so that nobody who listens is a 502. With the subprotocol "
+      "skiff.v1.tcp an empty text message ends its sender's direction.";
+  may_fail(operation, {502, 504});
+}
+
 void describe_activity(ApiOperation& operation) {
   operation.responses.push_back(json(200, "As it is now", activity_answer().schema()));
 }

@@ -16,6 +16,7 @@ void describe_capabilities(protocol::ApiOperation& operation);
 void describe_metrics(protocol::ApiOperation& operation);
 void describe_stats(protocol::ApiOperation& operation);
 void describe_ports(protocol::ApiOperation& operation);
+void describe_open_port(protocol::ApiOperation& operation);
 void describe_port(protocol::ApiOperation& operation);
 void describe_activity(protocol::ApiOperation& operation);
 void describe_init(protocol::ApiOperation& operation);

@@ -23,16 +23,8 @@ using std::chrono::milliseconds;
 constexpr std::string_view kPorts = "/v1/ports/";
 constexpr int kPartsBefore = 3;  ///< of the path, up to the port
 
-/// Over loopback: longer than this and the server's backlog is full.
-constexpr milliseconds kConnectTime{5'000};
-
-Result<> check(const Call& call, std::uint16_t port) {
-  if (std::ranges::count(call.agent.own_ports, port) > 0) {
-    return fail(Errc::invalid_field, "port " + std::to_string(port) + " is the agent's own", "port");
-  }
-  if (protocol::has_passed(call.http.request().headers, call.agent.instance)) {
-    return fail(Errc::invalid_request, "the request has passed through this agent before: its server sends it back");
-  }
+Result<> check_request(const Call& call, std::uint16_t port) {
+  SKIFF_TRY_VOID(check_port(call, port));
   // A page can't show a credential that it does not have. Where none is asked for, its origin decides.
   return call.identity.anonymous ? check_browser(call.agent.browser_guard, call.http) : Result<>{};
 }
@@ -52,7 +44,7 @@ HttpClient::Request passed_on(Call& call, std::uint16_t port) {
 }
 
 protocol::HttpClientOptions server_on(const Agent& agent, std::uint16_t port) {
-  const milliseconds connect_time = std::min<milliseconds>(kConnectTime, agent.settings.port_timeout);
+  const milliseconds connect_time = std::min<milliseconds>(kPortConnectTime, agent.settings.port_timeout);
   return {
       .host = "localhost",  // what servers for development accept, and a client beside them would send
       .port = port,
@@ -79,9 +71,19 @@ Result<std::uint16_t> parse_port(std::string_view text) {
   return static_cast<std::uint16_t>(port);
 }
 
+Result<> check_port(const Call& call, std::uint16_t port) {
+  if (std::ranges::count(call.agent.own_ports, port) > 0) {
+    return fail(Errc::invalid_field, "port " + std::to_string(port) + " is the agent's own", "port");
+  }
+  if (protocol::has_passed(call.http.request().headers, call.agent.instance)) {
+    return fail(Errc::invalid_request, "the request has passed through this agent before: its server sends it back");
+  }
+  return {};
+}
+
 Task<Result<>> pass_to_port(Call& call) {
   SKIFF_CO_TRY(const auto port, parse_port(call.params.at(0)));
-  SKIFF_CO_TRY_VOID(check(call, port));
+  SKIFF_CO_TRY_VOID(check_request(call, port));
 
   HttpClient server{call.agent.executor, server_on(call.agent, port)};
   const auto ends = call.identity.expires;

@@ -97,7 +97,10 @@ const Answer<SessionOf>& session_answer() {
        {"labels", [](const SessionOf& of) -> const auto& { return of.spec().labels; }},
        {"idle_timeout_ms", [](const SessionOf& of) { return time_limit(of.spec().idle_timeout); }},
        {"default_timeout_ms", [](const SessionOf& of) { return time_limit(of.spec().default_timeout); }},
-       {"limits", [](const SessionOf& of) -> const auto& { return of.spec().limits; }, {}, kSessionLimits},
+       {"limits",
+        [](const SessionOf& of) -> const auto& { return of.spec().limits; },
+        {},
+        [] { return kSessionLimits; }},
        {"isolation", [](const SessionOf& of) { return name(of.spec().isolation); }},
        {"commands", [](const SessionOf& of) { return Part<&counts_answer>{of.session}; }}}};
   return answer;

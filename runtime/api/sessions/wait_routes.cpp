@@ -116,7 +116,7 @@ const Answer<AwaitedOf>& wait_answer() {
                                 : std::optional{of.awaited.ended ? std::string_view{"ended"} : of.reason};
         },
         {},
-        named("WaitReason", one_of({"ended", "timeout", "shutdown"}))},
+        [] { return named("WaitReason", one_of({"ended", "timeout", "shutdown"})); }},
        {"match",
         [](const AwaitedOf& of) {
           return of.awaited.found.found ? std::optional<std::string_view>{of.awaited.found.text} : std::nullopt;

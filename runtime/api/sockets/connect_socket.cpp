@@ -7,7 +7,6 @@
 
 #include "base/expiry.hpp"
 #include "base/finally.hpp"
-#include "protocol/json/text.hpp"
 #include "runtime/api/commands/command_routes.hpp"
 #include "runtime/api/event_answers.hpp"
 #include "runtime/api/sockets/messages.hpp"
@@ -124,16 +123,7 @@ class Connection {
     open.tasks->cancel();
     co_await open.tasks->join();
     channels_.erase(number);
-    co_return co_await tell(number, "detached");
-  }
-
-  Task<Result<>> tell(std::uint32_t number, std::string_view type) {
-    std::string text{'{'};
-    protocol::append_json_key(text, "type");
-    protocol::append_json_string(text, type);
-    protocol::append_json_key(text, "channel");
-    protocol::append_json_integer(text, std::uint64_t{number});
-    text += '}';
+    std::string text = event_text(detached_event(), {}, number);
     co_return co_await socket_.send(WebSocket::Kind::text, std::move(text));
   }
 
@@ -251,12 +241,7 @@ std::optional<std::uint16_t> close_code_for(const Error& error) {
 }
 
 std::string pong(std::string_view data, std::optional<std::uint32_t> channel) {
-  std::string text{'{'};
-  protocol::append_json_text(text, "type", pong_event().type);
-  if (channel && *channel != 0) protocol::append_json_number(text, "channel", *channel);
-  pong_event().members.append_members(text, data);
-  text += '}';
-  return text;
+  return event_text(pong_event(), data, channel == 0 ? std::nullopt : channel);
 }
 
 }  // namespace skiff::runtime::api

@@ -94,7 +94,10 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
 Task<Result<>> handle(Request* request, State* state) {
   const auto& head = request->http.request();
   const std::string_view method = head.method == "HEAD" ? "GET" : std::string_view{head.method};
-  const auto at_path = [&](const RouteRow& row) { return row.path == head.target.path; };
+  // The Python SDK puts a path behind E2B_SANDBOX_URL as it is, also behind one that ends with a slash.
+  std::string_view path = head.target.path;
+  while (path.starts_with("//")) path.remove_prefix(1);
+  const auto at_path = [path](const RouteRow& row) { return row.path == path; };
   const auto row = std::ranges::find_if(kRows, [&](const auto& one) { return at_path(one) && one.method == method; });
   if (row == kRows.end()) {
     const auto other = std::ranges::find_if(kRows, at_path);

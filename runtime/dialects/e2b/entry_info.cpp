@@ -126,7 +126,7 @@ Result<std::string> entry_info(const fs::Tree& tree, const std::string& path, Na
   }
   const fs::Entry& entry = seen.entry;
   std::string text{'{'};
-  protocol::append_json_text(text, "name", path.substr(path.rfind('/') + 1));
+  protocol::append_json_text(text, "name", path == "/" ? path : path.substr(path.rfind('/') + 1));
   protocol::append_json_text(text, "type", type_word(entry.type));
   protocol::append_json_text(text, "path", path);
   // 64-bit numbers are texts in protobuf's JSON.

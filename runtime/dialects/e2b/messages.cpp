@@ -31,6 +31,17 @@ std::string proto_name(std::string_view name) {
   return text;
 }
 
+/// Protobuf's JSON takes both alphabets, with padding and without.
+std::optional<std::string> decode_any_base64(const std::string& text) {
+  auto usual = protocol::decode_base64(text);
+  if (usual) return usual;
+  std::string other = text;
+  for (int i = 0; i < 2 && other.ends_with('='); ++i) other.pop_back();
+  std::ranges::replace(other, '+', '-');
+  std::ranges::replace(other, '/', '_');
+  return protocol::decode_base64url(other);
+}
+
 /// Reads an object's fields; the first error is kept, and everything read after it is empty.
 class Reader {
  public:
@@ -98,7 +109,7 @@ class Reader {
   [[nodiscard]] std::string bytes(std::string_view name) const {
     const json* const value = find(name);
     if (value == nullptr) return {};
-    auto decoded = value->is_string() ? protocol::decode_base64(value->get_ref<const std::string&>()) : std::nullopt;
+    auto decoded = value->is_string() ? decode_any_base64(value->get_ref<const std::string&>()) : std::nullopt;
     if (!decoded) blame(name, "expected base64");
     return std::move(decoded).value_or(std::string{});
   }
@@ -234,6 +245,11 @@ Result<StartMessage> read_start(std::string_view text) {
     message.stdin_open = reader.flag("stdin", true);
     return message;
   });
+}
+
+Result<> read_list(std::string_view text) {
+  SKIFF_TRY_VOID(read_message(text, [](const Reader&) { return true; }));
+  return {};
 }
 
 Result<ConnectMessage> read_connect(std::string_view text) {

@@ -41,6 +41,8 @@ struct ConnectMessage {
   ProcessSelector process;
   std::optional<OutputOffsets> resume_from;
 };
+/// Of List, which asks for nothing.
+[[nodiscard]] Result<> read_list(std::string_view text);
 [[nodiscard]] Result<ConnectMessage> read_connect(std::string_view text);
 
 struct UpdateMessage {

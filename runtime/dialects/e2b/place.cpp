@@ -34,7 +34,19 @@ Result<Found> look_up(const std::string& name, const sessions::Credentials& own,
   return found;
 }
 
+/// Needs no look at the user or at a directory: the usual case, which costs no thread.
+bool needs_no_look(const std::string& name, const sessions::Credentials& own, const fs::Tree& tree,
+                   const std::string& workdir) {
+  return (name.empty() || name == own.name) && !may_be_in(tree, workdir) && !may_be_in(tree, own.home);
+}
+
 }  // namespace
+
+bool may_be_in(const fs::Tree& tree, std::string_view path) {
+  const auto split = fs::split_path(path);
+  if (path.empty() || !split) return false;
+  return !split->absolute || fs::find_start(tree.roots(), split->names, path).has_value();
+}
 
 Result<std::string> absolute_path(std::string_view path, std::string_view base, std::string_view home) {
   std::string whole;
@@ -114,8 +126,11 @@ Task<Result<Place>> find_place(Call* call, std::string name) {
   const auto own = agent.supervisor.own_user();
   const std::string root = session->root();
   const std::string workdir = call->state.default_workdir;
-  auto look = [&] { return look_up(name, *own, *tree, root, workdir); };
-  SKIFF_CO_TRY(auto found, co_await agent.disk.run(std::move(look)));
+  Found found{.user = *own, .base = root};
+  if (!needs_no_look(name, *own, *tree, workdir)) {
+    auto look = [&] { return look_up(name, *own, *tree, root, workdir); };
+    SKIFF_CO_TRY(found, co_await agent.disk.run(std::move(look)));
+  }
   const bool is_own = found.user.uid == own->uid && found.user.gid == own->gid;
   co_return Place{.session = std::move(session),
                   .tree = std::move(tree),

@@ -16,6 +16,9 @@ namespace skiff::runtime::dialects::e2b {
 /// begins at `base`. Errors: invalid_field for another user's `~name`.
 [[nodiscard]] Result<std::string> absolute_path(std::string_view path, std::string_view base, std::string_view home);
 
+/// Whether a directory can be in the tree, by its path alone: nothing is looked up, so it does not block.
+[[nodiscard]] bool may_be_in(const fs::Tree& tree, std::string_view path);
+
 /// Whose request it is, and where its paths begin.
 struct Place {
   std::shared_ptr<sessions::Session> session;

@@ -143,7 +143,8 @@ Task<Result<>> stream_input(StreamCall* call) {
   co_return co_await call->send(answer);
 }
 
-Task<Result<std::string>> list_processes(Call* call, std::string) {
+Task<Result<std::string>> list_processes(Call* call, std::string message) {
+  SKIFF_CO_TRY_VOID(read_list(message));
   SKIFF_CO_TRY(auto session, session_of(call));
   std::string text = R"({"processes":[)";
   for (const CommandPointer& command : session->commands()) {

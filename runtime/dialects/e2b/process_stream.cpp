@@ -44,10 +44,13 @@ class ProcessStream {
       if (self->is_overdue_) co_return fail(Errc::timeout, "the stream's time is over; the process may go on");
       const Result<> gathered = self->gather(turns.bytes());
       if (self->text_.empty() && self->is_quiet_) self->add(kKeepaliveEvent);
+      if (!gathered || self->done_) {
+        self->call_.send_with_end(std::move(self->text_));
+        co_return gathered;
+      }
       if (!self->text_.empty()) {
         SKIFF_CO_TRY_VOID(co_await self->flush());
       }
-      if (!gathered || self->done_) co_return gathered;
       if (self->is_gone_) co_return fail(Errc::cancelled, "the client is gone");
       // What happened since the last look wakes nobody any more.
       if (!self->is_overdue_ && !self->is_quiet_) co_await self->cursor_.ready();

@@ -154,7 +154,7 @@ Task<Result<>> StreamCall::send(std::string_view envelopes) {
 
 Task<Result<>> StreamCall::end(Result<> outcome) {
   if (broken_) co_return fail(Errc::cancelled, "the client is gone");
-  std::string last;
+  std::string last = std::move(with_end_);
   append_envelope(last, Envelope::end, outcome ? "{}" : R"({"error":)" + connect_error(outcome.error()) + '}');
   SKIFF_CO_TRY_VOID(co_await send(last));
   co_return co_await call.request.http.finish();

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "protocol/grpc/message.hpp"
@@ -48,11 +49,14 @@ class StreamCall {
   [[nodiscard]] Task<Result<std::optional<std::string>>> next_message(const std::function<bool()>* still_wanted);
   /// Sends envelopes; the first brings the response's head along. Errors: those of the connection.
   [[nodiscard]] Task<Result<>> send(std::string_view envelopes);
+  /// Envelopes that go out with the one that ends the call: a send less, and the client wakes once less.
+  void send_with_end(std::string envelopes) { with_end_ = std::move(envelopes); }
   [[nodiscard]] Task<Result<>> end(Result<> outcome);
 
  private:
   std::optional<std::chrono::milliseconds> time_;
   protocol::GrpcMessages messages_;
+  std::string with_end_;
   bool begun_ = false;
   bool broken_ = false;  ///< nothing can be sent any more
 };

@@ -29,14 +29,9 @@ Task<Result<bool>> until_exit(Request* request, std::shared_ptr<sessions::Comman
 }
 
 Task<Result<>> answer(Request* request, std::string json, bool begun, unsigned status) {
-  if (!begun)
-    co_return co_await request->http.respond({status, {{"Content-Type", "application/json"}}, std::move(json)});
+  if (!begun) co_return co_await request->http.respond(json_answer(status, std::move(json)));
   SKIFF_CO_TRY_VOID(co_await request->http.write(json));
   co_return co_await request->http.finish();
-}
-
-Task<Result<>> answer_success(Request* request) {
-  return answer(request, R"({"status":"success"})");
 }
 
 }  // namespace skiff::runtime::dialects::kubebox

@@ -10,6 +10,7 @@
 
 #include "protocol/json/schema.hpp"
 #include "runtime/api/requests.hpp"
+#include "runtime/dialects/fastapi.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 #include "sessions/command.hpp"
 #include "sessions/session.hpp"
@@ -17,20 +18,17 @@
 /// What the handlers of the REST routes share.
 namespace skiff::runtime::dialects::kubebox {
 
-/// Up to here JSON is read and written in a turn of the reactor.
-inline constexpr std::size_t kQuickJson = std::size_t{256} << 10U;
-
 /// The JSON body, of at most `most` bytes. Fields that are not known are passed over, as in the original. Errors: those
 /// of `HttpExchange::read_body` and of `protocol::decode`.
 template <class T>
 Task<Result<T>> read_json(Request* request, std::size_t most) {
   SKIFF_CO_TRY(auto text, co_await request->http.read_body(most));
-  auto decode = [&] {
+  Result<T> decoded;
+  std::function<void()> decode = [&] {
     std::vector<std::string> ignored;
-    return protocol::decode<T>(text, {.max_bytes = most}, &ignored);
+    decoded = protocol::decode<T>(text, {.max_bytes = most}, &ignored);
   };
-  if (text.size() <= kQuickJson) co_return decode();
-  auto decoded = co_await request->agent.long_work.run(std::move(decode));
+  co_await by_size(&request->agent, text.size(), std::move(decode));
   co_return decoded;
 }
 
@@ -63,6 +61,5 @@ Task<Result<Asked<T>>> read_asked(Request* request, std::optional<std::size_t> m
 
 /// Answers with JSON; `begun` is what `until_exit` said.
 [[nodiscard]] Task<Result<>> answer(Request* request, std::string json, bool begun = false, unsigned status = 200);
-[[nodiscard]] Task<Result<>> answer_success(Request* request);
 
 }  // namespace skiff::runtime::dialects::kubebox

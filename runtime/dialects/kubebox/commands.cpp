@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -7,9 +6,9 @@
 #include "protocol/json/text.hpp"
 #include "runtime/api/kept_output.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
+#include "runtime/dialects/kubebox/events.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
-#include "runtime/dialects/kubebox/packets.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {
@@ -82,7 +81,7 @@ std::string result_of(const api::KeptOutput& output, const sessions::ExitStatus&
                              output.err + (missing > 0 ? missing_output(missing) : "") + why_not_started(status));
   const bool timed_out = status.cause == sessions::Cause::timeout;
   protocol::append_json_key(text, "exit_code");
-  text += timed_out ? "null" : std::to_string(exit_code(status));
+  text += timed_out ? "null" : std::to_string(python_exit_code(status));
   if (timed_out) protocol::append_json_text(text, "error", "Command timed out");
   protocol::append_json_flag(text, "finished", !timed_out && status.exit_code == 0);
   return text + '}';
@@ -91,9 +90,9 @@ std::string result_of(const api::KeptOutput& output, const sessions::ExitStatus&
 Task<Result<>> answer_wait(Request* request, std::shared_ptr<sessions::Command> command) {
   SKIFF_CO_TRY(const auto begun, co_await until_exit(request, command));
   const api::KeptOutput output = co_await api::kept_output(command, request->agent.settings.keep_bytes);
-  auto compose = [&] { return result_of(output, *command->exit_status()); };
-  if (output.out.size() + output.err.size() <= kQuickJson) co_return co_await answer(request, compose(), begun);
-  std::string text = co_await request->agent.long_work.run(std::move(compose));
+  std::string text;
+  std::function<void()> compose = [&] { text = result_of(output, *command->exit_status()); };
+  co_await by_size(&request->agent, output.out.size() + output.err.size(), std::move(compose));
   co_return co_await answer(request, std::move(text), begun);
 }
 
@@ -153,7 +152,8 @@ Task<Result<>> kill_command(Request* request) {
   co_await command.gone();
   const auto& status = command.exit_status();
   co_return co_await answer(request, R"({"status":"killed","exit_code":)" +
-                                         (status ? std::to_string(exit_code(*status)) : std::string{"null"}) + '}');
+                                         (status ? std::to_string(python_exit_code(*status)) : std::string{"null"}) +
+                                         '}');
 }
 
 Task<Result<>> kill_all_processes(Request* request) {

@@ -1,6 +1,5 @@
 #include "runtime/dialects/kubebox/connection.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -10,16 +9,19 @@
 #include "base/id.hpp"
 #include "base/task_group.hpp"
 #include "protocol/json/text.hpp"
+#include "protocol/socket_io/packets.hpp"
 #include "protocol/websocket/socket.hpp"
 #include "runtime/api/sockets/connect_socket.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
+#include "runtime/dialects/kubebox/events.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
-#include "runtime/dialects/kubebox/packets.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {
 
+namespace socket_io = protocol::socket_io;
 using protocol::WebSocket;
+using socket_io::PacketType;
 
 /// Streams that one connection may have at once.
 constexpr std::size_t kMostStreams = 256;
@@ -44,7 +46,12 @@ class SocketIo {
 
   /// Until the connection is over.
   Task<> receive() {
-    if (auto opened = co_await send(handshake()); !opened) co_return;
+    const auto& settings = agent_.settings;
+    auto opening = socket_io::to_frame({.id = new_id("e-"),
+                                        .ping_interval = settings.keepalive,
+                                        .ping_timeout = settings.write_timeout,
+                                        .max_payload = settings.max_frame_bytes});
+    if (auto opened = co_await send(std::move(opening)); !opened) co_return;
     while (!left_) {
       auto frame = co_await socket_.read();
       if (!frame) co_return;
@@ -70,7 +77,7 @@ class SocketIo {
       if (pinged_) continue;
       pinged_ = now;
       sent_before_ping_ = last_event_;
-      if (auto sent = co_await send("2"); !sent) co_return;
+      if (auto sent = co_await send(std::string{socket_io::kPingFrame}); !sent) co_return;
     }
   }
 
@@ -103,27 +110,15 @@ class SocketIo {
   }
 
  private:
-  [[nodiscard]] std::string handshake() const {
-    std::string text{"0{"};
-    protocol::append_json_text(text, "sid", new_id("e-"));
-    text += R"(,"upgrades":[])";
-    protocol::append_json_number(text, "pingInterval", static_cast<std::uint64_t>(agent_.settings.keepalive.count()));
-    protocol::append_json_number(text, "pingTimeout",
-                                 static_cast<std::uint64_t>(agent_.settings.write_timeout.count()));
-    protocol::append_json_number(text, "maxPayload", agent_.settings.max_frame_bytes);
-    text += '}';
-    return text;
-  }
-
   Task<Result<>> send(std::string text) { return socket_.send(WebSocket::Kind::text, std::move(text)); }
 
   Task<Result<>> take(std::string text) {
-    SKIFF_CO_TRY(auto frame, parse_frame(text));
+    SKIFF_CO_TRY(auto frame, socket_io::parse_frame(text));
     switch (frame.type) {
-      case FrameType::close:
+      case socket_io::FrameType::close:
         left_ = true;
         co_return Result<>{};
-      case FrameType::pong:
+      case socket_io::FrameType::pong:
         if (pinged_) acknowledge(sent_before_ping_);
         pinged_.reset();
         co_return Result<>{};
@@ -134,11 +129,8 @@ class SocketIo {
 
   /// `message` must live until it has ended.
   Task<Result<>> take_packet(std::string_view message) {
-    SKIFF_CO_TRY(auto packet, parse_packet(message));
-    if (!packet.other.empty()) {
-      // CONNECT_ERROR: the client goes on with the namespaces that it has.
-      co_return co_await send("44" + std::string{packet.other} + R"(,{"message":"Invalid namespace"})");
-    }
+    SKIFF_CO_TRY(auto packet, socket_io::parse_packet(message));
+    if (!packet.other.empty()) co_return co_await send(socket_io::refusal_frame(packet.other));
     if (!connected_ && packet.type != PacketType::connect) {
       co_return fail(Errc::invalid_request, "the namespace is not connected");
     }
@@ -161,7 +153,8 @@ class SocketIo {
     if (connected_) co_return fail(Errc::invalid_request, "the namespace is connected already");
     connected_ = true;
     const std::string sid = R"({"sid":")" + new_id("s-") + R"("})";
-    SKIFF_CO_TRY_VOID(co_await send(to_frame({.type = PacketType::connect, .payload = sid})));
+    SKIFF_CO_TRY_VOID(
+        co_await send(socket_io::to_frame(socket_io::Packet{.type = PacketType::connect, .payload = sid})));
     take_over();
     co_return Result<>{};
   }
@@ -173,12 +166,13 @@ class SocketIo {
     }
   }
 
-  Task<Result<>> take_event(Packet packet) {
-    SKIFF_CO_TRY(auto event, parse_event(packet.payload));
+  Task<Result<>> take_event(socket_io::Packet packet) {
+    SKIFF_CO_TRY(auto event, parse_client_event(packet.payload));
     Result<> done = co_await follow_event(event);
     if (!done && !socket_.closed()) done = co_await tell_error(event, done.error());
     if (!done || !packet.id) co_return done;
-    co_return co_await send(to_frame({.type = PacketType::ack, .id = packet.id, .payload = "[]"}));
+    co_return co_await send(
+        socket_io::to_frame(socket_io::Packet{.type = PacketType::ack, .id = packet.id, .payload = "[]"}));
   }
 
   Task<Result<>> follow_event(ClientEvent event) {
@@ -186,7 +180,7 @@ class SocketIo {
     const auto session = find_session(agent_, data.session_id);
     if (event.name == "check_status") {
       const auto command = session ? find_process(**session, data.process_id) : std::unexpected{session.error()};
-      std::string frame = begin_event("status");
+      std::string frame = socket_io::begin_event("status");
       protocol::append_json_key(frame, "running");
       frame += !command ? "null" : (*command)->exit_status() ? "false" : "true";
       end_event(frame, data);
@@ -197,7 +191,7 @@ class SocketIo {
     }
     if (!session) co_return std::unexpected{session.error()};
     if (event.name == "start_command_stream") co_return start_stream(data, **session);
-    std::string frame = begin_event("initialized");
+    std::string frame = socket_io::begin_event("initialized");
     protocol::append_json_text(frame, "status", "success");
     end_event(frame, {data.session_id});
     co_return co_await send(std::move(frame));
@@ -205,7 +199,7 @@ class SocketIo {
 
   /// Who waits for the end of a stream that can't begin must not wait for ever.
   Task<Result<>> tell_error(ClientEvent event, Error error) {
-    std::string frame = begin_event("command_error");
+    std::string frame = socket_io::begin_event("command_error");
     protocol::append_json_text(frame, "error", error.message);
     end_event(frame, event.data);
     auto sent = co_await send(std::move(frame));

@@ -68,7 +68,7 @@ Task<Result<>> get_website_console_logs(Request* request) {
   if (status.exit_code != 0 || output.omitted_out > 0 || !is_console_log(output.out)) {
     co_return co_await answer_failure(request, begun, 502,
                                       program + " did not print {\"logs\": [...], \"errors\": [...]}: exit code " +
-                                          std::to_string(exit_code(status)) + ", command " + command->id());
+                                          std::to_string(python_exit_code(status)) + ", command " + command->id());
   }
   co_return co_await answer(request, std::move(output.out), begun);
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "protocol/json/problem.hpp"
-#include "protocol/json/text.hpp"
 #include "protocol/websocket/handshake.hpp"
 #include "runtime/api/sockets/socket_routes.hpp"
 #include "runtime/dialects/http_dialect.hpp"
@@ -45,7 +44,7 @@ Task<Result<>> plain(Request* request, WaitingStreams*) {
 }
 
 struct RouteRow {
-  std::string_view method;
+  std::string_view method;  ///< GET: HEAD, too
   std::string_view path;
   Task<Result<>> (*handle)(Request* request, WaitingStreams* waiting);
 };
@@ -71,7 +70,7 @@ Task<Result<>> handle(Request* request, WaitingStreams* waiting) {
   const auto* const row = std::ranges::find(kRows, head.target.path, &RouteRow::path);
   if (row == kRows.end()) co_return fail(Errc::not_found, "Not Found");
   request->route = row->path;
-  if (head.method != row->method) {
+  if (head.method != row->method && !(row->method == "GET" && head.method == "HEAD")) {
     request->http.extra_headers().set("Allow", row->method);
     co_return fail(Errc::method_not_allowed, "Method Not Allowed");
   }
@@ -94,12 +93,10 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
         status = protocol::http_status(error.code);
     }
   }
-  protocol::HttpResponse response{status, {{"Content-Type", "application/json"}}, "{"};
+  auto response = detail(status, error.message);
   if (error.code == Errc::upgrade_required) {
     for (const auto& [name, value] : protocol::kUpgradeHeaders) response.headers.set(name, value);
   }
-  protocol::append_json_text(response.body, "detail", error.message);
-  response.body += '}';
   return response;
 }
 

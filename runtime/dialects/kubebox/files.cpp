@@ -11,12 +11,12 @@
 #include "fs/content/write.hpp"
 #include "fs/tree/change.hpp"
 #include "fs/tree/list.hpp"
+#include "protocol/json/chunks.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/api/files/entries.hpp"
 #include "runtime/api/files/transfer.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
 #include "runtime/dialects/kubebox/handlers.hpp"
-#include "runtime/dialects/kubebox/output_stream.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {
@@ -61,7 +61,7 @@ Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> se
     return {};
   };
   SKIFF_CO_TRY_VOID(co_await request->agent.disk.run(std::move(work)));
-  co_return co_await answer_success(request);
+  co_return co_await answer(request, R"({"status":"success"})");
 }
 
 Result<std::string> query(const Request& request, const std::string& name) {
@@ -89,10 +89,16 @@ Task<std::invoke_result_t<Look, const fs::Tree&, const std::string&>> look_at_qu
 
 Result<fs::OpenFile> open_file(const fs::Tree& tree, const std::string& path) {
   auto opened = fs::open_to_read(tree, path);
-  // One sentence for what is not there and what is a directory, as the original has it.
-  const auto missing = [](Errc code) { return code == Errc::path_not_found || code == Errc::is_a_directory; };
-  if (!opened && missing(opened.error().code)) return fail(Errc::path_not_found, "File not found", "file_path");
+  // One sentence for what is not there and what can't be read as a file, as the original has it.
+  if (!opened && is_absence(opened.error().code)) return fail(Errc::path_not_found, "File not found", "file_path");
   return opened;
+}
+
+/// As os.walk has it, which counts a link to a directory among the directories and does not follow it.
+bool counts_as_directory(const fs::Tree& tree, const fs::Listed& one) {
+  if (one.entry.type != fs::EntryType::link) return one.entry.type == fs::EntryType::directory;
+  const auto behind = fs::look_at(tree, one.path, fs::Links::follow);
+  return behind && behind->entry.type == fs::EntryType::directory;
 }
 
 /// Begins an answer of any length.
@@ -123,21 +129,21 @@ Result<std::function<bool(std::string_view)>> wanted_paths(const Request& reques
 Task<Result<>> read_file(Request* request) {
   SKIFF_CO_TRY(const auto opened, co_await look_at_queried(request, open_file));
   SKIFF_CO_TRY_VOID(co_await begin_json(request));
-  protocol::Utf8Splitter splitter;
+  protocol::JsonChunks chunks;
   std::string bytes(kReadBlock, '\0');
   std::string text{R"({"content":")"};
   std::uint64_t offset = 0;
   for (bool at_end = false; !at_end;) {
     auto work = [&]() -> Result<std::size_t> {
       auto got = fs::read_at(opened.fd.get(), offset, bytes);
-      if (got) append_text(text, splitter, std::string_view{bytes}.substr(0, *got));
+      if (got) chunks.append(text, std::string_view{bytes}.substr(0, *got));
       return got;
     };
     SKIFF_CO_TRY(const auto got, co_await request->agent.disk.run(std::move(work)));
     offset += got;
     at_end = got == 0;
     if (at_end) {
-      append_rest(text, splitter);
+      chunks.finish(text);
       text += R"("})";
     }
     SKIFF_CO_TRY_VOID(co_await request->http.write(text));
@@ -172,20 +178,21 @@ Task<Result<>> make_dirs(Request* request) {
 
 Task<Result<>> delete_file(Request* request) {
   SKIFF_CO_TRY(const auto asked, co_await read_asked<PathBody>(request));
-  co_return co_await change_in(request, asked.session, [&path = asked.body.file_path](const fs::Tree& tree) {
-    const auto seen = fs::look_at(tree, path);
-    if (!seen) return Result<>{std::unexpected{seen.error()}};
-    if (seen->entry.type != fs::EntryType::directory) return fs::remove(tree, path);
-    return Result<>{
-        fail(Errc::is_a_directory, fs::quoted(path) + " is a directory: only files are deleted", "file_path")};
-  });
+  co_return co_await change_in(
+      request, asked.session, [&path = asked.body.file_path](const fs::Tree& tree) -> Result<> {
+        SKIFF_TRY(const auto seen, fs::look_at(tree, path));
+        if (seen.entry.type != fs::EntryType::directory) return fs::remove(tree, path);
+        return fail(Errc::is_a_directory, fs::in_quotes(path) + " is a directory: only files are deleted", "file_path");
+      });
 }
 
 Task<Result<>> file_exists(Request* request) {
   const auto seen = co_await look_at_queried(request, [](const fs::Tree& tree, const std::string& path) {
     return fs::look_at(tree, path, fs::Links::follow);
   });
-  if (!seen && seen.error().code != Errc::path_not_found) co_return std::unexpected{seen.error()};
+  // What may not be looked at counts as absent, as with os.path.exists.
+  if (!seen && !is_absence(seen.error().code) && seen.error().code != Errc::permission_denied)
+    co_return std::unexpected{seen.error()};
   co_return co_await answer(request, seen ? R"({"exists":true})" : R"({"exists":false})");
 }
 
@@ -199,7 +206,11 @@ Task<Result<>> get_all_file_paths(Request* request) {
   options.wanted = std::move(wanted);
   std::string text{'['};
   for (bool any = false;;) {
-    auto work = [&] { return fs::list(*tree, {}, options); };
+    auto work = [&] {
+      auto listed = fs::list(*tree, {}, options);
+      if (listed) std::erase_if(listed->entries, [&](const auto& one) { return counts_as_directory(*tree, one); });
+      return listed;
+    };
     auto page = co_await request->agent.long_work.run(std::move(work));
     // Once it was begun, the body ends without its last chunk: the client sees that it was cut.
     if (!page) co_return std::unexpected{std::move(page.error())};
@@ -207,7 +218,6 @@ Task<Result<>> get_all_file_paths(Request* request) {
       SKIFF_CO_TRY_VOID(co_await begin_json(request));
     }
     for (const fs::Listed& one : page->entries) {
-      if (one.entry.type == fs::EntryType::directory) continue;
       if (std::exchange(any, true)) text += ',';
       protocol::append_json_string(text, protocol::to_valid_utf8(one.path));
     }

@@ -5,7 +5,7 @@
 
 #include "base/id.hpp"
 #include "base/sha.hpp"
-#include "runtime/dialects/kubebox/packets.hpp"
+#include "protocol/socket_io/packets.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
 namespace {
@@ -41,7 +41,7 @@ std::string command_id(std::uint64_t process) {
 std::optional<std::uint64_t> process_of(std::string_view command) {
   if (!command.starts_with(kCommandPrefix)) return std::nullopt;
   command.remove_prefix(kCommandPrefix.size());
-  return parse_number(command);
+  return protocol::socket_io::parse_number(command);
 }
 
 Result<std::shared_ptr<sessions::Command>> find_process(const sessions::Session& session,
@@ -50,10 +50,6 @@ Result<std::shared_ptr<sessions::Command>> find_process(const sessions::Session&
     if (auto found = session.find(command_id(*process))) return found;
   }
   return fail(Errc::command_not_found, "No such process", "process_id");
-}
-
-int exit_code(const sessions::ExitStatus& status) {
-  return status.exit_code ? *status.exit_code : -status.signal.value_or(0);
 }
 
 std::string why_not_started(const sessions::ExitStatus& status) {

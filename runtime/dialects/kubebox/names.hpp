@@ -30,8 +30,6 @@ namespace skiff::runtime::dialects::kubebox {
 [[nodiscard]] Result<std::shared_ptr<sessions::Command>> find_process(const sessions::Session& session,
                                                                       std::optional<std::uint64_t> process);
 
-/// An exit status as Python has it: a signal is its number below zero.
-[[nodiscard]] int exit_code(const sessions::ExitStatus& status);
 /// A line for stderr; empty when it was started.
 [[nodiscard]] std::string why_not_started(const sessions::ExitStatus& status);
 /// A line for stderr in place of output that is no longer kept.

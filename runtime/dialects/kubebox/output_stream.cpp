@@ -3,33 +3,14 @@
 #include <utility>
 
 #include "protocol/json/text.hpp"
+#include "protocol/socket_io/packets.hpp"
+#include "runtime/dialects/fastapi.hpp"
 #include "runtime/dialects/kubebox/names.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
-namespace {
 
 using sessions::LogItem;
 using sessions::Stream;
-
-void append_bytes(std::string& out, std::string_view bytes) {
-  if (protocol::is_valid_utf8(bytes)) {
-    protocol::append_json_escaped(out, bytes);
-  } else {
-    protocol::append_json_escaped(out, protocol::to_valid_utf8(bytes));
-  }
-}
-
-}  // namespace
-
-void append_text(std::string& out, protocol::Utf8Splitter& splitter, std::string_view bytes) {
-  const auto pieces = splitter.push(bytes);
-  append_bytes(out, pieces.head);
-  append_bytes(out, pieces.body);
-}
-
-void append_rest(std::string& out, protocol::Utf8Splitter& splitter) {
-  append_bytes(out, splitter.flush());
-}
 
 OutputStream::OutputStream(EventData names_in, std::shared_ptr<sessions::Command> command_in)
     : names{std::move(names_in)},
@@ -55,9 +36,9 @@ std::size_t OutputStream::read(std::size_t most) {
     const bool goes_on = std::exchange(begun, true) && events_.back().stream == stream;
     Event& event = goes_on ? events_.back() : add(item->offset, stream);
     if (item->kind == LogItem::Kind::gap) {
-      append_bytes(event.text, missing_output(item->next - item->offset));
+      protocol::append_json_bytes(event.text, missing_output(item->next - item->offset));
     } else {
-      append_text(event.text, splitter(stream), item->bytes.view());
+      chunks(stream).append(event.text, item->bytes.view());
     }
   }
   return size;
@@ -65,10 +46,10 @@ std::size_t OutputStream::read(std::size_t most) {
 
 void OutputStream::read_exit(const LogItem& item) {
   for (const Stream stream : {Stream::out, Stream::err}) {
-    if (splitter(stream).held() > 0) append_rest(add(item.offset, stream).text, splitter(stream));
+    if (chunks(stream).held() > 0) chunks(stream).finish(add(item.offset, stream).text);
   }
   const std::string why = why_not_started(*command->exit_status());
-  if (!why.empty()) append_bytes(add(item.offset, Stream::err).text, why);
+  if (!why.empty()) protocol::append_json_bytes(add(item.offset, Stream::err).text, why);
   add(item.offset, std::nullopt);
   exit_read_ = true;
 }
@@ -79,14 +60,14 @@ std::optional<std::string> OutputStream::next(std::uint64_t& last) {
   event.id = ++last;
   std::string frame;
   if (event.stream) {
-    frame = begin_event("command_output", event.id);
+    frame = protocol::socket_io::begin_event("command_output", event.id);
     frame += R"("output":")";
     frame += std::exchange(event.text, {});
     frame += '"';
     protocol::append_json_text(frame, "type", event.stream == Stream::out ? "stdout" : "stderr");
     end_event(frame, names);
   } else {
-    frame = exit_event(names, exit_code(*command->exit_status()), event.id);
+    frame = exit_event(names, python_exit_code(*command->exit_status()), event.id);
   }
   if (sent_ > kMostUnacknowledged) acknowledge(events_.front().id);
   return frame;

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/json/utf8.hpp"
-#include "runtime/dialects/kubebox/packets.hpp"
+#include "protocol/json/chunks.hpp"
+#include "runtime/dialects/kubebox/events.hpp"
 #include "sessions/command.hpp"
 
 namespace skiff::runtime::dialects::kubebox {
@@ -46,26 +46,20 @@ class OutputStream {
   static constexpr std::size_t kMostUnacknowledged = 256;
   struct Event {
     std::uint64_t offset;                    ///< where it begins in the log,
-    protocol::Utf8Splitter out, err;         ///< and which halves of characters came before
+    protocol::JsonChunks out, err;           ///< and which halves of characters came before
     std::optional<sessions::Stream> stream;  ///< nothing: the exit
     std::string text = {};                   ///< as the content of a JSON string
     std::uint64_t id = 0;                    ///< once it was sent
   };
   void read_exit(const sessions::LogItem& item);
   Event& add(std::uint64_t offset, std::optional<sessions::Stream> stream);
-  protocol::Utf8Splitter& splitter(sessions::Stream stream) { return stream == sessions::Stream::out ? out_ : err_; }
+  protocol::JsonChunks& chunks(sessions::Stream stream) { return stream == sessions::Stream::out ? out_ : err_; }
 
   sessions::Cursor cursor_;
-  protocol::Utf8Splitter out_, err_;  ///< no character is cut between two events
-  std::deque<Event> events_;          ///< that were read and not acknowledged
-  std::size_t sent_ = 0;              ///< so many of them
+  protocol::JsonChunks out_, err_;  ///< no character is cut between two events
+  std::deque<Event> events_;        ///< that were read and not acknowledged
+  std::size_t sent_ = 0;            ///< so many of them
   bool exit_read_ = false;
 };
-
-/// Appends bytes as the content of a JSON string, but for the half of a character at their end, which is kept for the
-/// next call. What is not UTF-8 becomes U+FFFD.
-void append_text(std::string& out, protocol::Utf8Splitter& splitter, std::string_view bytes);
-/// The half that is kept, at the end.
-void append_rest(std::string& out, protocol::Utf8Splitter& splitter);
 
 }  // namespace skiff::runtime::dialects::kubebox

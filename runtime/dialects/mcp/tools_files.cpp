@@ -10,6 +10,7 @@
 #include "protocol/json/utf8.hpp"
 #include "runtime/api/files/edits.hpp"
 #include "runtime/api/files/entries.hpp"
+#include "runtime/api/files/entry_text.hpp"
 #include "runtime/api/files/search.hpp"
 #include "runtime/api/files/watch_route.hpp"
 #include "runtime/api/schema_parts.hpp"
@@ -143,7 +144,7 @@ std::string read_schema() {
 
 std::string entry_text(std::string_view path, const fs::Written& written) {
   std::string text;
-  api::append_entry(text, path, written.entry, written.tag.empty() ? std::nullopt : std::optional{written.tag});
+  api::append_entry(text, path, written.entry, written.tag);
   text.pop_back();
   protocol::append_json_flag(text, "created", written.created);
   return text + '}';

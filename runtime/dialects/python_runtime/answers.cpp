@@ -7,29 +7,14 @@
 #include "protocol/json/utf8.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
-namespace {
 
 using protocol::append_json_key;
 using protocol::append_json_text;
 
-protocol::HttpResponse sentence(unsigned status, std::string_view key, std::string_view text) {
-  std::string body{'{'};
-  append_json_text(body, key, text);
-  return json_answer(status, body + '}');
-}
-
-}  // namespace
-
-protocol::HttpResponse json_answer(unsigned status, std::string text) {
-  return {status, {{"Content-Type", "application/json"}}, std::move(text)};
-}
-
 protocol::HttpResponse message(unsigned status, std::string_view text) {
-  return sentence(status, "message", text);
-}
-
-protocol::HttpResponse detail(unsigned status, std::string_view text) {
-  return sentence(status, "detail", text);
+  std::string body{'{'};
+  append_json_text(body, "message", text);
+  return json_answer(status, body + '}');
 }
 
 protocol::HttpResponse unprocessable(const std::vector<Finding>& findings) {
@@ -73,20 +58,6 @@ protocol::HttpResponse problem(unsigned status, const Error& error) {
 protocol::HttpResponse path_refused(std::string_view doing, const Error& error) {
   if (error.code == Errc::path_escapes_root) return message(403, "Access denied");
   return message(protocol::http_status(error.code), std::string{doing} + ": " + error.message);
-}
-
-bool is_absence(Errc code) noexcept {
-  switch (code) {
-    case Errc::path_not_found:
-    case Errc::not_a_directory:
-    case Errc::is_a_directory:
-    case Errc::not_a_regular_file:
-    case Errc::name_too_long:
-    case Errc::too_many_links:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace skiff::runtime::dialects::python_runtime

@@ -8,16 +8,14 @@
 
 #include "base/error.hpp"
 #include "protocol/http/message.hpp"
+#include "runtime/dialects/fastapi.hpp"
 #include "runtime/dialects/http_dialect.hpp"
 
 /// The bodies that the original answers with: those of its own code, and those of FastAPI, which it is made with.
 namespace skiff::runtime::dialects::python_runtime {
 
-[[nodiscard]] protocol::HttpResponse json_answer(unsigned status, std::string text);
 /// `{"message": text}`: how the original itself speaks.
 [[nodiscard]] protocol::HttpResponse message(unsigned status, std::string_view text);
-/// `{"detail": text}`: how FastAPI speaks of what reaches none of its routes.
-[[nodiscard]] protocol::HttpResponse detail(unsigned status, std::string_view text);
 
 /// One finding of pydantic's about a body.
 struct Finding {
@@ -38,8 +36,5 @@ struct Finding {
 /// What becomes of a path that can't be used: 403 `Access denied` when it leaves the root, else the error's own status
 /// with `doing`, a colon and its sentence.
 [[nodiscard]] protocol::HttpResponse path_refused(std::string_view doing, const Error& error);
-
-/// Whether nothing usable is at the path, whatever there is instead.
-[[nodiscard]] bool is_absence(Errc code) noexcept;
 
 }  // namespace skiff::runtime::dialects::python_runtime

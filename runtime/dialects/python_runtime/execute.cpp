@@ -19,8 +19,6 @@ namespace {
 
 /// Of its output a command keeps as much as an answer can hold.
 constexpr std::uint64_t kKeptBytes = std::uint64_t{16} << 20U;
-/// Up to here an answer is put together in a turn of the reactor.
-constexpr std::size_t kQuickAnswer = std::size_t{256} << 10U;
 
 /// Read once: commands can't change the agent's environment, and nobody else does.
 std::optional<double> configured_limit() {
@@ -60,9 +58,9 @@ Task<Result<>> answer_result(Request* request, std::shared_ptr<sessions::Command
                              bool tells_timeout) {
   const Executed how = executed(*command->exit_status(), limit.time, limit.asked);
   const api::KeptOutput output = co_await api::kept_output(command, kKeptBytes);
-  auto compose = [&] { return execute_answer(output, how, tells_timeout); };
-  if (output.out.size() + output.err.size() <= kQuickAnswer) co_return co_await answer_text(request, compose());
-  std::string text = co_await request->agent.long_work.run(std::move(compose));
+  std::string text;
+  std::function<void()> compose = [&] { text = execute_answer(output, how, tells_timeout); };
+  co_await by_size(&request->agent, output.out.size() + output.err.size(), std::move(compose));
   co_return co_await answer_text(request, std::move(text));
 }
 

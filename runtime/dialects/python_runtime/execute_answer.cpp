@@ -7,6 +7,7 @@
 
 #include "protocol/json/text.hpp"
 #include "protocol/json/utf8.hpp"
+#include "runtime/dialects/fastapi.hpp"
 
 namespace skiff::runtime::dialects::python_runtime {
 namespace {
@@ -95,7 +96,7 @@ Executed executed(const sessions::ExitStatus& status, std::chrono::milliseconds 
             .timed_out = true,
             .note = std::string{kFailed} + "it timed out after " + in_seconds(limit) + " seconds"};
   }
-  Executed how{.exit_code = status.signal ? -*status.signal : status.exit_code.value_or(1)};
+  Executed how{.exit_code = python_exit_code(status)};
   if (status.cause != Cause::exited && status.cause != Cause::signaled) {
     how.note = "The command was ended by the agent: " + std::string{name(status.cause)};
   }

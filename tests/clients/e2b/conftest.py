@@ -1,27 +1,20 @@
 """The unmodified e2b packages against a real skiffd."""
 
 import hashlib
-import json
 import os
 import pathlib
 import secrets
-import subprocess
 import sys
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration"), str(HERE)]
+sys.path[:0] = [str(HERE.parent), str(HERE)]
 
+from client_fixtures import *  # noqa: E402,F403
+from client_fixtures import run_cases  # noqa: E402
 from dialect import Door  # noqa: E402
 from fake_control import FakeControl  # noqa: E402
-from fixtures import *  # noqa: E402,F403
-
-
-@pytest.fixture(autouse=True)
-def watchdog():
-    """In place of that of the integration tests: the first run of a client installs it."""
-    yield
 
 
 @pytest.fixture
@@ -38,12 +31,8 @@ def outcome(tmp_path, start_agent):
         os.chmod(door.agent.root, 0o777)
         pointed = {"E2B_SANDBOX_URL": door.url, "E2B_API_KEY": "e2b_" + "0" * 40}
         pointed |= {"E2B_API_URL": control.url} if how == "control" else {"E2B_DEBUG": "true"}
-        done = subprocess.run(list(map(str, command)), cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=150,
-                              env={**os.environ, **pointed, "DOOR": door.url, "ROOT": str(door.agent.root), "HOW": how,
-                                   "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "NODE_DISABLE_COMPILE_CACHE": "1"})
-        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        assert done.returncode == 0 and told, done.stderr[-4000:]
-        return {one["case"]: one["failure"] for one in told}
+        return run_cases(command, HERE, **pointed, DOOR=door.url, ROOT=str(door.agent.root), HOW=how, HOME=str(tmp_path),
+                         NODE_DISABLE_COMPILE_CACHE="1")
 
     yield run
     control.close()

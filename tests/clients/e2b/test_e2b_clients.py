@@ -4,18 +4,13 @@ import pathlib
 
 import pytest
 
+from client_fixtures import check
 from installed import all_versions, node, node_modules, python_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 older = pytest.mark.skipif(not all_versions(), reason="the newest version alone")
 VERSIONS = ["newest", pytest.param("middle", marks=older), pytest.param("older", marks=older)]
 PACKAGES = ["e2b", pytest.param("e2b-middle", marks=older), pytest.param("e2b-older", marks=older)]
-
-
-def check(outcome, least):
-    failures = "\n".join(f"{name}:\n{failure}" for name, failure in outcome.items() if failure)
-    assert not failures, failures
-    assert len(outcome) >= least, sorted(outcome)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

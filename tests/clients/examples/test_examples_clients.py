@@ -5,18 +5,13 @@ import pathlib
 import subprocess
 
 import pytest
+from client_fixtures import check
 from installed import python_of
 from tools import CACHE
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[2] / "examples/python"
 PROGRAMS = ("skiff_deepagents.py", "skiff_kubebox.py", "skiff_orbiter.py")
-
-
-def check(outcome, least):
-    failures = "\n".join(f"{name}:\n{failure}" for name, failure in outcome.items() if failure)
-    assert not failures, failures
-    assert len(outcome) >= least, sorted(outcome)
 
 
 def test_a_backend_for_deepagents(outcome):

@@ -3,15 +3,7 @@
 import pathlib
 import sys
 
-import pytest
-
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration")]
+sys.path[:0] = [str(HERE.parent)]
 
-from fixtures import *  # noqa: E402,F403
-
-
-@pytest.fixture(autouse=True)
-def watchdog():
-    """In place of that of the integration tests: the first run of a generator installs it."""
-    yield
+from client_fixtures import *  # noqa: E402,F403

@@ -63,11 +63,10 @@ def use(agent, tmp_path):
 
 @pytest.mark.parametrize("name", clients())
 def test_a_client_does_what_people_do(use, name):
-    program = CLIENTS[name].program
-    assert use(name, (HERE / "programs" / program).read_text() if program else "") == EXPECTED
+    assert use(name, (HERE / "programs" / CLIENTS[name].program).read_text()) == EXPECTED
 
 
-@pytest.mark.parametrize("name", [name for name in clients() if CLIENTS[name].program])
+@pytest.mark.parametrize("name", clients())
 def test_the_ten_lines_of_the_page_print_what_it_says(use, name):
     (printed,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.S)
     assert use(name, of_the_page()[name][1]) == printed

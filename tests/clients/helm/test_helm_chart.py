@@ -83,6 +83,13 @@ def test_with_a_domain_it_has_the_ingress_of_the_examples(rendered):
     assert "--behind-proxy" in container["args"]
 
 
+def test_with_a_gateway_it_has_those_of_the_examples(rendered):
+    found = rendered(*DOMAIN, "--set", "gateway.enabled=true,gateway.className=example")
+    ours = written("deploy/examples/serve/http-route.yaml")
+    assert {kind for kind, _, _ in ours} == {"Gateway", "HTTPRoute"} and not any(kind == "Ingress" for kind, _, _ in found)
+    assert {key: found[key] for key in ours} == ours
+
+
 def test_each_tenant_gets_the_rights_of_the_server_and_nobody_else_does(rendered):
     found = rendered("--set", "tenants={a,b}", "--set", "createTenants=false")
     assert {key for key in found if key[0] in ("Role", "Namespace")} == {("Role", where, HOME) for where in ("a", "b", HOME)}
@@ -111,6 +118,9 @@ def test_the_time_to_end_follows_the_drain(rendered):
     (("--set", f"tenants={{{HOME}}}"), "is not a place for sandboxes"),
     (("--set", "ingress.enabled=true"), "ingress needs a domain"),
     (("--set", "ingress.enabled=true", "--set", "domain=a.example.com"), "set behindProxy"),
+    (("--set", "gateway.enabled=true,gateway.className=a"), "gateway needs a domain"),
+    (("--set", "gateway.enabled=true,gateway.className=a,domain=a.example.com"), "set behindProxy"),
+    ((*DOMAIN, "--set", "gateway.enabled=true"), "gateway needs a className"),
 ])
 def test_what_makes_no_sense_is_refused(helm, words, why):
     assert why in helm("template", "skiff-serve", CHART, "--namespace", HOME, *KUBERNETES, *words, status=1)

@@ -4,13 +4,14 @@ import asyncio
 import json
 import sys
 
-from kubebox import CommandExit, SandboxClient
+from cases import client_of, told
+from kubebox import CommandExit
 
 COUNT = 60_000
 
 
 async def main():
-    client = SandboxClient("key", sys.argv[1])
+    client = client_of(sys.argv[1])
     await client.connect()
     await client.initialize_session("s", "workspace")
     process = await client.run_command("s", f"i=0; while [ $i -lt {COUNT} ]; do echo $i; i=$((i+1)); done; exit 5")
@@ -26,7 +27,7 @@ async def main():
         assert number <= seen, f"{seen} is missing"
         repeated += number < seen
         seen = max(seen, number + 1)
-    assert (seen, code) == (COUNT, 5), (seen, code)
+    assert (seen, code) == (COUNT, told(5)), (seen, code)
     print("\n" + json.dumps({"case": "reconnect", "failure": None, "repeated": repeated}))
     await client.disconnect()
 

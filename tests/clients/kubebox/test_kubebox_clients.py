@@ -2,21 +2,24 @@
 
 import pathlib
 
-from installed import python_of
+import pytest
 
-PYTHON = pathlib.Path(__file__).resolve().parent / "kubebox_0_0_15.txt"
+from client_fixtures import check
+from installed import all_versions, python_of
 
-
-def check(outcome, least):
-    failures = "\n".join(f"{name}:\n{failure}" for name, failure in outcome.items() if failure)
-    assert not failures, failures
-    assert len(outcome) >= least, sorted(outcome)
+HERE = pathlib.Path(__file__).resolve().parent
+VERSIONS = ["0_0_15", "0_0_14"] if all_versions() else ["0_0_15"]
 
 
-def test_every_call(outcome):
-    check(outcome(python_of(PYTHON), "cases.py"), 10)
+@pytest.fixture(params=VERSIONS)
+def python(request):
+    return python_of(HERE / f"kubebox_{request.param}.txt")
 
 
-def test_a_broken_connection(outcome):
+def test_every_call(outcome, python):
+    check(outcome(python, "cases.py"), 10)
+
+
+def test_a_broken_connection(outcome, python):
     # The first connection is the WebSocket: cut in the middle of the output.
-    check(outcome(python_of(PYTHON), "reconnect.py", cuts=[100_000]), 1)
+    check(outcome(python, "reconnect.py", cuts=[100_000]), 1)

@@ -4,22 +4,6 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration")]
+sys.path[:0] = [str(HERE.parent)]
 
-import pytest  # noqa: E402
-
-from fixtures import *  # noqa: E402,F403
-from launcher import Skiff  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def watchdog():
-    """In place of that of the integration tests: the first run of a client installs it."""
-    yield
-
-
-@pytest.fixture
-def skiff(tmp_path):
-    client = Skiff(tmp_path)
-    yield client
-    client.finish()
+from client_fixtures import *  # noqa: E402,F403

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from installed import node, node_modules
+from installed import all_versions, node, node_modules
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -19,6 +19,12 @@ SCENARIOS = {
     "2026-07-28": ["server-stateless", "tools-list", "resources-list", "server-sse-multiple-streams",
                    "sep-2164-resource-not-found", "dns-rebinding-protection", "caching", "http-header-validation"],
 }
+
+# Those of 0.1.16, the last of its line: a scenario is the same for each revision there.
+OLDER = {"2025-11-25": ["server-initialize", "ping", "tools-list", "resources-list", "server-sse-multiple-streams",
+                        "dns-rebinding-protection"]}
+SUITES = {HERE: SCENARIOS, **({HERE / "older": OLDER} if all_versions() else {})}
+CASES = [(suite, revision, one) for suite, revisions in SUITES.items() for revision, all_ in revisions.items() for one in all_]
 
 # Checks of these scenarios that need what is not offered: tools of the suite's own server, and prompts.
 NOT_FOR_A_SANDBOX = {
@@ -34,10 +40,10 @@ def open_agent(start_agent):
     return start_agent("--allow-unauthenticated", credential=False)
 
 
-@pytest.mark.parametrize("revision, scenario", [(revision, one) for revision, all_ in SCENARIOS.items() for one in all_])
-def test_scenario(open_agent, tmp_path, revision, scenario):
-    suite = node_modules(HERE) / "@modelcontextprotocol/conformance/dist/index.js"
-    done = subprocess.run([node(), suite, "server", "--url", open_agent.url + "/mcp", "--scenario", scenario,
+@pytest.mark.parametrize("suite, revision, scenario", CASES, ids=["-".join((one[0].name, *one[1:])) for one in CASES])
+def test_scenario(open_agent, tmp_path, suite, revision, scenario):
+    program = node_modules(suite) / "@modelcontextprotocol/conformance/dist/index.js"
+    done = subprocess.run([node(), program, "server", "--url", open_agent.url + "/mcp", "--scenario", scenario,
                            "--spec-version", revision, "-o", tmp_path / "results"],
                           capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
     checks = [one for file in (tmp_path / "results").rglob("checks.json") for one in json.loads(file.read_text())]

@@ -1,6 +1,5 @@
 """Unmodified clients against a real skiffd that speaks python-runtime."""
 
-import json
 import os
 import pathlib
 import subprocess
@@ -9,18 +8,13 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration")]
+sys.path[:0] = [str(HERE.parent)]
 
+from client_fixtures import *  # noqa: E402,F403
+from client_fixtures import run_cases  # noqa: E402
 from dialect import Door  # noqa: E402
 from fake_kubernetes import FakeKubernetes  # noqa: E402
-from fixtures import *  # noqa: E402,F403
 from installed import go_directory, python_of  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def watchdog():
-    """In place of that of the integration tests: the first run of a client installs it."""
-    yield
 
 
 @pytest.fixture
@@ -33,15 +27,9 @@ def outcome(tmp_path, start_agent):
         fakes.append(fake)
         agent = start_agent("--dialect", "python-runtime=127.0.0.1:0")
         door = Door(agent)
-        done = subprocess.run(
-            list(map(str, command)), cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=150,
-            env={**os.environ, "KUBECONFIG": str(fake.kubeconfig), "RUNTIME_URL": url or door.url, "RUNTIME_PORT": str(door.port),
-                 "HOME": str(tmp_path),
-                 "RUNTIME_ROOT": os.path.realpath(agent.root), "PYTHONDONTWRITEBYTECODE": "1",
-                 "PYTHONPATH": str(HERE.parent.parent / "integration")})
-        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        assert done.returncode == 0 and told, done.stderr[-4000:]
-        return {one["case"]: one["failure"] for one in told}
+        return run_cases(command, HERE, KUBECONFIG=str(fake.kubeconfig), RUNTIME_URL=url or door.url,
+                         RUNTIME_PORT=str(door.port), HOME=str(tmp_path), RUNTIME_ROOT=os.path.realpath(agent.root),
+                         PYTHONPATH=str(HERE.parent.parent / "integration"))
 
     yield run
     for fake in fakes:

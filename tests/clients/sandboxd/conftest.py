@@ -1,27 +1,20 @@
 """Unmodified clients against a real skiffd that speaks sandboxd. What their cases have in common with those of python-runtime's
 clients is there."""
 
-import json
 import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 CASES = HERE.parent / "python_runtime"
-sys.path[:0] = [str(HERE.parent), str(HERE.parent.parent / "integration"), str(CASES)]
+sys.path[:0] = [str(HERE.parent), str(CASES)]
 
+from client_fixtures import *  # noqa: E402,F403
+from client_fixtures import run_cases  # noqa: E402
 from dialect import Door  # noqa: E402
 from fake_kubernetes import FakeKubernetes  # noqa: E402
-from fixtures import *  # noqa: E402,F403
-
-
-@pytest.fixture(autouse=True)
-def watchdog():
-    """In place of that of the integration tests: the first run of a client installs it."""
-    yield
 
 
 @pytest.fixture
@@ -42,14 +35,9 @@ def outcome(tmp_path, doors):
     kubectl.chmod(0o755)
 
     def run(*command):
-        done = subprocess.run(
-            list(map(str, command)), cwd=HERE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=150,
-            env={**os.environ, "KUBECONFIG": str(fake.kubeconfig), "RUNTIME_REST": str(rest.port), "RUNTIME_GRPC": grpc.host,
-                 "RUNTIME_ROOT": os.path.realpath(rest.agent.root), "HOME": str(tmp_path), "PYTHONPATH": str(CASES),
-                 "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{kubectl.parent}:{os.environ['PATH']}"})
-        told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        assert done.returncode == 0 and told, done.stderr[-4000:]
-        return {one["case"]: one["failure"] for one in told}
+        return run_cases(command, HERE, KUBECONFIG=str(fake.kubeconfig), RUNTIME_REST=str(rest.port), RUNTIME_GRPC=grpc.host,
+                         RUNTIME_ROOT=os.path.realpath(rest.agent.root), HOME=str(tmp_path), PYTHONPATH=str(CASES),
+                         PATH=f"{kubectl.parent}:{os.environ['PATH']}")
 
     yield run
     fake.close()

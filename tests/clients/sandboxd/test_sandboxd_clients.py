@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from client_fixtures import check
 from installed import all_versions, go_program, python_of
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -16,14 +17,12 @@ SERVICES = ["grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grp
 SCRIPTS = {"k8s-agent-sandbox newest": ("newest.txt", "with_sdk.py", 10),
            "k8s-agent-sandbox newest, async": ("newest.txt", "with_sdk_async.py", 8),
            "grpcio": ("newest.txt", "with_grpcio.py", 16),
-           "k8s-agent-sandbox 1.0.0": ("oldest.txt", "with_oldest_sdk.py", 8)}
-OLDER = {"k8s-agent-sandbox 1.0.0"}
-
-
-def check(outcome, least):
-    failures = "\n".join(f"{name}:\n{failure}" for name, failure in outcome.items() if failure)
-    assert not failures, failures
-    assert len(outcome) >= least, sorted(outcome)
+           "k8s-agent-sandbox 1.0.7": ("middle.txt", "with_sdk.py", 10),
+           "k8s-agent-sandbox 1.0.7, async": ("middle.txt", "with_sdk_async.py", 8),
+           "k8s-agent-sandbox 1.0.0": ("oldest.txt", "with_oldest_sdk.py", 8),
+           "grpcio 1.83.0": ("oldest.txt", "with_grpcio.py", 16)}
+OLDER = {"k8s-agent-sandbox 1.0.7", "k8s-agent-sandbox 1.0.7, async", "k8s-agent-sandbox 1.0.0", "grpcio 1.83.0"}
+GO = ["go.mod", "older.mod"] if all_versions() else ["go.mod"]
 
 
 @pytest.mark.parametrize("client", [name for name in SCRIPTS if all_versions() or name not in OLDER])
@@ -32,13 +31,14 @@ def test_python_client(outcome, client):
     check(outcome(python_of(HERE / requirements), script), least)
 
 
-def test_go_client(outcome):
-    check(outcome(go_program(HERE / "go")), 10)
+@pytest.mark.parametrize("versions", GO)
+def test_go_client(outcome, versions):
+    check(outcome(go_program(HERE / "go", file=versions)), 10)
 
 
-@pytest.fixture
-def grpcurl(doors):
-    program = go_program(HERE / "go", "github.com/fullstorydev/grpcurl/cmd/grpcurl")
+@pytest.fixture(params=GO)
+def grpcurl(request, doors):
+    program = go_program(HERE / "go", "github.com/fullstorydev/grpcurl/cmd/grpcurl", request.param)
 
     def run(*arguments, message=None, status=0, options=()):
         data = [] if message is None else ["-d", json.dumps(message)]

@@ -27,8 +27,7 @@ json status_of(const std::string& user) {
   return {{"authenticated", true}, {"audiences", {"skiff"}}, {"user", {{"username", user}}}};
 }
 
-CO_TEST(ClusterAccounts, AreThoseWhoseTokenTheApiServerTakesForOurAudience) {
-  FakeCluster fake{executor};
+CO_TEST(ClusterAccounts, AreThoseWhoseTokenTheApiServerTakesForOurAudience, FakeCluster& fake) {
   answer_reviews(fake, status_of("system:serviceaccount:team:runner"));
   ClusterAccounts accounts{fake.cluster.get()};
   auto account = co_await accounts.review("the-token");
@@ -37,11 +36,9 @@ CO_TEST(ClusterAccounts, AreThoseWhoseTokenTheApiServerTakesForOurAudience) {
   EXPECT_EQ((*account)->name, "runner");
   const auto asked = fake.server.last("POST", "/tokenreviews");
   EXPECT_EQ(asked.body.at("spec"), (json{{"token", "the-token"}, {"audiences", {"skiff"}}}));
-  co_await fake.stop();
 }
 
-CO_TEST(ClusterAccounts, AreNobodyElse) {
-  FakeCluster fake{executor};
+CO_TEST(ClusterAccounts, AreNobodyElse, FakeCluster& fake) {
   ClusterAccounts accounts{fake.cluster.get()};
   json other_audience = status_of("system:serviceaccount:team:runner");
   other_audience["audiences"] = {"https://kubernetes.default.svc"};
@@ -58,15 +55,12 @@ CO_TEST(ClusterAccounts, AreNobodyElse) {
     CO_ASSERT_TRUE(account.has_value()) << status;
     EXPECT_FALSE(account->has_value()) << status;
   }
-  co_await fake.stop();
 }
 
-CO_TEST(ClusterAccounts, CanNotBeToldWithoutTheRightToAsk) {
-  FakeCluster fake{executor};
+CO_TEST(ClusterAccounts, CanNotBeToldWithoutTheRightToAsk, FakeCluster& fake) {
   fake.server.before = [](const FakeRequest&) { return fakes::FakeApiServer::refusal(403, "Forbidden", "no"); };
   ClusterAccounts accounts{fake.cluster.get()};
   EXPECT_FALSE(co_await accounts.review("the-token"));
-  co_await fake.stop();
 }
 
 }  // namespace

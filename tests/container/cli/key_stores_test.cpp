@@ -47,8 +47,7 @@ std::vector<std::string> names_of(const KeyRing& ring) {
 
 using Names = std::vector<std::string>;
 
-CO_TEST(KeySecret, IsMadeByTheFirstKeyAndChangedByOthers) {
-  FakeCluster fake{executor};
+CO_TEST(KeySecret, IsMadeByTheFirstKeyAndChangedByOthers, FakeCluster& fake) {
   KeySecret keys{fake.cluster.get()};
   EXPECT_TRUE((co_await keys.read()).value().token_secret.empty());
   CO_ASSERT_TRUE((co_await keys.change(adding("a"))).has_value());
@@ -58,11 +57,9 @@ CO_TEST(KeySecret, IsMadeByTheFirstKeyAndChangedByOthers) {
   EXPECT_EQ(names_of(ring), (Names{"a", "b"}));
   EXPECT_EQ(ring.token_secret, secret) << "what it has signed would be worth nothing";
   EXPECT_EQ(fake.server.count("POST", "/secrets"), 1U);
-  co_await fake.stop();
 }
 
-CO_TEST(KeySecret, LosesNoKeyOfAnotherWriter) {
-  FakeCluster fake{executor};
+CO_TEST(KeySecret, LosesNoKeyOfAnotherWriter, FakeCluster& fake) {
   KeySecret keys{fake.cluster.get()};
   CO_ASSERT_TRUE((co_await keys.change(adding("a"))).has_value());
   fake.server.before = [&, meanwhile = false](const FakeRequest& request) mutable -> std::optional<FakeAnswer> {
@@ -78,11 +75,9 @@ CO_TEST(KeySecret, LosesNoKeyOfAnotherWriter) {
   const KeyRing ring = (co_await keys.read()).value();
   EXPECT_EQ(names_of(ring), (Names{"theirs", "b"}));
   EXPECT_EQ(ring.token_secret, "theirs");
-  co_await fake.stop();
 }
 
-CO_TEST(KeySecret, TakesTheSecretOfWhoMadeItFirst) {
-  FakeCluster fake{executor};
+CO_TEST(KeySecret, TakesTheSecretOfWhoMadeItFirst, FakeCluster& fake) {
   KeySecret keys{fake.cluster.get()};
   fake.server.before = [&, meanwhile = false](const FakeRequest& request) mutable -> std::optional<FakeAnswer> {
     if (meanwhile || !request.is("POST", "/secrets")) return std::nullopt;
@@ -95,11 +90,9 @@ CO_TEST(KeySecret, TakesTheSecretOfWhoMadeItFirst) {
   };
   CO_ASSERT_TRUE((co_await keys.change(adding("b"))).has_value());
   EXPECT_EQ(names_of((co_await keys.read()).value()), (Names{"theirs", "b"}));
-  co_await fake.stop();
 }
 
-CO_TEST(KeySecret, IsChangedOnceAlsoWhereTheAnswerIsLost) {
-  FakeCluster fake{executor};
+CO_TEST(KeySecret, IsChangedOnceAlsoWhereTheAnswerIsLost, FakeCluster& fake) {
   KeySecret keys{fake.cluster.get()};
   for (const auto& [method, path, name] :
        {std::tuple{"POST", std::string_view{"/secrets"}, "a"}, {"PATCH", kSecretPath, "b"}}) {
@@ -112,11 +105,9 @@ CO_TEST(KeySecret, IsChangedOnceAlsoWhereTheAnswerIsLost) {
     CO_ASSERT_TRUE(changed.has_value()) << changed.error().message;
   }
   EXPECT_EQ(names_of((co_await keys.read()).value()), (Names{"a", "b"}));
-  co_await fake.stop();
 }
 
-CO_TEST(KeySecret, MayBeEmptyAndIsRefusedWhenSomebodyElseWroteIt) {
-  FakeCluster fake{executor};
+CO_TEST(KeySecret, MayBeEmptyAndIsRefusedWhenSomebodyElseWroteIt, FakeCluster& fake) {
   KeySecret keys{fake.cluster.get()};
   fake.server.put(kube::kSecrets, kube::Object::make(kube::kSecrets, "default", "skiff-api-keys"));
   EXPECT_TRUE((co_await keys.read()).value().keys.empty());
@@ -131,11 +122,9 @@ CO_TEST(KeySecret, MayBeEmptyAndIsRefusedWhenSomebodyElseWroteIt) {
         << read.error().message;
     EXPECT_FALSE(co_await keys.change(adding("b"))) << "what is there is not written over";
   }
-  co_await fake.stop();
 }
 
-CO_TEST(KeySecret, GivesUpWhereOthersNeverEnd) {
-  FakeCluster fake{executor};
+CO_TEST(KeySecret, GivesUpWhereOthersNeverEnd, FakeCluster& fake) {
   KeySecret keys{fake.cluster.get()};
   CO_ASSERT_TRUE((co_await keys.change(adding("a"))).has_value());
   fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
@@ -145,7 +134,6 @@ CO_TEST(KeySecret, GivesUpWhereOthersNeverEnd) {
   const auto changed = co_await keys.change(adding("b"));
   CO_ASSERT_TRUE(!changed);
   EXPECT_EQ(changed.error().code, Errc::sandbox_conflict);
-  co_await fake.stop();
 }
 
 }  // namespace

@@ -98,18 +98,15 @@ void serve_namespaces(FakeApiServer* server, std::vector<std::string> namespaces
   };
 }
 
-CO_TEST(ServeChecks, AskInTheNamespaceOfEachTenant) {
-  FakeCluster fake{executor};
+CO_TEST(ServeChecks, AskInTheNamespaceOfEachTenant, FakeCluster& fake) {
   serve_namespaces(&fake.server, {"team-a", "team-b"});
   const auto checks = co_await examine_tenants(fake.cluster.get(), ClusterDriver::pod, {"team-a", "team-b"});
   CO_ASSERT_TRUE(checks.size() == 2U);
   EXPECT_EQ(checks[0].what, "tenant team-a");
   for (const Check& check : checks) EXPECT_TRUE(check.passed) << check.detail;
-  co_await fake.stop();
 }
 
-CO_TEST(ServeChecks, NameWhatIsMissingThereAndTheRoleThatGivesIt) {
-  FakeCluster fake{executor};
+CO_TEST(ServeChecks, NameWhatIsMissingThereAndTheRoleThatGivesIt, FakeCluster& fake) {
   serve_namespaces(&fake.server, {"team-a"}, {"watch", "patch"});
   const auto checks = co_await examine_tenants(fake.cluster.get(), ClusterDriver::claim, {"team-a"});
   CO_ASSERT_TRUE(checks.size() == 1U);
@@ -120,29 +117,24 @@ CO_TEST(ServeChecks, NameWhatIsMissingThereAndTheRoleThatGivesIt) {
                                 "skiff-serve -n default --tenant team-a "
                                 "| kubectl apply -f -`"))
       << checks[0].remedy;
-  co_await fake.stop();
 }
 
-CO_TEST(ServeChecks, TellANamespaceThatIsNotThere) {
-  FakeCluster fake{executor};
+CO_TEST(ServeChecks, TellANamespaceThatIsNotThere, FakeCluster& fake) {
   serve_namespaces(&fake.server, {});
   const auto checks = co_await examine_tenants(fake.cluster.get(), ClusterDriver::pod, {"gone"});
   CO_ASSERT_TRUE(checks.size() == 1U);
   EXPECT_FALSE(checks[0].passed);
   EXPECT_TRUE(checks[0].remedy.contains("`kubectl create namespace gone`")) << checks[0].remedy;
   EXPECT_EQ(fake.server.count("POST", "/selfsubjectaccessreviews"), 0U);
-  co_await fake.stop();
 }
 
-CO_TEST(ServeChecks, LookAtFiftyTenantsAndSayHowManyAreLeftOut) {
-  FakeCluster fake{executor};
+CO_TEST(ServeChecks, LookAtFiftyTenantsAndSayHowManyAreLeftOut, FakeCluster& fake) {
   serve_namespaces(&fake.server, {});
   std::set<std::string> many;
   for (int i = 0; i < 53; ++i) many.insert("t" + std::to_string(i));
   const auto checks = co_await examine_tenants(fake.cluster.get(), ClusterDriver::pod, std::move(many));
   CO_ASSERT_TRUE(checks.size() == 51U);
   EXPECT_TRUE(checks.back().detail.starts_with("3 more")) << checks.back().detail;
-  co_await fake.stop();
 }
 
 // --- addresses ---

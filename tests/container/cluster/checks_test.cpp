@@ -19,25 +19,21 @@ Task<std::vector<Check>> examine_fake(fakes::FakeCluster* fake) {
   return examine_cluster(&fake->cluster->client(), {.agent_image = "agent:1"});
 }
 
-CO_TEST(ClusterQuestions, AreAskedManyAtATime) {
-  fakes::FakeCluster fake{executor};
+CO_TEST(ClusterQuestions, AreAskedManyAtATime, fakes::FakeCluster& fake) {
   const auto checks = co_await examine_fake(&fake);
   const auto permissions = std::ranges::find(checks, "permissions", &Check::what);
   CO_ASSERT_TRUE(permissions != checks.end());
   EXPECT_TRUE(permissions->passed) << permissions->detail;
   EXPECT_GT(fake.server.count("POST", "/selfsubjectaccessreviews"), 30u);
   EXPECT_GT(fake.cluster->client().transport().connections().idle(), 1u) << "one after the other";
-  co_await fake.stop();
 }
 
-CO_TEST(ClusterQuestions, AreAboutTheClockToo) {
-  fakes::FakeCluster fake{executor};
+CO_TEST(ClusterQuestions, AreAboutTheClockToo, fakes::FakeCluster& fake) {
   const auto checks = co_await examine_fake(&fake);
   const auto clock = std::ranges::find(checks, "clock", &Check::what);
   CO_ASSERT_TRUE(clock != checks.end());
   EXPECT_TRUE(clock->passed);
   EXPECT_EQ(clock->detail, "as the API server's");
-  co_await fake.stop();
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ json event_of(const char* reason, const char* time) {
           {"lastTimestamp", time},          {"count", 3}};
 }
 
-CO_TEST(Circumstances, AreThoseOfThePodWithItsEventsInOrder) {
-  FakeCluster fake{executor};
+CO_TEST(Circumstances, AreThoseOfThePodWithItsEventsInOrder, FakeCluster& fake) {
   kube::Object pod = fakes::sandbox_pod("box", "s1");
   pod.json["spec"]["volumes"] = {{{"name", "data"}, {"persistentVolumeClaim", {{"claimName", "skiff-box-0"}}}}};
   pod.json["spec"]["containers"] = {
@@ -44,11 +43,9 @@ CO_TEST(Circumstances, AreThoseOfThePodWithItsEventsInOrder) {
   EXPECT_EQ(told["volumes"][0]["mounted_at"], "/data");
   EXPECT_FALSE(told["conditions"].empty());
   EXPECT_EQ(told["conditions"][0]["status"], "True");
-  co_await fake.stop();
 }
 
-CO_TEST(Circumstances, SayWhatMayNotBeAskedAndAreNothingWithoutAPod) {
-  FakeCluster fake{executor};
+CO_TEST(Circumstances, SayWhatMayNotBeAskedAndAreNothingWithoutAPod, FakeCluster& fake) {
   fake.server.put(kube::kPods, fakes::sandbox_pod("box", "s1"));
   fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (!request.is("GET", "/events")) return std::nullopt;
@@ -59,11 +56,9 @@ CO_TEST(Circumstances, SayWhatMayNotBeAskedAndAreNothingWithoutAPod) {
   EXPECT_NE(told.at("events_error").get<std::string>().find("you may not"), std::string::npos);
   const json none = co_await circumstances_of(&fake.cluster->client(), "default", "skiff-none");
   EXPECT_TRUE(none.empty()) << none.dump();
-  co_await fake.stop();
 }
 
-CO_TEST(AgentLog, IsThatOfTheContainerWithTheAgent) {
-  FakeCluster fake{executor};
+CO_TEST(AgentLog, IsThatOfTheContainerWithTheAgent, FakeCluster& fake) {
   kube::Object pod = fakes::sandbox_pod("box", "s1");
   pod.json["spec"]["containers"] = {{{"name", "proxy"}}, {{"name", "sandbox"}}};
   fake.server.put(kube::kPods, pod);
@@ -83,7 +78,6 @@ CO_TEST(AgentLog, IsThatOfTheContainerWithTheAgent) {
   options = {};
   auto none = co_await agent_log(&fake.cluster->client(), "default", "skiff-none", options);
   EXPECT_FALSE(none.has_value());
-  co_await fake.stop();
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ json environment_with(const std::string& public_key) {
 struct KeyedCluster {
   explicit KeyedCluster(Executor executor) : fake{executor} {}
   Task<> begin() { first = (co_await fake.cluster->signing_key(true)).value(); }
+  Task<> stop() { return fake.stop(); }
 
   /// A sandbox whose agent knows that key.
   void put(const std::string& name, const SigningKey& key) {
@@ -62,9 +63,7 @@ Task<std::string> token_for(Executor executor, const FakeCluster* fake, std::str
   co_return token;
 }
 
-CO_TEST(KeyRotation, LeavesEverySandboxItsOwnKey) {
-  KeyedCluster on{executor};
-  co_await on.begin();
+CO_TEST(KeyRotation, LeavesEverySandboxItsOwnKey, KeyedCluster& on) {
   on.put("old", *on.first);
   auto rotated = co_await rotate_key(on.fake.cluster.get());
   CO_ASSERT_TRUE(rotated.has_value()) << rotated.error().message;
@@ -76,12 +75,9 @@ CO_TEST(KeyRotation, LeavesEverySandboxItsOwnKey) {
   on.put("new", keys.current);
   EXPECT_TRUE(is_signed_by(co_await token_for(executor, &on.fake, "old"), *on.first));
   EXPECT_TRUE(is_signed_by(co_await token_for(executor, &on.fake, "new"), keys.current));
-  co_await on.fake.stop();
 }
 
-CO_TEST(KeyRotation, IsSeenByWhoHasReadTheKeysBefore) {
-  KeyedCluster on{executor};
-  co_await on.begin();
+CO_TEST(KeyRotation, IsSeenByWhoHasReadTheKeysBefore, KeyedCluster& on) {
   on.put("old", *on.first);
   PodDriver driver{on.fake.cluster.get(), fakes::through_the_proxy()};
   CO_ASSERT_TRUE((co_await driver.endpoint("old", {})).has_value());
@@ -92,12 +88,9 @@ CO_TEST(KeyRotation, IsSeenByWhoHasReadTheKeysBefore) {
   CO_ASSERT_TRUE(endpoint.has_value()) << endpoint.error().message;
   EXPECT_TRUE(is_signed_by(endpoint->token().value(), on.keys().current));
   co_await driver.close();
-  co_await on.fake.stop();
 }
 
-CO_TEST(KeyRotation, MakesNewSandboxesWithTheNewKey) {
-  KeyedCluster on{executor};
-  co_await on.begin();
+CO_TEST(KeyRotation, MakesNewSandboxesWithTheNewKey, KeyedCluster& on) {
   CO_ASSERT_TRUE((co_await rotate_key(on.fake.cluster.get())).has_value());
   const auto cluster = on.fake.open(executor);
   PodDriver driver{cluster.get(), fakes::through_the_proxy()};
@@ -107,18 +100,14 @@ CO_TEST(KeyRotation, MakesNewSandboxesWithTheNewKey) {
   EXPECT_TRUE(on.keys().current.is_known_to(configured)) << configured;
   EXPECT_FALSE(on.first->is_known_to(configured));
   co_await driver.close();
-  co_await on.fake.stop();
 }
 
-CO_TEST(KeyRotation, IsKnownToAServerThatHasMadeSandboxesBefore) {
-  KeyedCluster on{executor};
-  co_await on.begin();
+CO_TEST(KeyRotation, IsKnownToAServerThatHasMadeSandboxesBefore, KeyedCluster& on) {
   const auto server = on.fake.open(executor, 3, std::chrono::milliseconds{0});
   EXPECT_EQ((co_await server->signing_key(true))->fingerprint().value(), on.fingerprint());
   auto rotated = co_await rotate_key(on.fake.cluster.get());
   CO_ASSERT_TRUE(rotated.has_value()) << rotated.error().message;
   EXPECT_EQ((co_await server->signing_key(true))->fingerprint().value(), rotated->current);
-  co_await on.fake.stop();
 }
 
 CO_TEST(KeyRotation, IsFinishedOnlyForKeysThatNothingKnows) {
@@ -150,9 +139,7 @@ CO_TEST(KeyRotation, IsFinishedOnlyForKeysThatNothingKnows) {
   co_await on.fake.stop();
 }
 
-CO_TEST(KeyRotation, LooksAtSandboxesWithNamespacesOfTheirOwn) {
-  KeyedCluster on{executor};
-  co_await on.begin();
+CO_TEST(KeyRotation, LooksAtSandboxesWithNamespacesOfTheirOwn, KeyedCluster& on) {
   PodRecord record = fakes::sandbox_record("far", "s-far");
   record.namespace_name = "its-own";
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-far"));
@@ -164,12 +151,9 @@ CO_TEST(KeyRotation, LooksAtSandboxesWithNamespacesOfTheirOwn) {
   auto finished = co_await finish_rotation(on.fake.cluster.get());
   CO_ASSERT_TRUE(finished && finished->older.size() == 1u);
   EXPECT_THAT(finished->older[0].users, ElementsAre("far"));
-  co_await on.fake.stop();
 }
 
-CO_TEST(KeyRotation, LosesNoKeyWhenTwoDoItAtOnce) {
-  KeyedCluster on{executor};
-  co_await on.begin();
+CO_TEST(KeyRotation, LosesNoKeyWhenTwoDoItAtOnce, KeyedCluster& on) {
   const auto elsewhere = on.fake.open(executor);
   bool is_first = true;
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
@@ -185,12 +169,9 @@ CO_TEST(KeyRotation, LosesNoKeyWhenTwoDoItAtOnce) {
   const auto rotated = co_await rotate_key(elsewhere.get());
   CO_ASSERT_TRUE(!rotated);
   EXPECT_EQ(rotated.error().code, Errc::sandbox_conflict);
-  co_await on.fake.stop();
 }
 
-CO_TEST(KeyRotation, KnowsItsOwnWorkWhenTheAnswerWasLost) {
-  KeyedCluster on{executor};
-  co_await on.begin();
+CO_TEST(KeyRotation, KnowsItsOwnWorkWhenTheAnswerWasLost, KeyedCluster& on) {
   bool is_first = true;
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (!request.is("PATCH", "/secrets/skiff-signing-key") || !std::exchange(is_first, false)) return std::nullopt;
@@ -200,15 +181,12 @@ CO_TEST(KeyRotation, KnowsItsOwnWorkWhenTheAnswerWasLost) {
   CO_ASSERT_TRUE(rotated.has_value()) << rotated.error().message;
   EXPECT_THAT(on.keys().older, SizeIs(1));
   EXPECT_EQ(on.keys().current.fingerprint().value(), rotated->current);
-  co_await on.fake.stop();
 }
 
-CO_TEST(KeyRotation, NeedsAKeyThatIsThere) {
-  FakeCluster fake{executor};
+CO_TEST(KeyRotation, NeedsAKeyThatIsThere, FakeCluster& fake) {
   const auto rotated = co_await rotate_key(fake.cluster.get());
   CO_ASSERT_TRUE(!rotated);
   EXPECT_EQ(rotated.error().code, Errc::not_found);
-  co_await fake.stop();
 }
 
 }  // namespace

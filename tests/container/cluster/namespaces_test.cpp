@@ -12,8 +12,7 @@ namespace {
 using fakes::FakeCluster;
 using testing::ElementsAre;
 
-CO_TEST(Namespaces, AreThoseThatHaveSandboxes) {
-  FakeCluster fake{executor};
+CO_TEST(Namespaces, AreThoseThatHaveSandboxes, FakeCluster& fake) {
   fakes::put_sandbox(fake.server, "box", "s1");
   fake.server.put(kube::kNamespaces, kube::Object::make(kube::kNamespaces, {}, "other"));
   kube::Object pod = fakes::sandbox_pod("run", "s2");
@@ -25,7 +24,6 @@ CO_TEST(Namespaces, AreThoseThatHaveSandboxes) {
   names = co_await namespaces_of_sandboxes(fake.cluster.get(), ClusterDriver::claim);
   CO_ASSERT_TRUE(!names) << "it has no agent-sandbox";
   EXPECT_EQ(names.error().code, Errc::not_supported);
-  co_await fake.stop();
 }
 
 }  // namespace

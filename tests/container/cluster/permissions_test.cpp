@@ -19,8 +19,7 @@ const std::vector<ApiRule> kAsked{
     {.group = "", .resource = "secrets", .name = "skiff-signing-key", .verbs = {"get"}},
     {.group = "networking.k8s.io", .resource = "networkpolicies", .name = "", .verbs = {"patch"}}};
 
-CO_TEST(MissingRights, AreNamedInTheOrderOfTheRules) {
-  FakeCluster fake{executor};
+CO_TEST(MissingRights, AreNamedInTheOrderOfTheRules, FakeCluster& fake) {
   std::vector<nlohmann::json> asked;
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     const nlohmann::json wanted = request.body.at("spec").at("resourceAttributes");
@@ -37,18 +36,15 @@ CO_TEST(MissingRights, AreNamedInTheOrderOfTheRules) {
   EXPECT_EQ(std::ranges::count_if(asked, [](const auto& one) { return one.value("subresource", "") == "log"; }), 1);
   EXPECT_EQ(std::ranges::count_if(asked, [](const auto& one) { return one.value("name", "") == "skiff-signing-key"; }),
             1);
-  co_await fake.stop();
 }
 
-CO_TEST(MissingRights, AreNotKnownWhenOneCanNotBeAskedFor) {
-  FakeCluster fake{executor};
+CO_TEST(MissingRights, AreNotKnownWhenOneCanNotBeAskedFor, FakeCluster& fake) {
   fake.server.before = [](const FakeRequest&) -> std::optional<FakeAnswer> {
     return FakeApiServer::refusal(403, "Forbidden", "you may not ask");
   };
   auto missing = co_await missing_rights(&fake.cluster->client(), kAsked, "team-a");
   CO_ASSERT_TRUE(!missing);
   EXPECT_TRUE(missing.error().forbidden());
-  co_await fake.stop();
 }
 
 }  // namespace

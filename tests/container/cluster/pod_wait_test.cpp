@@ -120,12 +120,12 @@ struct Balanced {
     return wait_for_address(&fake.cluster->client(), "default", "skiff-box-svc",
                             std::chrono::steady_clock::now() + time);
   }
+  Task<> stop() { return fake.stop(); }
 
   FakeCluster fake;
 };
 
-CO_TEST(AddressWait, EndsWhenACloudHasGivenOne) {
-  Balanced on{executor};
+CO_TEST(AddressWait, EndsWhenACloudHasGivenOne, Balanced& on) {
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<fakes::FakeAnswer> {
     if (request.is_watch()) {
       on.fake.server.change(kube::kServices, "default", "skiff-box-svc", [](json& service) {
@@ -137,11 +137,9 @@ CO_TEST(AddressWait, EndsWhenACloudHasGivenOne) {
   auto service = co_await on.wait(test::kReactorLimit);
   CO_ASSERT_TRUE(service.has_value()) << service.error().message;
   EXPECT_EQ(service->json["status"]["loadBalancer"]["ingress"][0]["hostname"], "lb.example");
-  co_await on.fake.stop();
 }
 
-CO_TEST(AddressWait, EndsInTimeWithTheLastWarning) {
-  Balanced on{executor};
+CO_TEST(AddressWait, EndsInTimeWithTheLastWarning, Balanced& on) {
   kube::Object event = kube::Object::make(kube::kEvents, "default", "e1");
   event.json.update({{"type", "Warning"}, {"reason", "SyncLoadBalancerFailed"}, {"message", "no more addresses"}});
   event.json["involvedObject"]["name"] = "skiff-box-svc";
@@ -153,11 +151,9 @@ CO_TEST(AddressWait, EndsInTimeWithTheLastWarning) {
       service.error().message,
       "service default/skiff-box-svc has no external address in time; the last event is SyncLoadBalancerFailed: no "
       "more addresses");
-  co_await on.fake.stop();
 }
 
-CO_TEST(AddressWait, EndsWithItsService) {
-  Balanced on{executor};
+CO_TEST(AddressWait, EndsWithItsService, Balanced& on) {
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<fakes::FakeAnswer> {
     if (request.is_watch()) on.fake.server.erase(kube::kServices, "default", "skiff-box-svc");
     return std::nullopt;
@@ -165,7 +161,6 @@ CO_TEST(AddressWait, EndsWithItsService) {
   auto service = co_await on.wait(test::kReactorLimit);
   CO_ASSERT_TRUE(!service);
   EXPECT_TRUE(service.error().message.contains("was deleted meanwhile")) << service.error().message;
-  co_await on.fake.stop();
 }
 
 }  // namespace

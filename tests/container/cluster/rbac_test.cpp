@@ -176,8 +176,7 @@ bool covers(const std::vector<ApiRule>& rules, const ApiRule& right) {
   });
 }
 
-CO_TEST(RbacOfServe, SufficesForEachRequestOfASandboxsLife) {
-  fakes::FakeCluster fake{executor};
+CO_TEST(RbacOfServe, SufficesForEachRequestOfASandboxsLife, fakes::FakeCluster& fake) {
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   SandboxSpec spec = fakes::plain_spec("box");
   spec.pod.volumes = {"1Gi:/data"};
@@ -204,7 +203,6 @@ CO_TEST(RbacOfServe, SufficesForEachRequestOfASandboxsLife) {
   EXPECT_EQ(kinds, (std::set<std::string>{"configmaps", "namespaces", "networkpolicies", "persistentvolumeclaims",
                                           "pods", "secrets", "services"}));
   co_await driver.close();
-  co_await fake.stop();
 }
 
 TEST(Rbac, RefusesWhatIsNoCommand) {

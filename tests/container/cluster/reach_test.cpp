@@ -46,18 +46,15 @@ TEST(Reach, HasAWordForEachWay) {
   EXPECT_EQ(find_way("carrier-pigeon"), std::nullopt);
 }
 
-CO_TEST(Reach, TakesTheProxyWhenAPortForwardIsRefused) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, TakesTheProxyWhenAPortForwardIsRefused, FakeCluster& fake) {
   auto found = co_await look(&fake, {});
   CO_ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(found->way, "proxy");
   EXPECT_EQ(found->token().value(), "token");
   EXPECT_GE(forwards_asked_for(fake), 1u) << "that comes first";
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, HoldsNothingOfSandboxesThatNobodyDials) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, HoldsNothingOfSandboxesThatNobodyDials, FakeCluster& fake) {
   Reach reach{fake.cluster.get(), {.only = Way::port_forward}};
   for (const char* name : {"a", "b", "c"}) {
     ReachTarget target{.sandbox = name, .namespace_name = "default", .pod = sandbox_pod(name, "s1")};
@@ -65,11 +62,9 @@ CO_TEST(Reach, HoldsNothingOfSandboxesThatNobodyDials) {
     EXPECT_EQ(reach.forwards(), 1u);
   }
   co_await reach.stop();
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, TriesOnlyTheWayThatWasNamed) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, TriesOnlyTheWayThatWasNamed, FakeCluster& fake) {
   auto found = co_await look(&fake, {.only = Way::proxy});
   EXPECT_TRUE(found.has_value());
   EXPECT_EQ(forwards_asked_for(fake), 0u);
@@ -77,11 +72,9 @@ CO_TEST(Reach, TriesOnlyTheWayThatWasNamed) {
   CO_ASSERT_TRUE(!found);
   EXPECT_EQ(found.error().code, Errc::sandbox_not_running);
   EXPECT_EQ(found.error().message, "the agent of sandbox \"box\" does not answer: no way leads there by gateway");
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, TriesNothingBesideAnAddressThatWasNamed) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, TriesNothingBesideAnAddressThatWasNamed, FakeCluster& fake) {
   FakeCluster gone{executor};
   const std::string nobody = "http://127.0.0.1:" + std::to_string(gone.server.port());
   co_await gone.stop();
@@ -90,11 +83,9 @@ CO_TEST(Reach, TriesNothingBesideAnAddressThatWasNamed) {
   EXPECT_TRUE(found.error().message.contains("url: ")) << found.error().message;
   EXPECT_FALSE(found.error().message.contains("proxy: ")) << found.error().message;
   EXPECT_TRUE(fake.server.requests().empty()) << "the cluster was asked";
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, SaysWhatEachWaySaidWhenNoneLeadsThere) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, SaysWhatEachWaySaidWhenNoneLeadsThere, FakeCluster& fake) {
   fake.server.agent = [](const FakeRequest&) -> FakeAnswer {
     return fakes::agent_refusal(503, R"({"code":"draining","detail":"the agent stops"})");
   };
@@ -103,11 +94,9 @@ CO_TEST(Reach, SaysWhatEachWaySaidWhenNoneLeadsThere) {
   EXPECT_EQ(found.error().code, Errc::sandbox_not_running);
   EXPECT_TRUE(found.error().message.contains("port-forward: ")) << found.error().message;
   EXPECT_TRUE(found.error().message.contains("proxy: the agent stops")) << found.error().message;
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, UsesAPodsAddressOnlyFromWithinItsCluster) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, UsesAPodsAddressOnlyFromWithinItsCluster, FakeCluster& fake) {
   ReachTarget target = reached_box();
   target.pod.json["status"]["podIP"] = "127.0.0.1";  // where nobody listens on the agent's port
   auto found = co_await look(&fake, {}, target);
@@ -119,7 +108,6 @@ CO_TEST(Reach, UsesAPodsAddressOnlyFromWithinItsCluster) {
   found = co_await look(&fake, {.only = Way::in_cluster, .in_cluster = true}, target);
   CO_ASSERT_TRUE(!found);
   EXPECT_TRUE(found.error().message.contains("in-cluster: ")) << found.error().message;
-  co_await fake.stop();
 }
 
 /// Its Service with a LoadBalancer's address, or with a node port.
@@ -129,8 +117,7 @@ ReachTarget box_with_service(nlohmann::json service) {
   return target;
 }
 
-CO_TEST(Reach, LeavesAnAddressInClearTextAloneUnlessItIsNamed) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, LeavesAnAddressInClearTextAloneUnlessItIsNamed, FakeCluster& fake) {
   const ReachTarget target = box_with_service({{"status", {{"loadBalancer", {{"ingress", {{{"ip", "127.0.0.1"}}}}}}}}});
   fake.server.agent = [](const FakeRequest&) -> FakeAnswer { return {.status = 404, .body = "no"}; };
   auto found = co_await look(&fake, {}, target);
@@ -140,11 +127,9 @@ CO_TEST(Reach, LeavesAnAddressInClearTextAloneUnlessItIsNamed) {
   found = co_await look(&fake, {.only = Way::service}, target);
   CO_ASSERT_TRUE(!found);
   EXPECT_TRUE(found.error().message.contains("service: ")) << found.error().message;
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, ReachesANodePortByTheNodesOuterAddress) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, ReachesANodePortByTheNodesOuterAddress, FakeCluster& fake) {
   ReachTarget target =
       box_with_service({{"spec", {{"ports", {{{"name", "agent"}, {"nodePort", fake.server.port()}}}}}}});
   target.pod.json["spec"]["nodeName"] = "one";
@@ -165,7 +150,6 @@ CO_TEST(Reach, ReachesANodePortByTheNodesOuterAddress) {
   target.pod.json["status"]["hostIP"] = "127.0.0.1";
   found = co_await look(&fake, {.only = Way::service}, target);
   EXPECT_TRUE(found.has_value()) << found.error().message;
-  co_await fake.stop();
 }
 
 /// What stands before agents behind TLS, for 127.0.0.1 and box.test.
@@ -191,8 +175,7 @@ struct TlsRouter {
   skiff::test::TestServer server;
 };
 
-CO_TEST(Reach, TrustsTheAuthorityThatIsNamedForAnAgent) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, TrustsTheAuthorityThatIsNamedForAnAgent, FakeCluster& fake) {
   TlsRouter agent{executor};
   const std::string url = "https://127.0.0.1:" + agent.port();
   auto found = co_await look(&fake, {.url = url});
@@ -209,7 +192,6 @@ CO_TEST(Reach, TrustsTheAuthorityThatIsNamedForAnAgent) {
   CO_ASSERT_TRUE(!found);
   EXPECT_TRUE(found.error().message.contains("--agent-certificate-authority")) << found.error().message;
   co_await agent.stop();
-  co_await fake.stop();
 }
 
 /// A Gateway with one listener; without an address at first.
@@ -219,8 +201,7 @@ kube::Object a_gateway(std::string_view protocol, const std::string& port, std::
   return gateway;
 }
 
-CO_TEST(Reach, AsksAGatewayByTheNameOfItsListener) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, AsksAGatewayByTheNameOfItsListener, FakeCluster& fake) {
   TlsRouter router{executor};
   fake.server.served[std::string{kube::kGateways.group} + "/v1"] = {"gateways"};
   kube::Object gateway = a_gateway("HTTPS", router.port(), "box.test");
@@ -235,11 +216,9 @@ CO_TEST(Reach, AsksAGatewayByTheNameOfItsListener) {
   EXPECT_EQ(router.hosts, std::vector{"box.test:" + router.port()});
   EXPECT_EQ(found->url, "https://127.0.0.1:" + router.port());
   co_await router.stop();
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, WaitsForAGatewayAsLongAsItsCaller) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, WaitsForAGatewayAsLongAsItsCaller, FakeCluster& fake) {
   TlsRouter router{executor};
   fake.server.served[std::string{kube::kGateways.group} + "/v1"] = {"gateways"};
   fake.server.put(kube::kGateways, a_gateway("HTTPS", router.port(), ""));
@@ -261,11 +240,9 @@ CO_TEST(Reach, WaitsForAGatewayAsLongAsItsCaller) {
   found = co_await look(&fake, options, target);
   EXPECT_TRUE(found.has_value()) << found.error().message;
   co_await router.stop();
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, WaitsNoLongerForOthersWhoBeginToWaitMeanwhile) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, WaitsNoLongerForOthersWhoBeginToWaitMeanwhile, FakeCluster& fake) {
   const auto cluster = fake.open(executor, 100);
   std::optional<kube::Transport::Wait> others;
   int asked = 0;
@@ -283,22 +260,18 @@ CO_TEST(Reach, WaitsNoLongerForOthersWhoBeginToWaitMeanwhile) {
   EXPECT_LT(asked, 50);
   others.reset();
   co_await reach.stop();
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, WaitsForNothingThatWillNotPass) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, WaitsForNothingThatWillNotPass, FakeCluster& fake) {
   fake.server.before = [](const FakeRequest&) { return fakes::FakeApiServer::refusal(403, "Forbidden", "no"); };
   const auto waiting =
       fake.cluster->client().transport().wait_until(std::chrono::steady_clock::now() + std::chrono::hours{1});
   auto found = co_await look(&fake, {});
   CO_ASSERT_TRUE(!found);
   EXPECT_TRUE(found.error().message.contains("403")) << found.error().message;
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire, FakeCluster& fake) {
   // One that has expired whenever it is asked for.
   const std::string credential =
       R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"run-$n",)"
@@ -331,11 +304,9 @@ CO_TEST(Reach, HasCredentialsAnewForTheProxyWhenTheyExpire) {
   EXPECT_NE(before->get("Authorization"), after->get("Authorization"));
   EXPECT_TRUE(found->headers.get("Authorization").empty()) << "it would be that of the beginning for ever";
   co_await reach.stop();
-  co_await fake.stop();
 }
 
-CO_TEST(Reach, TellsARouterWhomItMeansAndNobodyElseItsToken) {
-  FakeCluster fake{executor};
+CO_TEST(Reach, TellsARouterWhomItMeansAndNobodyElseItsToken, FakeCluster& fake) {
   FakeCluster router{executor};
   ReachTarget target = reached_box();
   target.gateway_id = "skiff-box";
@@ -347,7 +318,6 @@ CO_TEST(Reach, TellsARouterWhomItMeansAndNobodyElseItsToken) {
   EXPECT_TRUE(fake.server.requests().empty());
   if (!found) EXPECT_TRUE(found.error().message.contains("gateway: ")) << found.error().message;
   co_await router.stop();
-  co_await fake.stop();
 }
 
 }  // namespace

@@ -19,18 +19,15 @@ Task<Result<>> remove_box_pod(FakeCluster* fake, std::string id) {
   return remove_object(fake->cluster.get(), kube::kPods, "default", "skiff-box", std::move(id), {});
 }
 
-CO_TEST(ObjectRemoval, DeletesTheVeryObjectThatItLookedAt) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, DeletesTheVeryObjectThatItLookedAt, FakeCluster& fake) {
   const kube::Object pod = fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   auto removed = co_await remove_box_pod(&fake, "s1");
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_FALSE(fake.server.find(kube::kPods, "default", "skiff-box"));
   EXPECT_EQ(fake.server.last("DELETE", "/pods/skiff-box").body["preconditions"], (nlohmann::json{{"uid", pod.uid()}}));
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, LeavesASuccessorThatComesBetweenLookAndDelete) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, LeavesASuccessorThatComesBetweenLookAndDelete, FakeCluster& fake) {
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.is("DELETE", "/pods/skiff-box")) fake.server.put(kube::kPods, sandbox_pod("box", "s2"));
@@ -42,20 +39,16 @@ CO_TEST(ObjectRemoval, LeavesASuccessorThatComesBetweenLookAndDelete) {
   CO_ASSERT_TRUE(successor.has_value()) << "the successor was deleted";
   EXPECT_EQ(successor->label(labels::kSandbox), "s2");
   EXPECT_FALSE(successor->is_being_deleted());
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, AsksNoMoreOnceTheAnswerSaysThatItIsGone) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, AsksNoMoreOnceTheAnswerSaysThatItIsGone, FakeCluster& fake) {
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   auto removed = co_await remove_box_pod(&fake, "s1");
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_EQ(fake.server.requests().size(), 2u) << "a GET and a DELETE";
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, SeesInTheWatchThatAnotherTookThePlace) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, SeesInTheWatchThatAnotherTookThePlace, FakeCluster& fake) {
   fake.server.pods_linger = true;
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
@@ -66,11 +59,9 @@ CO_TEST(ObjectRemoval, SeesInTheWatchThatAnotherTookThePlace) {
   EXPECT_TRUE(removed) << removed.error().message;
   const auto is_watch = [](const FakeRequest& one) { return one.is_watch(); };
   EXPECT_EQ(std::ranges::count_if(fake.server.requests(), is_watch), 1);
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, WaitsUntilTheObjectIsGone) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, WaitsUntilTheObjectIsGone, FakeCluster& fake) {
   fake.server.pods_linger = true;
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
@@ -83,11 +74,9 @@ CO_TEST(ObjectRemoval, WaitsUntilTheObjectIsGone) {
   auto removed = co_await remove_box_pod(&fake, "s1");
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_FALSE(fake.server.find(kube::kPods, "default", "skiff-box"));
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, SaysThatTheObjectIsStillThereAfterItsTime) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, SaysThatTheObjectIsStillThereAfterItsTime, FakeCluster& fake) {
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   GoneWait wait{.resource = kube::kPods, .namespace_name = "default", .name = "skiff-box", .limit = {}};
   auto gone = co_await wait_until_gone(&fake.cluster->client(), std::move(wait));
@@ -97,20 +86,16 @@ CO_TEST(ObjectRemoval, SaysThatTheObjectIsStillThereAfterItsTime) {
       gone.error().message,
       "pods default/skiff-box was deleted, but is still there after 0 s; for a node that is gone `skiff rm --force` "
       "and `skiff stop --force` don't wait");
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, LeavesWhatHasTheNameAndNotTheId) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, LeavesWhatHasTheNameAndNotTheId, FakeCluster& fake) {
   fake.server.put(kube::kPods, sandbox_pod("box", "s2"));
   auto removed = co_await remove_box_pod(&fake, "s1");
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_EQ(fake.server.count("DELETE", "/pods/skiff-box"), 0u);
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, IsDoneWhenSomebodyElseWasFaster) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, IsDoneWhenSomebodyElseWasFaster, FakeCluster& fake) {
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.method == "DELETE") fake.server.erase(kube::kPods, "default", "skiff-box");
@@ -120,11 +105,9 @@ CO_TEST(ObjectRemoval, IsDoneWhenSomebodyElseWasFaster) {
   EXPECT_TRUE(removed) << removed.error().message;
   removed = co_await remove_box_pod(&fake, "s1");
   EXPECT_TRUE(removed) << "there is none: " << removed.error().message;
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, SendsADeleteAgainWhoseAnswerWasLost) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, SendsADeleteAgainWhoseAnswerWasLost, FakeCluster& fake) {
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.method != "DELETE" || fake.server.count("DELETE", "/pods/skiff-box") > 1) return std::nullopt;
@@ -133,11 +116,9 @@ CO_TEST(ObjectRemoval, SendsADeleteAgainWhoseAnswerWasLost) {
   auto removed = co_await remove_box_pod(&fake, "s1");
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_EQ(fake.server.count("DELETE", "/pods/skiff-box"), 2u);
-  co_await fake.stop();
 }
 
-CO_TEST(ObjectRemoval, SaysWhyItMayNotDelete) {
-  FakeCluster fake{executor};
+CO_TEST(ObjectRemoval, SaysWhyItMayNotDelete, FakeCluster& fake) {
   fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.method != "DELETE") return std::nullopt;
@@ -148,7 +129,6 @@ CO_TEST(ObjectRemoval, SaysWhyItMayNotDelete) {
   EXPECT_EQ(removed.error().code, Errc::permission_denied);
   EXPECT_TRUE(removed.error().message.starts_with("delete pods default/skiff-box: pods is forbidden"))
       << removed.error().message;
-  co_await fake.stop();
 }
 
 }  // namespace

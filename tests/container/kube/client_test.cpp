@@ -103,6 +103,16 @@ Object marked_map(std::string_view mark) {
   return object;
 }
 
+CO_TEST(Client, WantsNoMoreThanTheMetadataOfWhatItDeletes) {
+  CannedServer server{executor, {{answer("200 OK", R"({"kind":"PartialObjectMetadata","metadata":{"name":"a"}})")}}};
+  Client client = client_for(executor, server);
+  auto removed = co_await client.remove(kPods, "n", "a");
+  CO_ASSERT_TRUE(removed.has_value()) << removed.error().error.message;
+  EXPECT_TRUE(server.requests().at(0).contains("Accept: application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"))
+      << server.requests().at(0);
+  co_await server.stop();
+}
+
 CO_TEST(Client, CreatesAgainWhatMayNotHaveBeenCreated) {
   const std::string election =
       answer("500 Oops", R"({"kind":"Status","code":500,"message":"etcdserver: request timed out"})");

@@ -22,7 +22,7 @@ namespace {
 using test::CannedNode;
 using test::OpenTransport;
 using test::RawClient;
-using test::TestServer;
+using test::Served;
 
 /// The pod's server: answers with the body that came.
 Task<> echo(protocol::HttpExchange& exchange) {
@@ -45,8 +45,7 @@ struct Forwarding {
   PortForward forward;
 };
 
-CO_TEST(PortForward, CarriesHttpBothWaysOverOneConnection) {
-  TestServer pod{executor, echo};
+CO_TEST(PortForward, CarriesHttpBothWaysOverOneConnection, Served<echo>& pod) {
   Forwarding forwarding{executor, pod.address.port()};
   {
     protocol::HttpClient client{executor, {.host = "agent", .port = 1, .dial = forwarding.forward.dialer()}};
@@ -63,7 +62,6 @@ CO_TEST(PortForward, CarriesHttpBothWaysOverOneConnection) {
                                                                  std::to_string(pod.address.port())}));
   EXPECT_EQ(pod.server.connections(), 1u);
   co_await forwarding.stop();
-  co_await pod.server.stop();
 }
 
 CO_TEST(PortForward, GivesUpInTheTimeOfItsCaller) {
@@ -132,8 +130,7 @@ Task<> upgrade_to_echo(protocol::HttpExchange& exchange) {
   EXPECT_TRUE(sent.has_value());
 }
 
-CO_TEST(PortForward, CarriesAWebSocket) {
-  TestServer pod{executor, upgrade_to_echo};
+CO_TEST(PortForward, CarriesAWebSocket, Served<upgrade_to_echo>& pod) {
   Forwarding forwarding{executor, pod.address.port()};
   {
     protocol::HttpClient client{executor, {.host = "agent", .port = 1, .dial = forwarding.forward.dialer()}};
@@ -156,11 +153,9 @@ CO_TEST(PortForward, CarriesAWebSocket) {
     }
   }
   co_await forwarding.stop();
-  co_await pod.server.stop();
 }
 
-CO_TEST(PortForward, HandsOverEverythingBeforeTheEnd) {
-  TestServer pod{executor, echo};
+CO_TEST(PortForward, HandsOverEverythingBeforeTheEnd, Served<echo>& pod) {
   Forwarding forwarding{executor, pod.address.port()};
   auto stream = co_await forwarding.forward.open();
   CO_ASSERT_TRUE(stream.has_value());
@@ -172,7 +167,6 @@ CO_TEST(PortForward, HandsOverEverythingBeforeTheEnd) {
   const std::string answer = co_await client.read_all();
   EXPECT_TRUE(answer.ends_with(std::string(100'000, 'x')));
   co_await forwarding.stop();
-  co_await pod.server.stop();
 }
 
 CO_TEST(PortForward, SaysWhyThePortCanNotBeReached) {
@@ -209,8 +203,7 @@ CO_TEST(PortForward, TellsWhatTheApiServerRefuses) {
   co_await server.stop();
 }
 
-CO_TEST(PortForward, StopsWhatIsOpen) {
-  TestServer pod{executor, echo};
+CO_TEST(PortForward, StopsWhatIsOpen, Served<echo>& pod) {
   Forwarding forwarding{executor, pod.address.port()};
   auto stream = co_await forwarding.forward.open();
   CO_ASSERT_TRUE(stream.has_value());
@@ -219,7 +212,6 @@ CO_TEST(PortForward, StopsWhatIsOpen) {
   RawClient client{std::move(*stream)};
   EXPECT_EQ(co_await client.read_all(), "");
   co_await forwarding.stop();
-  co_await pod.server.stop();
 }
 
 }  // namespace

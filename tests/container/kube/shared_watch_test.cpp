@@ -7,6 +7,7 @@
 
 #include <boost/system/system_error.hpp>
 
+#include "base/in_parallel.hpp"
 #include "base/task_group.hpp"
 #include "tests/container/kube/canned_server.hpp"
 #include "tests/support/fake_api_server.hpp"
@@ -26,6 +27,7 @@ struct WatchedMaps {
                    .value()},
         watch{&client, executor, {.resource = kConfigMaps, .namespace_name = "default"}} {}
 
+  Task<> stop() { return server.stop(); }
   void put(const std::string& name, const std::string& value) {
     Object object = Object::make(kConfigMaps, "default", name);
     object.json["data"]["key"] = value;
@@ -57,8 +59,7 @@ Task<> keep_news(SharedWatch::Reader* reader, std::string* into) {
   *into = co_await next_news(reader);
 }
 
-CO_TEST(SharedWatch, TellsEachReaderItsOwnOverOneConnection) {
-  WatchedMaps maps{executor};
+CO_TEST(SharedWatch, TellsEachReaderItsOwnOverOneConnection, WatchedMaps& maps) {
   std::vector<SharedWatch::Reader> readers;
   std::array<std::string, 20> told;
   TaskGroup group{executor};
@@ -74,11 +75,38 @@ CO_TEST(SharedWatch, TellsEachReaderItsOwnOverOneConnection) {
   EXPECT_EQ(maps.asked_to_watch(), 2u) << "the first one's own, and one for the others";
   readers.clear();
   EXPECT_EQ(maps.watch.connections(), 0u) << "nobody reads, and it is still open";
-  co_await maps.server.stop();
 }
 
-CO_TEST(SharedWatch, AsksForOneObjectWhileItHasOneReader) {
-  WatchedMaps maps{executor};
+CO_TEST(SharedWatch, LooksOnceForAllWhoComeTogether, WatchedMaps& maps) {
+  std::array<std::optional<SharedWatch::Reader>, 20> readers;
+  std::array<std::string, 20> told;
+  const auto follow_one = [&](std::size_t i) -> Task<> {
+    auto reader = co_await maps.watch.follow("map-" + std::to_string(i));
+    if (!reader) co_return;
+    readers[i].emplace(std::move(*reader));
+    maps.put("map-" + std::to_string(i), std::to_string(i));
+    told[i] = co_await next_news(&*readers[i]);
+  };
+  co_await in_parallel(readers.size(), readers.size(), follow_one);
+  for (std::size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i], std::to_string(i));
+  EXPECT_EQ(maps.lists(), 2u) << "the first one's own, and one for the others";
+}
+
+CO_TEST(SharedWatch, LooksAgainForThoseWhoWaitedForALookThatFailed, WatchedMaps& maps) {
+  int lists = 0;
+  maps.server.before = [&](const FakeApiServer::Request& request) -> std::optional<FakeApiServer::Answer> {
+    if (request.is_watch() || !request.parameter("fieldSelector").empty() || ++lists > 1) return std::nullopt;
+    return FakeApiServer::refusal(403, "Forbidden", "no");
+  };
+  std::array<bool, 5> followed{};
+  const auto follow_one = [&](std::size_t i) -> Task<> {
+    followed[i] = (co_await maps.watch.follow("map-" + std::to_string(i))).has_value();
+  };
+  co_await in_parallel(followed.size(), followed.size(), follow_one);
+  EXPECT_EQ(std::ranges::count(followed, false), 1) << "the one who was refused";
+}
+
+CO_TEST(SharedWatch, AsksForOneObjectWhileItHasOneReader, WatchedMaps& maps) {
   const auto selectors = [&] {
     std::vector<std::string> all;
     for (const auto& request : maps.server.requests()) all.push_back(request.parameter("fieldSelector"));
@@ -104,20 +132,16 @@ CO_TEST(SharedWatch, AsksForOneObjectWhileItHasOneReader) {
   EXPECT_EQ(co_await next_news(&*c), "1");
   EXPECT_EQ(co_await next_news(&*a), "2");
   EXPECT_EQ(selectors(), (std::vector<std::string>{only_a, only_a, "", ""}));
-  co_await maps.server.stop();
 }
 
-CO_TEST(SharedWatch, MissesNothingBetweenFollowingAndReading) {
-  WatchedMaps maps{executor};
+CO_TEST(SharedWatch, MissesNothingBetweenFollowingAndReading, WatchedMaps& maps) {
   auto reader = co_await maps.watch.follow("a");
   CO_ASSERT_TRUE(reader.has_value());
   maps.put("a", "1");
   EXPECT_EQ(co_await next_news(&*reader), "1");
-  co_await maps.server.stop();
 }
 
-CO_TEST(SharedWatch, KeepsTheNewestStateForOneWhoIsSlow) {
-  WatchedMaps maps{executor};
+CO_TEST(SharedWatch, KeepsTheNewestStateForOneWhoIsSlow, WatchedMaps& maps) {
   auto first = co_await maps.watch.follow("first");
   auto slow = co_await maps.watch.follow("slow");
   auto other = co_await maps.watch.follow("other");
@@ -130,7 +154,6 @@ CO_TEST(SharedWatch, KeepsTheNewestStateForOneWhoIsSlow) {
   EXPECT_EQ(co_await next_news(&*slow), "2") << "what came between is not kept";
   maps.erase("slow");
   EXPECT_EQ(co_await next_news(&*slow), "gone");
-  co_await maps.server.stop();
 }
 
 /// A connection that ends, by whatever, is made again, and what happened meanwhile is told.
@@ -186,8 +209,7 @@ CO_TEST(SharedWatch, TellsAllAnewWhenTheStatusSaysThatItsVersionIsGone) {
   co_await begin_anew_when_expired(executor, true);
 }
 
-CO_TEST(SharedWatch, TellsEverybodyWhatWaitingDoesNotMend) {
-  WatchedMaps maps{executor};
+CO_TEST(SharedWatch, TellsEverybodyWhatWaitingDoesNotMend, WatchedMaps& maps) {
   auto first = co_await maps.watch.follow("first");
   auto one = co_await maps.watch.follow("one");
   auto two = co_await maps.watch.follow("two");
@@ -207,17 +229,14 @@ CO_TEST(SharedWatch, TellsEverybodyWhatWaitingDoesNotMend) {
   maps.server.before = {};
   maps.put("two", "1");
   EXPECT_EQ(co_await next_news(&*two), "1") << "it may be asked again";
-  co_await maps.server.stop();
 }
 
-CO_TEST(SharedWatch, FollowsNothingThatItMayNotList) {
-  WatchedMaps maps{executor};
+CO_TEST(SharedWatch, FollowsNothingThatItMayNotList, WatchedMaps& maps) {
   maps.server.before = [](const auto&) { return FakeApiServer::refusal(403, "Forbidden", "no"); };
   auto reader = co_await maps.watch.follow("a");
   CO_ASSERT_TRUE(!reader.has_value());
   EXPECT_TRUE(reader.error().forbidden());
   EXPECT_EQ(maps.asked_to_watch(), 0u);
-  co_await maps.server.stop();
 }
 
 Task<> read_until_cancelled(SharedWatch::Reader* reader, bool* was_cancelled) {
@@ -229,8 +248,7 @@ Task<> read_until_cancelled(SharedWatch::Reader* reader, bool* was_cancelled) {
   }
 }
 
-CO_TEST(SharedWatch, GoesOnWhenTheOneWhoReadsForAllIsCancelled) {
-  WatchedMaps maps{executor};
+CO_TEST(SharedWatch, GoesOnWhenTheOneWhoReadsForAllIsCancelled, WatchedMaps& maps) {
   auto alone = co_await maps.watch.follow("alone");
   auto first = co_await maps.watch.follow("first");
   auto staying = co_await maps.watch.follow("staying");
@@ -249,7 +267,6 @@ CO_TEST(SharedWatch, GoesOnWhenTheOneWhoReadsForAllIsCancelled) {
   maps.put("staying", "1");
   co_await waiting.join();
   EXPECT_EQ(told, "1");
-  co_await maps.server.stop();
 }
 
 }  // namespace

@@ -277,6 +277,7 @@ struct TlsServer {
                                               .key_file = directory.write("key", certificate.key_pem)})
                     .value()},
         server{executor, answer_empty, {}, context} {}
+  Task<> stop() { return server.server.stop(); }
   [[nodiscard]] Access access(std::string ca) const {
     return {.origin = "f", .server = {.host = "127.0.0.1", .port = server.address.port()}, .ca_pem = std::move(ca)};
   }
@@ -286,8 +287,7 @@ struct TlsServer {
   test::TestServer server;
 };
 
-CO_TEST(Transport, TrustsOnlyTheClustersOwnAuthority) {
-  TlsServer server{executor};
+CO_TEST(Transport, TrustsOnlyTheClustersOwnAuthority, TlsServer& server) {
   {
     const OpenTransport open{executor, server.access(server.certificate.certificate_pem)};
     EXPECT_EQ(co_await body_of(open.transport.get(), {.target = "/", .what = "ask"}), "{}");
@@ -303,11 +303,9 @@ CO_TEST(Transport, TrustsOnlyTheClustersOwnAuthority) {
     const OpenTransport insecure{executor, named};
     EXPECT_EQ(co_await body_of(insecure.transport.get(), {.target = "/", .what = "ask"}), "{}");
   }
-  co_await server.server.server.stop();
 }
 
-CO_TEST(Transport, LetsTheHttpOfOthersPass) {
-  TlsServer server{executor};
+CO_TEST(Transport, LetsTheHttpOfOthersPass, TlsServer& server) {
   {
     const OpenTransport open{executor, server.access(server.certificate.certificate_pem)};
     HttpClient client{executor, open.transport->passage()};
@@ -315,7 +313,6 @@ CO_TEST(Transport, LetsTheHttpOfOthersPass) {
     CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
     EXPECT_EQ(reply->body, "{}");
   }
-  co_await server.server.server.stop();
 }
 
 }  // namespace

@@ -130,8 +130,7 @@ TEST(Collect, ASandboxHasOutlivedItsLeaseSomeTimeAfterItsEnd) {
   EXPECT_FALSE(has_outlived(sandbox, now));
 }
 
-CO_TEST(Collect, KeepsWhatLivesOrIsStoppedOrIsBeingMade) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, KeepsWhatLivesOrIsStoppedOrIsBeingMade, ListingDriver& driver) {
   driver.add("forever", SandboxState::running);
   driver.add_late("leased", SandboxState::running, -hours{1});
   driver.add("just-made", SandboxState::creating);
@@ -145,21 +144,17 @@ CO_TEST(Collect, KeepsWhatLivesOrIsStoppedOrIsBeingMade) {
   EXPECT_THAT(collected.removed, IsEmpty());
   EXPECT_THAT(collected.failed, IsEmpty());
   EXPECT_EQ(driver.now.size(), 6u);
-  co_await driver.close();
 }
 
-CO_TEST(Collect, RemovesWhatHasEndedOrFailedAndSaysWhy) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, RemovesWhatHasEndedOrFailedAndSaysWhy, ListingDriver& driver) {
   driver.add("ended", SandboxState::ended).reason = "its lease is over";
   driver.add("failed", SandboxState::failed).reason = "OOMKilled";
   const Collected collected = co_await collect_from(&driver);
   EXPECT_THAT(verdicts(collected.removed), ElementsAre("ended: ended: its lease is over", "failed: failed: OOMKilled"));
   EXPECT_THAT(driver.now, IsEmpty());
-  co_await driver.close();
 }
 
-CO_TEST(Collect, KeepsWhatItsHostHasBrokenUntilItsLeaseIsOver) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, KeepsWhatItsHostHasBrokenUntilItsLeaseIsOver, ListingDriver& driver) {
   driver.add("drained", SandboxState::ended).was_broken = true;
   driver.add("lost", SandboxState::failed).was_broken = true;
   driver.add_late("leased", SandboxState::failed, -hours{1});
@@ -172,22 +167,18 @@ CO_TEST(Collect, KeepsWhatItsHostHasBrokenUntilItsLeaseIsOver) {
   EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("late"));
   EXPECT_TRUE(collected.removed[0].reason.starts_with("failed: its pod was deleted; its lease was over at "))
       << collected.removed[0].reason;
-  co_await driver.close();
 }
 
-CO_TEST(Collect, RemovesWhatNeverCameUpWithinItsLease) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, RemovesWhatNeverCameUpWithinItsLease, ListingDriver& driver) {
   driver.add_late("late", SandboxState::creating, hours{1});
   driver.add_late("a-bit-late", SandboxState::creating, seconds{30});
   const Collected collected = co_await collect_from(&driver);
   EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("late"));
   EXPECT_TRUE(collected.removed[0].reason.ends_with(", and it never came up")) << collected.removed[0].reason;
   EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("a-bit-late"));
-  co_await driver.close();
 }
 
-CO_TEST(Collect, AsksTheAgentOfOneWhoseLeaseSeemsToBeOver) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, AsksTheAgentOfOneWhoseLeaseSeemsToBeOver, ListingDriver& driver) {
   driver.add_late("renewed", SandboxState::running, hours{1});
   driver.activity["renewed"] = R"({"in_use":false,"idle_ms":1000})";
   driver.add_late("silent", SandboxState::running, hours{1});
@@ -196,11 +187,9 @@ CO_TEST(Collect, AsksTheAgentOfOneWhoseLeaseSeemsToBeOver) {
   EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("silent"));
   EXPECT_TRUE(collected.removed[0].reason.ends_with(", and its agent does not answer")) << collected.removed[0].reason;
   EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("just-over", "renewed"));
-  co_await driver.close();
 }
 
-CO_TEST(Collect, RemovesTheIdleOnesWhereThatIsWanted) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, RemovesTheIdleOnesWhereThatIsWanted, ListingDriver& driver) {
   driver.add("busy", SandboxState::running);
   driver.activity["busy"] = R"({"in_use":true,"idle_ms":9000000})";
   driver.add("idle", SandboxState::running);
@@ -213,11 +202,9 @@ CO_TEST(Collect, RemovesTheIdleOnesWhereThatIsWanted) {
   collected = co_await collect_from(&driver, {.max_idle = hours{1}});
   EXPECT_THAT(verdicts(collected.removed), ElementsAre("idle: idle for 7200 s"));
   EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("busy", "recent", "silent"));
-  co_await driver.close();
 }
 
-CO_TEST(Collect, BelievesNoAgentThatSpeaksNonsense) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, BelievesNoAgentThatSpeaksNonsense, ListingDriver& driver) {
   for (const std::string& nonsense : {"[]", "7", "{}", R"({"in_use":"no","idle_ms":99999999})", "nonsense",
                                       R"({"in_use":false,"idle_ms":"long"})", R"({"in_use":false,"idle_ms":-1})"}) {
     const std::string number = std::to_string(driver.activity.size());
@@ -230,11 +217,9 @@ CO_TEST(Collect, BelievesNoAgentThatSpeaksNonsense) {
   const Collected collected = co_await collect_from(&driver, {.max_idle = hours{1}});
   EXPECT_EQ(collected.kept.size(), all) << "what it says proves nothing";
   EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("over")) << "no agent answers";
-  co_await driver.close();
 }
 
-CO_TEST(Collect, LooksAgainBeforeItRemoves) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, LooksAgainBeforeItRemoves, ListingDriver& driver) {
   for (const char* name : {"another", "gone", "restarted", "unseen"}) driver.add(name, SandboxState::failed);
   driver.after_list = [&] {
     driver.now["another"].id = "somebody-elses";
@@ -247,49 +232,40 @@ CO_TEST(Collect, LooksAgainBeforeItRemoves) {
   EXPECT_THAT(verdicts(collected.kept), ElementsAre("restarted: running"));
   EXPECT_THAT(verdicts(collected.failed), ElementsAre("unseen: you may not look"));
   EXPECT_EQ(driver.now.size(), 3u);
-  co_await driver.close();
 }
 
-CO_TEST(Collect, RemovesNoSuccessorThatComesAfterTheLook) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, RemovesNoSuccessorThatComesAfterTheLook, ListingDriver& driver) {
   driver.add("box", SandboxState::failed);
   driver.before_remove = [&] { driver.now["box"].id = "somebody-elses"; };
   const Collected collected = co_await collect_from(&driver);
   EXPECT_THAT(collected.removed, IsEmpty());
   EXPECT_THAT(collected.failed, IsEmpty());
   EXPECT_TRUE(driver.now.contains("box"));
-  co_await driver.close();
 }
 
-CO_TEST(Collect, TellsWhatItCouldNotRemoveAndGoesOn) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, TellsWhatItCouldNotRemoveAndGoesOn, ListingDriver& driver) {
   driver.add("one", SandboxState::failed);
   driver.add("two", SandboxState::ended);
   driver.remove_error = Error{Errc::timeout, "still there"};
   const Collected collected = co_await collect_from(&driver);
   EXPECT_THAT(verdicts(collected.failed), ElementsAre("one: still there", "two: still there"));
   EXPECT_THAT(collected.removed, IsEmpty());
-  co_await driver.close();
 }
 
-CO_TEST(Collect, OnlyTellsInADryRun) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, OnlyTellsInADryRun, ListingDriver& driver) {
   driver.add("box", SandboxState::failed).reason = "exited";
   const Collected collected = co_await collect_from(&driver, {.owner = "ann", .dry_run = true});
   EXPECT_THAT(verdicts(collected.removed), ElementsAre("box: failed: exited"));
   EXPECT_TRUE(driver.now.contains("box"));
   EXPECT_EQ(driver.asked_for.owner, "ann");
   EXPECT_GT(driver.asked_for.limit, 1'000'000u) << "all of them";
-  co_await driver.close();
 }
 
-CO_TEST(Collect, SaysWhyItCanNotList) {
-  ListingDriver driver{executor};
+CO_TEST(Collect, SaysWhyItCanNotList, ListingDriver& driver) {
   driver.list_error = Error{Errc::permission_denied, "pods is forbidden"};
   auto collected = co_await collect_garbage(&driver, {});
   CO_ASSERT_TRUE(!collected);
   EXPECT_EQ(collected.error().message, "pods is forbidden");
-  co_await driver.close();
 }
 
 // --- of a cluster ---------------------------------------------------------------------------------------------------
@@ -308,8 +284,7 @@ void end_pod(FakeCluster& fake, const std::string& name) {
   });
 }
 
-CO_TEST(Collect, OfAClusterTakesOnlyWhatSkiffMadeInThisNamespace) {
-  FakeCluster fake{executor};
+CO_TEST(Collect, OfAClusterTakesOnlyWhatSkiffMadeInThisNamespace, FakeCluster& fake) {
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   fakes::put_sandbox(fake.server, "dead", "s1");
   end_pod(fake, "dead");
@@ -339,11 +314,9 @@ CO_TEST(Collect, OfAClusterTakesOnlyWhatSkiffMadeInThisNamespace) {
   EXPECT_TRUE(fake.server.find(kube::kPods, "default", "skiff-waiting")) << "its pool sees to it";
   EXPECT_TRUE(fake.server.find(kube::kPods, "elsewhere", "skiff-elsewhere"));
   co_await driver.close();
-  co_await fake.stop();
 }
 
-CO_TEST(Collect, OfAClusterWaitsForAPodThatIsSlowToGo) {
-  FakeCluster fake{executor};
+CO_TEST(Collect, OfAClusterWaitsForAPodThatIsSlowToGo, FakeCluster& fake) {
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   fake.server.pods_linger = true;
   fakes::put_sandbox(fake.server, "stuck", "s1");
@@ -357,11 +330,9 @@ CO_TEST(Collect, OfAClusterWaitsForAPodThatIsSlowToGo) {
   EXPECT_THAT(fake.server.all(kube::kPods), IsEmpty());
   EXPECT_THAT(fake.server.all(kube::kConfigMaps), IsEmpty());
   co_await driver.close();
-  co_await fake.stop();
 }
 
-CO_TEST(Collect, OfAClusterLeavesASuccessorOfTheSameName) {
-  FakeCluster fake{executor};
+CO_TEST(Collect, OfAClusterLeavesASuccessorOfTheSameName, FakeCluster& fake) {
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   fakes::put_sandbox(fake.server, "box", "s1");
   end_pod(fake, "box");
@@ -375,11 +346,9 @@ CO_TEST(Collect, OfAClusterLeavesASuccessorOfTheSameName) {
   EXPECT_EQ(successor->label(labels::kSandbox), "s2");
   EXPECT_TRUE(fake.server.find(kube::kConfigMaps, "default", "skiff-box"));
   co_await driver.close();
-  co_await fake.stop();
 }
 
-CO_TEST(Collect, OfAClusterSparesWhatANodeTookWithIt) {
-  FakeCluster fake{executor};
+CO_TEST(Collect, OfAClusterSparesWhatANodeTookWithIt, FakeCluster& fake) {
   PodDriver driver{fake.cluster.get(), fakes::through_the_proxy()};
   for (const std::string name : {"evicted", "gone", "leaving", "unread", "expired", "unread-expired"}) {
     fakes::put_sandbox(fake.server, name, "s-" + name);
@@ -400,7 +369,6 @@ CO_TEST(Collect, OfAClusterSparesWhatANodeTookWithIt) {
   EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("expired", "unread-expired"));
   EXPECT_EQ(fake.server.all(kube::kConfigMaps).size(), 4u);
   co_await driver.close();
-  co_await fake.stop();
 }
 
 CO_TEST(Collect, OfAClusterIsHeldUpByNoneThatHangs) {

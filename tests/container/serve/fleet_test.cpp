@@ -366,6 +366,29 @@ CO_TEST(Fleet, WakesOnlyWhatIsToBeWokenAndWhoseKeyIsThere) {
   EXPECT_EQ(records[sleeps->sandbox.name].state, SandboxState::stopped);
 }
 
+CO_TEST(Fleet, WakesNothingWhoseKeyIsOverOrGone) {
+  World all;
+  ApiKey over = tenant_key("a");
+  over.name = "over";
+  ApiKey gone = tenant_key("a");
+  gone.name = "gone";
+  over.expires_ms = 1;
+  // Before anything is asked for: they are believed for a second.
+  all.store.ring.keys = {tenant_key("a"), over};
+  auto of_over = co_await all.fleet.create(over, {});
+  auto of_gone = co_await all.fleet.create(gone, {});
+  CO_ASSERT_TRUE(of_over && of_gone);
+  auto& records = all.tenants.hosted.records;
+  for (auto& [name, one] : records) one.state = SandboxState::stopped;
+  for (const std::string& id : {of_over->sandbox.name, of_gone->sandbox.name}) {
+    const auto woken = co_await all.fleet.wake("a", id);
+    CO_ASSERT_TRUE(!woken);
+    EXPECT_EQ(woken.error().code, Errc::sandbox_not_running);
+    EXPECT_EQ(records[id].state, SandboxState::stopped);
+    EXPECT_TRUE((co_await all.fleet.start(tenant_key("a"), id, {})).has_value()) << "another key of the tenant may";
+  }
+}
+
 CO_TEST(Fleet, WakesWhatAnAccountOfTheClusterHasMade) {
   World all;
   ApiKey account = tenant_key("a");

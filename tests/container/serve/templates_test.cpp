@@ -27,6 +27,21 @@ TEST(Templates, ReplaceWhatTheBaseHas) {
   EXPECT_EQ(all->names(), "base, python");
 }
 
+TEST(Templates, LeaveToThePoolWhatTheyDoNotSay) {
+  SandboxSpec base = base_spec();
+  base.pod.agent_image = "agent:1";
+  base.pod.network = "deny";
+  for (const char* names : {"pool", "template"}) {
+    const auto all = Templates::create(base, {{"warm", {{"pod", {{names, "p"}, {"cpu", "2"}}}}}});
+    ASSERT_TRUE(all) << all.error().message;
+    const SandboxSpec* warm = all->find("warm");
+    EXPECT_EQ(warm->image, "");
+    EXPECT_EQ(warm->pod.agent_image, "");
+    EXPECT_EQ(warm->pod.cpu, "2") << "what it says is looked at when the pool is known";
+    EXPECT_EQ(warm->pod.network, "deny") << "only what a pool decides is left to it";
+  }
+}
+
 TEST(Templates, SayWhichOneIsNotAsItMustBe) {
   for (const nlohmann::json& wrong : std::vector<nlohmann::json>{{{"Bad Name", nlohmann::json::object()}},
                                                                  {{"x", {{"imagge", "y"}}}},

@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
+#include <sstream>
+#include <thread>
 
 #include "fs/content/target.hpp"
 #include "tests/support/files_test.hpp"
@@ -31,6 +34,21 @@ class EntryTest : public test::Files {
 Entry fresh(Entry entry) {
   entry.modified = entry.changed = entry.seen - std::chrono::milliseconds{1};
   return entry;
+}
+
+TEST_F(EntryTest, LooksAgainAtALinkThatHasBecomeAFile) {
+  put(root / "name", "file");
+  std::filesystem::create_symlink("name", root / "other");
+  const UniqueFd directory = open(".", O_PATH);
+  std::jthread swapping{[&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      ::renameat2(directory.get(), "name", directory.get(), "other", RENAME_EXCHANGE);
+    }
+  }};
+  for (int i = 0; i < 20'000; ++i) {
+    const auto seen = entry_at(directory.get(), "name");
+    ASSERT_TRUE(seen) << seen.error().message;
+  }
 }
 
 TEST_F(EntryTest, TellsWhatIsThere) {
@@ -89,6 +107,25 @@ TEST_F(EntryTest, HasATimeTagThatChangesWithSizeTimesAndInode) {
   other.changed += std::chrono::nanoseconds{1};
   EXPECT_NE(time_tag(other), tag);
   EXPECT_EQ(time_tag(entry), tag);
+}
+
+TEST_F(EntryTest, HasHexadecimalNumbersInItsTimeTag) {
+  Entry entry;
+  const auto stamp = [](std::uint64_t count) {
+    return FileTime{std::chrono::nanoseconds{static_cast<std::int64_t>(count)}};
+  };
+  EXPECT_EQ(time_tag(entry), R"("m-0-0-0-0")");
+  entry.size = 0xfedcba9876543210;
+  entry.modified = stamp(0xffffffffffffffff);
+  entry.changed = stamp(1);
+  entry.inode = 0x9abcdef0;
+  EXPECT_EQ(time_tag(entry), R"("m-9abcdef0-fedcba9876543210-ffffffffffffffff-1")");
+  for (std::uint64_t value = 1; value < 1ULL << 60U; value = value * 7 + 5) {
+    entry.inode = value;
+    std::ostringstream text;
+    text << "\"m-" << std::hex << value << "-fedc";
+    ASSERT_TRUE(time_tag(entry).starts_with(text.str())) << time_tag(entry);
+  }
 }
 
 TEST_F(EntryTest, TrustsTimesOnlyWhenTheNextWriteMustChangeThem) {

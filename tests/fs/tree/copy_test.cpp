@@ -24,7 +24,7 @@ class CopyTreeTest : public test::Files {
     const UniqueFd object{::openat(directory.get(), from.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
     return word(copy_tree(object.get(), from, directory.get(), to, keep));
   }
-  Entry entry(const std::string& name) const { return entry_at(directory.get(), name).value(); }
+  Entry entry(const std::string& name) const { return entry_at(directory.get(), name.c_str()).value(); }
   std::string copied_bytes(const std::string& from) const {
     const UniqueFd in{::open(from.c_str(), O_RDONLY | O_CLOEXEC)};
     const UniqueFd out{::open((root / "out").c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};

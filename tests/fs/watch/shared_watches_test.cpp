@@ -19,6 +19,7 @@ using Events = std::vector<WatchEvent>;
 struct Fixture {
   explicit Fixture(Executor on, DirectoryWatches::Limits limits = {}) : executor{on}, watches{on, pool, limits} {}
 
+  Task<> stop() { return watches.close(); }
   static Task<Result<DirectoryWatches::Reader>> join(Fixture* self, std::string name = "") {
     auto open = [path = self->directory.path() / name]() -> Result<UniqueFd> {
       UniqueFd opened{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -48,8 +49,7 @@ Task<Events> read_events(std::shared_ptr<DirectoryWatch> watch, std::uint64_t cu
   co_return events;
 }
 
-CO_TEST(DirectoryWatches, TwoReadersOfADirectoryShareOneWatchAndEachSeesEverything) {
-  Fixture fixture{executor};
+CO_TEST(DirectoryWatches, TwoReadersOfADirectoryShareOneWatchAndEachSeesEverything, Fixture& fixture) {
   auto one = co_await Fixture::join(&fixture);
   auto two = co_await Fixture::join(&fixture);
   CO_ASSERT_TRUE(one && two);
@@ -62,11 +62,9 @@ CO_TEST(DirectoryWatches, TwoReadersOfADirectoryShareOneWatchAndEachSeesEverythi
   CO_ASSERT_TRUE(!seen.empty() && !also.empty());
   EXPECT_EQ(seen.front().path, "a");
   EXPECT_EQ(also.front().path, "a");
-  co_await fixture.watches.close();
 }
 
-CO_TEST(DirectoryWatches, AFileThatIsMovedAwayIsToldWithoutAnotherEvent) {
-  Fixture fixture{executor};
+CO_TEST(DirectoryWatches, AFileThatIsMovedAwayIsToldWithoutAnotherEvent, Fixture& fixture) {
   const test::TemporaryDirectory elsewhere;
   fixture.write("a");
   auto reader = co_await Fixture::join(&fixture);
@@ -76,11 +74,9 @@ CO_TEST(DirectoryWatches, AFileThatIsMovedAwayIsToldWithoutAnotherEvent) {
   const auto seen = co_await read_events(reader->watch(), begin);
   CO_ASSERT_TRUE(!seen.empty());
   EXPECT_EQ(seen.front().path, "a");
-  co_await fixture.watches.close();
 }
 
-CO_TEST(DirectoryWatches, AReaderThatComesBackHasMissedNothing) {
-  Fixture fixture{executor};
+CO_TEST(DirectoryWatches, AReaderThatComesBackHasMissedNothing, Fixture& fixture) {
   std::uint64_t cursor = 0;
   {
     auto reader = co_await Fixture::join(&fixture);
@@ -94,7 +90,6 @@ CO_TEST(DirectoryWatches, AReaderThatComesBackHasMissedNothing) {
   CO_ASSERT_TRUE(!events.empty());
   EXPECT_EQ(events.front().type, WatchEvent::Type::created);
   EXPECT_EQ(events.front().path, "meanwhile");
-  co_await fixture.watches.close();
 }
 
 CO_TEST(DirectoryWatches, AWatchThatNobodyComesBackToIsForgotten) {
@@ -118,8 +113,7 @@ CO_TEST(DirectoryWatches, TheOldestOfTooManyIsForgotten) {
   co_await fixture.watches.close();
 }
 
-CO_TEST(DirectoryWatches, ADirectoryThatWasReplacedIsWatchedAnew) {
-  Fixture fixture{executor};
+CO_TEST(DirectoryWatches, ADirectoryThatWasReplacedIsWatchedAnew, Fixture& fixture) {
   const auto path = fixture.directory.path() / "w";
   std::filesystem::create_directory(path);
   auto before = co_await Fixture::join(&fixture, "w");
@@ -134,11 +128,9 @@ CO_TEST(DirectoryWatches, ADirectoryThatWasReplacedIsWatchedAnew) {
   const auto events = co_await read_events(after->watch(), begin);
   CO_ASSERT_TRUE(!events.empty());
   EXPECT_EQ(events.front().path, "w/new");
-  co_await fixture.watches.close();
 }
 
-CO_TEST(DirectoryWatches, ADirectoryThatIsRemovedEndsItsWatch) {
-  Fixture fixture{executor};
+CO_TEST(DirectoryWatches, ADirectoryThatIsRemovedEndsItsWatch, Fixture& fixture) {
   std::filesystem::create_directory(fixture.directory.path() / "w");
   auto reader = co_await Fixture::join(&fixture, "w");
   CO_ASSERT_TRUE(reader);
@@ -150,7 +142,6 @@ CO_TEST(DirectoryWatches, ADirectoryThatIsRemovedEndsItsWatch) {
   const auto rest = co_await read_events(reader->watch(), events.back().cursor);
   EXPECT_TRUE(rest.empty());
   EXPECT_TRUE(reader->watch()->over());
-  co_await fixture.watches.close();
 }
 
 CO_TEST(DirectoryWatches, AWatchThatIsOverWaitsForNobody) {
@@ -184,13 +175,11 @@ CO_TEST(DirectoryWatches, ClosingEndsTheWaitsAndRefusesNewReaders) {
   EXPECT_EQ(late.error().code, Errc::draining);
 }
 
-CO_TEST(DirectoryWatches, WhatCannotBeOpenedIsAnError) {
-  Fixture fixture{executor};
+CO_TEST(DirectoryWatches, WhatCannotBeOpenedIsAnError, Fixture& fixture) {
   auto reader = co_await Fixture::join(&fixture, "missing");
   CO_ASSERT_TRUE(!reader);
   EXPECT_EQ(reader.error().code, Errc::path_not_found);
   EXPECT_EQ(fixture.watches.size(), 0U);
-  co_await fixture.watches.close();
 }
 
 }  // namespace

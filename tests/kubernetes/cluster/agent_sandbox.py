@@ -7,6 +7,7 @@ import subprocess
 
 import build
 import control_plane
+import definitions
 from node import SERVER
 from part import Part, answers
 from surroundings import ADDRESS
@@ -55,7 +56,7 @@ def controller(folder, kube, built, wanted, arguments):
 
     # Not `apply`: its annotation would hold the definitions once more, and they are too long for that.
     kubectl("create", "-f", "-", input=wanted)
-    kubectl("wait", "--for=condition=Established", "--timeout=60s", "--all", "customresourcedefinitions")
+    definitions.wait(kubectl)
     token = kubectl("create", "token", "agent-sandbox-controller", f"--namespace={NAMESPACE}", "--duration=24h").strip()
     config = control_plane.write_kubeconfig(folder / "agent-sandbox.conf", folder / "pki", SERVER, {"controller": {"token": token}})
     return Part(folder, built / "agent-sandbox-controller", [

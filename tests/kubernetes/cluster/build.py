@@ -2,9 +2,9 @@
 gate needs, `build.py --nightly` all; with `--built` it builds nothing, and fails when there is something to build.
 
 `kube` is Kubernetes' own parts in one program; beside it, agent-sandbox's controller and manifests. At night also kwok
-(simulated nodes) and an older agent-sandbox, which has v1alpha1 alone. These are three modules, because they want other
-versions of the same libraries. agent-sandbox's router is a Python program in its module: its libraries, in the versions that
-it pins, come from PyPI. Each stays in the cache (as in .ci/lib.sh) in a directory named by what it was built from, so that
+(simulated nodes), an older agent-sandbox, which has v1alpha1 alone, kube-router (network policies), Traefik (Ingress, Gateway
+API) and Helm. These are modules of their own, because they want other versions of the same libraries. agent-sandbox's router
+is a Python program in its module: its libraries, in the versions that it pins, come from PyPI. Each stays in the cache (as in .ci/lib.sh) in a directory named by what it was built from, so that
 nothing is built as long as that is the same. The compiled packages and the modules there may be deleted afterwards."""
 
 import argparse
@@ -20,6 +20,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 KUBERNETES = "v1.34.4"  # as go.mod has it
 KWOK, AGENT_SANDBOX = "sigs.k8s.io/kwok", "sigs.k8s.io/agent-sandbox"
+KUBE_ROUTER = "github.com/cloudnativelabs/kube-router/v2"
+TRAEFIK, GATEWAY_API, LEGO = "github.com/traefik/traefik/v3", "sigs.k8s.io/gateway-api", "github.com/go-acme/lego/v5@v5.4.1"
+HELM = HERE.parents[1] / "clients/helm"  # also of the tests that need no cluster
 
 
 class Missing(Exception):
@@ -53,6 +56,18 @@ def v1alpha1_folder():
     return place("agent-sandbox-v1alpha1", ("v1alpha1/go.mod", "v1alpha1/go.sum"))
 
 
+def kube_router_folder():
+    return place("kube-router", ("kube_router/go.mod", "kube_router/go.sum"))
+
+
+def traefik_folder():
+    return place("traefik", ("traefik/go.mod", "traefik/go.sum", "traefik/dns/none.go", "traefik/ext/ext.go"))
+
+
+def helm_folder():
+    return place("helm", (HELM / "go.mod", HELM / "go.sum"))
+
+
 def router_folder():
     return place("agent-sandbox-router", ("addons/go.mod", "addons/go.sum"))
 
@@ -81,6 +96,20 @@ def kwok():
 def v1alpha1():
     """What agent_sandbox() has, of a release before v1beta1."""
     return built(v1alpha1_folder())
+
+
+def kube_router():
+    """The controller that enforces network policies."""
+    return built(kube_router_folder()) / "kube-router"
+
+
+def traefik():
+    """The directory with traefik, the roles/ that it needs and the definitions of the gateway-api/."""
+    return built(traefik_folder())
+
+
+def helm():
+    return built(helm_folder()) / "helm"
 
 
 def router():
@@ -123,6 +152,27 @@ def compile_v1alpha1(folder):
     compile_agent_sandbox(folder, HERE / "v1alpha1")
 
 
+def compile_kube_router(folder):
+    compile_program(HERE / "kube_router", folder, f"{KUBE_ROUTER}/cmd/kube-router")
+
+
+def compile_traefik(folder):
+    """But for its clients of clouds' name services (traefik/dns)."""
+    source = folder / "source"
+    shutil.copytree(HERE / "traefik", source)
+    copy_out(folder, LEGO, ".", source / "lego")
+    shutil.rmtree(source / "lego/providers/dns")
+    shutil.copytree(source / "dns", source / "lego/providers/dns")
+    compile_program(source, folder, f"{TRAEFIK}/cmd/traefik")
+    copy_out(source, TRAEFIK, "docs/content/reference/dynamic-configuration", folder / "roles")
+    copy_out(source, GATEWAY_API, "config/crd/standard", folder / "gateway-api")
+    shutil.rmtree(source)
+
+
+def compile_helm(folder):
+    compile_program(HELM, folder, "helm.sh/helm/v3/cmd/helm")
+
+
 def compile_program(module, folder, package):
     go(module, "build", "-p", "2", "-ldflags", "-s -w", "-o", f"{folder}/", package)
 
@@ -158,7 +208,8 @@ def build(folder, fill):
 
 
 GATE = {kube_folder: compile_kube, agent_sandbox_folder: compile_agent_sandbox, router_folder: install_router}
-NIGHTLY = {**GATE, kwok_folder: compile_kwok, v1alpha1_folder: compile_v1alpha1}
+NIGHTLY = {**GATE, kwok_folder: compile_kwok, v1alpha1_folder: compile_v1alpha1, kube_router_folder: compile_kube_router,
+           traefik_folder: compile_traefik, helm_folder: compile_helm}
 
 
 def main():

@@ -9,12 +9,14 @@ import sys
 
 import agent_sandbox
 import build
+import network_policies
 import node
 import simulated_nodes
 import surroundings
 from part import StartFailed, obey
 
-ADDONS = {"agent-sandbox": agent_sandbox.current, "agent-sandbox-v1alpha1": agent_sandbox.v1alpha1, "kwok": simulated_nodes.kwok}
+ADDONS = {"agent-sandbox": agent_sandbox.current, "agent-sandbox-v1alpha1": agent_sandbox.v1alpha1, "kwok": simulated_nodes.kwok,
+          "kube-router": network_policies.kube_router}
 
 
 def start(folder, wanted):

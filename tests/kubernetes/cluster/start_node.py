@@ -1,11 +1,12 @@
 """Runs a whole Kubernetes for a test: `start_node.py [--skiffd PATH] [--testcmd PATH] [ADDON...]`, of the add-ons
---agent-sandbox, --agent-sandbox-v1alpha1 (an old release, which has no other version; one of the two) and --kwok.
+--agent-sandbox, --agent-sandbox-v1alpha1 (an old release, which has no other version; one of the two), --kwok and
+--kube-router.
 
 etcd, API server, controllers, scheduler, and one real node, `node0`: containerd, runc, kubelet, kube-proxy. All of it in
 namespaces of its own, so that nothing collides with the machine or with another cluster, and everything ends with them;
 only root may make them. What it isn't: there is no name service, no registry, no load balancer, no storage class, and
-network policies are kept but not enforced. images.py says which images there are (--skiffd, --testcmd: the static programs
-in two of them).
+network policies are kept but, without kube-router, not enforced. images.py says which images there are (--skiffd, --testcmd: the
+static programs in two of them).
 
 When all of it answers, one line of JSON says where: {"kubeconfig", "folder", "pid"}. The pid is of the namespaces' first
 process: `nsenter --target PID --net` is where addresses of pods and services are reached from. The kubeconfig has the contexts
@@ -14,7 +15,8 @@ token that nobody knows). The directory has the authority that signs all certifi
 
 Then lines on standard input are obeyed, each answered by one line: `kill PART` (SIGKILL) and `start PART` (and wait until it
 answers). The parts are etcd, kube-apiserver, kube-controller-manager, kube-scheduler, containerd, kubelet, kube-proxy; relay,
-the way in, whose end cuts all connections to the API server; agent-sandbox-controller and kwok where they were asked for.
+the way in, whose end cuts all connections to the API server; agent-sandbox-controller, kwok and kube-router where they were asked
+for.
 
 At the end of standard input, and when this process is ended, however that happens, processes, containers, mounts, networks,
 cgroups and the directory are removed."""
@@ -42,7 +44,7 @@ from part import PR_SET_PDEATHSIG, Part, StartFailed, die_with_parent, libc, obe
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = ["/usr/bin/python3", "-B"]
 PR_SET_CHILD_SUBREAPER = 36
-ADDONS = ("agent-sandbox", "agent-sandbox-v1alpha1", "kwok")
+ADDONS = ("agent-sandbox", "agent-sandbox-v1alpha1", "kwok", "kube-router")
 USERS = ["outsider", *(f"user-{number}" for number in range(1, 9))]
 
 

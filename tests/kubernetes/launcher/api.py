@@ -147,14 +147,18 @@ class Api:
         """(kind, object) of everything in that namespace, or in all, that has the label, whatever it is. A list waits until
         the server has seen the latest write, so they are asked for together."""
 
-        def listed(kind):
+        def answered(kind):
             try:
-                found = self.request("GET", f"{kind.path(namespace)}?labelSelector={label}")
+                return self.request("GET", f"{kind.path(namespace)}?labelSelector={label}")
             except Refused as refused:
-                if refused.status != 404:  # a test's own kind, which is not served any more
-                    raise
-                return []
-            return [(kind, one) for one in found["items"]]
+                if refused.status == 404:  # a test's own kind, which is not served any more
+                    return {"items": []}
+                if refused.status == 429:  # one that nobody has asked for yet: its store is being made
+                    return None
+                raise
+
+        def listed(kind):
+            return [(kind, one) for one in until(lambda: answered(kind), what=kind.plural, every=0.1)["items"]]
 
         kinds = [kind for kind in self.kinds() if kind.namespaced and kind.listed and kind.plural not in DERIVED]
         return [found for several in self.pool.map(listed, kinds) for found in several]

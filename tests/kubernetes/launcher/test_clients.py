@@ -76,9 +76,14 @@ def kubectl(cluster, tmp_path):
 
 
 @pytest.fixture
-def sdk(cluster, claim_skiff, pool, tmp_path):
+def sdk_requirements():
+    return SDK
+
+
+@pytest.fixture
+def sdk(cluster, claim_skiff, pool, sdk_requirements, tmp_path):
     def run(connection, *prefix, **environment):
-        return outcome([*prefix, python_of(SDK), SCRIPTS / "sdk.py"], tmp_path, SDK_CONNECTION=connection,
+        return outcome([*prefix, python_of(sdk_requirements), SCRIPTS / "sdk.py"], tmp_path, SDK_CONNECTION=connection,
                        SDK_NAMESPACE=claim_skiff.namespace.name, SDK_POOL=pool, **environment)
 
     yield run
@@ -105,6 +110,11 @@ def test_the_sdk_of_agent_sandbox_through_a_tunnel_of_kubectl(sdk, cluster, kube
 
 # --- kubebox ---
 
+@pytest.fixture
+def kubebox_requirements():
+    return KUBEBOX
+
+
 @pytest.fixture(scope="module")
 def kubebox_image(cluster):
     """With the environment and the user of the Dockerfile's target, whose base is replaced by a busybox."""
@@ -129,10 +139,10 @@ OWN_TMP = ("unshare", "--mount", "--propagation", "private", "sh", "-c",
            'mount -t overlay overlay -o "lowerdir=/tmp,upperdir=$0/up,workdir=$0/work" /tmp && exec "$@"')
 
 
-def test_kubebox_with_its_own_manager(cluster, namespace, kubebox_image, tmp_path):
+def test_kubebox_with_its_own_manager(cluster, namespace, kubebox_image, kubebox_requirements, tmp_path):
     own = tmp_path / "own"
     own.mkdir()
-    python = python_of(KUBEBOX)
+    python = python_of(kubebox_requirements)
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "KUBEBOX_NAMESPACE": namespace.name,
                    "KUBEBOX_CONFIG": (cluster.folder / "admin.conf").read_text()}
     manager = subprocess.Popen(

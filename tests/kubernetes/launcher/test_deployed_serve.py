@@ -2,85 +2,21 @@
 level `restricted`. A sandbox is made, used and removed through the Service by somebody who has a key and nothing else."""
 
 import json
-import os
-import pathlib
 import re
 import subprocess
-import tempfile
 
 import pytest
-import yaml
 
-import images
-from namespace import Namespace
-from skiff import AGENT, BUSYBOX, Skiff
+import deployed as deployments
+from deployed import HOME, TENANT
+from skiff import Skiff
 from waiting import until
-
-DEPLOY = pathlib.Path(__file__).resolve().parents[3] / "deploy"
-SERVE = "skiff.test/serve:1"
-HOME, TENANT = "skiff-serve", "skiff-sandboxes"
-READY_SECONDS = 60
-
-
-def overlay(folder):
-    """This cluster's images, in the way of deploy/examples/serve."""
-    def variable(name, value):
-        return {"name": name, "value": value}
-
-    change = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "skiff-serve", "namespace": HOME},
-              "spec": {"template": {"spec": {"containers": [
-                  {"name": "serve", "env": [variable("SKIFF_AGENT_IMAGE", AGENT), variable("SKIFF_IMAGE", BUSYBOX)]}]}}}}
-    name, _, tag = SERVE.rpartition(":")
-    told = {"resources": [os.path.relpath(DEPLOY / "serve", folder.resolve())], "patches": [{"patch": yaml.safe_dump(change)}],
-            "images": [{"name": "registry.invalid/skiff", "newName": name, "newTag": tag}]}
-    (folder / "kustomization.yaml").write_text(yaml.safe_dump(told))
-    return folder
-
-
-class Deployed:
-    def __init__(self, cluster):
-        self.cluster, self.home, self.tenant = cluster, Namespace(cluster, HOME), Namespace(cluster, TENANT)
-        self.address = self.home.get("service", "skiff-serve")["spec"]["clusterIP"]
-
-    def pods(self):
-        return self.home.items("pods")
-
-    def is_ready(self):
-        status = self.home.get("deployment", "skiff-serve").get("status", {})
-        return status.get("readyReplicas") == status.get("updatedReplicas") == 2
-
-    def is_reached(self):
-        """The node's own tables follow what is ready."""
-        words = ["curl", "-sS", "--fail", "--max-time", "5", f"http://{self.address}/readyz"]
-        return subprocess.run(self.cluster.in_its_network(*words), stdin=subprocess.DEVNULL, capture_output=True, timeout=60).returncode == 0
-
-    def curl(self, method, path, key, body=None, kind="application/json", status=200):
-        """What is answered through the Service, from within the node's network."""
-        words = ["curl", "-sS", "-X", method, f"http://{self.address}{path}", "-H", f"X-API-Key: {key}", "-H", f"Content-Type: {kind}",
-                 "--max-time", "50", "-w", "\n%{http_code}", *(["--data-binary", body] if body is not None else [])]
-        done = subprocess.run(self.cluster.in_its_network(*words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        text, _, code = done.stdout.rpartition("\n")
-        assert int(code) == status, (code, text)
-        return text
-
-    def logs(self):
-        return "".join(self.home.kubectl("logs", pod["metadata"]["name"]) for pod in self.pods())
 
 
 @pytest.fixture(scope="module")
 def deployed(cluster):
-    cluster.load(SERVE, images.launcher(pathlib.Path(os.environ["SKIFF"])),
-                 {"Entrypoint": ["/usr/local/bin/skiff"], "User": "1000:1000", "Env": ["PATH=/usr/local/bin"]})
-    with tempfile.TemporaryDirectory(prefix="skiff-") as folder:
-        cluster.kubectl("apply", "--server-side", "-k", overlay(pathlib.Path(folder)))
-        one = Deployed(cluster)
-        try:
-            until(one.is_ready, READY_SECONDS, "two replicas", every=0.1)
-            until(one.is_reached, READY_SECONDS, "the Service", every=0.1)
-            yield one
-        finally:
-            cluster.kubectl("delete", "--wait=false", "-k", folder)
+    with deployments.deployed(cluster) as one:
+        yield one
 
 
 @pytest.fixture
@@ -126,8 +62,7 @@ def test_what_would_lose_its_files_is_not_stopped_and_its_lease_is_made_longer(d
 def test_doctor_finds_nothing_wrong_from_a_replica(deployed, key):
     # From a Pod: the addresses of services lead back to Pods on real nodes alone (../cluster/surroundings.py).
     url = f"http://{deployed.pods()[0]['status']['podIP']}:7080"
-    line = ["exec", "deploy/skiff-serve", "--", "skiff", "doctor", "--serve", "-o", "json", "--url", url]
-    found = {check["what"]: check for check in json.loads(deployed.home.kubectl(*line))["items"]}
+    found = deployed.doctor("--url", url)
     assert set(found) == {"API server", "clock", "API keys", f"tenant {TENANT}", f"server at {url}"}
     assert all(check["passed"] for check in found.values()), found
 
@@ -135,11 +70,9 @@ def test_doctor_finds_nothing_wrong_from_a_replica(deployed, key):
 def test_doctors_advice_about_another_tenant_helps(deployed, operator, make_namespace, key):
     other = make_namespace()
     operator("key", "create", "other", "--tenant", other.name)
-    line = ["exec", "deploy/skiff-serve", "--", "skiff", "doctor", "--serve", "-o", "json"]
 
     def about_it():
-        done = subprocess.run(deployed.cluster.command(f"--namespace={HOME}", *line), capture_output=True, text=True, timeout=60)
-        return next(check for check in json.loads(done.stdout)["items"] if check["what"] == f"tenant {other.name}")
+        return deployed.doctor()[f"tenant {other.name}"]
 
     missing = about_it()
     assert not missing["passed"] and "create pods" in missing["detail"]

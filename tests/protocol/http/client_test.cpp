@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::RawClient;
+using test::Served;
 using test::TestServer;
 
 /// Answers with what came, streamed if asked to.
@@ -45,8 +47,7 @@ HttpClientOptions to(const Address& address) {
   return {.host = "127.0.0.1", .port = address.port()};
 }
 
-CO_TEST(HttpClient, KeepsItsConnectionAcrossRequests) {
-  TestServer server{executor, answer_with_host};
+CO_TEST(HttpClient, KeepsItsConnectionAcrossRequests, Served<answer_with_host>& server) {
   HttpClient client{executor, to(server.address)};
   for (int i = 0; i < 3; ++i) {
     HttpClient::Request request{.method = "POST", .target = "/a?b", .headers = {}, .body = "body"};
@@ -58,11 +59,9 @@ CO_TEST(HttpClient, KeepsItsConnectionAcrossRequests) {
     EXPECT_EQ(server.server.connections(), 1u);
   }
   client.close();
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpClient, StreamsBothWays) {
-  TestServer server{executor, answer_with_host};
+CO_TEST(HttpClient, StreamsBothWays, Served<answer_with_host>& server) {
   HttpClient client{executor, to(server.address)};
   HttpClient::Request request{.method = "PUT", .target = "/stream"};
   auto sent = co_await client.start(std::move(request));
@@ -89,7 +88,6 @@ CO_TEST(HttpClient, StreamsBothWays) {
   CO_ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(reply->body, "");
   client.close();
-  co_await server.server.stop();
 }
 
 CO_TEST(HttpClient, ConnectsAgainWhenTheServerHasClosed) {
@@ -195,6 +193,34 @@ CO_TEST(HttpClient, SendsAgainOnlyWhatMayBeDoneTwice) {
   co_await tasks.join();
 }
 
+CO_TEST(HttpClient, KeepsNoConnectionOnWhichARequestWasCutShort) {
+  auto methods = std::make_shared<std::vector<std::string>>();
+  TaskGroup tasks{executor};
+  auto listener = Listener::open(executor, Address::ip("127.0.0.1", 0).value()).value();
+  tasks.spawn("accept", listener->accept_all([&](UniqueFd socket, const Address& peer) {
+    tasks.spawn("answer", answer_the_first(methods, Stream{executor, std::move(socket), peer.text()}));
+  }));
+  struct Case {
+    std::optional<std::uint64_t> length;
+    bool is_whole;
+  };
+  for (const auto& [length, is_whole] : {Case{4, true}, Case{5, false}, Case{std::nullopt, true}, Case{{}, false}}) {
+    HttpClient client{executor, to(listener->address())};
+    HttpClient::Request request{.method = "POST"};
+    auto sent = co_await client.start(std::move(request), length);
+    const std::array<std::string_view, 1> parts{"body"};
+    if (sent) sent = co_await client.write(parts);
+    if (sent && is_whole) sent = co_await client.finish();
+    CO_ASSERT_TRUE(sent.has_value()) << sent.error().message;
+    auto head = co_await client.read_head();
+    CO_ASSERT_TRUE(head.has_value()) << head.error().message;
+    EXPECT_EQ(client.connected(), is_whole) << "the rest of it would be the next request";
+    EXPECT_TRUE(client.answer_begun());
+  }
+  tasks.cancel();
+  co_await tasks.join();
+}
+
 CO_TEST(HttpClient, RefusesAnswersThatAreBrokenOrTooLarge) {
   PlayedServer server{executor,
                       {"", "SSH-2.0-nonsense\r\n", "HTTP/1.1 200 OK\r\nContent-Le",
@@ -269,8 +295,7 @@ Task<> say_nothing(HttpExchange& exchange) {
   co_await exchange.peer_closed();
 }
 
-CO_TEST(HttpClient, GivesUpOnAServerThatDoesNotAnswer) {
-  TestServer server{executor, say_nothing};
+CO_TEST(HttpClient, GivesUpOnAServerThatDoesNotAnswer, Served<say_nothing>& server) {
   HttpClientOptions options = to(server.address);
   options.idle_time = 50ms;
   HttpClient client{executor, std::move(options)};
@@ -278,7 +303,6 @@ CO_TEST(HttpClient, GivesUpOnAServerThatDoesNotAnswer) {
   CO_ASSERT_TRUE(!reply.has_value());
   EXPECT_EQ(reply.error().code, Errc::timeout);
   EXPECT_EQ(server.server.requests(), 1u);
-  co_await server.server.stop();
 }
 
 Task<Result<std::vector<Address>>> two_addresses(std::string host, std::uint16_t port) {
@@ -288,8 +312,7 @@ Task<Result<std::vector<Address>>> two_addresses(std::string host, std::uint16_t
   co_return found;
 }
 
-CO_TEST(HttpClient, AsksItsResolverAndTriesEveryAddress) {
-  TestServer server{executor, answer_with_host};
+CO_TEST(HttpClient, AsksItsResolverAndTriesEveryAddress, Served<answer_with_host>& server) {
   HttpClientOptions options = to(server.address);
   options.host = "box.test";
   HttpClient lost{executor, options};
@@ -301,7 +324,6 @@ CO_TEST(HttpClient, AsksItsResolverAndTriesEveryAddress) {
   CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
   EXPECT_EQ(reply->body, "GET box.test:" + std::to_string(server.address.port()) + " ");
   client.close();
-  co_await server.server.stop();
 }
 
 Task<Result<Stream>> dial_counting(Executor executor, Address address, int* count, std::chrono::milliseconds limit) {
@@ -309,8 +331,7 @@ Task<Result<Stream>> dial_counting(Executor executor, Address address, int* coun
   co_return co_await connect(std::move(address), limit, executor);
 }
 
-CO_TEST(HttpClient, ConnectsByAnotherWay) {
-  TestServer server{executor, answer_with_host};
+CO_TEST(HttpClient, ConnectsByAnotherWay, Served<answer_with_host>& server) {
   int dialled = 0;
   HttpClient client{executor, {.host = "box.test", .port = 80, .dial = [&](std::chrono::milliseconds limit) {
                                  return dial_counting(executor, server.address, &dialled, limit);
@@ -326,7 +347,6 @@ CO_TEST(HttpClient, ConnectsByAnotherWay) {
   }
   EXPECT_EQ(dialled, 1);
   client.close();
-  co_await server.server.stop();
 }
 
 CO_TEST(HttpClient, HandsOverWhatAProxyHasConnected) {
@@ -372,8 +392,7 @@ Task<> upgrades_to_exclaim(HttpExchange& exchange) {
   EXPECT_TRUE(sent.has_value());
 }
 
-CO_TEST(HttpClient, TakesAnUpgradedConnection) {
-  TestServer server{executor, upgrades_to_exclaim};
+CO_TEST(HttpClient, TakesAnUpgradedConnection, Served<upgrades_to_exclaim>& server) {
   HttpClient client{executor, to(server.address)};
   HttpClient::Request request{.headers = {{"Connection", "Upgrade"}, {"Upgrade", "shout"}}};
   auto head = co_await client.open(std::move(request));
@@ -383,7 +402,6 @@ CO_TEST(HttpClient, TakesAnUpgradedConnection) {
   EXPECT_FALSE(client.connected());
   RawClient raw{std::move(upgraded.stream)};
   EXPECT_EQ(upgraded.buffered + co_await raw.read_all(), "!");
-  co_await server.server.stop();
 }
 
 Task<> run_to_end(Task<Result<HttpReply>> request) {

@@ -22,6 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::RawClient;
 using test::RawResponse;
+using test::Served;
 using test::TestServer;
 
 /// Answers with the method, the target and the body, so that a test sees where a request was thought to end.
@@ -46,8 +47,7 @@ Task<> ignore_body(HttpExchange& exchange) {
   if (!sent) co_return;
 }
 
-CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection, Served<answer_with_target>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(co_await client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -59,7 +59,6 @@ CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection) {
     EXPECT_FALSE(response.has("Connection:"));
   }
   EXPECT_EQ(server.server.requests(), 3u);
-  co_await server.server.stop();
 }
 
 /// How many requests were served at once, at most: without a turn for anybody else.
@@ -72,8 +71,7 @@ Task<> watch_turns(const HttpServer* server, std::size_t* most) {
   }
 }
 
-CO_TEST(HttpConnection, LetsOthersInBetweenManyPipelinedRequests) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, LetsOthersInBetweenManyPipelinedRequests, Served<answer_with_target>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   std::string many;
   for (int i = 0; i < 3000; ++i) many += "GET /" + std::to_string(i) + " HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -84,11 +82,9 @@ CO_TEST(HttpConnection, LetsOthersInBetweenManyPipelinedRequests) {
   EXPECT_TRUE(answers.ends_with("GET /last []"));
   EXPECT_GT(most, 1U);
   EXPECT_LE(most, 40U);
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, TakesPipelinedRequestsCutAtEveryByte) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, TakesPipelinedRequestsCutAtEveryByte, Served<answer_with_target>& server) {
   const std::string bytes =
       "POST /one HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
       "PUT /two HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4;e=1\r\nwxyz\r\n0\r\nT: v\r\n\r\n"
@@ -107,11 +103,9 @@ CO_TEST(HttpConnection, TakesPipelinedRequestsCutAtEveryByte) {
     response = co_await client.response();
     EXPECT_EQ(response.body, "GET /three []") << "cut at " << cut;
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, TakesARequestThatComesByteByByte) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, TakesARequestThatComesByteByByte, Served<answer_with_target>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   const std::string bytes =
       "POST /slow HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n";
@@ -122,7 +116,6 @@ CO_TEST(HttpConnection, TakesARequestThatComesByteByByte) {
   }
   const RawResponse response = co_await client.response();
   EXPECT_EQ(response.body, "POST /slow [abc0123456789]");
-  co_await server.server.stop();
 }
 
 struct Shape {
@@ -191,8 +184,7 @@ const std::vector<Shape>& refused_shapes() {
   return shapes;
 }
 
-CO_TEST(HttpConnection, RefusesWhatTwoPartiesCouldReadInTwoWaysAndCloses) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, RefusesWhatTwoPartiesCouldReadInTwoWaysAndCloses, Served<answer_with_target>& server) {
   for (const Shape& shape : refused_shapes()) {
     RawClient client = co_await test::dial(executor, server.address);
     // A second request right behind: it must never be answered.
@@ -202,11 +194,9 @@ CO_TEST(HttpConnection, RefusesWhatTwoPartiesCouldReadInTwoWaysAndCloses) {
     EXPECT_TRUE(response.has("Connection: close\r\n")) << shape.what;
     EXPECT_TRUE(co_await client.ended()) << shape.what;
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, RefusesBrokenChunksAndCloses) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, RefusesBrokenChunksAndCloses, Served<answer_with_target>& server) {
   const std::vector<std::string> bodies{"+3\r\nabc\r\n0\r\n\r\n",
                                         "-3\r\nabc\r\n0\r\n\r\n",
                                         "0x3\r\nabc\r\n0\r\n\r\n",
@@ -233,11 +223,9 @@ CO_TEST(HttpConnection, RefusesBrokenChunksAndCloses) {
     EXPECT_TRUE(response.has("Connection: close\r\n")) << body;
     EXPECT_TRUE(co_await client.ended()) << body;
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, TakesUnusualButValidForms) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, TakesUnusualButValidForms, Served<answer_with_target>& server) {
   struct Case {
     std::string bytes;
     std::string body;
@@ -259,11 +247,9 @@ CO_TEST(HttpConnection, TakesUnusualButValidForms) {
     EXPECT_EQ(response.status, 200u) << one.bytes << response.head << response.body;
     EXPECT_EQ(response.body, one.body) << one.bytes;
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, LimitsHeaderAndTarget) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, LimitsHeaderAndTarget, Served<answer_with_target>& server) {
   RawClient long_target = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await long_target.send("GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await long_target.response()).status, 414u);
@@ -281,7 +267,6 @@ CO_TEST(HttpConnection, LimitsHeaderAndTarget) {
   RawClient just_fits = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await just_fits.send("GET / HTTP/1.1\r\nHost: x\r\nA: " + std::string(32'000, 'a') + "\r\n\r\n"));
   EXPECT_EQ((co_await just_fits.response()).status, 200u);
-  co_await server.server.stop();
 }
 
 CO_TEST(HttpConnection, EndsAHeaderThatIsTooSlow) {
@@ -362,8 +347,7 @@ CO_TEST(HttpConnection, EndsABodyThatIsTooSlow) {
   co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, SpeaksHttp10) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, SpeaksHttp10, Served<answer_with_target>& server) {
   RawClient closing = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await closing.send("GET /old HTTP/1.0\r\n\r\n"));
   RawResponse response = co_await closing.response();
@@ -378,42 +362,34 @@ CO_TEST(HttpConnection, SpeaksHttp10) {
     EXPECT_EQ(response.status, 200u);
     EXPECT_TRUE(response.has("Connection: keep-alive\r\n"));
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, ClosesWhenTheClientAsksForIt) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, ClosesWhenTheClientAsksForIt, Served<answer_with_target>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
   const RawResponse response = co_await client.response();
   EXPECT_EQ(response.status, 200u);
   EXPECT_TRUE(response.has("Connection: close\r\n"));
   EXPECT_TRUE(co_await client.ended());
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, AnswersAClientThatHasEndedItsDirection) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, AnswersAClientThatHasEndedItsDirection, Served<answer_with_target>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi"));
   client.stream().shutdown_write();
   EXPECT_EQ((co_await client.response()).body, "POST / [hi]");
   EXPECT_TRUE(co_await client.ended());
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, SkipsASmallBodyThatNobodyReadAndGoesOn) {
-  TestServer server{executor, ignore_body};
+CO_TEST(HttpConnection, SkipsASmallBodyThatNobodyReadAndGoesOn, Served<ignore_body>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"));
   EXPECT_EQ((co_await client.response()).body, "ignored");
   EXPECT_TRUE(co_await client.send(std::string(100'000, 'b') + "GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await client.response()).body, "ignored");
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, LetsTheClientReadTheAnswerToABodyThatIsTooMuch) {
-  TestServer server{executor, ignore_body};
+CO_TEST(HttpConnection, LetsTheClientReadTheAnswerToABodyThatIsTooMuch, Served<ignore_body>& server) {
   for (const std::string_view framing : {"Content-Length: 4000000", "Transfer-Encoding: chunked"}) {
     RawClient client = co_await test::dial(executor, server.address);
     EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\n" + std::string{framing} + "\r\n\r\n"));
@@ -426,7 +402,6 @@ CO_TEST(HttpConnection, LetsTheClientReadTheAnswerToABodyThatIsTooMuch) {
     EXPECT_EQ(response.body, "ignored") << framing;
     EXPECT_TRUE(co_await client.ended()) << framing;
   }
-  co_await server.server.stop();
 }
 
 Task<> big_answer(HttpExchange& exchange) {
@@ -446,8 +421,7 @@ CO_TEST(HttpConnection, GivesUpOnAClientThatDoesNotRead) {
   co_await server.server.stop();
 }
 
-CO_TEST(HttpConnection, SurvivesClientsThatVanish) {
-  TestServer server{executor, answer_with_target};
+CO_TEST(HttpConnection, SurvivesClientsThatVanish, Served<answer_with_target>& server) {
   for (const std::string_view bytes :
        {"", "GET / HT", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"}) {
@@ -462,7 +436,6 @@ CO_TEST(HttpConnection, SurvivesClientsThatVanish) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_EQ((co_await client.response()).status, 200u);
-  co_await server.server.stop();
 }
 
 }  // namespace

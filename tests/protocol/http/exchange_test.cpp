@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::RawClient;
 using test::RawResponse;
+using test::Served;
 using test::TestServer;
 
 std::string get(std::string_view target, std::string_view method = "GET", std::string_view version = "1.1") {
@@ -70,8 +71,7 @@ Task<> streams(HttpExchange& exchange) {
   }
 }
 
-CO_TEST(HttpExchange, StreamsChunksWithTrailers) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, StreamsChunksWithTrailers, Served<streams>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(co_await client.send(get("/chunks")));
@@ -81,22 +81,18 @@ CO_TEST(HttpExchange, StreamsChunksWithTrailers) {
     EXPECT_EQ(response.body, "one two three");
     EXPECT_EQ(response.trailers, "X-Exit-Code: 0\r\n");
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, EndsAStreamToHttp10WithTheConnection) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, EndsAStreamToHttp10WithTheConnection, Served<streams>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET /chunks HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
   const RawResponse response = co_await client.response();
   EXPECT_FALSE(response.has("Transfer-Encoding"));
   EXPECT_TRUE(response.has("Connection: close\r\n"));
   EXPECT_EQ(response.body, "one two three");
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, StreamsABodyOfKnownLength) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, StreamsABodyOfKnownLength, Served<streams>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   for (const std::string_view version : {"1.1", "1.1"}) {
     EXPECT_TRUE(co_await client.send(get("/length", "GET", version)));
@@ -104,11 +100,9 @@ CO_TEST(HttpExchange, StreamsABodyOfKnownLength) {
     EXPECT_TRUE(response.has("Content-Length: 6\r\n"));
     EXPECT_EQ(response.body, "abcdef");
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, AnswersHeadLikeGetButWithoutABody) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, AnswersHeadLikeGetButWithoutABody, Served<streams>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   for (const std::string_view target : {"/fixed", "/length", "/chunks"}) {
     EXPECT_TRUE(co_await client.send(get(target)));
@@ -124,11 +118,9 @@ CO_TEST(HttpExchange, AnswersHeadLikeGetButWithoutABody) {
   // And nothing of a body stands between this answer and the last.
   EXPECT_TRUE(co_await client.send(get("/fixed")));
   EXPECT_EQ((co_await client.response()).body, "fixed");
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, SendsNoBodyAndNoLengthWith204) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, SendsNoBodyAndNoLengthWith204, Served<streams>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send(get("/nothing") + get("/fixed")));
   const RawResponse response = co_await client.response();
@@ -138,11 +130,9 @@ CO_TEST(HttpExchange, SendsNoBodyAndNoLengthWith204) {
   const RawResponse next = co_await client.response();
   EXPECT_EQ(next.body, "fixed");
   EXPECT_TRUE(next.has("X-Request-Id: r1\r\n"));
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, ShowsThatABodyWasCut) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, ShowsThatABodyWasCut, Served<streams>& server) {
   for (const std::string_view target : {"/cut", "/short"}) {
     RawClient client = co_await test::dial(executor, server.address);
     EXPECT_TRUE(co_await client.send(get(target)));
@@ -155,39 +145,32 @@ CO_TEST(HttpExchange, ShowsThatABodyWasCut) {
   Result<std::size_t> got = std::size_t{1};
   while (got && *got > 0) got = co_await client.stream().read_some(bytes);
   EXPECT_FALSE(got.has_value());
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, TurnsAForgottenOrFailedAnswerInto500) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, TurnsAForgottenOrFailedAnswerInto500, Served<streams>& server) {
   for (const std::string_view target : {"/unknown", "/throw"}) {
     RawClient client = co_await test::dial(executor, server.address);
     EXPECT_TRUE(co_await client.send(get(target)));
     EXPECT_EQ((co_await client.response()).status, 500u) << target;
     EXPECT_TRUE(co_await client.ended());
   }
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, LetsNoValueForgeAHeader) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, LetsNoValueForgeAHeader, Served<streams>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send(get("/forge")));
   const RawResponse response = co_await client.response();
   EXPECT_FALSE(response.has("\r\nX-Forged"));
   EXPECT_TRUE(response.has("X-Echo: a  X-Forged: 1\r\n"));
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, SendsNoFieldTwice) {
-  TestServer server{executor, streams};
+CO_TEST(HttpExchange, SendsNoFieldTwice, Served<streams>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send(get("/twice")));
   const RawResponse response = co_await client.response();
   EXPECT_TRUE(response.has("X-Kind: stream\r\n")) << "the response's own";
   EXPECT_FALSE(response.has("x-kind"));
   EXPECT_TRUE(response.has("X-Request-Id: r1\r\n"));
-  co_await server.server.stop();
 }
 
 /// Reads in pieces of 7 bytes, or in whole with a limit of 100.
@@ -215,8 +198,7 @@ Task<> reads(HttpExchange& exchange) {
   if (!sent) co_return;
 }
 
-CO_TEST(HttpExchange, ReadsABodyInPieces) {
-  TestServer server{executor, reads};
+CO_TEST(HttpExchange, ReadsABodyInPieces, Served<reads>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   std::string text;
   for (int i = 0; i < 10'000; ++i) text += std::to_string(i);
@@ -231,11 +213,9 @@ CO_TEST(HttpExchange, ReadsABodyInPieces) {
   EXPECT_TRUE(co_await client.send("POST /pieces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked +
                                    "0\r\n\r\n"));
   EXPECT_EQ((co_await client.response()).body, text);
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, RefusesABodyAboveItsLimit) {
-  TestServer server{executor, reads};
+CO_TEST(HttpExchange, RefusesABodyAboveItsLimit, Served<reads>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(
       co_await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n" + std::string(100, 'a')));
@@ -249,11 +229,9 @@ CO_TEST(HttpExchange, RefusesABodyAboveItsLimit) {
   EXPECT_TRUE(co_await client.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n64\r\n" +
                                    std::string(100, 'a') + "\r\n0\r\n\r\n"));
   EXPECT_EQ((co_await client.response()).status, 200u);
-  co_await server.server.stop();
 }
 
-CO_TEST(HttpExchange, SaysContinueOnlyWhenTheBodyIsWanted) {
-  TestServer server{executor, reads};
+CO_TEST(HttpExchange, SaysContinueOnlyWhenTheBodyIsWanted, Served<reads>& server) {
   const std::string expecting = " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
   RawClient wanted = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await wanted.send("POST /" + expecting));
@@ -274,7 +252,6 @@ CO_TEST(HttpExchange, SaysContinueOnlyWhenTheBodyIsWanted) {
   EXPECT_TRUE(
       co_await too_large.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 101\r\n\r\n"));
   EXPECT_EQ((co_await too_large.response()).status, 413u);
-  co_await server.server.stop();
 }
 
 Task<> relays(HttpExchange& exchange) {
@@ -292,8 +269,7 @@ Task<> relays(HttpExchange& exchange) {
   (void)co_await exchange.respond(std::move(response));
 }
 
-CO_TEST(HttpExchange, RelaysInterimAnswersAndTrailers) {
-  TestServer server{executor, relays};
+CO_TEST(HttpExchange, RelaysInterimAnswersAndTrailers, Served<relays>& server) {
   const std::string expecting = " HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n";
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("POST /" + expecting));
@@ -314,7 +290,6 @@ CO_TEST(HttpExchange, RelaysInterimAnswersAndTrailers) {
   RawClient old = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await old.send("POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc"));
   EXPECT_EQ((co_await old.response()).status, 200u) << "a 1.0 client knows no interim answer";
-  co_await server.server.stop();
 }
 
 struct Waiting {
@@ -368,8 +343,7 @@ Task<> upgrades_to_shout(HttpExchange& exchange) {
   EXPECT_TRUE(sent.has_value());
 }
 
-CO_TEST(HttpExchange, HandsAnUpgradedConnectionOverWithWhatCameEarly) {
-  TestServer server{executor, upgrades_to_shout};
+CO_TEST(HttpExchange, HandsAnUpgradedConnectionOverWithWhatCameEarly, Served<upgrades_to_shout>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\nabc"));
   const RawResponse response = co_await client.response();
@@ -378,7 +352,6 @@ CO_TEST(HttpExchange, HandsAnUpgradedConnectionOverWithWhatCameEarly) {
   EXPECT_FALSE(response.has("Content-Length"));
   EXPECT_TRUE(co_await client.send("def"));
   EXPECT_EQ(co_await client.read_all(), "abcdef!");
-  co_await server.server.stop();
 }
 
 }  // namespace

@@ -150,8 +150,16 @@ struct TestServer {
     server.listen(std::move(*listener), std::move(tls));
   }
 
+  Task<> stop() { return server.stop(); }
+
   protocol::HttpServer server;
   protocol::Address address;
+};
+
+/// A server whose answers come from that function: the world of a test.
+template <auto handler>
+struct Served : TestServer {
+  explicit Served(Executor executor) : TestServer{std::move(executor), handler} {}
 };
 
 }  // namespace skiff::test

@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::RawClient;
 using test::RawResponse;
+using test::Served;
 using test::TestServer;
 
 constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -193,8 +194,7 @@ Task<> without_memory(HttpExchange& exchange) {
   co_await hello(exchange);
 }
 
-CO_TEST(HttpServer, SaysThatThereIsNoMemoryAndServesOn) {
-  TestServer server{executor, without_memory};
+CO_TEST(HttpServer, SaysThatThereIsNoMemoryAndServesOn, Served<without_memory>& server) {
   RawClient client = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await client.send("GET /greedy HTTP/1.1\r\nHost: x\r\n\r\n"));
   const RawResponse response = co_await client.response();
@@ -202,7 +202,6 @@ CO_TEST(HttpServer, SaysThatThereIsNoMemoryAndServesOn) {
   RawClient next = co_await test::dial(executor, server.address);
   EXPECT_TRUE(co_await next.send(std::string{kGet}));
   EXPECT_EQ((co_await next.response()).status, 200u);
-  co_await server.server.stop();
 }
 
 CO_TEST(HttpServer, StopsHandlersThatAreUnderWay) {

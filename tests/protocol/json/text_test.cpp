@@ -65,6 +65,21 @@ TEST(JsonText, WritesShortTextsAndKeysAsLongOnes) {
   }
 }
 
+TEST(JsonText, IsPlainWhereAStringHoldsItByteByByte) {
+  EXPECT_TRUE(is_plain_json(""));
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    for (std::size_t size = 1; size < 20; ++size) {
+      for (std::size_t at = 0; at < size; ++at) {
+        std::string text(size, 'x');
+        text[at] = c;
+        const bool plain = byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
+        ASSERT_EQ(is_plain_json(text), plain) << byte << " at " << at << " of " << size;
+      }
+    }
+  }
+}
+
 TEST(JsonText, PutsAStringTogetherFromPieces) {
   std::string out = "\"";
   append_json_escaped(out, "a\n");

@@ -107,6 +107,65 @@ TEST(WebSocketFrame, ReadsEveryFormOfLengthAndEveryMaskPhase) {
   }
 }
 
+/// What comes out in pieces, as the payloads of one event for each run of bytes.
+std::vector<Seen> in_runs(std::string_view bytes, std::size_t step, bool use_direct) {
+  MessageParser parser{Side::server, 10, MessageParser::Bytes::in_pieces};
+  std::vector<Seen> seen;
+  MessageParser::Event event;
+  while (!bytes.empty()) {
+    std::string_view chunk = bytes.substr(0, step);
+    if (const std::span<char> direct = parser.direct(); use_direct && !direct.empty()) {
+      EXPECT_LE(direct.size(), 65536U);
+      chunk = chunk.substr(0, direct.size());
+      std::ranges::copy(chunk, direct.data());
+      parser.commit(chunk.size(), event);
+    } else {
+      chunk = chunk.substr(0, parser.feed(chunk, event));
+    }
+    bytes.remove_prefix(chunk.size());
+    if (event.kind == ParsedKind::need_more) continue;
+    EXPECT_LE(event.payload.size(), 65536U);
+    if (event.kind == ParsedKind::binary && !seen.empty() && seen.back().kind == ParsedKind::binary) {
+      seen.back().payload += event.payload;
+    } else {
+      seen.push_back({event.kind, event.code, event.payload});
+    }
+    if (event.kind == ParsedKind::violation || event.kind == ParsedKind::close) break;
+  }
+  return seen;
+}
+
+TEST(WebSocketFrame, GivesBytesInPiecesHoweverLongTheMessageAndHoweverItIsCut) {
+  std::string payload(200'001, '\0');
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<char>(i * 7);
+  const std::string head = payload.substr(0, 70'001), tail = payload.substr(70'001);
+  const std::string whole = masked_frame(0x82, payload);
+  const std::string cut = masked_frame(0x82, {}) + masked_frame(0x02, head) + masked_frame(0x80, {}) +
+                          masked_frame(0x02, {}) + masked_frame(0x00, tail) + masked_frame(0x80, {});
+  for (const std::string& bytes : {whole, cut}) {
+    for (const std::size_t step : {std::size_t{1}, std::size_t{4099}, std::size_t{70'000}, bytes.size()}) {
+      for (const bool direct : {false, true}) {
+        EXPECT_EQ(in_runs(bytes, step, direct), (std::vector<Seen>{{ParsedKind::binary, 0, payload}})) << step;
+      }
+    }
+  }
+}
+
+TEST(WebSocketFrame, KeepsTextsWholeAndShortBesideThePieces) {
+  const std::string mixed = masked_frame(0x02, "ab") + masked_frame(0x89, "ping") + masked_frame(0x80, "cd") +
+                            masked_frame(0x01, "whole") + masked_frame(0x80, "text") + masked_frame(0x81, {}) +
+                            masked_frame(0x82, "ef");
+  const std::vector<Seen> expected{{ParsedKind::binary, 0, "ab"}, {ParsedKind::ping, 0, "ping"},
+                                   {ParsedKind::binary, 0, "cd"}, {ParsedKind::text, 0, "wholetext"},
+                                   {ParsedKind::text, 0, ""},     {ParsedKind::binary, 0, "ef"}};
+  for (const std::size_t step : {std::size_t{1}, mixed.size()}) EXPECT_EQ(in_runs(mixed, step, false), expected);
+  const auto long_text = in_runs(masked_frame(0x81, "eleven byte"), 100, false);
+  ASSERT_EQ(long_text.size(), 1U);
+  EXPECT_EQ(long_text.front().code, close_code::kTooBig);
+  EXPECT_EQ(in_runs(masked_frame(0x02, "a") + masked_frame(0x02, "b"), 100, false).back().code,
+            close_code::kProtocolError);
+}
+
 TEST(WebSocketFrame, WritesHeadersThatItReads) {
   for (const bool masked : {false, true}) {
     for (const std::uint64_t size : {0ULL, 1ULL, 125ULL, 126ULL, 127ULL, 65535ULL, 65536ULL, 100'000ULL}) {

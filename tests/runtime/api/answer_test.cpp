@@ -27,21 +27,23 @@ const Answer<Wheel>& wheel_answer() {
 }
 
 const Answer<Car>& car_answer() {
-  static const Answer<Car> answer{
-      "Car",
-      {{"id", [](const Car&) { return Id{"c-1"}; }},
-       {"name", [](const Car& car) { return std::string_view{car.name}; }},
-       {"owner", [](const Car& car) -> const auto& { return car.owner; }, "Whose it is"},
-       {"price", [](const Car& car) { return OrNull<std::uint64_t>{car.price}; }},
-       {"made_at", [](const Car&) { return WallTime{}; }},
-       {"sold", [](const Car& car) { return car.owner.has_value(); }},
-       {"year", [](const Car&) { return -1; }},
-       {"wheels", [](const Car& car) { return parts<&wheel_answer>(car.wheels); }},
-       {"first", [](const Car& car) { return Part<&wheel_answer>{car.wheels.front()}; }},
-       {"extras", [](const Car& car) -> const auto& { return car.extras; }},
-       {"spare", [](const Car&) { return MadePart<&wheel_answer>{{9}}; }},
-       {"key", [](const Car&) { return Bytes{"\xff", "\xc3"}; }},
-       {"any", [](const Car&) { return Written{R"({"x":1})"}; }, {}, R"({"type":"object"})"}}};
+  static const Answer<Car> answer{"Car",
+                                  {{"id", [](const Car&) { return Id{"c-1"}; }},
+                                   {"name", [](const Car& car) { return std::string_view{car.name}; }},
+                                   {"owner", [](const Car& car) -> const auto& { return car.owner; }, "Whose it is"},
+                                   {"price", [](const Car& car) { return OrNull<std::uint64_t>{car.price}; }},
+                                   {"made_at", [](const Car&) { return WallTime{}; }},
+                                   {"sold", [](const Car& car) { return car.owner.has_value(); }},
+                                   {"year", [](const Car&) { return -1; }},
+                                   {"wheels", [](const Car& car) { return parts<&wheel_answer>(car.wheels); }},
+                                   {"first", [](const Car& car) { return Part<&wheel_answer>{car.wheels.front()}; }},
+                                   {"extras", [](const Car& car) -> const auto& { return car.extras; }},
+                                   {"spare", [](const Car&) { return MadePart<&wheel_answer>{{9}}; }},
+                                   {"key", [](const Car&) { return Bytes{"\xff", "\xc3"}; }},
+                                   {"any",
+                                    [](const Car&) { return Written{R"({"x":1})"}; },
+                                    {},
+                                    [] { return std::string{R"({"type":"object"})"}; }}}};
   return answer;
 }
 

@@ -34,6 +34,18 @@ TEST(Match, OfAPortTakesEveryMethodButConnect) {
   EXPECT_EQ(match("GET", {"v1", "ports"}).route->operation_id, "listPorts");
 }
 
+TEST(Match, OfAPortWithAVerbIsTheConnectionItself) {
+  const Match open = match("GET", {"v1", "ports", "5432:tcp"});
+  ASSERT_NE(open.route, nullptr);
+  EXPECT_EQ(open.route->operation_id, "openPort");
+  EXPECT_EQ(open.params, (std::vector<std::string>{"5432"}));
+  EXPECT_EQ(match("POST", {"v1", "ports", "5432:tcp"}).allow, "GET");
+  for (const char* part : {":tcp", "5432", "5432:udp", "5432:tcp:"}) {
+    EXPECT_EQ(match("GET", {"v1", "ports", part}).route, nullptr) << part;
+  }
+  EXPECT_TRUE(match("GET", {"v1", "ports", "5432:tcp", ""}).route->passes_on()) << "of a port that is none";
+}
+
 TEST(Match, HasAShortFormForTheDefaultSession) {
   const Match command = match("GET", {"v1", "commands", "c"});
   ASSERT_NE(command.route, nullptr);

@@ -69,6 +69,15 @@ TEST(ProcessTree, FindsADaemonThatForkedTwiceAndHasNoEnvironment) {
   EXPECT_TRUE(test::eventually([&] { return pids_of(tagged.tag).empty(); }));
 }
 
+TEST(ProcessTree, BeginsWithTheLeaderWhateverItsNumber) {
+  const Tagged older{{"stay"}};
+  SpawnRequest request = testcmd({"stay"});
+  request.tag = older.tag;
+  const Child leader{std::move(request)};
+  const Tree tree{older.tag, std::make_shared<Leader>(leader.pid())};
+  EXPECT_EQ(pids_of(tree), (std::vector{leader.pid(), older.child->pid()}));
+}
+
 TEST(ProcessTree, FindsAProcessThatLoweredItsSoftLimit) {
   const Tagged tagged{{"lower-soft-mark"}};
   EXPECT_EQ(tagged.line, "ready");

@@ -132,7 +132,7 @@ func cancelledRun(ctx context.Context, s *sandbox.Sandbox) error {
 
 func main() {
 	ctx := context.Background()
-	client, err := sandbox.NewClient(ctx, sandbox.Options{APIURL: os.Getenv("RUNTIME_URL"), Quiet: true})
+	client, err := sandbox.NewClient(ctx, sandbox.Options{WarmPoolName: "pool", APIURL: os.Getenv("RUNTIME_URL"), Quiet: true})
 	if err != nil {
 		panic(err)
 	}

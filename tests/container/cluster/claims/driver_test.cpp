@@ -24,7 +24,7 @@ struct ClaimedCluster {
                           {"extensions.agents.x-k8s.io/v1beta1", {"sandboxclaims", "sandboxwarmpools"}}};
   }
   Task<> begin() { (void)(co_await fake.cluster->signing_key(true)).value(); }
-  Task<> end() {
+  Task<> stop() {
     co_await driver.close();
     co_await fake.stop();
   }
@@ -58,18 +58,15 @@ struct ClaimedCluster {
   ClaimDriver driver;
 };
 
-CO_TEST(ClaimDriver, SaysWhatIsMissingWithoutAgentSandbox) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, SaysWhatIsMissingWithoutAgentSandbox, ClaimedCluster& on) {
   on.fake.server.served.clear();
   auto found = co_await on.driver.get("box");
   CO_ASSERT_TRUE(!found);
   EXPECT_EQ(found.error().code, Errc::not_supported);
   EXPECT_TRUE(found.error().message.contains("agent-sandbox")) << found.error().message;
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, TakesNoSandboxForItsOwnThatOthersMadeOrAClaimHas) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, TakesNoSandboxForItsOwnThatOthersMadeOrAClaimHas, ClaimedCluster& on) {
   on.put_bare("box");
   on.fake.server.change(kube::kSandboxes, "default", "skiff-box",
                         [](json& object) { object["metadata"]["labels"][labels::kManagedBy] = "helm"; });
@@ -84,11 +81,9 @@ CO_TEST(ClaimDriver, TakesNoSandboxForItsOwnThatOthersMadeOrAClaimHas) {
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed);
   EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, StopsBySuspendingAndWaitsForThePod) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, StopsBySuspendingAndWaitsForThePod, ClaimedCluster& on) {
   on.put_bare("box");
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     // What the controller does once it sees the patch.
@@ -105,12 +100,9 @@ CO_TEST(ClaimDriver, StopsBySuspendingAndWaitsForThePod) {
   stopped = co_await on.driver.stop("box", {});
   EXPECT_TRUE(stopped) << "there is nothing to do";
   EXPECT_EQ(on.fake.server.count("PATCH", "/sandboxes/skiff-box"), 1u);
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, ExtendsTheAgentFirstAndThenTheObject) {
-  ClaimedCluster on{executor};
-  co_await on.begin();
+CO_TEST(ClaimDriver, ExtendsTheAgentFirstAndThenTheObject, ClaimedCluster& on) {
   on.put_bare("box");
   json told;
   bool is_refused = true;
@@ -135,11 +127,9 @@ CO_TEST(ClaimDriver, ExtendsTheAgentFirstAndThenTheObject) {
   EXPECT_EQ(told, (json{{"ttl_ms", 600'000}}));
   EXPECT_TRUE(on.sandbox_says("/spec/shutdownTime").is_string());
   EXPECT_TRUE(extended->expires_at.has_value());
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, RemovesTheVeryObjectThatItLookedAt) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, RemovesTheVeryObjectThatItLookedAt, ClaimedCluster& on) {
   const Object first = on.put_bare("box");
   const std::string id = (co_await on.driver.get("box")).value().id;
   auto removed = co_await on.driver.remove_if("box", "s-other", {});
@@ -156,11 +146,9 @@ CO_TEST(ClaimDriver, RemovesTheVeryObjectThatItLookedAt) {
   const auto there = on.fake.server.find(kube::kSandboxes, "default", "skiff-box");
   CO_ASSERT_TRUE(there && successor) << "a successor was deleted";
   EXPECT_EQ(there->uid(), successor->uid());
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, DoesNotWaitForTheEndOfASuccessor) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, DoesNotWaitForTheEndOfASuccessor, ClaimedCluster& on) {
   on.put_bare("box");
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     const bool is_deleted = !on.fake.server.find(kube::kSandboxes, "default", "skiff-box");
@@ -170,7 +158,6 @@ CO_TEST(ClaimDriver, DoesNotWaitForTheEndOfASuccessor) {
   auto removed = co_await on.driver.remove("box", {});
   EXPECT_TRUE(removed.has_value()) << removed.error().message;
   EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
-  co_await on.end();
 }
 
 /// A claim that runs, with the label that a sandbox has.
@@ -182,8 +169,7 @@ Object ready_claim(const std::string& name) {
   return claim;
 }
 
-CO_TEST(ClaimDriver, SeesAClaimThatBelongsToSomebodysObject) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, SeesAClaimThatBelongsToSomebodysObject, ClaimedCluster& on) {
   Object claim = ready_claim("box");
   claim.json["metadata"]["ownerReferences"] = json::array({{{"kind", "Workspace"}, {"name", "w"}, {"uid", "u"}}});
   on.fake.server.put(kube::kSandboxClaims, claim);
@@ -192,11 +178,9 @@ CO_TEST(ClaimDriver, SeesAClaimThatBelongsToSomebodysObject) {
   auto page = co_await on.driver.list({});
   CO_ASSERT_TRUE(page.has_value());
   EXPECT_EQ(page->items.size(), 1u);
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, TellsThePodThatAClaimHasGot) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, TellsThePodThatAClaimHasGot, ClaimedCluster& on) {
   on.put_bare("warm");
   Object claim = Object::make(kube::kSandboxClaims, "default", "skiff-box");
   labels::put_common(claim, "sandbox", "box", "ann");
@@ -211,12 +195,9 @@ CO_TEST(ClaimDriver, TellsThePodThatAClaimHasGot) {
   found = co_await on.driver.get("box");
   CO_ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_FALSE(found->details.contains("pod"));
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, TellsThePortThatTheAgentOfAClaimHas) {
-  ClaimedCluster on{executor};
-  co_await on.begin();
+CO_TEST(ClaimDriver, TellsThePortThatTheAgentOfAClaimHas, ClaimedCluster& on) {
   on.put_bare("warm");
   on.fake.server.change(kube::kPods, "default", "skiff-warm",
                         [](json& pod) { pod["spec"]["containers"][0]["ports"][0]["containerPort"] = 7171; });
@@ -242,11 +223,9 @@ CO_TEST(ClaimDriver, TellsThePortThatTheAgentOfAClaimHas) {
   CO_ASSERT_TRUE(listed.has_value() && !listed->items.empty());
   EXPECT_EQ(listed->items.front().name, "box");
   EXPECT_EQ(listed->items.front().address, "http://10.0.0.7:7171");
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, RefusesToHurryAController) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, RefusesToHurryAController, ClaimedCluster& on) {
   on.put_bare("box");
   auto removed = co_await on.driver.remove("box", {.force = true});
   CO_ASSERT_TRUE(!removed);
@@ -255,12 +234,9 @@ CO_TEST(ClaimDriver, RefusesToHurryAController) {
   CO_ASSERT_TRUE(!stopped);
   EXPECT_EQ(stopped.error().field, "--grace-period");
   EXPECT_TRUE(on.fake.server.find(kube::kSandboxes, "default", "skiff-box"));
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, ReachesNoAgentWhereTheTemplateRunsNone) {
-  ClaimedCluster on{executor};
-  co_await on.begin();
+CO_TEST(ClaimDriver, ReachesNoAgentWhereTheTemplateRunsNone, ClaimedCluster& on) {
   on.put_bare("box");
   on.fake.server.change(kube::kPods, "default", "skiff-box", [](json& pod) {
     pod["spec"]["containers"] = json::array({{{"name", "main"}, {"image", "busybox"}}});
@@ -270,11 +246,9 @@ CO_TEST(ClaimDriver, ReachesNoAgentWhereTheTemplateRunsNone) {
   CO_ASSERT_TRUE(!endpoint);
   EXPECT_EQ(endpoint.error().code, Errc::sandbox_failed);
   EXPECT_TRUE(endpoint.error().message.contains("skiff pool create")) << endpoint.error().message;
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, ListsInPagesWhoseCursorLeadsToTheOtherKind) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, ListsInPagesWhoseCursorLeadsToTheOtherKind, ClaimedCluster& on) {
   for (const std::string name : {"a", "b", "c"}) on.put_bare(name);
   auto page = co_await on.driver.list({.limit = 2});
   CO_ASSERT_TRUE(page.has_value()) << page.error().message;
@@ -288,12 +262,9 @@ CO_TEST(ClaimDriver, ListsInPagesWhoseCursorLeadsToTheOtherKind) {
   page = co_await on.driver.list({.cursor = "elsewhere"});
   CO_ASSERT_TRUE(!page);
   EXPECT_EQ(page.error().field, "--cursor");
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, MakesNothingOfASpecThatAnObjectCanNotHold) {
-  ClaimedCluster on{executor};
-  co_await on.begin();
+CO_TEST(ClaimDriver, MakesNothingOfASpecThatAnObjectCanNotHold, ClaimedCluster& on) {
   SandboxSpec spec = fakes::plain_spec("box");
   spec.env["LARGE"] = std::string(std::size_t{300} << 10U, 'x');
   auto made = co_await on.driver.create(std::move(spec), fakes::ignore_progress);
@@ -301,7 +272,6 @@ CO_TEST(ClaimDriver, MakesNothingOfASpecThatAnObjectCanNotHold) {
   EXPECT_EQ(made.error().code, Errc::invalid_field);
   EXPECT_TRUE(made.error().message.contains("300 KiB")) << made.error().message;
   EXPECT_EQ(on.fake.server.count("POST", "/sandboxes"), 0u);
-  co_await on.end();
 }
 
 // --- what others made -----------------------------------------------------------------------------------------------
@@ -314,8 +284,7 @@ Object foreign_claim(const std::string& name) {
   return claim;
 }
 
-CO_TEST(ClaimDriver, ShowsClaimsOfOthersOnlyToWhoAsksForThem) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, ShowsClaimsOfOthersOnlyToWhoAsksForThem, ClaimedCluster& on) {
   on.put_bare("box");
   on.fake.server.put(kube::kSandboxClaims, foreign_claim("theirs"));
   for (const SandboxFilter& filter : {SandboxFilter{}, SandboxFilter{.owner = "ann", .others = true},
@@ -331,11 +300,9 @@ CO_TEST(ClaimDriver, ShowsClaimsOfOthersOnlyToWhoAsksForThem) {
   EXPECT_EQ(page->items[1].name, "claim/theirs");
   EXPECT_EQ(page->items[1].state, SandboxState::running);
   EXPECT_EQ(page->items[1].details.at("managed_by"), "somebody else");
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, RemovesAClaimOfOthersByItsOwnNameAlone) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, RemovesAClaimOfOthersByItsOwnNameAlone, ClaimedCluster& on) {
   on.fake.server.put(kube::kSandboxClaims, foreign_claim("box"));
   on.fake.server.put(kube::kSandboxClaims, foreign_claim("skiff-box"));
   auto removed = co_await on.driver.remove("box", {});
@@ -352,18 +319,15 @@ CO_TEST(ClaimDriver, RemovesAClaimOfOthersByItsOwnNameAlone) {
   removed = co_await on.driver.remove("claim/box", {});
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed);
-  co_await on.end();
 }
 
-CO_TEST(ClaimDriver, TakesNoneOfOursForAClaimOfOthers) {
-  ClaimedCluster on{executor};
+CO_TEST(ClaimDriver, TakesNoneOfOursForAClaimOfOthers, ClaimedCluster& on) {
   Object ours = foreign_claim("skiff-box");
   labels::put_common(ours, "sandbox", "box", "ann");
   on.fake.server.put(kube::kSandboxClaims, std::move(ours));
   auto found = co_await on.driver.get("claim/skiff-box");
   CO_ASSERT_TRUE(!found);
   EXPECT_EQ(found.error().code, Errc::sandbox_not_found);
-  co_await on.end();
 }
 
 }  // namespace

@@ -38,18 +38,15 @@ Task<Result<>> remove_box(FakeCluster* fake, Object claim, Removal how) {
   return remove_claim(fake->cluster.get(), SandboxApi::v1beta1, std::move(claim), std::nullopt, std::move(how));
 }
 
-CO_TEST(ClaimRemoval, DeletesTheVeryObjectByItsUid) {
-  FakeCluster fake{executor};
+CO_TEST(ClaimRemoval, DeletesTheVeryObjectByItsUid, FakeCluster& fake) {
   const Object claim = put_claim(fake);
   auto removed = co_await remove_box(&fake, claim, {});
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_EQ(fake.server.last("DELETE", "/sandboxclaims/skiff-box").body["preconditions"], (json{{"uid", claim.uid()}}));
   EXPECT_TRUE(fake.server.all(kube::kSandboxClaims).empty());
-  co_await fake.stop();
 }
 
-CO_TEST(ClaimRemoval, DoesNotWaitForASandboxOfItsNameThatIsAnotherClaims) {
-  FakeCluster fake{executor};
+CO_TEST(ClaimRemoval, DoesNotWaitForASandboxOfItsNameThatIsAnotherClaims, FakeCluster& fake) {
   const Object claim = put_claim(fake);
   fake.server.put(kube::kSandboxClaims, Object::make(kube::kSandboxClaims, "default", "next"));
   const std::string next = fake.server.find(kube::kSandboxClaims, "default", "next")->uid();
@@ -61,11 +58,9 @@ CO_TEST(ClaimRemoval, DoesNotWaitForASandboxOfItsNameThatIsAnotherClaims) {
   auto removed = co_await remove_box(&fake, claim, {.patience = 1ms});
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_TRUE(fake.server.find(kube::kSandboxes, "default", "skiff-box"));
-  co_await fake.stop();
 }
 
-CO_TEST(ClaimRemoval, WaitsForTheSandboxThatItGotWhileItWasRemoved) {
-  FakeCluster fake{executor};
+CO_TEST(ClaimRemoval, WaitsForTheSandboxThatItGotWhileItWasRemoved, FakeCluster& fake) {
   const Object claim = put_claim(fake);
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     // By a controller that has not seen yet that the claim is gone; the cascade takes it by and by.
@@ -77,17 +72,14 @@ CO_TEST(ClaimRemoval, WaitsForTheSandboxThatItGotWhileItWasRemoved) {
   auto removed = co_await remove_box(&fake, claim, {.patience = 1ms});
   CO_ASSERT_TRUE(!removed);
   EXPECT_EQ(removed.error().code, Errc::timeout);
-  co_await fake.stop();
 }
 
-CO_TEST(ClaimRemoval, WaitsForNothingWhereThatIsNotWanted) {
-  FakeCluster fake{executor};
+CO_TEST(ClaimRemoval, WaitsForNothingWhereThatIsNotWanted, FakeCluster& fake) {
   const Object claim = put_claim(fake);
   put_sandbox_of(fake, "somebody");
   auto removed = co_await remove_box(&fake, claim, {.wait = false});
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_EQ(fake.server.count("GET", "/sandboxes/skiff-box"), 0u);
-  co_await fake.stop();
 }
 
 }  // namespace

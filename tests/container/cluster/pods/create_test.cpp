@@ -44,8 +44,7 @@ void expect_nothing_left(const FakeCluster& fake) {
   EXPECT_THAT(fake.server.all(kube::kServices), testing::IsEmpty());
 }
 
-CO_TEST(PodCreation, MakesTheRecordThatOwnsAllTheRest) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, MakesTheRecordThatOwnsAllTheRest, FakeCluster& fake) {
   auto made = co_await create_box(&fake);
   CO_ASSERT_TRUE(made.has_value()) << made.error().message;
   EXPECT_EQ(made->state, SandboxState::running);
@@ -58,11 +57,9 @@ CO_TEST(PodCreation, MakesTheRecordThatOwnsAllTheRest) {
     EXPECT_EQ(object->json["metadata"]["ownerReferences"][0]["uid"], record->uid());
     EXPECT_EQ(object->label(labels::kSandbox), made->id);
   }
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, LeavesTheSandboxThatHasTheName) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, LeavesTheSandboxThatHasTheName, FakeCluster& fake) {
   fakes::put_sandbox(fake.server, "box", "s1");
   auto made = co_await create_box(&fake);
   CO_ASSERT_TRUE(!made);
@@ -71,7 +68,6 @@ CO_TEST(PodCreation, LeavesTheSandboxThatHasTheName) {
   EXPECT_EQ(fake.server.find(kube::kConfigMaps, "default", "skiff-box")->label(labels::kSandbox), "s1");
   EXPECT_EQ(fake.server.find(kube::kPods, "default", "skiff-box")->label(labels::kSandbox), "s1");
   EXPECT_FALSE(fake.server.find(kube::kServices, "default", "skiff-box-svc"));
-  co_await fake.stop();
 }
 
 CO_TEST(PodCreation, IsRefusedByATrialBeforeAnythingIsMade) {
@@ -127,8 +123,7 @@ CO_TEST(PodCreation, TakesBackWhatWasMadeBeforeAFailure) {
   }
 }
 
-CO_TEST(PodCreation, SaysWhenItCouldNotTakeItBack) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, SaysWhenItCouldNotTakeItBack, FakeCluster& fake) {
   fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.is("POST", "/pods") && !request.is_dry_run()) return quota_exceeded();
     if (request.method != "DELETE") return std::nullopt;
@@ -139,11 +134,9 @@ CO_TEST(PodCreation, SaysWhenItCouldNotTakeItBack) {
   EXPECT_EQ(failure_reason(made.error()), FailureReason::quota);
   EXPECT_TRUE(made.error().message.contains("; and it could not be cleaned up: delete configmaps"))
       << made.error().message;
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, InsistsOnTakingItBackWhileTheControlPlaneIsAway) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, InsistsOnTakingItBackWhileTheControlPlaneIsAway, FakeCluster& fake) {
   fake.cluster = fake.open(executor, 1000);
   fake.server.before = [away = 0](const FakeRequest& request) mutable -> std::optional<FakeAnswer> {
     if (request.is("POST", "/pods") && !request.is_dry_run()) return quota_exceeded();
@@ -155,11 +148,9 @@ CO_TEST(PodCreation, InsistsOnTakingItBackWhileTheControlPlaneIsAway) {
   EXPECT_EQ(failure_reason(made.error()), FailureReason::quota);
   EXPECT_FALSE(made.error().message.contains("cleaned up")) << made.error().message;
   expect_nothing_left(fake);
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, ComesThroughAnElectionOfTheControlPlane) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, ComesThroughAnElectionOfTheControlPlane, FakeCluster& fake) {
   fake.cluster = fake.open(executor, 1000);
   // Each request is answered so the first ten times: nothing is lost but time.
   fake.server.before =
@@ -175,7 +166,6 @@ CO_TEST(PodCreation, ComesThroughAnElectionOfTheControlPlane) {
   CO_ASSERT_TRUE(made.has_value()) << made.error().message;
   EXPECT_EQ(made->state, SandboxState::running);
   EXPECT_EQ(fake.server.all(kube::kPods).size(), 1u);
-  co_await fake.stop();
 }
 
 CO_TEST(PodCreation, FindsWhatALostAnswerHasMade) {
@@ -236,8 +226,7 @@ CO_TEST(PodCreation, WaitsForRoomUntilItsTimeIsOverAndSaysThatItIsBeingMade) {
   }
 }
 
-CO_TEST(PodCreation, AsksThatItsNodeIsNotTakenAway) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, AsksThatItsNodeIsNotTakenAway, FakeCluster& fake) {
   auto made = co_await create_box(&fake);
   CO_ASSERT_TRUE(made.has_value()) << made.error().message;
   const auto pod = fake.server.find(kube::kPods, "default", "skiff-box");
@@ -245,11 +234,9 @@ CO_TEST(PodCreation, AsksThatItsNodeIsNotTakenAway) {
   EXPECT_EQ(pod->annotation("karpenter.sh/do-not-disrupt"), "true");
   // To a drain it is a Pod that nothing makes again.
   EXPECT_FALSE(pod->json["metadata"]["ownerReferences"][0].contains("controller"));
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, SaysInItsNamespaceWhichRecordItBelongsTo) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, SaysInItsNamespaceWhichRecordItBelongsTo, FakeCluster& fake) {
   SandboxSpec spec = plain_spec("box");
   spec.pod.namespace_per_sandbox = true;
   auto made = co_await create_box(&fake, spec);
@@ -257,22 +244,18 @@ CO_TEST(PodCreation, SaysInItsNamespaceWhichRecordItBelongsTo) {
   const auto home = fake.server.find(kube::kNamespaces, {}, made->details.at("namespace"));
   CO_ASSERT_TRUE(home.has_value());
   EXPECT_EQ(home->annotation("skiff.dev/record"), "default/skiff-box");
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, TakesNoPodForItsOwnThatSomebodyElseCalledSo) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, TakesNoPodForItsOwnThatSomebodyElseCalledSo, FakeCluster& fake) {
   fake.server.put(kube::kPods, kube::Object::make(kube::kPods, "default", "skiff-box"));
   auto made = co_await create_box(&fake);
   CO_ASSERT_TRUE(!made);
   EXPECT_EQ(made.error().code, Errc::already_exists) << made.error().message;
   EXPECT_TRUE(fake.server.find(kube::kPods, "default", "skiff-box")) << "it is not ours to remove";
   EXPECT_THAT(fake.server.all(kube::kConfigMaps), testing::IsEmpty());
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, SendsAgainWhatTheServerWasTooBusyFor) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, SendsAgainWhatTheServerWasTooBusyFor, FakeCluster& fake) {
   fake.server.before = [busy = 0](const FakeRequest& request) mutable -> std::optional<FakeAnswer> {
     if (!request.is("POST", "/configmaps") || busy++ > 0) return std::nullopt;
     return FakeAnswer{.status = 429, .body = "too many requests", .headers = {{"Retry-After", "0"}}};
@@ -280,11 +263,9 @@ CO_TEST(PodCreation, SendsAgainWhatTheServerWasTooBusyFor) {
   auto made = co_await create_box(&fake);
   EXPECT_TRUE(made) << made.error().message;
   EXPECT_EQ(fake.server.count("POST", "/configmaps"), 2u);
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, GivesUpAtOnceWhenTheImageCanNotBeHad) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, GivesUpAtOnceWhenTheImageCanNotBeHad, FakeCluster& fake) {
   fake.server.runs_pods = false;
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (!request.is_watch()) return std::nullopt;
@@ -302,11 +283,9 @@ CO_TEST(PodCreation, GivesUpAtOnceWhenTheImageCanNotBeHad) {
   EXPECT_EQ(failure_reason(made.error()), FailureReason::image_pull);
   EXPECT_TRUE(made.error().message.contains("ImagePullBackOff: no such image")) << made.error().message;
   expect_nothing_left(fake);
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, SaysThatItsPodWasDeletedUnderItsHands) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, SaysThatItsPodWasDeletedUnderItsHands, FakeCluster& fake) {
   fake.server.runs_pods = false;
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.is_watch()) fake.server.erase(kube::kPods, "default", "skiff-box");
@@ -317,22 +296,18 @@ CO_TEST(PodCreation, SaysThatItsPodWasDeletedUnderItsHands) {
   EXPECT_EQ(failure_reason(made.error()), FailureReason::exited);
   EXPECT_TRUE(made.error().message.ends_with("skiff-box was deleted meanwhile")) << made.error().message;
   expect_nothing_left(fake);
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, TakesBackASandboxWhoseAgentDoesNotAnswer) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, TakesBackASandboxWhoseAgentDoesNotAnswer, FakeCluster& fake) {
   fake.server.agent = [](const FakeRequest&) { return FakeAnswer{.status = 503, .body = "no endpoints"}; };
   auto made = co_await create_box(&fake);
   CO_ASSERT_TRUE(!made);
   EXPECT_EQ(failure_reason(made.error()), FailureReason::not_ready);
   EXPECT_TRUE(made.error().message.contains("503")) << made.error().message;
   expect_nothing_left(fake);
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, OfOneRunIsAPodAndNothingElse) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, OfOneRunIsAPodAndNothingElse, FakeCluster& fake) {
   SandboxSpec spec = plain_spec("box");
   spec.is_one_shot = true;
   spec.pod.service = ServiceKind::none;
@@ -347,11 +322,9 @@ CO_TEST(PodCreation, OfOneRunIsAPodAndNothingElse) {
   made = co_await create_box(&fake, spec);
   CO_ASSERT_TRUE(!made) << "nobody would own its policy";
   EXPECT_EQ(made.error().field, "--keep");
-  co_await fake.stop();
 }
 
-CO_TEST(PodCreation, AsksNothingOfTheClusterForWhatIsWrongAnyway) {
-  FakeCluster fake{executor};
+CO_TEST(PodCreation, AsksNothingOfTheClusterForWhatIsWrongAnyway, FakeCluster& fake) {
   SandboxSpec spec = plain_spec("No_Name");
   EXPECT_EQ((co_await create_box(&fake, spec)).error().code, Errc::invalid_field);
   spec = plain_spec("box");
@@ -364,7 +337,6 @@ CO_TEST(PodCreation, AsksNothingOfTheClusterForWhatIsWrongAnyway) {
   spec.pod.template_name = "py";
   EXPECT_EQ((co_await create_box(&fake, spec)).error().field, "--template");
   EXPECT_TRUE(fake.server.requests().empty());
-  co_await fake.stop();
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace skiff::container::fakes {
 struct DrivenCluster {
   explicit DrivenCluster(Executor executor) : fake{executor}, driver{fake.cluster.get(), fakes::through_the_proxy()} {}
   Task<> begin() { (void)(co_await fake.cluster->signing_key(true)).value(); }
-  Task<> end() {
+  Task<> stop() {
     co_await driver.close();
     co_await fake.stop();
   }

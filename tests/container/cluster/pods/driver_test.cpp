@@ -23,9 +23,7 @@ using namespace std::chrono_literals;
 
 // --- stop -----------------------------------------------------------------------------------------------------------
 
-CO_TEST(PodDriver, SaysThatASandboxIsStoppedBeforeItsPodGoes) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, SaysThatASandboxIsStoppedBeforeItsPodGoes, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   auto stopped = co_await on.driver.stop("box", {});
   EXPECT_TRUE(stopped) << stopped.error().message;
@@ -35,12 +33,9 @@ CO_TEST(PodDriver, SaysThatASandboxIsStoppedBeforeItsPodGoes) {
   auto sandbox = co_await on.driver.get("box");
   CO_ASSERT_TRUE(sandbox.has_value());
   EXPECT_EQ(sandbox->state, SandboxState::stopped);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, LeavesThePodWhereTheRecordCanNotBeChanged) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, LeavesThePodWhereTheRecordCanNotBeChanged, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   on.fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.method != "PATCH") return std::nullopt;
@@ -49,12 +44,9 @@ CO_TEST(PodDriver, LeavesThePodWhereTheRecordCanNotBeChanged) {
   auto stopped = co_await on.driver.stop("box", {});
   EXPECT_FALSE(stopped);
   EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, StopsNothingThatIsForOneRun) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, StopsNothingThatIsForOneRun, DrivenCluster& on) {
   on.fake.server.put(kube::kPods, sandbox_pod("box", "s1"));
   auto stopped = co_await on.driver.stop("box", {});
   CO_ASSERT_TRUE(!stopped);
@@ -62,14 +54,11 @@ CO_TEST(PodDriver, StopsNothingThatIsForOneRun) {
   auto started = co_await on.driver.start("box", 5s, fakes::ignore_progress);
   CO_ASSERT_TRUE(started.has_value()) << "it runs: " << started.error().message;
   EXPECT_EQ(on.fake.server.count("DELETE", "/pods/skiff-box"), 0u);
-  co_await on.end();
 }
 
 // --- extend ---------------------------------------------------------------------------------------------------------
 
-CO_TEST(PodDriver, TellsTheAgentOfALeaseAndThenTheRecord) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, TellsTheAgentOfALeaseAndThenTheRecord, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.spec.lease = {.ttl = 60s, .idle_ttl = 30s};
   put_sandbox(on.fake.server, record);
@@ -86,12 +75,9 @@ CO_TEST(PodDriver, TellsTheAgentOfALeaseAndThenTheRecord) {
   EXPECT_EQ(changed->spec.lease.ttl, 600s);
   EXPECT_EQ(changed->spec.lease.idle_ttl, 30s) << "what is absent stays as it was";
   EXPECT_TRUE(changed->expires_at.has_value());
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, LeavesTheRecordWhenTheAgentRefusesALease) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, LeavesTheRecordWhenTheAgentRefusesALease, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.spec.lease.ttl = 60s;
   put_sandbox(on.fake.server, record);
@@ -104,12 +90,9 @@ CO_TEST(PodDriver, LeavesTheRecordWhenTheAgentRefusesALease) {
   EXPECT_EQ(extended.error().message, "too long");
   EXPECT_EQ(on.fake.server.count("PATCH", "/configmaps/skiff-box"), 0u);
   EXPECT_EQ(on.fake.server.count("PUT", "/configmaps/skiff-box"), 0u);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, RenewsTheRecordByTheTimeThatTheAgentHas) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, RenewsTheRecordByTheTimeThatTheAgentHas, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.spec.lease.ttl = 60s;
   record.expires_at = "2020-01-01T00:00:00.000Z";
@@ -123,12 +106,9 @@ CO_TEST(PodDriver, RenewsTheRecordByTheTimeThatTheAgentHas) {
   CO_ASSERT_TRUE(extended->expires_at.has_value());
   EXPECT_GE(*extended->expires_at, in_an_hour);
   EXPECT_GE(on.record_says("expires_at"), in_an_hour);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, LeavesTheRecordsTimeWhereTheAgentSaysNone) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, LeavesTheRecordsTimeWhereTheAgentSaysNone, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.expires_at = "2027-01-01T00:00:00.000Z";
   put_sandbox(on.fake.server, record);
@@ -138,12 +118,9 @@ CO_TEST(PodDriver, LeavesTheRecordsTimeWhereTheAgentSaysNone) {
     (void)co_await on.driver.extend("box", {}, 5s);
     EXPECT_EQ(on.record_says("expires_at"), "2027-01-01T00:00:00.000Z") << body;
   }
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, WaitsForTheAgentThatIsToBeToldOfALease) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, WaitsForTheAgentThatIsToBeToldOfALease, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   int asked = 0;
   on.fake.server.agent = [&](const FakeRequest& request) -> FakeAnswer {
@@ -156,12 +133,9 @@ CO_TEST(PodDriver, WaitsForTheAgentThatIsToBeToldOfALease) {
   CO_ASSERT_TRUE(!extended);
   EXPECT_TRUE(extended.error().message.contains("the agent of sandbox \"box\" does not answer"))
       << extended.error().message;
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, ExtendsNothingThatIsStopped) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, ExtendsNothingThatIsStopped, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
@@ -169,14 +143,11 @@ CO_TEST(PodDriver, ExtendsNothingThatIsStopped) {
   CO_ASSERT_TRUE(!extended);
   EXPECT_EQ(extended.error().code, Errc::sandbox_not_running);
   EXPECT_EQ(on.record_says("stopped"), "true");
-  co_await on.end();
 }
 
 // --- remove ---------------------------------------------------------------------------------------------------------
 
-CO_TEST(PodDriver, RemovesOnlyWhatHasTheId) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, RemovesOnlyWhatHasTheId, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   auto removed = co_await on.driver.remove_if("box", "s9", {});
   CO_ASSERT_TRUE(removed.has_value());
@@ -190,7 +161,6 @@ CO_TEST(PodDriver, RemovesOnlyWhatHasTheId) {
   removed = co_await on.driver.remove("box", {});
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_FALSE(*removed) << "there was none";
-  co_await on.end();
 }
 
 CO_TEST(PodDriver, RemovesOneWithFiveRequests) {
@@ -199,8 +169,12 @@ CO_TEST(PodDriver, RemovesOneWithFiveRequests) {
   PodRecord record = sandbox_record("box", "s1");
   record.spec.pod.service = ServiceKind::clusterip;
   const KnownPod known = put_sandbox(on.fake.server, record);
-  on.fake.server.change(kube::kConfigMaps, "default", "skiff-box",
-                        [&](json& object) { object["data"]["pod_uid"] = known.pod->uid(); });
+  const kube::Object service =
+      on.fake.server.put(kube::kServices, kube::Object::make(kube::kServices, "default", "skiff-box-svc"));
+  on.fake.server.change(kube::kConfigMaps, "default", "skiff-box", [&](json& object) {
+    object["data"]["pod_uid"] = known.pod->uid();
+    object["data"]["service_uid"] = service.uid();
+  });
   on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.is_watch()) on.fake.server.erase(kube::kPods, "default", "skiff-box");
     return std::nullopt;
@@ -212,19 +186,20 @@ CO_TEST(PodDriver, RemovesOneWithFiveRequests) {
   for (const FakeRequest& one : on.fake.server.requests()) all += one.method + " " + one.path + "\n";
   EXPECT_LE(on.fake.server.requests().size(), 5u) << all;
   EXPECT_TRUE(on.fake.server.all(kube::kPods).empty());
-  co_await on.end();
+  EXPECT_TRUE(on.fake.server.all(kube::kServices).empty());
+  co_await on.stop();
 }
 
-CO_TEST(PodDriver, KnowsThePodThatItMadeByItsUid) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, KnowsWhatItMadeByItsUid, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
+  record.spec.pod.service = ServiceKind::clusterip;
+  record.service_uid = "uid-of-an-older-one";
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
   auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
   CO_ASSERT_TRUE(up.has_value()) << up.error().message;
   EXPECT_EQ(on.record_says("pod_uid"), on.fake.server.find(kube::kPods, "default", "skiff-box")->uid());
-  co_await on.end();
+  EXPECT_EQ(on.record_says("service_uid"), on.fake.server.find(kube::kServices, "default", "skiff-box-svc")->uid());
 }
 
 /// Record and Pod as a skiff with another --name-prefix makes them.
@@ -237,8 +212,7 @@ void put_with_prefix(FakeCluster& fake, const std::string& prefix, const std::st
   fake.server.put(kube::kPods, std::move(pod));
 }
 
-CO_TEST(PodDriver, RemovesWhatItListsAlsoWithAnotherPrefix) {
-  DrivenCluster on{executor};
+CO_TEST(PodDriver, RemovesWhatItListsAlsoWithAnotherPrefix, DrivenCluster& on) {
   put_with_prefix(on.fake, "other-", "s1");
   auto page = co_await on.driver.list({});
   CO_ASSERT_TRUE(page && page->items.size() == 1u);
@@ -253,11 +227,9 @@ CO_TEST(PodDriver, RemovesWhatItListsAlsoWithAnotherPrefix) {
   removed = co_await on.driver.remove("box", {});
   CO_ASSERT_TRUE(removed.has_value()) << removed.error().message;
   EXPECT_TRUE(*removed);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, AsksWhichOfSeveralPrefixesIsMeant) {
-  DrivenCluster on{executor};
+CO_TEST(PodDriver, AsksWhichOfSeveralPrefixesIsMeant, DrivenCluster& on) {
   put_with_prefix(on.fake, "a-", "s1");
   put_with_prefix(on.fake, "b-", "s2");
   auto removed = co_await on.driver.remove("box", {});
@@ -268,11 +240,9 @@ CO_TEST(PodDriver, AsksWhichOfSeveralPrefixesIsMeant) {
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "a-box"));
   EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "b-box"));
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted) {
-  DrivenCluster on{executor};
+CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   std::optional<SandboxState> asked;
   Removal how;
@@ -289,12 +259,9 @@ CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted) {
   removed = co_await on.driver.remove_if("box", "s1", how);
   CO_ASSERT_TRUE(removed.has_value());
   EXPECT_TRUE(*removed);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, ReachesNoAgentOfASandboxThatDoesNotRun) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, ReachesNoAgentOfASandboxThatDoesNotRun, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   on.fake.server.change(kube::kPods, "default", "skiff-box", [](json& pod) { pod["status"] = {{"phase", "Failed"}}; });
   auto endpoint = co_await on.driver.endpoint("box", {});
@@ -303,7 +270,6 @@ CO_TEST(PodDriver, ReachesNoAgentOfASandboxThatDoesNotRun) {
   auto connection = co_await on.driver.dial("box", 80);
   CO_ASSERT_TRUE(!connection);
   EXPECT_EQ(connection.error().code, Errc::sandbox_not_running);
-  co_await on.end();
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ using fakes::FakeRequest;
 using fakes::put_sandbox;
 using nlohmann::json;
 
-CO_TEST(PodLookup, FindsRecordAndPod) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, FindsRecordAndPod, FakeCluster& fake) {
   put_sandbox(fake.server, "box", "s1");
   auto found = co_await find_sandbox(fake.cluster.get(), "box");
   CO_ASSERT_TRUE(found && found->record && found->pod);
@@ -24,11 +23,9 @@ CO_TEST(PodLookup, FindsRecordAndPod) {
   EXPECT_EQ(sandbox.state, SandboxState::running);
   EXPECT_EQ(sandbox.id, "s1");
   EXPECT_EQ(sandbox.details.at("pod_ip"), "10.0.0.7");
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, DoesNotAskForThePodOfOneThatIsStopped) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, DoesNotAskForThePodOfOneThatIsStopped, FakeCluster& fake) {
   PodRecord record = fakes::sandbox_record("box", "s1");
   record.stopped = true;
   put_sandbox(fake.server, record);
@@ -36,21 +33,17 @@ CO_TEST(PodLookup, DoesNotAskForThePodOfOneThatIsStopped) {
   CO_ASSERT_TRUE(found.has_value());
   EXPECT_EQ(describe_known(*found).state, SandboxState::stopped);
   EXPECT_EQ(fake.server.count("GET", "/pods/skiff-box"), 0u);
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, TakesAPodWithoutARecordForOneRun) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, TakesAPodWithoutARecordForOneRun, FakeCluster& fake) {
   fake.server.put(kube::kPods, fakes::sandbox_pod("box", "s1"));
   auto found = co_await find_sandbox(fake.cluster.get(), "box");
   CO_ASSERT_TRUE(found && found->pod);
   EXPECT_FALSE(found->record);
   EXPECT_EQ(describe_known(*found).owner, "ann");
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, PassesOverWhatOthersHaveCalledSo) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, PassesOverWhatOthersHaveCalledSo, FakeCluster& fake) {
   fake.server.put(kube::kConfigMaps, kube::Object::make(kube::kConfigMaps, "default", "skiff-box"));
   kube::Object pod = fakes::sandbox_pod("box", "s1");
   pod.json["metadata"]["labels"].erase(std::string{labels::kManagedBy});
@@ -64,11 +57,9 @@ CO_TEST(PodLookup, PassesOverWhatOthersHaveCalledSo) {
   fake.server.put(kube::kPods, pod);
   found = co_await find_sandbox(fake.cluster.get(), "box");
   EXPECT_FALSE(found);
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, LooksAgainWhenItWasStoppedBetweenTheTwoLooks) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, LooksAgainWhenItWasStoppedBetweenTheTwoLooks, FakeCluster& fake) {
   put_sandbox(fake.server, "box", "s1");
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
     if (request.is("GET", "/pods/skiff-box")) {
@@ -81,11 +72,9 @@ CO_TEST(PodLookup, LooksAgainWhenItWasStoppedBetweenTheTwoLooks) {
   auto found = co_await find_sandbox(fake.cluster.get(), "box");
   CO_ASSERT_TRUE(found.has_value());
   EXPECT_EQ(describe_known(*found).state, SandboxState::stopped) << "it has not failed";
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, SaysThatAPodIsGoneOnceTheRecordStayedTheSame) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, SaysThatAPodIsGoneOnceTheRecordStayedTheSame, FakeCluster& fake) {
   put_sandbox(fake.server, "box", "s1");
   fake.server.erase(kube::kPods, "default", "skiff-box");
   auto found = co_await find_sandbox(fake.cluster.get(), "box");
@@ -93,11 +82,9 @@ CO_TEST(PodLookup, SaysThatAPodIsGoneOnceTheRecordStayedTheSame) {
   EXPECT_EQ(describe_known(*found).state, SandboxState::failed);
   EXPECT_EQ(describe_known(*found).reason, "its pod was deleted");
   EXPECT_EQ(fake.server.count("GET", "/pods/skiff-box"), 2u);
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, SaysWhyItCanNotLook) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, SaysWhyItCanNotLook, FakeCluster& fake) {
   put_sandbox(fake.server, "box", "s1");
   for (const std::string path : {"/configmaps/skiff-box", "/pods/skiff-box"}) {
     fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
@@ -111,28 +98,23 @@ CO_TEST(PodLookup, SaysWhyItCanNotLook) {
   }
   auto bad = co_await find_sandbox(fake.cluster.get(), "No/Name");
   EXPECT_EQ(bad.error().code, Errc::invalid_field);
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, TakesNoNonsenseForASandbox) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, TakesNoNonsenseForASandbox, FakeCluster& fake) {
   for (const std::string body : {"nonsense", "[]", "{", "null", R"({"kind":"Pod"})", R"({"metadata":[1]})"}) {
     fake.server.before = [&](const FakeRequest&) { return FakeAnswer{.body = body}; };
     auto found = co_await find_sandbox(fake.cluster.get(), "box");
     EXPECT_FALSE(found) << body;
   }
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, ChangesNoRecordThatTookThePlaceOfItsOwn) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, ChangesNoRecordThatTookThePlaceOfItsOwn, FakeCluster& fake) {
   const KnownPod known = put_sandbox(fake.server, "box", "s1");
   put_sandbox(fake.server, "box", "s2");
   auto changed = co_await change_record(fake.cluster.get(), &known, {{"stopped", "true"}});
   CO_ASSERT_TRUE(!changed);
   EXPECT_EQ(changed.error().code, Errc::precondition_failed);
   EXPECT_EQ(fake.server.find(kube::kConfigMaps, "default", "skiff-box")->text({"data", "stopped"}), "false");
-  co_await fake.stop();
 }
 
 /// Lets somebody else write into the record before each of the first `times` patches.
@@ -145,8 +127,7 @@ void write_between(FakeCluster& fake, int times, const std::function<void(json& 
   };
 }
 
-CO_TEST(PodLookup, ChangesASpecWithoutUndoingWhatOthersHaveChangedMeanwhile) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, ChangesASpecWithoutUndoingWhatOthersHaveChangedMeanwhile, FakeCluster& fake) {
   KnownPod known = put_sandbox(fake.server, "box", "s1");
   write_between(fake, 1, [](json& record) {
     json spec = json::parse(record["data"]["spec"].get<std::string>());
@@ -163,22 +144,18 @@ CO_TEST(PodLookup, ChangesASpecWithoutUndoingWhatOthersHaveChangedMeanwhile) {
   EXPECT_EQ(now->record->spec.image, "theirs");
   EXPECT_EQ(now->record->spec.lease.ttl, std::chrono::hours{1});
   EXPECT_EQ(now->record->expires_at, "2027-01-01T00:00:00Z");
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, GivesUpChangingWhatIsChangedAgainAndAgain) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, GivesUpChangingWhatIsChangedAgainAndAgain, FakeCluster& fake) {
   KnownPod known = put_sandbox(fake.server, "box", "s1");
   write_between(fake, 1'000, [](json& record) { record["data"]["other"] = "x"; });
   auto changed = co_await change_spec(fake.cluster.get(), std::move(known), [](PodRecord&) {});
   CO_ASSERT_TRUE(!changed);
   EXPECT_EQ(changed.error().code, Errc::timeout);
   EXPECT_EQ(fake.server.count("PATCH", "/configmaps/skiff-box"), 20u);
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, ChangesNoSpecOfARecordThatIsGoneOrAnothers) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, ChangesNoSpecOfARecordThatIsGoneOrAnothers, FakeCluster& fake) {
   KnownPod known = put_sandbox(fake.server, "box", "s1");
   KnownPod same = known;
   put_sandbox(fake.server, "box", "s2");
@@ -191,7 +168,6 @@ CO_TEST(PodLookup, ChangesNoSpecOfARecordThatIsGoneOrAnothers) {
   changed = co_await change_spec(fake.cluster.get(), std::move(same), [](PodRecord&) {});
   CO_ASSERT_TRUE(!changed);
   EXPECT_EQ(changed.error().code, Errc::not_found);
-  co_await fake.stop();
 }
 
 std::vector<std::string> names_and_states(const SandboxPage& page) {
@@ -200,8 +176,7 @@ std::vector<std::string> names_and_states(const SandboxPage& page) {
   return all;
 }
 
-CO_TEST(PodLookup, ListsWhatHasARecordAPodOrBoth) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, ListsWhatHasARecordAPodOrBoth, FakeCluster& fake) {
   put_sandbox(fake.server, "both", "s1");
   PodRecord stopped = fakes::sandbox_record("stopped", "s2");
   stopped.stopped = true;
@@ -223,11 +198,9 @@ CO_TEST(PodLookup, ListsWhatHasARecordAPodOrBoth) {
   page = co_await list_sandboxes(fake.cluster.get(), filter);
   EXPECT_THAT(names_and_states(*page), testing::ElementsAre("run running"));
   EXPECT_EQ(page->next, "");
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, MissesNoPodThatIsMadeWhileItLists) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, MissesNoPodThatIsMadeWhileItLists, FakeCluster& fake) {
   PodRecord record = fakes::sandbox_record("box", "s1");
   fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
   fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
@@ -239,11 +212,9 @@ CO_TEST(PodLookup, MissesNoPodThatIsMadeWhileItLists) {
   auto page = co_await list_sandboxes(fake.cluster.get(), {});
   CO_ASSERT_TRUE(page.has_value()) << page.error().message;
   EXPECT_THAT(names_and_states(*page), testing::ElementsAre("box running"));
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, ListsThoseOfOneOwnerAndLabel) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, ListsThoseOfOneOwnerAndLabel, FakeCluster& fake) {
   put_sandbox(fake.server, "anns", "s1");
   PodRecord bobs = fakes::sandbox_record("bobs", "s2");
   bobs.spec.owner = "bob";
@@ -254,11 +225,9 @@ CO_TEST(PodLookup, ListsThoseOfOneOwnerAndLabel) {
   EXPECT_THAT(names_and_states(*page), testing::ElementsAre("bobs failed"));
   page = co_await list_sandboxes(fake.cluster.get(), {.labels = {{"team", "y"}}});
   EXPECT_TRUE(page->items.empty());
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, ListsOnesWhosePodItMayNotSeeAsTheyWereLast) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, ListsOnesWhosePodItMayNotSeeAsTheyWereLast, FakeCluster& fake) {
   fake.server.put(kube::kNamespaces, kube::Object::make(kube::kNamespaces, {}, "home"));
   PodRecord record = fakes::sandbox_record("box", "s1");
   record.namespace_name = "home";
@@ -271,11 +240,9 @@ CO_TEST(PodLookup, ListsOnesWhosePodItMayNotSeeAsTheyWereLast) {
   CO_ASSERT_TRUE(page.has_value()) << page.error().message;
   EXPECT_THAT(names_and_states(*page), testing::ElementsAre("box running"));
   EXPECT_TRUE(page->items.front().reason.contains("pods is forbidden"));
-  co_await fake.stop();
 }
 
-CO_TEST(PodLookup, GoesOnWithAListOfManyPagesThatExpires) {
-  FakeCluster fake{executor};
+CO_TEST(PodLookup, GoesOnWithAListOfManyPagesThatExpires, FakeCluster& fake) {
   for (int i = 0; i < 450; ++i) {
     fake.server.put(kube::kPods, fakes::sandbox_pod("run-" + std::to_string(i), "s" + std::to_string(i)));
   }
@@ -287,7 +254,6 @@ CO_TEST(PodLookup, GoesOnWithAListOfManyPagesThatExpires) {
   CO_ASSERT_TRUE(page.has_value()) << page.error().message;
   EXPECT_EQ(page->items.size(), 450u);
   EXPECT_EQ(fake.server.count("GET", "/pods"), 4u) << "three pages, one of them again";
-  co_await fake.stop();
 }
 
 }  // namespace

@@ -114,6 +114,15 @@ TEST(PoolRecord, CountsWhatIsAvailableActiveAndAll) {
   EXPECT_EQ(status.target, 3u);
 }
 
+TEST(PoolRecord, IsLookedAtInPartsOfAFewPodsWhereItIsLarge) {
+  EXPECT_EQ(some_slots(8, 7), "");
+  EXPECT_EQ(some_slots(200, 7), "skiff.dev/pool-slot in (7)");
+  EXPECT_EQ(some_slots(64, 62), "skiff.dev/pool-slot in (62,63,0,1)");
+  EXPECT_EQ(some_slots(1'000, 64), "skiff.dev/pool-slot in (0)");
+  EXPECT_EQ(member(7).label(labels::kPoolSlot), "7");
+  EXPECT_EQ(member(71).label(labels::kPoolSlot), "7");
+}
+
 TEST(PoolPlan, MakesWhatIsMissingUnderTheLowestNumbersThatAreNotInUse) {
   const PoolSpec spec = pool_of(3);
   EXPECT_THAT(plan_pool(spec, record_of(spec), {}).create, ElementsAre(0u, 1u, 2u));

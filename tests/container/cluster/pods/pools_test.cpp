@@ -116,6 +116,33 @@ CO_TEST(PodPools, LooksOnlyAtWhatIsFree) {
   co_await pool.fake.stop();
 }
 
+CO_TEST(PodPools, LooksAtAPartOfALargePool) {
+  FilledPool pool{executor, 200};
+  CO_ASSERT_TRUE((co_await pool.pools.complete(FilledPool::box())).has_value());
+  auto taken = co_await pool.pools.claim(FilledPool::box(), std::nullopt);
+  CO_ASSERT_TRUE(taken && *taken) << (taken ? "" : taken.error().message);
+  EXPECT_FALSE((*taken)->left.has_value()) << "not all of them were seen";
+  CO_ASSERT_TRUE(pool.fake.server.count("GET", "/pods") == 1u);
+  const std::string selector = pool.fake.server.last("GET", "/pods").parameter("labelSelector");
+  EXPECT_TRUE(selector.contains(",skiff.dev/pool-slot in (")) << selector;
+  co_await pool.fake.stop();
+}
+
+CO_TEST(PodPools, LooksAtAllOfALargePoolWhosePartHasNoneThatIsReady) {
+  FilledPool pool{executor, 9};
+  CO_ASSERT_TRUE((co_await pool.pools.complete(FilledPool::box())).has_value());
+  // As a skiff has made them that knew no parts.
+  for (const Object& pod : pool.fake.server.all(kube::kPods)) {
+    pool.fake.server.change(kube::kPods, "default", pod.name(),
+                            [](json& one) { one["metadata"]["labels"].erase("skiff.dev/pool-slot"); });
+  }
+  auto taken = co_await pool.pools.claim(FilledPool::box(), std::nullopt);
+  CO_ASSERT_TRUE(taken && *taken) << (taken ? "there was none" : taken.error().message);
+  EXPECT_EQ((*taken)->left, 8u);
+  EXPECT_EQ(pool.fake.server.count("GET", "/pods"), 2u);
+  co_await pool.fake.stop();
+}
+
 Task<Result<>> limits_nothing(std::string /*id*/) {
   co_return Result<>{};
 }

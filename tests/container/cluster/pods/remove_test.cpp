@@ -9,6 +9,8 @@
 namespace skiff::container {
 namespace {
 
+using fakes::FakeAnswer;
+using fakes::FakeApiServer;
 using fakes::FakeCluster;
 using fakes::FakeRequest;
 using fakes::put_sandbox;
@@ -25,39 +27,130 @@ std::size_t watches_asked_for(const FakeCluster& fake) {
       std::ranges::count_if(fake.server.requests(), [](const FakeRequest& one) { return one.is_watch(); }));
 }
 
-CO_TEST(PodRemoval, TakesTheRecordFirstAndThenAllTheRest) {
-  FakeCluster fake{executor};
-  PodRecord record = fakes::sandbox_record("box", "s1");
-  record.spec.pod.service = ServiceKind::clusterip;
-  const KnownPod known = put_sandbox(fake.server, record);
-  kube::Object service = kube::Object::make(kube::kServices, "default", "skiff-box-svc");
-  labels::put(service, labels::kSandbox, "s1");
-  fake.server.put(kube::kServices, service);  // as kubectl makes it from a manifest: without an owner
-  auto removed = co_await remove_whole(&fake, &known);
+/// A sandbox with a Service. `known_uid`: its record knows it by that one; none: by its own.
+struct Served {
+  explicit Served(FakeApiServer& server, std::optional<std::string> known_uid = {}, const std::string& id = "s1") {
+    kube::Object made = kube::Object::make(kube::kServices, "default", "skiff-box-svc");
+    labels::put(made, labels::kSandbox, id);  // as kubectl makes it from a manifest: without an owner
+    service = server.put(kube::kServices, std::move(made));
+    PodRecord record = fakes::sandbox_record("box", "s1");
+    record.spec.pod.service = ServiceKind::clusterip;
+    record.service_uid = known_uid.value_or(service.uid());
+    known = put_sandbox(server, record);
+  }
+  kube::Object service;
+  KnownPod known;
+};
+
+std::size_t lists_of_services(const FakeCluster& fake) {
+  return fake.server.count("GET", "/services");
+}
+
+CO_TEST(PodRemoval, TakesAllTheRestByItsUidAndThenTheRecord, FakeCluster& fake) {
+  const Served sandbox{fake.server};
+  auto removed = co_await remove_whole(&fake, &sandbox.known);
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_TRUE(fake.server.all(kube::kConfigMaps).empty());
   EXPECT_TRUE(fake.server.all(kube::kPods).empty());
   EXPECT_TRUE(fake.server.all(kube::kServices).empty());
-  const auto first_delete =
-      std::ranges::find_if(fake.server.requests(), [](const FakeRequest& one) { return one.method == "DELETE"; });
-  EXPECT_TRUE(first_delete->path.ends_with("/configmaps/skiff-box")) << first_delete->path;
-  EXPECT_EQ(first_delete->body["preconditions"]["uid"], known.config_map->uid());
-  co_await fake.stop();
+  const auto uid_of = [&](std::string_view path_end) {
+    return FakeApiServer::text_of(fake.server.last("DELETE", path_end).body, "/preconditions/uid");
+  };
+  EXPECT_EQ(uid_of("/services/skiff-box-svc"), sandbox.service.uid());
+  EXPECT_EQ(uid_of("/pods/skiff-box"), sandbox.known.pod->uid());
+  EXPECT_EQ(uid_of("/configmaps/skiff-box"), sandbox.known.config_map->uid());
+  EXPECT_TRUE(fake.server.requests().back().is("DELETE", "/configmaps/skiff-box"));
+  EXPECT_EQ(fake.server.requests().size(), 3u);
 }
 
-CO_TEST(PodRemoval, TouchesNothingOfASandboxThatGotTheNameMeanwhile) {
-  FakeCluster fake{executor};
+CO_TEST(PodRemoval, LooksForAServiceThatItsRecordDoesNotKnow, FakeCluster& fake) {
+  const Served sandbox{fake.server, ""};
+  auto removed = co_await remove_whole(&fake, &sandbox.known);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_TRUE(fake.server.all(kube::kServices).empty());
+  EXPECT_EQ(lists_of_services(fake), 1u);
+}
+
+CO_TEST(PodRemoval, TakesAServiceThatWasMadeAnewAndLeavesAnothers) {
+  for (const std::string id : {"s1", "s2"}) {
+    FakeCluster fake{executor};
+    const Served sandbox{fake.server, "uid-of-an-older-one", id};
+    auto removed = co_await remove_whole(&fake, &sandbox.known);
+    EXPECT_TRUE(removed) << removed.error().message;
+    EXPECT_EQ(fake.server.all(kube::kServices).empty(), id == "s1") << id;
+    EXPECT_TRUE(fake.server.all(kube::kConfigMaps).empty());
+    co_await fake.stop();
+  }
+}
+
+CO_TEST(PodRemoval, KnowsAServiceForGoneWhoseAnswerWasLost, FakeCluster& fake) {
+  const Served sandbox{fake.server};
+  CO_ASSERT_TRUE((co_await find_sandbox(fake.cluster.get(), "box")).has_value());
+  int lost = 0;
+  fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.is("DELETE", "/services/skiff-box-svc") && lost++ == 0) return FakeApiServer::lost();
+    return std::nullopt;
+  };
+  auto removed = co_await remove_whole(&fake, &sandbox.known);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_EQ(fake.server.count("DELETE", "/services/skiff-box-svc"), 2u) << "the second answer is 404";
+  EXPECT_EQ(lists_of_services(fake), 0u);
+  EXPECT_TRUE(fake.server.all(kube::kServices).empty());
+}
+
+CO_TEST(PodRemoval, WaitsForAServiceThatACloudHolds, FakeCluster& fake) {
+  const Served sandbox{fake.server};
+  fake.server.change(kube::kServices, "default", "skiff-box-svc", [](nlohmann::json& object) {
+    object["metadata"]["finalizers"] = {"service.kubernetes.io/load-balancer-cleanup"};
+  });
+  bool was_there = false;
+  fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (!request.is_watch() || !request.path.ends_with("/services")) return std::nullopt;
+    was_there = fake.server.find(kube::kServices, "default", "skiff-box-svc").has_value();
+    fake.server.erase(kube::kServices, "default", "skiff-box-svc");
+    return std::nullopt;
+  };
+  auto removed = co_await remove_whole(&fake, &sandbox.known);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_TRUE(was_there);
+}
+
+/// A record can be written by somebody who may not delete Services.
+CO_TEST(PodRemoval, LeavesAServiceOfARecordWithAnotherName, FakeCluster& fake) {
+  kube::Object foreign = fake.server.put(kube::kServices, kube::Object::make(kube::kServices, "default", "web-svc"));
+  PodRecord record = fakes::sandbox_record("box", "s1");
+  record.spec.pod.service = ServiceKind::clusterip;
+  record.service_uid = foreign.uid();
+  KnownPod known{.record = record};
+  known.config_map = fake.server.put(kube::kConfigMaps, make_record(record, "default", "web"));
+  auto removed = co_await remove_whole(&fake, &known);
+  EXPECT_TRUE(removed) << removed.error().message;
+  EXPECT_TRUE(fake.server.find(kube::kServices, "default", "web-svc"));
+  EXPECT_TRUE(fake.server.all(kube::kConfigMaps).empty()) << "the record itself goes";
+}
+
+CO_TEST(PodRemoval, KeepsTheRecordOfWhatItMayNotDelete, FakeCluster& fake) {
+  const Served sandbox{fake.server};
+  fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (!request.is("DELETE", "/pods/skiff-box")) return std::nullopt;
+    return FakeApiServer::refusal(403, "Forbidden", "pods is forbidden: User \"ann\" cannot delete resource \"pods\"");
+  };
+  auto removed = co_await remove_whole(&fake, &sandbox.known);
+  CO_ASSERT_TRUE(!removed);
+  EXPECT_TRUE(removed.error().message.contains("cannot delete")) << removed.error().message;
+  EXPECT_FALSE(fake.server.all(kube::kConfigMaps).empty()) << "it can be removed again";
+}
+
+CO_TEST(PodRemoval, TouchesNothingOfASandboxThatGotTheNameMeanwhile, FakeCluster& fake) {
   const KnownPod known = put_sandbox(fake.server, "box", "s1");
   put_sandbox(fake.server, "box", "s2");
   auto removed = co_await remove_whole(&fake, &known);
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_EQ(fake.server.find(kube::kConfigMaps, "default", "skiff-box")->label(labels::kSandbox), "s2");
   EXPECT_EQ(fake.server.find(kube::kPods, "default", "skiff-box")->label(labels::kSandbox), "s2");
-  co_await fake.stop();
 }
 
-CO_TEST(PodRemoval, TakesThePodOfARecordThatCanNotBeRead) {
-  FakeCluster fake{executor};
+CO_TEST(PodRemoval, TakesThePodOfARecordThatCanNotBeRead, FakeCluster& fake) {
   KnownPod known = put_sandbox(fake.server, "box", "s1");
   fake.server.change(kube::kConfigMaps, "default", "skiff-box",
                      [](nlohmann::json& object) { object["data"]["spec"] = "{"; });
@@ -67,7 +160,6 @@ CO_TEST(PodRemoval, TakesThePodOfARecordThatCanNotBeRead) {
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_TRUE(fake.server.all(kube::kConfigMaps).empty());
   EXPECT_TRUE(fake.server.all(kube::kPods).empty());
-  co_await fake.stop();
 }
 
 /// A record in "default" that names another namespace, with a Pod in it.
@@ -109,8 +201,7 @@ CO_TEST(PodRemoval, LeavesANamespaceThatIsNotTheSandboxsOwn) {
   }
 }
 
-CO_TEST(PodRemoval, TakesTheWholeNamespaceOfASandboxThatHasItsOwn) {
-  FakeCluster fake{executor};
+CO_TEST(PodRemoval, TakesTheWholeNamespaceOfASandboxThatHasItsOwn, FakeCluster& fake) {
   kube::Object home = home_of("s1");
   home.json["metadata"]["annotations"][kRecordOf] = "default/skiff-box";
   const KnownPod known = put_at_home(fake, home, "s1");
@@ -122,18 +213,39 @@ CO_TEST(PodRemoval, TakesTheWholeNamespaceOfASandboxThatHasItsOwn) {
   EXPECT_FALSE(fake.server.find(kube::kNamespaces, {}, "skiff-box-home"));
   EXPECT_TRUE(fake.server.all(kube::kPods).empty());
   EXPECT_TRUE(fake.server.all(kube::kConfigMaps).empty());
-  co_await fake.stop();
 }
 
-CO_TEST(PodRemoval, TakesThePodThatCameAfterTheOneInTheRecord) {
-  FakeCluster fake{executor};
+CO_TEST(PodRemoval, TakesThePodThatCameAfterTheOneInTheRecord, FakeCluster& fake) {
   KnownPod known = put_sandbox(fake.server, "box", "s1");
   known.pod.reset();
   known.record->pod_uid = "uid-of-an-older-one";
   auto removed = co_await remove_whole(&fake, &known);
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_TRUE(fake.server.all(kube::kPods).empty());
-  co_await fake.stop();
+}
+
+/// By somebody who may write ConfigMaps and not delete Pods: of any name, and with the uid of what is to be hit.
+CO_TEST(PodRemoval, LeavesAPodThatARecordOnlyNames) {
+  for (const std::string victim : {"postgres-0", "skiff-other"}) {
+    for (const bool has_its_name : {false, true}) {
+      FakeCluster fake{executor};
+      kube::Object pod = sandbox_pod("other", "s2");
+      pod.json["metadata"]["name"] = victim;
+      if (victim == "postgres-0") pod.json["metadata"].erase("labels");
+      const kube::Object put = fake.server.put(kube::kPods, std::move(pod));
+      PodRecord record = fakes::sandbox_record("box", "s1");
+      record.pod = victim;
+      record.pod_uid = put.uid();
+      KnownPod known{.record = record};
+      known.config_map =
+          fake.server.put(kube::kConfigMaps, make_record(record, "default", has_its_name ? victim : "skiff-box"));
+      auto removed = co_await remove_whole(&fake, &known);
+      EXPECT_TRUE(removed) << removed.error().message;
+      EXPECT_EQ(fake.server.all(kube::kPods).size(), 1U) << victim;
+      EXPECT_TRUE(fake.server.all(kube::kConfigMaps).empty()) << "the record itself goes";
+      co_await fake.stop();
+    }
+  }
 }
 
 CO_TEST(PodRemoval, IsAsGentleAsItWasAskedToBe) {
@@ -153,8 +265,7 @@ CO_TEST(PodRemoval, IsAsGentleAsItWasAskedToBe) {
   co_await fake.stop();
 }
 
-CO_TEST(PodRemoval, DoesNotWaitWhereThatIsNotWanted) {
-  FakeCluster fake{executor};
+CO_TEST(PodRemoval, DoesNotWaitWhereThatIsNotWanted, FakeCluster& fake) {
   fake.server.pods_linger = true;
   PodRecord record = fakes::sandbox_record("box", "s1");
   record.spec.pod.service = ServiceKind::clusterip;
@@ -167,27 +278,22 @@ CO_TEST(PodRemoval, DoesNotWaitWhereThatIsNotWanted) {
   EXPECT_TRUE(fake.server.find(kube::kPods, "default", "skiff-box")->is_being_deleted());
   EXPECT_TRUE(fake.server.all(kube::kServices).empty());
   EXPECT_EQ(watches_asked_for(fake), 0u);
-  co_await fake.stop();
 }
 
-CO_TEST(PodRemoval, GivesUpAfterTheTimeThatItWasGiven) {
-  FakeCluster fake{executor};
+CO_TEST(PodRemoval, GivesUpAfterTheTimeThatItWasGiven, FakeCluster& fake) {
   fake.server.pods_linger = true;
   const KnownPod known = put_sandbox(fake.server, "box", "s1");
   auto removed = co_await remove_whole(&fake, &known, {.patience = std::chrono::milliseconds{1}});
   CO_ASSERT_TRUE(!removed);
   EXPECT_EQ(removed.error().code, Errc::timeout);
   EXPECT_TRUE(removed.error().message.contains("--force")) << removed.error().message;
-  co_await fake.stop();
 }
 
-CO_TEST(PodRemoval, OfOneRunTakesThePodAlone) {
-  FakeCluster fake{executor};
+CO_TEST(PodRemoval, OfOneRunTakesThePodAlone, FakeCluster& fake) {
   const KnownPod known{.pod = fake.server.put(kube::kPods, sandbox_pod("box", "s1"))};
   auto removed = co_await remove_whole(&fake, &known);
   EXPECT_TRUE(removed) << removed.error().message;
   EXPECT_TRUE(fake.server.all(kube::kPods).empty());
-  co_await fake.stop();
 }
 
 }  // namespace

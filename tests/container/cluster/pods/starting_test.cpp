@@ -18,9 +18,7 @@ using fakes::silent_agent;
 using nlohmann::json;
 using namespace std::chrono_literals;
 
-CO_TEST(PodDriver, StartsAgainUnderItsOwnNameWithItsLeaseBegunAnew) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, StartsAgainUnderItsOwnNameWithItsLeaseBegunAnew, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   record.pod = "skiff-pool-member-7";  // it came from a pool
@@ -35,12 +33,9 @@ CO_TEST(PodDriver, StartsAgainUnderItsOwnNameWithItsLeaseBegunAnew) {
   EXPECT_EQ(on.record_says("pod"), "skiff-box");
   EXPECT_NE(on.record_says("expires_at"), "");
   EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, WaitsAsLongAsItsStartWasGivenAndNotAsItsRecordSays) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, WaitsAsLongAsItsStartWasGivenAndNotAsItsRecordSays, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   record.spec.wait = 1ms;
@@ -55,12 +50,9 @@ CO_TEST(PodDriver, WaitsAsLongAsItsStartWasGivenAndNotAsItsRecordSays) {
   auto up = co_await on.driver.start("box", test::kReactorLimit, fakes::ignore_progress);
   CO_ASSERT_TRUE(up.has_value()) << up.error().message;
   EXPECT_EQ(up->state, SandboxState::running);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, IsStoppedAgainWhenItsAgentDoesNotAnswer) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, IsStoppedAgainWhenItsAgentDoesNotAnswer, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
@@ -70,12 +62,9 @@ CO_TEST(PodDriver, IsStoppedAgainWhenItsAgentDoesNotAnswer) {
   EXPECT_EQ(up.error().code, Errc::sandbox_failed);
   EXPECT_EQ(on.record_says("stopped"), "true");
   EXPECT_FALSE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, LeavesTheSuccessorOfWhatItFailedToStart) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, LeavesTheSuccessorOfWhatItFailedToStart, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
@@ -92,24 +81,18 @@ CO_TEST(PodDriver, LeavesTheSuccessorOfWhatItFailedToStart) {
   const auto pod = on.fake.server.find(kube::kPods, "default", "skiff-box");
   CO_ASSERT_TRUE(pod.has_value()) << "the successor was stopped";
   EXPECT_EQ(pod->label(labels::kSandbox), "s2");
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, LeavesWhatRunsAsItIs) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, LeavesWhatRunsAsItIs, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
   CO_ASSERT_TRUE(up.has_value()) << up.error().message;
   EXPECT_EQ(up->state, SandboxState::running);
   EXPECT_EQ(on.fake.server.count("PATCH", "/configmaps/skiff-box"), 0u);
   EXPECT_EQ(on.fake.server.count("POST", "/pods"), 0u);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, ReplacesAPodThatHasFailed) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, ReplacesAPodThatHasFailed, DrivenCluster& on) {
   const KnownPod known = put_sandbox(on.fake.server, "box", "s1");
   on.fake.server.change(kube::kPods, "default", "skiff-box",
                         [](json& pod) { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; });
@@ -119,12 +102,9 @@ CO_TEST(PodDriver, ReplacesAPodThatHasFailed) {
   CO_ASSERT_TRUE(pod.has_value());
   EXPECT_NE(pod->uid(), known.pod->uid());
   EXPECT_EQ(up->state, SandboxState::running);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, WaitsForTheEndOfAPodThatAStopHasLeft) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, WaitsForTheEndOfAPodThatAStopHasLeft, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   const KnownPod known = put_sandbox(on.fake.server, record);
@@ -142,12 +122,9 @@ CO_TEST(PodDriver, WaitsForTheEndOfAPodThatAStopHasLeft) {
   CO_ASSERT_TRUE(up.has_value()) << up.error().message;
   EXPECT_EQ(up->state, SandboxState::running);
   EXPECT_NE(on.fake.server.find(kube::kPods, "default", "skiff-box")->uid(), known.pod->uid());
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, LeavesThePodOfAStartThatCameFirst) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, LeavesThePodOfAStartThatCameFirst, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
@@ -166,12 +143,9 @@ CO_TEST(PodDriver, LeavesThePodOfAStartThatCameFirst) {
   EXPECT_EQ(on.fake.server.count("DELETE", "/pods/skiff-box"), 0u);
   EXPECT_EQ(on.fake.server.find(kube::kPods, "default", "skiff-box")->uid(), theirs);
   EXPECT_EQ(on.record_says("start"), "theirs");
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, RemovesWhatItSawAndNotWhatAnotherStartHasMade) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, RemovesWhatItSawAndNotWhatAnotherStartHasMade, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   on.fake.server.change(kube::kPods, "default", "skiff-box",
                         [](json& pod) { pod["status"] = {{"phase", "Succeeded"}}; });
@@ -186,12 +160,9 @@ CO_TEST(PodDriver, RemovesWhatItSawAndNotWhatAnotherStartHasMade) {
   auto up = co_await on.driver.start("box", 5s, fakes::ignore_progress);
   CO_ASSERT_TRUE(up.has_value()) << up.error().message;
   EXPECT_EQ(on.fake.server.find(kube::kPods, "default", "skiff-box")->uid(), theirs);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, GoesOnWhenTheAnswerToItsClaimIsLost) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, GoesOnWhenTheAnswerToItsClaimIsLost, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
@@ -204,12 +175,9 @@ CO_TEST(PodDriver, GoesOnWhenTheAnswerToItsClaimIsLost) {
   CO_ASSERT_TRUE(up.has_value()) << up.error().message;
   EXPECT_EQ(up->state, SandboxState::running);
   EXPECT_EQ(on.fake.server.count("POST", "/pods"), 1u);
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, UndoesNoStartOfSomebodyElse) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, UndoesNoStartOfSomebodyElse, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
@@ -223,12 +191,9 @@ CO_TEST(PodDriver, UndoesNoStartOfSomebodyElse) {
   EXPECT_FALSE(up);
   EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box")) << "theirs was stopped";
   EXPECT_EQ(on.record_says("stopped"), "false");
-  co_await on.end();
 }
 
-CO_TEST(PodDriver, LeavesItsPodToTheOneWhoStartedItAfterwards) {
-  DrivenCluster on{executor};
-  co_await on.begin();
+CO_TEST(PodDriver, LeavesItsPodToTheOneWhoStartedItAfterwards, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.stopped = true;
   on.fake.server.put(kube::kConfigMaps, make_record(record, "default", "skiff-box"));
@@ -241,7 +206,6 @@ CO_TEST(PodDriver, LeavesItsPodToTheOneWhoStartedItAfterwards) {
   EXPECT_FALSE(up);
   EXPECT_TRUE(on.fake.server.find(kube::kPods, "default", "skiff-box"));
   EXPECT_EQ(on.record_says("stopped"), "false");
-  co_await on.end();
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ std::string word_of(const Result<>& outcome) {
   return outcome ? "ok" : std::string{name(outcome.error().code)};
 }
 
-Task<> wake_into(Wakes* wakes, std::string sandbox, Wakes::Start start, HeldClient* client,
+Task<> wake_into(Wakes* wakes, Wakes::Which which, Wakes::Start start, HeldClient* client,
                  std::vector<std::string>* outcomes) {
-  auto outcome = co_await wakes->wake(std::move(sandbox), std::move(start), HeldClient::left(client));
+  auto outcome = co_await wakes->wake(std::move(which), std::move(start), HeldClient::left(client));
   outcomes->push_back(word_of(outcome));
 }
 
@@ -72,7 +72,7 @@ CO_TEST(Wakes, StartOnceForAllWhoAsk) {
   HeldClient client{executor};
   TaskGroup group{executor};
   std::vector<std::string> outcomes;
-  for (int i = 0; i < 50; ++i) group.spawn("wake", wake_into(&wakes, "t a", slow.start(), &client, &outcomes));
+  for (int i = 0; i < 50; ++i) group.spawn("wake", wake_into(&wakes, {"t", "a"}, slow.start(), &client, &outcomes));
   EXPECT_EQ(slow.begun, 1);
   EXPECT_EQ(wakes.starting(), 1u);
   EXPECT_EQ(wakes.waiting(), 50u);
@@ -80,8 +80,8 @@ CO_TEST(Wakes, StartOnceForAllWhoAsk) {
   slow.end({});
   co_await group.join();
   EXPECT_EQ(outcomes, std::vector<std::string>(50, "ok"));
-  EXPECT_EQ(wakes.starting() + wakes.waiting(), 0u);
-  auto again = co_await wakes.wake("t a", slow.start(), HeldClient::left(&client));
+  EXPECT_EQ(wakes.starting() + wakes.waiting() + wakes.tenants(), 0u);
+  auto again = co_await wakes.wake({"t", "a"}, slow.start(), HeldClient::left(&client));
   EXPECT_TRUE(again.has_value());
   EXPECT_EQ(slow.begun, 2) << "it may have been stopped again";
 }
@@ -92,7 +92,7 @@ CO_TEST(Wakes, TellAllOfAFailure) {
   HeldClient client{executor};
   TaskGroup group{executor};
   std::vector<std::string> outcomes;
-  for (int i = 0; i < 3; ++i) group.spawn("wake", wake_into(&wakes, "t a", slow.start(), &client, &outcomes));
+  for (int i = 0; i < 3; ++i) group.spawn("wake", wake_into(&wakes, {"t", "a"}, slow.start(), &client, &outcomes));
   slow.end(fail(Errc::sandbox_failed, "no image"));
   co_await group.join();
   EXPECT_EQ(outcomes, std::vector<std::string>(3, "sandbox_failed"));
@@ -105,8 +105,8 @@ CO_TEST(Wakes, KeepSandboxesApart) {
   HeldClient client{executor};
   TaskGroup group{executor};
   std::vector<std::string> outcomes;
-  group.spawn("wake", wake_into(&wakes, "t a", one.start(), &client, &outcomes));
-  group.spawn("wake", wake_into(&wakes, "u a", other.start(), &client, &outcomes));
+  group.spawn("wake", wake_into(&wakes, {"t", "a"}, one.start(), &client, &outcomes));
+  group.spawn("wake", wake_into(&wakes, {"u", "a"}, other.start(), &client, &outcomes));
   EXPECT_EQ(one.begun + other.begun, 2);
   one.end({});
   other.end(fail(Errc::sandbox_not_found, "gone"));
@@ -119,32 +119,72 @@ CO_TEST(Wakes, HoldNobodyForEver) {
   Wakes wakes{executor, {.patience = 5ms}};
   SlowStart slow{executor};
   HeldClient client{executor};
-  auto late = co_await wakes.wake("t a", slow.start(), HeldClient::left(&client));
+  auto late = co_await wakes.wake({"t", "a"}, slow.start(), HeldClient::left(&client));
   EXPECT_EQ(word_of(late), "sandbox_starting");
   EXPECT_EQ(wakes.starting(), 1u) << "the start goes on";
   EXPECT_EQ(wakes.waiting(), 0u);
   slow.end({});
-  auto next = co_await wakes.wake("t a", slow.start(), HeldClient::left(&client));
+  auto next = co_await wakes.wake({"t", "a"}, slow.start(), HeldClient::left(&client));
   EXPECT_TRUE(next.has_value());
   co_await wakes.stop();
 }
 
 CO_TEST(Wakes, HaveBounds) {
-  Wakes wakes{executor, {.waiting = 2, .at_once = 1}};
+  Wakes wakes{executor, {.waiting = 4, .at_once = 1}};
   SlowStart slow{executor};
   HeldClient client{executor};
   TaskGroup group{executor};
   std::vector<std::string> outcomes;
-  group.spawn("wake", wake_into(&wakes, "t a", slow.start(), &client, &outcomes));
-  auto other = co_await wakes.wake("t b", slow.start(), HeldClient::left(&client));
+  group.spawn("wake", wake_into(&wakes, {"t", "a"}, slow.start(), &client, &outcomes));
+  auto other = co_await wakes.wake({"t", "b"}, slow.start(), HeldClient::left(&client));
   EXPECT_EQ(word_of(other), "sandbox_starting") << "so many are started at once";
-  group.spawn("wake", wake_into(&wakes, "t a", slow.start(), &client, &outcomes));
-  auto third = co_await wakes.wake("t a", slow.start(), HeldClient::left(&client));
+  group.spawn("wake", wake_into(&wakes, {"t", "a"}, slow.start(), &client, &outcomes));
+  auto third = co_await wakes.wake({"t", "a"}, slow.start(), HeldClient::left(&client));
   EXPECT_EQ(word_of(third), "sandbox_starting") << "so many wait";
   EXPECT_EQ(slow.begun, 1);
   slow.end({});
   co_await group.join();
   EXPECT_EQ(outcomes, std::vector<std::string>(2, "ok"));
+}
+
+CO_TEST(Wakes, OfOneTenantLeaveRoomForTheNext) {
+  Wakes wakes{executor, {.at_once = 4}};
+  SlowStart hangs{executor};
+  SlowStart works{executor};
+  works.outcome = Result<>{};
+  HeldClient client{executor};
+  TaskGroup group{executor};
+  std::vector<std::string> outcomes;
+  for (const char* sandbox : {"a", "b", "c", "d"}) {
+    group.spawn("wake", wake_into(&wakes, {"t", sandbox}, hangs.start(), &client, &outcomes));
+  }
+  EXPECT_EQ(hangs.begun, 2);
+  EXPECT_EQ(outcomes, std::vector<std::string>(2, "sandbox_starting"));
+  auto other = co_await wakes.wake({"u", "a"}, works.start(), HeldClient::left(&client));
+  EXPECT_TRUE(other.has_value());
+  hangs.end({});
+  co_await group.join();
+  EXPECT_EQ(wakes.tenants(), 0u);
+}
+
+CO_TEST(Wakes, HoldRequestsOfOneTenantAndLeaveRoomForTheNext) {
+  Wakes wakes{executor, {.waiting = 4}};
+  SlowStart hangs{executor};
+  SlowStart works{executor};
+  works.outcome = Result<>{};
+  HeldClient client{executor};
+  TaskGroup group{executor};
+  std::vector<std::string> outcomes;
+  for (int i = 0; i < 4; ++i) {
+    group.spawn("wake", wake_into(&wakes, {"t", "a"}, hangs.start(), &client, &outcomes));
+  }
+  EXPECT_EQ(wakes.waiting(), 2u);
+  EXPECT_EQ(outcomes, std::vector<std::string>(2, "sandbox_starting"));
+  auto other = co_await wakes.wake({"u", "a"}, works.start(), HeldClient::left(&client));
+  EXPECT_TRUE(other.has_value());
+  hangs.end({});
+  co_await group.join();
+  EXPECT_EQ(wakes.tenants(), 0u);
 }
 
 CO_TEST(Wakes, GoOnWhenWhoHasAskedFirstLeaves) {
@@ -154,9 +194,9 @@ CO_TEST(Wakes, GoOnWhenWhoHasAskedFirstLeaves) {
   HeldClient second{executor};
   TaskGroup group{executor};
   std::vector<std::string> outcomes;
-  group.spawn("wake", wake_into(&wakes, "t a", slow.start(), &first, &outcomes));
+  group.spawn("wake", wake_into(&wakes, {"t", "a"}, slow.start(), &first, &outcomes));
   TaskGroup others{executor};
-  others.spawn("wake", wake_into(&wakes, "t a", slow.start(), &second, &outcomes));
+  others.spawn("wake", wake_into(&wakes, {"t", "a"}, slow.start(), &second, &outcomes));
   first.leave();
   co_await group.join();
   EXPECT_EQ(outcomes, std::vector<std::string>{"cancelled"});
@@ -173,7 +213,7 @@ CO_TEST(Wakes, EndWithTheServer) {
   HeldClient client{executor};
   TaskGroup group{executor};
   std::vector<std::string> outcomes;
-  group.spawn("wake", wake_into(&wakes, "t a", slow.start(), &client, &outcomes));
+  group.spawn("wake", wake_into(&wakes, {"t", "a"}, slow.start(), &client, &outcomes));
   co_await wakes.stop();
   co_await group.join();
   EXPECT_EQ(outcomes, std::vector<std::string>{"sandbox_starting"});

@@ -9,6 +9,7 @@
 
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/edits.hpp"
+#include "runtime/api/files/entry_text.hpp"
 #include "tests/support/files_test.hpp"
 
 namespace skiff::runtime::api {
@@ -61,7 +62,7 @@ class WhatIsWritten {
   unsigned objects_ = 0;
 };
 
-std::string entry_text(std::string_view path, const fs::Entry& entry, const std::optional<std::string>& tag) {
+std::string entry_text(std::string_view path, const fs::Entry& entry, std::string_view tag) {
   std::string text;
   append_entry(text, path, entry, tag);
   return text;
@@ -73,12 +74,12 @@ class EntryMembers : public test::Files {
   static void add_entries(WhatIsWritten& written) {
     fs::Entry file;
     file.mode = 07;
-    written.add(entry_text("a/b", file, std::nullopt));
+    written.add(entry_text("a/b", file, ""));
     written.add(entry_text("a/b", file, "\"m-1\""));
     fs::Entry link;
     link.type = fs::EntryType::link;
     link.target = "to\xff";
-    written.add(entry_text("a\xff/b\xff", link, std::nullopt));
+    written.add(entry_text("a\xff/b\xff", link, ""));
   }
 
   /// Each item of the batch's answer.

@@ -40,6 +40,25 @@ TEST(E2bMessages, RefusesWhatIsNotAStart) {
             "/pty/size/cols: expected a number from 0 to 65535");
 }
 
+TEST(E2bMessages, TakesBase64InEveryFormOfProtobuf) {
+  const auto input = [](const std::string& text) {
+    return read_send_input(R"({"process":{"pid":7},"input":{"stdin":")" + text + "\"}}");
+  };
+  for (const char* text : {"+/+/Pw==", "-_-_Pw==", "+/+/Pw", "-_-_Pw", "-/+_Pw"}) {
+    const auto message = input(text);
+    ASSERT_TRUE(message) << text;
+    EXPECT_EQ(message->input.bytes, "\xfb\xff\xbf?") << text;
+  }
+  for (const char* text : {"%", "Pw===", "P", "P w"}) EXPECT_FALSE(input(text)) << text;
+}
+
+TEST(E2bMessages, ReadsAList) {
+  EXPECT_TRUE(read_list(""));
+  EXPECT_TRUE(read_list(R"({"unknown":1})"));
+  EXPECT_EQ(read_list("{").error().code, Errc::malformed_json);
+  EXPECT_EQ(read_list("[]").error().code, Errc::invalid_field);
+}
+
 TEST(E2bMessages, KnowsFieldsByBothOfTheirNames) {
   EXPECT_EQ(*read_watcher_id(R"({"watcherId":"a"})"), "a");
   EXPECT_EQ(*read_watcher_id(R"({"watcher_id":"a"})"), "a");

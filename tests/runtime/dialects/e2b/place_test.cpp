@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/temporary_directory.hpp"
+
 namespace skiff::runtime::dialects::e2b {
 namespace {
 
@@ -19,6 +21,19 @@ TEST(E2bPlace, ResolvesPathsAsTheOriginalDoes) {
   EXPECT_EQ(path("~/a"), "/home/me/a");
   EXPECT_EQ(path("a/~"), "/base/a/~");
   EXPECT_EQ(absolute_path("~root/a", "/base", "/home/me").error().code, Errc::invalid_field);
+}
+
+TEST(E2bPlace, KnowsByAPathAloneWhatCannotBeInTheTree) {
+  const test::TemporaryDirectory directory;
+  const std::string root = directory.path().string();
+  const auto tree = fs::Tree::open({.path = root}).value();
+  EXPECT_TRUE(may_be_in(tree, root));
+  EXPECT_TRUE(may_be_in(tree, root + "/home"));
+  EXPECT_TRUE(may_be_in(tree, "home"));
+  EXPECT_FALSE(may_be_in(tree, root + "-other"));
+  EXPECT_FALSE(may_be_in(tree, "/"));
+  EXPECT_FALSE(may_be_in(tree, ""));
+  EXPECT_TRUE(may_be_in(fs::Tree::open({.path = "/"}).value(), "/home/me"));
 }
 
 TEST(E2bPlace, ReadsTheUserOfBasicAuthentication) {

@@ -25,8 +25,7 @@ CO_TEST(McpClients, AClientIsFoundByItsIdAndCredential) {
   EXPECT_FALSE(clients.add("me", Revision::v2025_11_25));
 }
 
-CO_TEST(McpClients, ThereIsABoundForThemAndForTheirRequests) {
-  Clients clients{executor};
+CO_TEST(McpClients, ThereIsABoundForThemAndForTheirRequests, Clients& clients) {
   for (std::size_t i = 0; i < Clients::kMostClientsOfOne; ++i) EXPECT_TRUE(clients.add("me", Revision::v2025_11_25));
   EXPECT_EQ(clients.add("me", Revision::v2025_11_25).error().code, Errc::resource_exhausted);
   while (clients.size() < Clients::kMostClients) EXPECT_TRUE(clients.add("you", Revision::v2025_11_25));
@@ -37,11 +36,10 @@ CO_TEST(McpClients, ThereIsABoundForThemAndForTheirRequests) {
   }
   EXPECT_EQ(client.begin("7", std::make_shared<Job>(executor, "me")).error().code, Errc::invalid_request);
   EXPECT_EQ(client.begin("x", std::make_shared<Job>(executor, "me")).error().code, Errc::resource_exhausted);
-  co_await clients.close();
+  co_return;
 }
 
-CO_TEST(McpClients, OneCredentialLeavesRoomForTheWorkOfOthers) {
-  Clients clients{executor};
+CO_TEST(McpClients, OneCredentialLeavesRoomForTheWorkOfOthers, Clients& clients) {
   const auto start = [&](std::string who) {
     return clients.start(std::make_shared<Job>(executor, std::move(who)), [executor] { return never(executor); });
   };
@@ -49,7 +47,7 @@ CO_TEST(McpClients, OneCredentialLeavesRoomForTheWorkOfOthers) {
   EXPECT_EQ(start("me").error().code, Errc::resource_exhausted);
   while (clients.jobs() < Clients::kMostJobs) EXPECT_TRUE(start("you"));
   EXPECT_EQ(start("you").error().code, Errc::resource_exhausted);
-  co_await clients.close();
+  co_return;
 }
 
 CO_TEST(McpClients, AJobEndsWithItsAnswerOrWhenItIsCancelled) {
@@ -70,12 +68,10 @@ CO_TEST(McpClients, AJobEndsWithItsAnswerOrWhenItIsCancelled) {
   EXPECT_FALSE(cancelled->outbox->answered());
 }
 
-CO_TEST(McpClients, WorkThatFailsLeavesNobodyWaiting) {
-  Clients clients{executor};
+CO_TEST(McpClients, WorkThatFailsLeavesNobodyWaiting, Clients& clients) {
   const auto job = std::make_shared<Job>(executor, "me");
   CO_ASSERT_TRUE(clients.start(job, []() -> Task<std::string> { throw std::bad_alloc{}; }));
   EXPECT_TRUE(job->outbox->closed());
-  co_await clients.close();
 }
 
 CO_TEST(McpClients, ItsStreamsAreKeptForAWhile) {

@@ -42,6 +42,7 @@ struct Pool {
     };
     return warm.start(request, handler);
   }
+  Task<> stop() { return warm.close(); }
   Task<Reaped> end() {
     while (!ended) co_await changed.wait();
     co_return *ended;
@@ -102,8 +103,7 @@ Task<bool> never_starts(Pool& pool, const SpawnRequest& request) {
   co_return true;
 }
 
-CO_TEST(WarmShells, TheFirstCommandStartsColdAndTheNextFindsShellsThatWait) {
-  Pool pool{executor};
+CO_TEST(WarmShells, TheFirstCommandStartsColdAndTheNextFindsShellsThatWait, Pool& pool) {
   EXPECT_FALSE(pool.start(line("true")));
   EXPECT_EQ(pool.warm.waiting(), 0U);
   while (pool.warm.waiting() < 2) co_await test::pause(1ms);
@@ -111,7 +111,6 @@ CO_TEST(WarmShells, TheFirstCommandStartsColdAndTheNextFindsShellsThatWait) {
   co_await start_warm(pool, request);
   const Reaped reaped = co_await pool.end();
   EXPECT_TRUE(WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == 42);
-  co_await pool.warm.close();
 }
 
 CO_TEST(WarmShells, TheCommandFindsWhatItWouldHaveFoundCold) {
@@ -154,8 +153,7 @@ CO_TEST(WarmShells, ALastCommandThatIsKilledIsTheLeader) {
   co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, ItsTagIsThereBeforeItsCommandIs) {
-  Pool pool{executor};
+CO_TEST(WarmShells, ItsTagIsThereBeforeItsCommandIs, Pool& pool) {
   const SpawnRequest request = line("exec sleep 100");
   const pid_t pid = co_await start_warm(pool, request);
   const auto mark = mark_of(pid);
@@ -163,11 +161,9 @@ CO_TEST(WarmShells, ItsTagIsThereBeforeItsCommandIs) {
   EXPECT_EQ(*mark, request.tag);
   ::kill(pid, SIGKILL);
   co_await pool.end();
-  co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, DescriptorsBesideTheFirstThreeArriveToo) {
-  Pool pool{executor};
+CO_TEST(WarmShells, DescriptorsBesideTheFirstThreeArriveToo, Pool& pool) {
   auto pipe = make_pipe();
   auto input = make_pipe();
   auto extra = make_pipe();
@@ -181,11 +177,9 @@ CO_TEST(WarmShells, DescriptorsBesideTheFirstThreeArriveToo) {
   request = {};
   EXPECT_EQ(read_all(pipe.read.get()), "inextra0  1  2  7\n");
   co_await pool.end();
-  co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, WhatAWaitingShellCanNotBecomeStartsCold) {
-  Pool pool{executor};
+CO_TEST(WarmShells, WhatAWaitingShellCanNotBecomeStartsCold, Pool& pool) {
   const SpawnRequest fits = line("true");
   EXPECT_FALSE(pool.start(fits));
   const auto refused = [&](auto change) -> bool {
@@ -215,20 +209,16 @@ CO_TEST(WarmShells, WhatAWaitingShellCanNotBecomeStartsCold) {
   EXPECT_EQ(pool.warm.waiting(), 2U);
   co_await start_warm(pool, fits);
   co_await pool.end();
-  co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, AProgramThatDoesNotWaitIsTriedOnce) {
-  Pool pool{executor};
+CO_TEST(WarmShells, AProgramThatDoesNotWaitIsTriedOnce, Pool& pool) {
   SpawnRequest request = line("exit 42");
   request.argv.front() = "/bin/busybox";  // static: nothing is preloaded
   const bool never = co_await never_starts(pool, request);
   EXPECT_TRUE(never);
-  co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, AShellThatWasReplacedMeanwhileIsNotUsed) {
-  Pool pool{executor};
+CO_TEST(WarmShells, AShellThatWasReplacedMeanwhileIsNotUsed, Pool& pool) {
   const TemporaryDirectory directory;
   const auto shell = directory.path() / "sh";
   std::filesystem::create_symlink("/bin/dash", shell);
@@ -244,11 +234,9 @@ CO_TEST(WarmShells, AShellThatWasReplacedMeanwhileIsNotUsed) {
   request = {};
   EXPECT_EQ(read_all(pipe.read.get()), "bash\n");
   co_await pool.end();
-  co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, OneThatWasKilledIsReplaced) {
-  Pool pool{executor};
+CO_TEST(WarmShells, OneThatWasKilledIsReplaced, Pool& pool) {
   const SpawnRequest request = line("true");
   const pid_t first = co_await start_warm(pool, request);
   co_await pool.end();
@@ -261,11 +249,9 @@ CO_TEST(WarmShells, OneThatWasKilledIsReplaced) {
   co_await start_warm(pool, request);
   const Reaped reaped = co_await pool.end();
   EXPECT_TRUE(WIFEXITED(reaped.status));
-  co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, OneThatWasStoppedRunsItsCommand) {
-  Pool pool{executor};
+CO_TEST(WarmShells, OneThatWasStoppedRunsItsCommand, Pool& pool) {
   EXPECT_FALSE(pool.start(line("true")));
   while (pool.warm.waiting() < 2 || waiting_children().size() < 2) co_await test::pause(1ms);
   for (const pid_t pid : waiting_children()) {
@@ -275,11 +261,9 @@ CO_TEST(WarmShells, OneThatWasStoppedRunsItsCommand) {
   co_await start_warm(pool, line("exit 42"));
   const Reaped reaped = co_await pool.end();
   EXPECT_TRUE(WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == 42);
-  co_await pool.warm.close();
 }
 
-CO_TEST(WarmShells, OneThatCanNotBeMarkedMakesRoomForAnother) {
-  Pool pool{executor};
+CO_TEST(WarmShells, OneThatCanNotBeMarkedMakesRoomForAnother, Pool& pool) {
   EXPECT_FALSE(pool.start(line("true")));
   while (pool.warm.waiting() < 2 || waiting_children().size() < 2) co_await test::pause(1ms);
   // A hard limit can be lowered by every process of the user, and raised by CAP_SYS_RESOURCE alone.
@@ -290,7 +274,6 @@ CO_TEST(WarmShells, OneThatCanNotBeMarkedMakesRoomForAnother) {
   co_await start_warm(pool, line("exit 42"));
   const Reaped reaped = co_await pool.end();
   EXPECT_TRUE(WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == 42);
-  co_await pool.warm.close();
 }
 
 CO_TEST(WarmShells, TheyGoWhenNobodyAsks) {

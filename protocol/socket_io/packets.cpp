@@ -1,20 +1,19 @@
-#include "runtime/dialects/kubebox/packets.hpp"
+#include "protocol/socket_io/packets.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "protocol/json/schema.hpp"
 #include "protocol/json/text.hpp"
 
-namespace skiff::runtime::dialects::kubebox {
+namespace skiff::protocol::socket_io {
 namespace {
 
-constexpr protocol::JsonLimits kEventLimits{.max_bytes = std::size_t{1} << 20U, .max_depth = 16};
+constexpr JsonLimits kEventLimits{.max_bytes = std::size_t{1} << 20U, .max_depth = 16};
 constexpr std::size_t kLongestNamespace = 256;
-constexpr std::uint64_t kLargestId = (std::uint64_t{1} << 53U) - 1;
+constexpr std::uint64_t kLargestNumber = (std::uint64_t{1} << 53U) - 1;
 
 }  // namespace
 
@@ -25,6 +24,17 @@ Result<Frame> parse_frame(std::string_view text) {
     return fail(Errc::invalid_request, "a client sends the Engine.IO frames 1 (close), 3 (pong) and 4 (message)");
   }
   return Frame{type, text.substr(1)};
+}
+
+std::string to_frame(const Opening& opening) {
+  std::string text{"0{"};
+  append_json_text(text, "sid", opening.id);
+  text += R"(,"upgrades":[])";
+  append_json_number(text, "pingInterval", static_cast<std::uint64_t>(opening.ping_interval.count()));
+  append_json_number(text, "pingTimeout", static_cast<std::uint64_t>(opening.ping_timeout.count()));
+  append_json_number(text, "maxPayload", opening.max_payload);
+  text += '}';
+  return text;
 }
 
 Result<Packet> parse_packet(std::string_view message) {
@@ -65,54 +75,31 @@ std::string to_frame(const Packet& packet) {
   return frame;
 }
 
-Result<ClientEvent> parse_event(std::string_view payload) {
-  auto parsed = protocol::parse_json(payload, kEventLimits);
+std::string refusal_frame(std::string_view other) {
+  return "44" + std::string{other} + R"(,{"message":"Invalid namespace"})";
+}
+
+Result<nlohmann::json> parse_event(std::string_view payload) {
+  auto parsed = parse_json(payload, kEventLimits);
   if (!parsed) return fail(Errc::invalid_request, "an event's payload: " + parsed.error().message);
   if (!parsed->is_array() || parsed->empty() || !parsed->front().is_string()) {
     return fail(Errc::invalid_request, "an event's payload is an array that begins with its name");
   }
-  ClientEvent event{.name = parsed->front().get<std::string>(), .data = {}};
-  if (parsed->size() < 2 || !(*parsed)[1].is_object()) return event;
-  const auto& data = (*parsed)[1];
-  if (const auto found = data.find("session_id"); found != data.end() && found->is_string()) {
-    event.data.session_id = found->get<std::string>();
-  }
-  if (const auto found = data.find("process_id"); found != data.end()) event.data.process_id = process_id_of(*found);
-  return event;
+  return parsed;
 }
 
 std::string begin_event(std::string_view name, std::optional<std::uint64_t> id) {
-  std::string frame = to_frame({.type = PacketType::event, .id = id, .payload = "[\""});
+  std::string frame = to_frame(Packet{.type = PacketType::event, .id = id, .payload = "[\""});
   frame += name;
   frame += "\",{";
-  return frame;
-}
-
-void end_event(std::string& frame, const EventData& data) {
-  protocol::append_json_text(frame, "session_id", data.session_id);
-  if (data.process_id) protocol::append_json_number(frame, "process_id", *data.process_id);
-  frame += "}]";
-}
-
-std::string exit_event(const EventData& data, int code, std::optional<std::uint64_t> id) {
-  std::string frame = begin_event("command_exit", id);
-  protocol::append_json_key(frame, "exit_code");
-  protocol::append_json_integer(frame, std::int64_t{code});
-  end_event(frame, data);
   return frame;
 }
 
 std::optional<std::uint64_t> parse_number(std::string_view digits) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc{} || end != digits.data() + digits.size() || number > kLargestId) return std::nullopt;
+  if (error != std::errc{} || end != digits.data() + digits.size() || number > kLargestNumber) return std::nullopt;
   return number;
 }
 
-std::optional<std::uint64_t> process_id_of(const nlohmann::json& value) {
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= kLargestId) return value.get<std::uint64_t>();
-  if (value.is_string()) return parse_number(value.get_ref<const std::string&>());
-  return std::nullopt;
-}
-
-}  // namespace skiff::runtime::dialects::kubebox
+}  // namespace skiff::protocol::socket_io

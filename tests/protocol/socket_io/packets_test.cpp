@@ -1,14 +1,20 @@
-#include "runtime/dialects/kubebox/packets.hpp"
+#include "protocol/socket_io/packets.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace skiff::runtime::dialects::kubebox {
+namespace skiff::protocol::socket_io {
 namespace {
 
-TEST(KubeboxFrame, IsWhatAClientMaySend) {
+TEST(SocketIoFrame, OpensAConnection) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(to_frame(Opening{"e-1", milliseconds{25'000}, milliseconds{20'000}, 1'000'000}),
+            R"(0{"sid":"e-1","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000})");
+  EXPECT_EQ(refusal_frame("/admin"), R"(44/admin,{"message":"Invalid namespace"})");
+}
+
+TEST(SocketIoFrame, IsWhatAClientMaySend) {
   EXPECT_EQ(parse_frame("3")->type, FrameType::pong);
   EXPECT_EQ(parse_frame("1")->type, FrameType::close);
   EXPECT_EQ(parse_frame("40{}")->content, "0{}");
@@ -25,7 +31,7 @@ struct PacketCase {
   const char* payload;
 };
 
-TEST(KubeboxPacket, IsReadAndWrittenAsTheProtocolHasIt) {
+TEST(SocketIoPacket, IsReadAndWrittenAsTheProtocolHasIt) {
   const PacketCase cases[]{{"0", PacketType::connect, {}, ""},
                            {"0{\"a\":1}", PacketType::connect, {}, "{\"a\":1}"},
                            {"1", PacketType::disconnect, {}, ""},
@@ -43,7 +49,7 @@ TEST(KubeboxPacket, IsReadAndWrittenAsTheProtocolHasIt) {
   }
 }
 
-TEST(KubeboxPacket, AConnectMayNameANamespaceThatIsNotThere) {
+TEST(SocketIoPacket, AConnectMayNameANamespaceThatIsNotThere) {
   EXPECT_EQ(parse_packet("0/admin")->other, "/admin");
   EXPECT_EQ(parse_packet("0/admin,{\"a\":1}")->other, "/admin");
   EXPECT_EQ(parse_packet("0/,{}")->other, "");
@@ -51,28 +57,21 @@ TEST(KubeboxPacket, AConnectMayNameANamespaceThatIsNotThere) {
   EXPECT_FALSE(parse_packet("0/" + std::string(256, 'a')));
 }
 
-TEST(KubeboxPacket, ThatIsNoneIsRefused) {
+TEST(SocketIoPacket, ThatIsNoneIsRefused) {
   for (const char* const text : {"", "4{}", "5", "51-[\"a\"]", "x", "29007199254740992[]", "299999999999999999999999[]",
                                  "01", "3[]", "11", "0/admin,1[]", "2/admin,[]", "1/admin", "2x"}) {
     EXPECT_FALSE(parse_packet(text)) << text;
   }
 }
 
-TEST(KubeboxEvent, CarriesASessionAndAProcess) {
-  auto event = parse_event(R"(["check_status",{"session_id":"s","process_id":7,"more":[1]},"more"])");
-  ASSERT_TRUE(event);
-  EXPECT_EQ(event->name, "check_status");
-  EXPECT_EQ(event->data.session_id, "s");
-  EXPECT_EQ(event->data.process_id, 7U);
-  event = parse_event(R"(["a",{"session_id":5,"process_id":"8"}])");
-  ASSERT_TRUE(event);
-  EXPECT_EQ(event->data.session_id, "");
-  EXPECT_EQ(event->data.process_id, 8U);
-  EXPECT_TRUE(parse_event(R"(["a"])"));
-  EXPECT_TRUE(parse_event(R"(["a",null])"));
+TEST(SocketIoEvent, BeginsWithItsName) {
+  EXPECT_EQ(parse_event(R"(["a",{"b":1}, 2])")->at(1).dump(), R"({"b":1})");
+  EXPECT_EQ(parse_event(R"(["a"])")->size(), 1U);
+  EXPECT_EQ(begin_event("a"), "42[\"a\",{");
+  EXPECT_EQ(begin_event("a", 7), "427[\"a\",{");
 }
 
-TEST(KubeboxEvent, ThatIsNoneIsRefused) {
+TEST(SocketIoEvent, ThatIsNoneIsRefused) {
   const std::string deep = R"(["a",)" + std::string(40, '[') + std::string(40, ']') + "]";
   for (const std::string& text : {std::string{}, std::string{"{}"}, std::string{"[]"}, std::string{"[1]"},
                                   std::string{"[\"a\""}, std::string{"[\"a\"] "} + "x", deep}) {
@@ -80,25 +79,5 @@ TEST(KubeboxEvent, ThatIsNoneIsRefused) {
   }
 }
 
-TEST(KubeboxEvent, IsWrittenWithTheIdsThatItHas) {
-  std::string frame = begin_event("a", 7);
-  end_event(frame, {.session_id = "s\"", .process_id = 8});
-  EXPECT_EQ(frame, R"(427["a",{"session_id":"s\"","process_id":8}])");
-  frame = begin_event("a");
-  end_event(frame, {.session_id = "s"});
-  EXPECT_EQ(frame, R"(42["a",{"session_id":"s"}])");
-  EXPECT_EQ(exit_event({.session_id = "s", .process_id = 8}, -9, 0),
-            R"(420["command_exit",{"exit_code":-9,"session_id":"s","process_id":8}])");
-}
-
-TEST(KubeboxProcessId, IsAnIntegerOrItsDigits) {
-  EXPECT_EQ(process_id_of(12U), 12U);
-  EXPECT_EQ(process_id_of("12"), 12U);
-  for (const nlohmann::json& value : {nlohmann::json(-1), nlohmann::json(1.5), nlohmann::json("1x"), nlohmann::json(""),
-                                      nlohmann::json(nullptr), nlohmann::json(1ULL << 60U)}) {
-    EXPECT_EQ(process_id_of(value), std::nullopt) << value;
-  }
-}
-
 }  // namespace
-}  // namespace skiff::runtime::dialects::kubebox
+}  // namespace skiff::protocol::socket_io

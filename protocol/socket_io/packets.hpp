@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,9 +11,9 @@
 
 #include "base/error.hpp"
 
-/// What goes over the WebSocket: Engine.IO protocol 4, and in its messages Socket.IO protocol 5, text alone
-/// (https://socket.io/docs/v4/engine-io-protocol, https://socket.io/docs/v4/socket-io-protocol).
-namespace skiff::runtime::dialects::kubebox {
+/// What goes over the WebSocket of a Socket.IO client: Engine.IO protocol 4, and in its messages Socket.IO protocol 5,
+/// text alone (https://socket.io/docs/v4/engine-io-protocol, https://socket.io/docs/v4/socket-io-protocol).
+namespace skiff::protocol::socket_io {
 
 /// The first character of what a client may send over a WebSocket.
 enum class FrameType : char { close = '1', pong = '3', message = '4' };
@@ -22,6 +24,17 @@ struct Frame {
 };
 /// Errors: invalid_request.
 [[nodiscard]] Result<Frame> parse_frame(std::string_view text);
+
+/// What the server sends first.
+struct Opening {
+  std::string id;
+  std::chrono::milliseconds ping_interval{};
+  std::chrono::milliseconds ping_timeout{};
+  std::size_t max_payload = 0;  ///< of a frame, in bytes
+};
+[[nodiscard]] std::string to_frame(const Opening& opening);
+/// Which a client answers with a pong.
+inline constexpr std::string_view kPingFrame = "2";
 
 /// The first digit of a message. 4 is for clients alone; 5 and 6 are followed by binary attachments, which are not
 /// taken.
@@ -37,30 +50,15 @@ struct Packet {
 [[nodiscard]] Result<Packet> parse_packet(std::string_view message);
 /// The frame of a message with this packet.
 [[nodiscard]] std::string to_frame(const Packet& packet);
+/// The frame that refuses a connection to a namespace: the client goes on with those that it has.
+[[nodiscard]] std::string refusal_frame(std::string_view other);
 
-/// What the events are about, those of clients and those for them.
-struct EventData {
-  std::string session_id;  ///< as the client calls it
-  std::optional<std::uint64_t> process_id = {};
-};
-struct ClientEvent {
-  std::string name;
-  EventData data;
-};
-/// `["NAME", {"session_id", "process_id"?}]`: what else is there is passed over. Errors: invalid_request when it is not
-/// an event's payload at all.
-[[nodiscard]] Result<ClientEvent> parse_event(std::string_view payload);
-
-/// The beginning of an event's frame, `42[ID]["NAME",{`, for its members and `end_event`.
+/// The payload of an event: an array that begins with its name. Errors: invalid_request when it is none.
+[[nodiscard]] Result<nlohmann::json> parse_event(std::string_view payload);
+/// The beginning of an event's frame, `42[ID]["NAME",{`: for the members of its data, and `}]`.
 [[nodiscard]] std::string begin_event(std::string_view name, std::optional<std::uint64_t> id = {});
-/// `"session_id","process_id"?}]`
-void end_event(std::string& frame, const EventData& data);
-/// The whole frame of `command_exit`.
-[[nodiscard]] std::string exit_event(const EventData& data, int code, std::optional<std::uint64_t> id = {});
 
 /// Digits alone; nothing for a number above 2^53 - 1: JavaScript counts in doubles.
 [[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view digits);
-/// A process id as clients give it back: a JSON integer, or its digits in a string. Nothing for any other value.
-[[nodiscard]] std::optional<std::uint64_t> process_id_of(const nlohmann::json& value);
 
-}  // namespace skiff::runtime::dialects::kubebox
+}  // namespace skiff::protocol::socket_io

@@ -1,0 +1,50 @@
+#include "container/serve/gateway/kept_connections.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace skiff::container::serve {
+
+KeptConnections::KeptConnections(Executor executor, KeptLimits limits)
+    : limits_{limits}, next_look_{executor, [this] { close_old(); }} {}
+
+bool KeptConnections::is_old(const Idle& one, SteadyTime now) const noexcept {
+  return now - one.since >= limits_.idle || now - one.connection.made >= limits_.age;
+}
+
+std::optional<KeptConnections::Connection> KeptConnections::take(const Place& place) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  for (auto at = idle_.end(); at != idle_.begin();) {
+    --at;
+    if (at->place != place) continue;
+    Idle found = std::move(*at);
+    at = idle_.erase(at);
+    if (is_old(found, now)) continue;
+    // An end shows here, and so do bytes that nobody has asked for: they would become the next answer.
+    std::array<char, 1> probe{};
+    if (!found.connection.stream.try_read(probe)) return std::move(found.connection);
+  }
+  return std::nullopt;
+}
+
+void KeptConnections::keep(Place place, Connection connection) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  Idle one{.place = std::move(place), .connection = std::move(connection), .since = now};
+  if (!one.connection.stream.is_open() || one.connection.stream.is_tls() || is_old(one, now)) return;
+  const auto is_there = [&one](const Idle& other) { return other.place == one.place; };
+  if (static_cast<std::size_t>(std::ranges::count_if(idle_, is_there)) >= limits_.each) return;
+  if (idle_.size() >= limits_.all && !idle_.empty()) idle_.pop_front();
+  if (limits_.all == 0) return;
+  if (idle_.empty()) next_look_.expires_after(limits_.idle);
+  idle_.push_back(std::move(one));
+}
+
+void KeptConnections::close_old() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  std::erase_if(idle_, [&](const Idle& one) { return is_old(one, now); });
+  if (!idle_.empty()) next_look_.expires_after(limits_.idle);
+}
+
+}  // namespace skiff::container::serve

@@ -1,0 +1,48 @@
+#include "container/serve/host_rules.hpp"
+
+namespace skiff::container::serve {
+namespace {
+
+/// For what runs in a sandbox that is removed: its client has said that he needs nothing of it any more.
+constexpr std::chrono::seconds kRemovalGrace{2};
+
+/// Agent-sandbox's controller is between the server and the Pods.
+bool has_controller(const Driver& driver) {
+  return driver.name() == "claim";
+}
+
+}  // namespace
+
+bool is_claimed(const Driver& driver, const SandboxSpec& spec) {
+  return has_controller(driver) && (!spec.pod.pool.empty() || !spec.pod.template_name.empty());
+}
+
+Removal swift_removal(const Driver& driver) {
+  Removal how;
+  if (!has_controller(driver)) how.grace = kRemovalGrace;
+  return how;
+}
+
+Result<> check_removal(const Driver& driver, const Removal& how) {
+  if (!how.grace || !has_controller(driver)) return {};
+  return fail(Errc::not_supported,
+              "here agent-sandbox's controller ends sandboxes, in its own time: leave out grace_ms", "grace_ms");
+}
+
+Result<> check_wish(const Driver& driver, const SandboxSpec& spec, const Wish& wish) {
+  if (!is_claimed(driver, spec)) return {};
+  if (wish.network) {
+    return fail(Errc::not_supported,
+                "this template is one of agent-sandbox's, which decides the network: ask for another template",
+                "network");
+  }
+  if (wish.on_end == OnEnd::stop) {
+    return fail(Errc::not_supported,
+                "this template is one of agent-sandbox's, and at the end of its lease a claim is deleted with its "
+                "files: ask for another template",
+                "on_end");
+  }
+  return {};
+}
+
+}  // namespace skiff::container::serve

@@ -1,0 +1,101 @@
+#include "container/serve/known_sandboxes.hpp"
+
+#include <algorithm>
+
+namespace skiff::container::serve {
+namespace {
+
+/// Another record under the same name has another id, and what is started again has another process, or Pod. Where
+/// two runs could look the same, their connections differ: the first one's ended with it.
+std::string run_text(const Sandbox& sandbox) {
+  std::string text = sandbox.id + " " + sandbox.address;
+  for (const char* detail : {"pid", "pod", "pod_ip", "node"}) {
+    const auto found = sandbox.details.find(detail);
+    if (found != sandbox.details.end()) text.append(1, ' ').append(found->second);
+  }
+  return text;
+}
+
+}  // namespace
+
+KnownSandboxes::KnownSandboxes(Fleet* fleet) : fleet_{fleet} {
+  fleet_->tell_changes([this](const std::string& tenant, const std::string& id) { forget(tenant, id); });
+}
+
+KnownSandboxes::~KnownSandboxes() {
+  fleet_->tell_changes({});
+}
+
+bool KnownSandboxes::Known::holds() const {
+  return sighting ? sighting->holds() : std::chrono::steady_clock::now() - looked_at < kFresh;
+}
+
+void KnownSandboxes::forget(const std::string& tenant, const std::string& id) {
+  ++changes_;
+  known_.erase({tenant, id});
+}
+
+void KnownSandboxes::make_room() {
+  if (known_.size() < kMost) return;
+  known_.erase(std::ranges::min_element(known_, {}, [](const auto& one) { return one.second->used_at; }));
+}
+
+const KnownSandboxes::Way* KnownSandboxes::Known::find(const std::string& scope, WallTime until) const {
+  // Ends are cut to seconds.
+  const WallTime latest = until + kTokenUse + std::chrono::seconds{1};
+  const auto found = std::ranges::find_if(
+      ways, [&](const Way& way) { return way.scope == scope && way.ends >= until && way.ends <= latest; });
+  return found == ways.end() ? nullptr : &*found;
+}
+
+Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look(SandboxRef of) {
+  Which which{std::move(of.tenant), std::move(of.sandbox)};
+  const SteadyTime now = std::chrono::steady_clock::now();
+  std::shared_ptr<Known> before;
+  if (const auto found = known_.find(which); found != known_.end()) {
+    before = found->second;
+    before->used_at = now;
+    if (before->holds()) co_return before;
+    known_.erase(found);
+  }
+  const std::uint64_t changes = changes_;
+  SKIFF_CO_TRY(auto sighted, co_await fleet_->sight(which.first, which.second));
+  if (sighted.sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sighted.sandbox)};
+  auto known = std::make_shared<Known>();
+  known->run = run_text(sighted.sandbox);
+  known->sighting = std::move(sighted.sighting);
+  known->looked_at = known->used_at = now;
+  // The agent that knew the key of a token knows it as long as it runs.
+  if (before && before->run == known->run) known->ways = before->ways;
+  if (changes == changes_) {
+    make_room();
+    known_.insert_or_assign(std::move(which), known);
+  }
+  co_return known;
+}
+
+Task<Result<std::string>> KnownSandboxes::run_of(SandboxRef of) {
+  SKIFF_CO_TRY(auto known, co_await look(std::move(of)));
+  co_return known->run;
+}
+
+Task<Result<Endpoint>> KnownSandboxes::agent(SandboxRef of, TokenGrant grant, Look how) {
+  SKIFF_CO_TRY(auto known, co_await look(of));
+  const WallTime until = wall_now() + grant.lifetime;
+  // What tells of each change by itself is as new as can be.
+  if (how == Look::known || known->sighting) {
+    if (const Way* way = known->find(grant.scope, until); way != nullptr) co_return way->endpoint;
+  }
+  Way way{.scope = grant.scope, .ends = until + kTokenUse, .endpoint = {}};
+  grant.lifetime += kTokenUse;
+  SKIFF_CO_TRY(way.endpoint, co_await fleet_->endpoint(std::move(of.tenant), std::move(of.sandbox), std::move(grant)));
+  SKIFF_CO_TRY(auto token, way.endpoint.token());
+  way.endpoint.token = [token = std::move(token)] { return Result<std::string>{token}; };
+  if (known->holds()) {
+    if (known->ways.size() >= kMostWays) known->ways.clear();
+    known->ways.push_back(way);
+  }
+  co_return std::move(way.endpoint);
+}
+
+}  // namespace skiff::container::serve

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "container/sandbox/sighting.hpp"
+#include "container/serve/fleet.hpp"
+#include "container/serve/gateway/gateway.hpp"
+
+namespace skiff::container::serve {
+
+/// What the gateway has found out of the sandboxes that run, so that it need not ask for each request. Nobody is told
+/// of one that was removed, stopped or replaced: where the driver can tell (`Driver::sight`) from the next request on,
+/// else for `kFresh` at most, and at once where this process has done it. What is read while it changes is not kept.
+/// Reactor thread only.
+class KnownSandboxes {
+ public:
+  /// How old it may be where nothing says that it has changed.
+  static constexpr std::chrono::milliseconds kFresh{1000};
+  /// Sandboxes: those that were asked for last. Each may hold a descriptor.
+  static constexpr std::size_t kMost = 1000;
+  /// Ways of one sandbox: they differ by the scopes and the ends of their tokens.
+  static constexpr std::size_t kMostWays = 8;
+  /// For so long a token is used again; it lives that much longer than the request that it was made for may last.
+  static constexpr std::chrono::seconds kTokenUse{60};
+
+  /// `fleet` must outlive it.
+  explicit KnownSandboxes(Fleet* fleet);
+  ~KnownSandboxes();
+  KnownSandboxes(const KnownSandboxes&) = delete;
+  KnownSandboxes& operator=(const KnownSandboxes&) = delete;
+
+  /// See Sandboxes::run_of and Sandboxes::agent.
+  [[nodiscard]] Task<Result<std::string>> run_of(SandboxRef of);
+  [[nodiscard]] Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant, Look look);
+
+  void forget(const std::string& tenant, const std::string& id);
+  void clear() noexcept { known_.clear(); }
+  [[nodiscard]] std::size_t size() const noexcept { return known_.size(); }
+
+ private:
+  using Which = std::pair<std::string, std::string>;  ///< tenant and id
+  struct Way {
+    std::string scope;
+    WallTime ends;      ///< of its token
+    Endpoint endpoint;  ///< gives that token alone
+  };
+  struct Known {
+    std::string run;
+    std::unique_ptr<Sighting> sighting;
+    SteadyTime looked_at;
+    SteadyTime used_at;
+    std::vector<Way> ways = {};
+    [[nodiscard]] bool holds() const;
+    /// Whose token lives until then, and hardly longer; null: none.
+    [[nodiscard]] const Way* find(const std::string& scope, WallTime until) const;
+  };
+  [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look(SandboxRef of);
+  void make_room();
+
+  Fleet* fleet_;
+  std::map<Which, std::shared_ptr<Known>> known_;
+  std::uint64_t changes_ = 0;  ///< that were told of
+};
+
+}  // namespace skiff::container::serve

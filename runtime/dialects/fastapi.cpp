@@ -1,0 +1,55 @@
+#include "runtime/dialects/fastapi.hpp"
+
+#include <utility>
+
+#include "protocol/json/text.hpp"
+
+namespace skiff::runtime::dialects {
+namespace {
+
+/// Up to here JSON is read and written in a turn of the reactor.
+constexpr std::size_t kQuickJson = std::size_t{256} << 10U;
+
+}  // namespace
+
+protocol::HttpResponse json_answer(unsigned status, std::string text) {
+  return {status, {{"Content-Type", "application/json"}}, std::move(text)};
+}
+
+protocol::HttpResponse detail(unsigned status, std::string_view text) {
+  std::string body{'{'};
+  protocol::append_json_text(body, "detail", text);
+  return json_answer(status, body + '}');
+}
+
+int python_exit_code(const sessions::ExitStatus& status) {
+  return status.signal ? -*status.signal : status.exit_code.value_or(1);
+}
+
+bool is_absence(Errc code) noexcept {
+  switch (code) {
+    case Errc::path_not_found:
+    case Errc::not_a_directory:
+    case Errc::is_a_directory:
+    case Errc::not_a_regular_file:
+    case Errc::name_too_long:
+    case Errc::too_many_links:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work) {
+  auto job = [&work] {
+    work();
+    return true;
+  };
+  if (bytes > kQuickJson) {
+    (void)co_await agent->long_work.run(std::move(job));
+  } else {
+    job();
+  }
+}
+
+}  // namespace skiff::runtime::dialects

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/task.hpp"
+#include "protocol/http/message.hpp"
+#include "runtime/agent.hpp"
+#include "sessions/process/exit_status.hpp"
+
+/// What the originals that are made with FastAPI, in Python, have in common.
+namespace skiff::runtime::dialects {
+
+[[nodiscard]] protocol::HttpResponse json_answer(unsigned status, std::string text);
+/// `{"detail": text}`: how FastAPI speaks of what reaches none of its routes.
+[[nodiscard]] protocol::HttpResponse detail(unsigned status, std::string_view text);
+
+/// An exit status as Python's subprocess has it: a signal is its number below zero.
+[[nodiscard]] int python_exit_code(const sessions::ExitStatus& status);
+
+/// Whether nothing usable is at a path, whatever there is instead.
+[[nodiscard]] bool is_absence(Errc code) noexcept;
+
+/// Does work that goes through so many bytes of JSON: in a turn of the reactor where they are few, else on a thread for
+/// long work.
+[[nodiscard]] Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work);
+
+}  // namespace skiff::runtime::dialects

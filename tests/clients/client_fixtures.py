@@ -1,0 +1,41 @@
+"""What the tests of unmodified clients have in common: the fixtures of the integration tests, and a client's cases."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "integration")]
+
+from fixtures import *  # noqa: E402,F403
+
+
+@pytest.fixture(autouse=True)
+def watchdog():
+    """In place of that of the integration tests: the first run of a client installs it."""
+    yield
+
+
+def run_program(command, folder, environment):
+    """What it was, with its output as text; it has two and a half minutes. `environment` is all that it has."""
+    environment = {"PYTHONDONTWRITEBYTECODE": "1", **environment}
+    return subprocess.run(list(map(str, command)), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=150, env=environment)
+
+
+def run_cases(command, folder, environment=os.environ, **variables):
+    """Runs a client's cases (it prints a line of JSON for each): {name: None, or how it failed}."""
+    done = run_program(command, folder, {**environment, **variables})
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"case"')]
+    assert done.returncode == 0 and told, done.stderr[-4000:]
+    return {one["case"]: one["failure"] for one in told}
+
+
+def check(outcome, least):
+    """That each case passed, and that there were as many."""
+    failures = "\n".join(f"{name}:\n{failure}" for name, failure in outcome.items() if failure)
+    assert not failures, failures
+    assert len(outcome) >= least, sorted(outcome)

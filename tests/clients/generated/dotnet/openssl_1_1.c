@@ -1,0 +1,24 @@
+/* .NET Core 3.1 asks OpenSSL 1.1 for these, which OpenSSL 3 has under other names or as macros. All else it finds in
+ * OpenSSL 3, on which this library stands under the name of the older one. */
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+
+#undef ERR_put_error
+#undef EVP_MD_size
+#undef SSL_get_peer_certificate
+
+int EVP_MD_size(const EVP_MD* digest) {
+  return EVP_MD_get_size(digest);
+}
+
+X509* SSL_get_peer_certificate(const SSL* connection) {
+  return SSL_get1_peer_certificate(connection);
+}
+
+void ERR_put_error(int library, int function, int reason, const char* file, int line) {
+  (void)function;
+  ERR_new();
+  ERR_set_debug(file, line, NULL);
+  ERR_set_error(library, reason, NULL);
+}

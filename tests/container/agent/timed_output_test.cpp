@@ -1,0 +1,63 @@
+#include "container/agent/timed_output.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/container/agent/lying_agent.hpp"
+#include "tests/support/reactor_test.hpp"
+
+namespace skiff::container {
+namespace {
+
+/// What is made of an answer of the agent.
+Task<Result<std::vector<TimedOutput>>> timed_output_of(Executor executor, std::string body, std::string* asked) {
+  fakes::LyingAgent agent{executor};
+  agent.rest = [&](const protocol::HttpRequest& request) {
+    *asked = request.target.path;
+    return protocol::HttpResponse{.body = body};
+  };
+  AgentClient client{executor, agent.endpoint()};
+  auto read = co_await read_timed_output(&client, command_path("s", "c"), 7, 1000);
+  co_await agent.stop();
+  co_return read;
+}
+
+CO_TEST(TimedOutput, IsTextOrBytes) {
+  std::string asked;
+  auto read =
+      co_await timed_output_of(executor,
+                               R"({"type":"output","offset":7,"stream":"stdout","time":"T","data":"a\n"})"
+                               "\n"
+                               R"({"type":"output","offset":9,"stream":"stderr","time":"U","data_base64":"/w=="})"
+                               "\n"
+                               R"({"type":"exit","exit_code":0})"
+                               "\n",
+                               &asked);
+  CO_ASSERT_TRUE(read.has_value());
+  CO_ASSERT_TRUE(read->size() == 2);
+  EXPECT_EQ(asked, "/v1/sessions/s/commands/c/output");
+  EXPECT_EQ((*read)[0].bytes, "a\n");
+  EXPECT_EQ((*read)[0].time, "T");
+  EXPECT_EQ((*read)[1].bytes, "\xff");
+  EXPECT_EQ((*read)[1].stream, "stderr");
+  EXPECT_EQ((*read)[1].offset, 9U);
+}
+
+CO_TEST(TimedOutput, WhatIsNotSuchAnEventIsPassedOver) {
+  std::string asked;
+  auto read = co_await timed_output_of(
+      executor, "garbage\n\n[1]\n{\"type\":1}\n{\"type\":\"output\",\"data\":7,\"offset\":\"x\",\"data_base64\":\"!\"}",
+      &asked);
+  CO_ASSERT_TRUE(read.has_value());
+  CO_ASSERT_TRUE(read->size() == 1);
+  EXPECT_EQ((*read)[0].bytes, "");
+}
+
+CO_TEST(TimedOutput, HasALimit) {
+  std::string asked;
+  auto read = co_await timed_output_of(executor, std::string(1001, '\n'), &asked);
+  CO_ASSERT_TRUE(!read.has_value());
+  EXPECT_EQ(read.error().code, Errc::payload_too_large);
+}
+
+}  // namespace
+}  // namespace skiff::container

@@ -1,0 +1,96 @@
+"""E2B's logs of a sandbox: what its commands did, told by `skiff serve` from what the agent keeps."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def server(serving, key):
+    return serving.start()
+
+
+@pytest.fixture
+def sandbox(server, key):
+    answer = server.request("POST", "/v2/sandboxes", {"templateID": "base", "timeout": 600}, key)
+    assert answer.status == 201, answer.body
+    return answer.json()["sandboxID"]
+
+
+def agent(server, key, sandbox, method, path, **fields):
+    answer = server.request(method, f"/s/{sandbox}/7070{path}", fields or None, key)
+    assert answer.status < 300, answer.body
+    return answer
+
+
+def run(server, key, sandbox, session="default", **fields):
+    return agent(server, key, sandbox, "POST", f"/v1/sessions/{session}/commands", **fields).json()
+
+
+def logs(server, key, sandbox, query=""):
+    answer = server.request("GET", f"/v2/sandboxes/{sandbox}/logs{query}", key=key)
+    assert answer.status == 200, answer.body
+    return answer.json()["logs"]
+
+
+def told(entries):
+    return [(entry["level"], entry["message"]) for entry in entries]
+
+
+def test_what_commands_did_is_told_in_its_order(server, key, sandbox):
+    first = run(server, key, sandbox, command="echo one; echo two >&2; printf 'no end'; exit 3")
+    run(server, key, sandbox, argv=["printf", "a\\r\\n\\377\\n"])
+    agent(server, key, sandbox, "POST", "/v1/sessions", id="other")
+    run(server, key, sandbox, session="other", command="kill -9 $$")
+    entries = logs(server, key, sandbox)
+    assert sorted(told(entries)[:4]) == sorted(
+        [("info", "started: echo one; echo two >&2; printf 'no end'; exit 3"), ("info", "one"), ("warn", "two"), ("info", "no end")])
+    assert told(entries)[4:] == [
+        ("error", "ended: exit code 3"), ("info", "started: printf a\\r\\n\\377\\n"), ("info", "a"), ("info", "\ufffd"),
+        ("info", "ended: exit code 0"), ("info", "started: kill -9 $$"), ("error", "ended: SIGKILL")]
+    assert entries[1]["fields"]["command"] == first["id"] and entries[-1]["fields"]["session"] == "other"
+    assert [entry["timestamp"] for entry in entries] == sorted(entry["timestamp"] for entry in entries)
+
+
+def test_the_first_form_has_lines_too(server, key, sandbox):
+    run(server, key, sandbox, command="echo one")
+    document = server.request("GET", f"/sandboxes/{sandbox}/logs", key=key).json()
+    assert [line["line"] for line in document["logs"]] == ["started: echo one", "one", "ended: exit code 0"]
+    assert [entry["message"] for entry in document["logEntries"]] == [line["line"] for line in document["logs"]]
+
+
+def test_entries_are_chosen(server, key, sandbox):
+    run(server, key, sandbox, command="seq 5000; echo needle >&2")
+    assert told(logs(server, key, sandbox, "?limit=2")) == [("info", "started: seq 5000; echo needle >&2"), ("info", "1")]
+    assert told(logs(server, key, sandbox, "?limit=2&direction=backward"))[0] == ("info", "ended: exit code 0")
+    assert told(logs(server, key, sandbox, "?search=needle&level=warn")) == [("warn", "needle")]
+    assert len(logs(server, key, sandbox)) == 1000
+    assert logs(server, key, sandbox, "?limit=0") == []
+    assert logs(server, key, sandbox, "?cursor=4000000000000") == []
+    assert logs(server, key, sandbox, "?cursor=1000&direction=backward") == []
+
+
+@pytest.mark.parametrize("query", ["limit=1001", "limit=-1", "limit=x", "cursor=-1", "direction=up", "level=fatal"])
+def test_what_can_not_be_meant_is_refused(server, key, sandbox, query):
+    assert server.request("GET", f"/v2/sandboxes/{sandbox}/logs?{query}", key=key).status == 400
+
+
+def test_one_that_is_asleep_has_none_and_stays_so(server, key, sandbox):
+    run(server, key, sandbox, command="echo gone")
+    assert server.request("POST", f"/sandboxes/{sandbox}/pause", {}, key).status == 204
+    assert logs(server, key, sandbox) == []
+    assert server.request("GET", f"/v1/sandboxes/{sandbox}", key=key).json()["state"] == "stopped"
+
+
+def test_others_see_nothing_of_it(server, serving, key, sandbox):
+    stranger = serving.key("stranger", "--tenant", "stranger")
+    for path in (f"/sandboxes/{sandbox}/logs", f"/v2/sandboxes/{sandbox}/logs"):
+        assert server.request("GET", path).status == 401
+        refused = server.request("GET", path, key=stranger)
+        assert refused.status == 404 and json.loads(refused.body)["code"] == 404
+
+
+def test_much_output_is_told_from_its_end(server, key, sandbox):
+    run(server, key, sandbox, command="yes | head -c 3000000; echo the end")
+    entries = logs(server, key, sandbox, "?direction=backward&limit=3")
+    assert [entry["message"] for entry in entries] == ["ended: exit code 0", "the end", "y"]

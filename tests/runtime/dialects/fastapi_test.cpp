@@ -1,0 +1,34 @@
+#include "runtime/dialects/fastapi.hpp"
+
+#include <gtest/gtest.h>
+
+namespace skiff::runtime::dialects {
+namespace {
+
+TEST(FastApi, SaysWhatItRefuses) {
+  const auto response = detail(404, "no \"x\"");
+  EXPECT_EQ(response.status, 404U);
+  EXPECT_EQ(response.headers.get("Content-Type"), "application/json");
+  EXPECT_EQ(response.body, R"({"detail":"no \"x\""})");
+}
+
+TEST(FastApi, CountsAsAbsentWhatIsNoFileThatCanBeRead) {
+  for (const Errc code : {Errc::path_not_found, Errc::is_a_directory, Errc::not_a_regular_file, Errc::name_too_long,
+                          Errc::too_many_links, Errc::not_a_directory}) {
+    EXPECT_TRUE(is_absence(code)) << name(code);
+  }
+  for (const Errc code : {Errc::path_escapes_root, Errc::permission_denied})
+    EXPECT_FALSE(is_absence(code)) << name(code);
+}
+
+TEST(FastApi, NamesAnExitAsPythonDoes) {
+  sessions::ExitStatus status;
+  status.exit_code = 3;
+  EXPECT_EQ(python_exit_code(status), 3);
+  status.exit_code.reset();
+  status.signal = 15;
+  EXPECT_EQ(python_exit_code(status), -15);
+}
+
+}  // namespace
+}  // namespace skiff::runtime::dialects
