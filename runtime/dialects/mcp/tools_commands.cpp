@@ -340,8 +340,8 @@ constexpr std::array kCommandTools{
     Tool{.name = "run_command",
          .title = "Run a command",
          .description =
-             "Run a shell line, or a program with arguments, in the sandbox and answer its output and exit code. It "
-             "waits up to wait_ms; a command that takes longer goes on, and the answer says state: running. Use "
+             "Run a shell line, or a program with arguments, in the sandbox and return its output and exit code. It "
+             "waits up to wait_ms; a command that takes longer continues, and the answer says state: running. Use "
              "background for servers.",
          .scope = Scope::exec,
          .destructive = true,
@@ -351,7 +351,7 @@ constexpr std::array kCommandTools{
          .run = run_line},
     Tool{.name = "read_output",
          .title = "Read a command's output",
-         .description = "Read what a command has printed, from an offset on. With wait_ms it waits for something new. "
+         .description = "Read the output of a command from an offset on. With wait_ms it waits for new output. "
                         "Output stays readable after the command has ended.",
          .scope = Scope::read,
          .read_only = true,
@@ -362,7 +362,7 @@ constexpr std::array kCommandTools{
     Tool{.name = "wait_for",
          .title = "Wait for something",
          .description = "Wait until a command has ended or has printed a pattern, a TCP port is listened on, or a path "
-                        "exists. It answers met: false when that has not happened in timeout_ms.",
+                        "exists. It answers met: false if that has not happened within timeout_ms.",
          .scope = Scope::read,
          .read_only = true,
          .idempotent = true,
