@@ -115,7 +115,7 @@ class Examination {
       checks_.push_back(not_known(what, found.error()));
     } else if (found->is_being_deleted()) {
       checks_.push_back(failed(what, "it is being deleted",
-                               "wait until it is gone and make it again, or choose another with --namespace"));
+                               "wait until it is gone and create it again, or choose another with --namespace"));
     } else {
       const std::string level = found->label(kEnforce);
       checks_.push_back(passed(what, level.empty() ? "no Pod Security level" : "Pod Security level " + level));

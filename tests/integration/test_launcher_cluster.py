@@ -217,7 +217,7 @@ def test_a_manifest_with_a_key_of_ones_own_lets_its_owner_in(skiff, tmp_path):
     pod = next(each for each in documents(out) if each["kind"] == "Pod")
     variables = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
     assert variables["SKIFF_PUBLIC_KEY"] == public and pod["metadata"]["namespace"] == "there"
-    assert "knows no key" not in err
+    assert "accepts no client" not in err
 
 
 def test_a_dry_run_of_the_client_asks_nothing_of_a_cluster(skiff, server):

@@ -212,8 +212,8 @@ def test_a_run_in_a_cluster_is_tried_dry_and_says_what_it_leaves_out(skiff, line
     container = pod["containers"][0]
     found = {**pod.get("securityContext", {}), **container.get("securityContext", {}), "image": container["image"]}
     assert {name: found.get(name) for name in RUNS[line]} == RUNS[line]
-    assert "the command is not a part of this" in err
-    assert "is not a part" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]
+    assert "the command is not included" in err
+    assert "is not included" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]
 
 
 def test_what_was_printed_lately_is_followed(skiff):

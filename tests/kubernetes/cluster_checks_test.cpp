@@ -204,7 +204,7 @@ CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
   check = find(checks, "namespace " + going);
   EXPECT_FALSE(check.passed);
   EXPECT_TRUE(has(check.detail, "being deleted")) << check.detail;
-  EXPECT_TRUE(has(check.remedy, "make it again")) << check.remedy;
+  EXPECT_TRUE(has(check.remedy, "create it again")) << check.remedy;
   json release{{"metadata", {{"finalizers", nullptr}}}};
   auto freed = co_await admin.patch(kube::kConfigMaps, going, "holder", kube::PatchKind::merge, std::move(release));
   EXPECT_TRUE(freed) << freed.error().error.message;
