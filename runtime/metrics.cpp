@@ -99,8 +99,9 @@ std::string metrics_markdown() {
   const sessions::OutputCounts output;
   return "# Metrics of skiffd\n\n"
          "`GET /metrics` (scope read) answers in the Prometheus text format, version 0.0.4. Counters start at 0 with "
-         "each boot of the agent.\nSeries of requests appear when the first one was answered.\n\n"
-         "This page is made from the table in `runtime/metrics.cpp`: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` "
+         "each boot of the agent.\nThe series of a route appear when its first request has been answered.\n\n"
+         "This page is generated from the table in `runtime/metrics.cpp`: run `runtime_tests` with "
+         "`SKIFF_UPDATE_DOCS=1` "
          "after a change.\n\n" +
          metrics_table({.requests = requests, .commands = commands, .output = output}).markdown();
 }
