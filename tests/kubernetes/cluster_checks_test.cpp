@@ -75,7 +75,7 @@ CO_TEST(ClusterChecks, PassForWhoeverMayDoEverything) {
   EXPECT_TRUE(find(checks, "API server").detail.starts_with("v1.34.4 at https://")) << checks[0].detail;
   EXPECT_EQ(find(checks, "namespace " + place).detail, "no Pod Security level");
   EXPECT_EQ(find(checks, "quota").detail, "none");
-  EXPECT_EQ(find(checks, "way to agents").detail, "port-forward by the API server");
+  EXPECT_EQ(find(checks, "way to agents").detail, "port-forward through the API server");
   EXPECT_TRUE(find(checks, "admission").passed);
 }
 

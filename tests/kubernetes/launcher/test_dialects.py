@@ -98,12 +98,12 @@ def test_a_network_that_lets_nobody_in_lets_its_clients_in(skiff):
 def test_nobody_from_outside_is_let_in_unless_he_is_named(skiff):
     for kind in ("nodeport", "loadbalancer"):
         _, err = skiff("up", "box", *flags("kubebox"), "--service", kind, status=125)
-        assert "--allow CIDR says who that is" in err
+        assert "restrict access with --allow CIDR" in err
     assert skiff.namespace.of_skiff() == []
     skiff.up("box", *flags("kubebox"), "--service", "nodeport", "--allow", "203.0.113.7/32")
     assert skiff.namespace.get("service", "skiff-box-svc")["spec"]["externalTrafficPolicy"] == "Local"
     _, err = skiff("network", "box", "--allow", "0.0.0.0/0", status=125)
-    assert "--allow CIDR says who that is" in err
+    assert "restrict access with --allow CIDR" in err
 
 
 @pytest.mark.parametrize("driver", ["pod", "claim"])
