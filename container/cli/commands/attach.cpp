@@ -64,7 +64,7 @@ class Attach final : public Invocation {
 Command attach_command() {
   return {.name = "attach",
           .group = "Commands",
-          .summary = "attach to a command: read its output from any offset, send input and signals",
+          .summary = "attach to a command: read output from any offset, send input and signals",
           .text =
               "Without COMMAND skiff attaches to the command that `skiff run` started, or to the newest.\n"
               "\n"

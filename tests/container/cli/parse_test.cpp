@@ -134,9 +134,9 @@ TEST(Parse, TellsWhatOthersCallDifferently) {
 TEST(Parse, TellsWhichFlagIsMeantByThatOfOthers) {
   const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
   EXPECT_EQ(message({"ps", "--format", "json"}),
-            "unknown flag --format: here it is -o json, -o name, -o wide, or -o jsonpath='{.items[*].name}'");
-  EXPECT_TRUE(message({"get", "pods", "-f", "x"}).starts_with("unknown flag -f: here it is --label"));
-  EXPECT_TRUE(message({"run", "-dp", "80:80", "nginx"}).starts_with("unknown flag -p: here it is --port"));
+            "unknown flag --format: use -o json, -o name, -o wide, or -o jsonpath='{.items[*].name}'");
+  EXPECT_TRUE(message({"get", "pods", "-f", "x"}).starts_with("unknown flag -f: use --label"));
+  EXPECT_TRUE(message({"run", "-dp", "80:80", "nginx"}).starts_with("unknown flag -p: use --port"));
   EXPECT_TRUE(message({"exec", "box", "-c", "main", "ls"}).contains("omit it"));
   EXPECT_TRUE(message({"ps", "--formt", "json"}).starts_with("unknown flag --formt")) << "a typing error is one";
   EXPECT_TRUE(message({"ps", "-p"}).contains("see --help")) << "of another command";

@@ -75,7 +75,7 @@ def test_those_of_a_pool_speak_what_it_was_made_with(skiff):
     pool_json(skiff, "create", "warm", "-q", "--size", "1", *flags("python-runtime"))
     try:
         _, err = skiff("up", "box", "--pool", "warm", *flags("sandboxd"), status=125)
-        assert "--dialect: a sandbox from a pool is as the pool has made it" in err
+        assert "--dialect: the pool decides this for its sandboxes" in err
         skiff.up("box", "--pool", "warm", *flags("python-runtime"))
         answers(skiff, "python-runtime", service_address(skiff))
         skiff("rm", "box")
