@@ -71,7 +71,7 @@ Sandbox damaged(std::string name, const Error& error, std::string owner) {
 LocalDriver::LocalDriver(StateDirectory state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
 
 std::string_view LocalDriver::notice() const noexcept {
-  return "the local driver isolates nothing: commands run on this machine, as you";
+  return "the local driver does not isolate: commands run on this machine, as you";
 }
 
 Sandbox LocalDriver::describe(const LocalRecord& record) const {
@@ -133,7 +133,7 @@ Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant 
               milliseconds time) -> Task<Result<protocol::Stream>> {
       if (!is_alive(agent)) {
         SKIFF_CO_TRY_VOID(self->running(of));
-        co_return fail(Errc::sandbox_not_running, "sandbox \"" + of + "\" was started anew meanwhile", "name");
+        co_return fail(Errc::sandbox_not_running, "sandbox \"" + of + "\" was started again in the meantime", "name");
       }
       SKIFF_CO_TRY(auto address, protocol::Address::ip(kLoopback, at));
       const Executor executor = co_await boost::asio::this_coro::executor;
@@ -203,7 +203,7 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
       SKIFF_CO_TRY_VOID(co_await end_process(std::move(one), milliseconds{0}));
     }
   }
-  co_return fail(Errc::timeout, "processes of sandbox \"" + record.name + "\" come back as fast as they are ended");
+  co_return fail(Errc::timeout, "processes of sandbox \"" + record.name + "\" reappear as fast as they are killed");
 }
 
 Task<Result<>> LocalDriver::erase(std::string name) {
@@ -215,7 +215,7 @@ Task<Result<>> LocalDriver::erase(std::string name) {
   };
   auto removed = co_await disk_.run(std::move(removing));
   if (removed && std::filesystem::exists(directory)) {
-    co_return fail(Errc::io_error, "\"" + directory.string() + "\" is still there: something writes to it");
+    co_return fail(Errc::io_error, "\"" + directory.string() + "\" still exists: a process writes to it");
   }
   co_return removed;
 }
@@ -419,14 +419,16 @@ Task<std::vector<Check>> LocalDriver::examine() {
 }
 
 Task<Result<PodOptions>> LocalDriver::set_network(std::string, std::string, std::vector<std::string>) {
-  co_return fail(Errc::invalid_field,
-                 "the local driver has the network of this machine: `--driver pod` limits what a sandbox reaches",
-                 "--driver");
+  co_return fail(
+      Errc::invalid_field,
+      "the local driver uses the network of this machine: use `--driver pod` to restrict a sandbox's network",
+      "--driver");
 }
 
 Task<Result<std::vector<kube::Object>>> LocalDriver::manifest(SandboxSpec, bool) {
   co_return fail(Errc::invalid_field,
-                 "the local driver makes no objects of a cluster: ask `--driver pod` or `--driver claim`", "--driver");
+                 "the local driver creates no objects in a cluster: use `--driver pod` or `--driver claim`",
+                 "--driver");
 }
 
 }  // namespace skiff::container

@@ -51,11 +51,12 @@ bool asks(const nlohmann::json& value) {
 
 Result<> refuse_what_is_not_offered(const NewSandbox& wanted) {
   if (asks(wanted.network))
-    return fail(Errc::not_supported, "rules for a sandbox's network are not offered", "network");
-  if (asks(wanted.mcp)) return fail(Errc::not_supported, "MCP gateways are not offered: the agent serves /mcp", "mcp");
-  if (asks(wanted.iam)) return fail(Errc::not_supported, "workload identities are not offered", "iam");
+    return fail(Errc::not_supported, "rules for a sandbox's network are not supported", "network");
+  if (asks(wanted.mcp))
+    return fail(Errc::not_supported, "MCP gateways are not supported: the agent serves /mcp", "mcp");
+  if (asks(wanted.iam)) return fail(Errc::not_supported, "workload identities are not supported", "iam");
   if (asks(wanted.volume_mounts)) {
-    return fail(Errc::not_supported, "E2B's volumes are not offered: a template may have volumes", "volumeMounts");
+    return fail(Errc::not_supported, "E2B's volumes are not supported: a template may have volumes", "volumeMounts");
   }
   return {};
 }
@@ -116,10 +117,10 @@ Result<Labels> wanted_metadata(std::string_view text) {
 Result<> check_list(const protocol::Target& target) {
   for (const auto& parameter : target.query) {
     if (parameter.name == "startedAfter") {
-      return fail(Errc::not_supported, "lists by the time of their start are not offered", parameter.name);
+      return fail(Errc::not_supported, "lists by start time are not supported", parameter.name);
     }
     if (parameter.name == "order" && parameter.value != "asc") {
-      return fail(Errc::not_supported, "lists are not in another order than that of their ids", parameter.name);
+      return fail(Errc::not_supported, "lists are sorted by id only", parameter.name);
     }
   }
   return {};
@@ -174,7 +175,7 @@ Task<Result<HttpResponse>> logs_of(Call* call, LogQuery query, bool lines) {
   AgentClient agent{call->service.executor(), std::move(endpoint)};
   auto read =
       co_await within(std::chrono::steady_clock::now() + kLogPatience, read_sandbox_log(&agent, std::move(query)));
-  if (!read) co_return fail(Errc::timeout, "the agent does not tell its log in time");
+  if (!read) co_return fail(Errc::timeout, "the agent does not return its log in time");
   if (!*read) co_return std::unexpected{std::move(read->error())};
   co_return json_answer(200, logs_json(**read, lines));
 }
@@ -275,7 +276,7 @@ Task<Result<HttpResponse>> metrics(Call* call) {
   protocol::HttpClient agent{call->service.executor(), std::move(options)};
   protocol::HttpClient::Request request{.target = "/metrics", .headers = {{"X-Access-Token", token}}};
   SKIFF_CO_TRY(auto reply, co_await agent.request(std::move(request), kLongestMetrics));
-  if (reply.head.status != 200) co_return fail(Errc::bad_gateway, "the agent does not tell what it uses");
+  if (reply.head.status != 200) co_return fail(Errc::bad_gateway, "the agent does not report its usage");
   SKIFF_CO_TRY(auto entry, metric_json(reply.body));
   co_return json_answer(200, "[" + entry + "]");
 }
@@ -296,30 +297,30 @@ Task<Result<HttpResponse>> logs(Call* call) {
   query.search = target.parameter("search").value_or("");
   if (const auto level = target.parameter("level")) {
     const auto found = std::ranges::find(kLogLevels, *level, log_level_word);
-    if (found == kLogLevels.end()) co_return fail(Errc::invalid_field, "it is debug, info, warn or error", "level");
+    if (found == kLogLevels.end()) co_return fail(Errc::invalid_field, "expected debug, info, warn or error", "level");
     query.least = *found;
   }
   co_return co_await logs_of(call, std::move(query), false);
 }
 
 Task<Result<HttpResponse>> refuse_network(Call*) {
-  co_return fail(Errc::not_supported, "the network of a sandbox that runs is not changed here: `skiff network` does");
+  co_return fail(Errc::not_supported, "the network of a running sandbox cannot be changed here: use `skiff network`");
 }
 
 Task<Result<HttpResponse>> refuse_memory(Call*) {
-  co_return fail(Errc::not_supported, "snapshots and forks are not offered: pause keeps files, not memory");
+  co_return fail(Errc::not_supported, "snapshots and forks are not supported: pause keeps files, not memory");
 }
 
 Task<Result<HttpResponse>> refuse_builds(Call*) {
-  co_return fail(Errc::not_supported, "templates are not built here: whoever runs this server names images");
+  co_return fail(Errc::not_supported, "templates cannot be built here: the server's operator names images");
 }
 
 Task<Result<HttpResponse>> refuse_volumes(Call*) {
-  co_return fail(Errc::not_supported, "E2B's volumes are not offered: a template may have volumes");
+  co_return fail(Errc::not_supported, "E2B's volumes are not supported: a template may have volumes");
 }
 
 Task<Result<HttpResponse>> refuse_secrets(Call*) {
-  co_return fail(Errc::not_supported, "secrets are not kept here: send variables with the sandbox");
+  co_return fail(Errc::not_supported, "secrets are not stored here: send variables with the sandbox");
 }
 
 }  // namespace skiff::container::serve::e2b

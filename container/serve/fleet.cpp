@@ -49,8 +49,8 @@ bool would_keep_files(const Driver& driver, const SandboxSpec& spec) {
 Error would_lose_files(std::string field) {
   return {.code = Errc::not_supported,
           .message =
-              "a sandbox that is stopped loses its files where its template has no volume: "
-              "in the file of --templates, pod: {volumes: [\"SIZE:PATH\"]}",
+              "a stopped sandbox would lose its files, because its template has no volume: add pod: {volumes: "
+              "[\"SIZE:PATH\"]} in the file of --templates",
           .field = std::move(field)};
 }
 
@@ -171,7 +171,8 @@ Task<Result<std::string>> Fleet::id_for(std::string tenant, Wish wish) {
   if (!wish.name.empty()) {
     SKIFF_CO_TRY_VOID(check_name(wish.name));
     if (!is_made_id(wish.name)) co_return std::move(wish.name);
-    co_return fail(Errc::invalid_field, "s and 20 letters or digits is the form of ids that the server makes", "name");
+    co_return fail(Errc::invalid_field, "a name of s and 20 letters or digits is reserved for the server's ids",
+                   "name");
   }
   if (wish.idempotency_key.empty()) co_return new_id("s");
   SKIFF_CO_TRY(auto secret, co_await token_secret());
@@ -354,7 +355,7 @@ Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, s
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
   // Whoever listens there otherwise is not its agent, and on this machine may be anybody.
   if (own_label(found.sandbox, kTemplateLabel).empty()) {
-    co_return fail(Errc::not_supported, "only a sandbox that was made here speaks to others' clients");
+    co_return fail(Errc::not_supported, "only sandboxes that this server has created serve E2B's clients");
   }
   co_return co_await found.driver->dial(std::move(id), port);
 }

@@ -100,7 +100,7 @@ Task<Result<protocol::HttpResponse>> Service::handle(protocol::HttpExchange* htt
     account->tenant = key.tenant;
     call.key = std::move(key);
     if (!call.key.allows(*route->scope)) {
-      co_return fail(Errc::insufficient_scope, "this API key does not allow it");
+      co_return fail(Errc::insufficient_scope, "this API key lacks the scope for this");
     }
     if (draining_) {
       account->retry_after = std::chrono::seconds{1};

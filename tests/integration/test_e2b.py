@@ -383,7 +383,7 @@ def test_a_token_can_be_configured(start_client):
 
 
 def test_a_door_without_a_token_is_told_of_in_the_log(client):
-    assert re.search(r"everybody who can connect to 127\.0\.0\.1:\d+ may run commands \(--dialect e2b\)", client.agent.log())
+    assert re.search(r"everyone who can connect to 127\.0\.0\.1:\d+ may run commands \(--dialect e2b\)", client.agent.log())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may switch users")

@@ -284,7 +284,7 @@ def test_the_log_warns_and_tells_of_requests(door):
     until(told)
     assert [line["route"] for line in told()] == ["/exists/"], "probes are not told"
     log = door.agent.log()
-    assert "everybody who can connect to 127.0.0.1:0 may run commands (--dialect python-runtime)" in log
+    assert "everyone who can connect to 127.0.0.1:0 may run commands (--dialect python-runtime)" in log
     assert "some name" not in log
 
 

@@ -231,4 +231,4 @@ def test_it_drains_and_ends_with_status_0(serving, key):
 
 def test_without_a_cluster_there_are_no_service_accounts(serving):
     _, err = serving.skiff("serve", "--driver", "local", "--listen", "127.0.0.1:0", "--service-accounts", status=125)
-    assert "there are no service accounts" in err
+    assert "--service-accounts needs a cluster" in err

@@ -199,7 +199,7 @@ Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map,
   if (sandbox.was_broken) sandbox.expires_at.reset();
   sandbox.was_broken = false;
   sandbox.state = record.was_up ? SandboxState::running : SandboxState::creating;
-  sandbox.reason = "its pod can't be looked at: " + why.message;
+  sandbox.reason = "its Pod cannot be read: " + why.message;
   return sandbox;
 }
 

@@ -153,10 +153,10 @@ Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpReque
       return fail(Errc::invalid_request, "the parameter of a preview is repeated", std::string{kParameter});
     }
     if (request.method != "GET" && request.method != "HEAD") {
-      return fail(Errc::invalid_request, "a preview's link is opened with GET", std::string{kParameter});
+      return fail(Errc::invalid_request, "a preview's link must be opened with GET", std::string{kParameter});
     }
     const auto ends = end_of(found->value, kLink, placed, now);
-    if (!ends) return fail(Errc::unauthenticated, "the link of this preview is not valid, or its time is over");
+    if (!ends) return fail(Errc::unauthenticated, "the link of this preview is invalid or has expired");
     const std::string cookie = token_of(keys_.front(), kCookie, placed.sandbox, placed.port, *ends);
     return Shown{.ends = *ends,
                  .redirect = redirect_with(request, cookie, secure, std::chrono::ceil<seconds>(*ends - now))};
