@@ -55,6 +55,11 @@ Result<UniqueFd> memory_file(const std::string& content) {
   return file;
 }
 
+/// As a shell would say: 127 not found, 126 found but not to be run.
+int exit_code_of(const SpawnFailure& failure) {
+  return failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
+}
+
 std::chrono::microseconds micros(const timeval& time) {
   return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
 }
@@ -378,8 +383,7 @@ void Command::leader_ended(const Reaped& reaped) {
 
 void Command::spawn_failed(SpawnFailure failure) {
   ExitStatus status;
-  // As a shell would say: 127 not found, 126 found but not to be run.
-  status.exit_code = failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
+  status.exit_code = exit_code_of(failure);
   status.cause = Cause::spawn_failed;
   const bool given_up = failure.error == ECANCELED && ending_;
   if (given_up) {
@@ -415,6 +419,11 @@ ExitStatus Command::describe_exit() const {
       status.cause = Cause::signaled;
     }
     if (cause_at_exit_) status.cause = *cause_at_exit_;
+    if (reaped_->failure) {
+      status.exit_code = exit_code_of(*reaped_->failure);
+      status.cause = Cause::spawn_failed;
+      status.failure = reaped_->failure;
+    }
     const rusage& used = reaped_->usage;
     status.usage = {.wall = wall_,
                     .user = micros(used.ru_utime),
