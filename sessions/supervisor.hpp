@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -92,11 +94,12 @@ struct Supervisor {
     self->current_user = co_await self->spawner.threads().run(std::move(look));
   }
 
-  /// True when the kernel's count of processes killed for lack of memory has grown since the last call: asked when one
-  /// got a SIGKILL that nobody here sent.
-  [[nodiscard]] bool out_of_memory() {
-    const auto now = memory.oom_kills();
-    return now && std::exchange(oom_kills, *now) < *now;
+  /// True when the kernel's count of processes killed for lack of memory, `now`, has grown since the last call: asked
+  /// when one got a SIGKILL that nobody here sent.
+  [[nodiscard]] bool out_of_memory(std::optional<std::uint64_t> now) {
+    if (!now || *now <= oom_kills) return false;
+    oom_kills = *now;
+    return true;
   }
 
   Executor executor;

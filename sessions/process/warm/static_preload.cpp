@@ -1,7 +1,7 @@
 // The library that makes a shell wait (docs/adr/0013), preloaded by the dynamic linker: a file of its own, not part of
 // skiffd, which carries it as bytes. It has no C library, for it runs before the shell's own is ready, and whatever is
-// not as expected ends the process: the agent then starts its commands without it. Once a command has come, the agent is
-// told what failed, so that nobody takes this exit for the command's.
+// not as expected ends the process: the agent then starts its commands without it. Once a command has come, the agent
+// is told what failed, so that nobody takes this exit for the command's.
 
 #include <fcntl.h>
 #include <linux/prctl.h>

@@ -75,7 +75,7 @@ class WarmShells {
   UniqueFd library_;  ///< made for the first one
   std::vector<std::shared_ptr<Kind>> kinds_;
   std::vector<HandedOver> handed_over_;  ///< since the last start was asked for
-  std::size_t children_ = 0;  ///< that wait, or have not been reaped yet
+  std::size_t children_ = 0;             ///< that wait, or have not been reaped yet
   bool closed_ = false;
   Event changed_;
   Deadline quiet_;
