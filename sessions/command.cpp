@@ -204,6 +204,8 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   if (self->shell_) co_await keep_state(self);
   self->exit_drain_.reset();
   std::vector<pid_t> left = co_await background(self);
+  const bool has_background = !left.empty();
+  if (!self->pumps_at_end()) co_await add_others(self, &left);
   ExitStatus status = self->describe_exit();
   if (!self->pumps_at_end()) status.background = std::move(left);
   supervisor.counts.count_end(status.cause);
@@ -213,7 +215,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
   // What has left its tree and still holds a pipe takes no place of another command.
   if (!self->pumps_at_end()) {
-    if (!self->log_->exit_status()->background.empty()) {
+    if (has_background) {
       supervisor.tasks.spawn("background", watch_background(self));
     } else {
       self->end_life();

@@ -115,8 +115,12 @@ class Command : public std::enable_shared_from_this<Command> {
   /// Again and again while it starts; from the second time on in earnest.
   void give_up_starting();
   void watch_time();
+  /// Of its pipes that are not at their end.
+  [[nodiscard]] std::vector<ino_t> open_pipes();
   /// Those of its processes that keep its pipes open.
   [[nodiscard]] static Task<std::vector<pid_t>> background(std::shared_ptr<Command> self);
+  /// Adds the processes that do so without being its own.
+  [[nodiscard]] static Task<> add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders);
   /// Asks the kernel what it has used, and whether there was no memory for it; once, after its leader's end.
   [[nodiscard]] static Task<> look_at_memory(std::shared_ptr<Command> self);
   [[nodiscard]] ExitStatus describe_exit() const;

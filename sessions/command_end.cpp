@@ -13,6 +13,7 @@
 
 #include "base/kernel_features.hpp"
 #include "sessions/command.hpp"
+#include "sessions/process/pipe_holders.hpp"
 #include "sessions/process/terminal.hpp"
 #include "sessions/start_process.hpp"
 
@@ -126,14 +127,27 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   self->changed_.notify_all();
 }
 
-Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
+std::vector<ino_t> Command::open_pipes() {
   std::vector<ino_t> inodes;
-  for (const auto& one : self->pumps_) {
+  for (const auto& one : pumps_) {
     if (!one->at_end()) inodes.push_back(one->inode());
   }
+  return inodes;
+}
+
+Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
+  std::vector<ino_t> inodes = self->open_pipes();
   if (inodes.empty()) co_return std::vector<pid_t>{};
   auto look = [all = self->tree(), inodes = std::move(inodes)] { return holders_of(all, inodes); };
   co_return co_await self->supervisor_.ending.run(std::move(look));
+}
+
+Task<> Command::add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders) {
+  const auto turn = self->supervisor_.look_for_holders();
+  if (!turn) co_return;
+  auto look = [inodes = self->open_pipes(), holders] { return other_holders_of(inodes, *holders); };
+  const std::vector<pid_t> others = co_await self->supervisor_.holders.run(std::move(look));
+  holders->insert(holders->end(), others.begin(), others.end());
 }
 
 Task<> Command::watch_background(std::shared_ptr<Command> self) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -102,14 +103,25 @@ struct Supervisor {
     return true;
   }
 
+  /// Held while a command's end waits for a look at all processes. Null when many do so already: none is to be late for
+  /// that.
+  [[nodiscard]] std::shared_ptr<void> look_for_holders() {
+    if (holder_looks == kMostHolderLooks) return nullptr;
+    ++holder_looks;
+    return {this, [](Supervisor* self) { --self->holder_looks; }};
+  }
+  static constexpr std::size_t kMostHolderLooks = 8;
+
   Executor executor;
   BlockingPool& disk;
   BlockingPool& long_work;  ///< what may take long
   SupervisorLimits limits;
   CgroupHome cgroups;
   LastDescriptors last_descriptors;
-  ProcessLooks ending{"skiff-ending"};  ///< for what ends commands, which waits for no process
-  ProcessLooks looks{"skiff-looks"};    ///< for what clients ask to see
+  ProcessLooks ending{"skiff-ending"};       ///< for what ends commands, which waits for no process
+  ProcessLooks looks{"skiff-looks"};         ///< for what clients ask to see
+  BlockingPool holders{"skiff-holders", 1};  ///< for looks at the descriptors of all processes
+  std::size_t holder_looks = 0;              ///< under way, or waiting for their turn
   Spawner spawner;
   Reaper reaper;
   WarmShells warm_shells;

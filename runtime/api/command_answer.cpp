@@ -143,7 +143,7 @@ const Answer<ExitStatus>& exit_answer() {
         [](const Status& status) {
           return status.background.empty() ? std::nullopt : std::optional{status.background};
         },
-        "Processes that live on and hold a pipe"},
+        "Processes that still hold a pipe, its own first"},
        {"state_saved",
         [](const Status& status) {
           return status.state_saved ? std::optional{string_view{name(*status.state_saved)}} : std::nullopt;
