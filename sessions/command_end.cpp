@@ -113,7 +113,7 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   const bool verified =
       co_await end_tree(&self->supervisor_.ending, self->tree(), grace, self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
-  // Nothing escapes from a cgroup, also not what has taken its tag off. It is there as long as this goes on.
+  // What has taken its tag off is in it still. The group is there as long as this goes on.
   if (const CommandGroup* const group = self->group_.get()) {
     auto kill = [group] { return group->kill(); };
     if (co_await self->supervisor_.ending.thread().run(std::move(kill))) self->kill_level_ = "cgroup";

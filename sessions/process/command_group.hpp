@@ -17,9 +17,10 @@
 
 namespace skiff::sessions {
 
-/// The cgroup of one command: a leaf that bounds what all of its processes use together. Whatever it does, it can't
-/// leave it (cgroups(7)). The directory goes with this object, or when its last process is gone. All that it does is on
-/// files of the kernel, which may take its time: not for the reactor.
+/// The cgroup of one command: a leaf that bounds what all of its processes use together. They leave it only by the
+/// files that were delegated to the agent's user (cgroups(7)), which a command of that user may write to, too. The
+/// directory goes with this object, or when its last process is gone. All that it does is on files of the kernel, which
+/// may take its time: not for the reactor.
 class CommandGroup {
  public:
   CommandGroup(std::filesystem::path directory, UniqueFd processes)
