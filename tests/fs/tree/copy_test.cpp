@@ -51,6 +51,16 @@ TEST_F(CopyTreeTest, CopiesBytesAlsoWhereTheKernelDoesNotDoIt) {
   }
 }
 
+TEST_F(CopyTreeTest, CopiesNothingOfTheKernelsThatIsPrivate) {
+  for (const char* path : {"/proc/self/environ", "/proc/thread-self/maps", "/proc/self/stat"}) {
+    const UniqueFd object{::open(path, O_PATH | O_CLOEXEC)};
+    EXPECT_EQ(word(copy_tree(object.get(), path, directory.get(), "out", Keep::mode)), "permission_denied") << path;
+    EXPECT_FALSE(std::filesystem::exists(root / "out")) << path;
+  }
+  EXPECT_EQ(copy("/proc/version", "out"), "ok");
+  EXPECT_EQ(get(root / "out"), get("/proc/version"));
+}
+
 TEST_F(CopyTreeTest, StopsWhereItIs) {
   std::filesystem::create_directories(root / "from/inside");
   put(root / "from/inside/f", "x");
