@@ -14,78 +14,78 @@ namespace skiff {
 /// HTTP status.
 // clang-format off
 #define SKIFF_ERROR_CODES(X)                                                                                           \
-  X(invalid_request,        "The request as a whole makes no sense: `detail` says why.")                               \
+  X(invalid_request,        "The request is contradictory: `detail` says why.")                                        \
   X(invalid_field,          "Wrong type, form or range: `field` names the input.")                                     \
-  X(unknown_field,          "This version does not know the field: leave it out, or send `Prefer: handling=lenient`.") \
-  X(missing_field,          "Give the field that `field` names.")                                                      \
+  X(unknown_field,          "This version does not support the field: omit it, or send `Prefer: handling=lenient`.")   \
+  X(missing_field,          "Add the field that `field` names.")                                                       \
   X(malformed_json,         "The body is not JSON: `detail` says at which byte.")                                      \
   X(invalid_id,             "An id matches `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.")                                        \
-  X(unauthenticated,        "Send a credential that is valid now: `WWW-Authenticate` says how.")                       \
-  X(insufficient_scope,     "Use a credential with the route's scope, and of this session.")                           \
-  X(origin_not_allowed,     "A web page asked: allow its origin with `--allowed-origin`.")                             \
-  X(host_not_allowed,       "Ask under a name that is served, or allow this one with `--allowed-host`.")               \
+  X(unauthenticated,        "Send a valid credential: `WWW-Authenticate` says how.")                                   \
+  X(insufficient_scope,     "Use a credential with the route's scope, for this session.")                              \
+  X(origin_not_allowed,     "The request comes from a web page: allow its origin with `--allowed-origin`.")            \
+  X(host_not_allowed,       "Use a host name that is allowed, or allow this one with `--allowed-host`.")               \
   X(not_found,              "No route has this path.")                                                                 \
   X(method_not_allowed,     "The path exists: `Allow` lists its methods.")                                             \
-  X(session_not_found,      "Create the session, or list those that there are.")                                       \
-  X(session_conflict,       "The session exists, made by another request: take another id, or PATCH it.")              \
-  X(session_is_stateful,    "What was to be changed belongs to the session's shell: change it with a command.")        \
-  X(session_protected,      "The default session can't be deleted.")                                                   \
+  X(session_not_found,      "Create the session, or list the existing ones.")                                          \
+  X(session_conflict,       "Another request has created the session: choose another id, or PATCH it.")                \
+  X(session_is_stateful,    "The session's shell keeps this value: change it with a command.")                         \
+  X(session_protected,      "The default session cannot be deleted.")                                                  \
   X(too_many_sessions,      "Delete a session, or raise `--max-sessions`.")                                            \
-  X(command_not_found,      "No command of this id was started in the session.")                                       \
-  X(command_conflict,       "The id was used with other content: take another one.")                                   \
-  X(command_forgotten,      "It was started once and is no longer kept: to run it again, take another id.")            \
-  X(command_ended,          "The command is over: read its result.")                                                   \
-  X(instance_changed,       "The agent was restarted since `if_instance`, what ran is gone: decide anew.")             \
+  X(command_not_found,      "No command with this id was started in the session.")                                     \
+  X(command_conflict,       "The id was used with other content: choose another one.")                                 \
+  X(command_forgotten,      "The command is no longer kept: choose another id to run it again.")                       \
+  X(command_ended,          "The command has ended: read its result.")                                                 \
+  X(instance_changed,       "The agent was restarted since `if_instance`; its commands are gone: start them again.")   \
   X(too_many_commands,      "Wait for a command to end, or raise `--max-commands`.")                                   \
-  X(cannot_switch_user,     "The agent or the credential lacks the privilege: leave `user` out.")             \
+  X(cannot_switch_user,     "The agent or the credential lacks the privilege: omit `user`.")                           \
   X(user_not_found,         "The container's passwd has no such user: give a uid.")                                    \
-  X(limit_unavailable,      "It needs a writable cgroup v2: `/v1/capabilities` says what can be enforced here.")       \
-  X(isolation_unavailable,  "The kernel lacks it: `/v1/capabilities` says what can be enforced here.")                 \
-  X(not_supported,          "Known, but not offered here: `detail` says what to use.")                                 \
-  X(stdin_closed,           "It takes no more input: start it with `stdin_open`.")                                     \
-  X(stdin_offset_mismatch,  "Earlier bytes are missing: go on from the command's `stdin.offset`.")                     \
+  X(limit_unavailable,      "The limit needs a writable cgroup v2: `/v1/capabilities` lists what is available here.")  \
+  X(isolation_unavailable,  "The kernel does not support it: `/v1/capabilities` lists what can be enforced here.")     \
+  X(not_supported,          "This agent does not support the request: `detail` says what to use instead.")             \
+  X(stdin_closed,           "The command accepts no more input: start it with `stdin_open`.")                          \
+  X(stdin_offset_mismatch,  "Earlier bytes are missing: continue at the command's `stdin.offset`.")                    \
   X(not_a_terminal,         "Start the command with `tty`.")                                                           \
   X(unsupported_media_type, "Send one of the content types of the route.")                                             \
-  X(not_acceptable,         "`Accept` has to allow one of the forms of the route.")                                    \
-  X(payload_too_large,      "Send less at once; `--max-json-bytes` and its like are the bounds.")                      \
-  X(malformed_archive,      "The bytes are not a tar archive, or the archive is cut or contradicts itself.")           \
+  X(not_acceptable,         "`Accept` must allow one of the content types of the route.")                              \
+  X(payload_too_large,      "Send less at a time; `--max-json-bytes` and similar settings are the limits.")            \
+  X(malformed_archive,      "The body is not a tar archive, or the archive is truncated or inconsistent.")             \
   X(headers_too_large,      "Send smaller headers, or raise `--max-header-bytes`.")                                    \
   X(target_too_long,        "Shorten path and query, or raise `--max-target-bytes`.")                                  \
-  X(length_required,        "Send `Content-Length`, or chunks.")                                                       \
-  X(request_timeout,        "Send the request faster, or again.")                                                      \
-  X(expectation_failed,     "Only `Expect: 100-continue` is known.")                                                   \
+  X(length_required,        "Send `Content-Length`, or a chunked body.")                                               \
+  X(request_timeout,        "Send the request faster, or repeat it.")                                                  \
+  X(expectation_failed,     "Only `Expect: 100-continue` is supported.")                                               \
   X(upgrade_required,       "The route is a WebSocket: send the upgrade headers.")                                     \
   X(too_many_connections,   "Reuse connections, or raise `--max-connections`.")                                        \
-  X(range_not_satisfiable,  "The range begins behind the end of the file: `Content-Range` says where that is.")        \
-  X(precondition_failed,    "The file is not as `If-Match` or `If-None-Match` has it: read it again.")                 \
-  X(path_escapes_root,      "The path leaves the session's roots: use one below them, or add an extra root.")          \
-  X(path_not_found,         "Nothing is there, or something on the way is not a directory.")                           \
-  X(not_a_regular_file,     "A FIFO, socket, device or link is not read or written.")                                  \
+  X(range_not_satisfiable,  "The range begins after the end of the file: `Content-Range` has the file's size.")        \
+  X(precondition_failed,    "The file does not match `If-Match` or `If-None-Match`: read it again.")                   \
+  X(path_escapes_root,      "The path leads outside the session's roots: use one below them, or add an extra root.")   \
+  X(path_not_found,         "The path does not exist, or a part of it is not a directory.")                            \
+  X(not_a_regular_file,     "FIFOs, sockets, devices and links cannot be read or written.")                            \
   X(is_a_directory,         "List the directory, or name a file in it.")                                               \
-  X(not_a_directory,        "The path has to lead to a directory.")                                                    \
-  X(directory_not_empty,    "Delete what is in it, or send `recursive=true`.")                                         \
-  X(already_exists,         "Take another name, or send `overwrite`.")                                                 \
+  X(not_a_directory,        "The path must lead to a directory.")                                                      \
+  X(directory_not_empty,    "Delete its entries, or send `recursive=true`.")                                           \
+  X(already_exists,         "Choose another name, or send `overwrite`.")                                               \
   X(name_too_long,          "A name has at most 255 bytes, a path 4095.")                                              \
-  X(too_many_links,         "A chain of links is too long, or a loop.")                                                \
-  X(checksum_mismatch,      "The bytes are not those of the SHA-256, nothing was changed: send them again.")           \
+  X(too_many_links,         "The path has a chain of links that is too long or loops.")                                \
+  X(checksum_mismatch,      "The content does not have the given SHA-256. Nothing was changed: send it again.")        \
   X(edit_not_found,         "`old` does not occur `count` times: read the file again.")                                \
-  X(append_offset_mismatch, "The file does not end at `offset`: go on from `size` in the problem.")                    \
-  X(permission_denied,      "The agent's user may not do this.")                                                       \
+  X(append_offset_mismatch, "The file does not end at `offset`: continue at `size` in the problem.")                   \
+  X(permission_denied,      "The agent's user does not have the permission.")                                          \
   X(no_space,               "The disk or a quota is full: delete something.")                                          \
-  X(resource_exhausted,     "Descriptors, memory, processes or room in a queue ran out: try again later.")             \
-  X(already_initialised,    "`/v1/init` works once.")                                                                  \
-  X(sandbox_not_found,      "The launcher knows no sandbox of this name: `skiff ps` lists them.")                        \
-  X(sandbox_conflict,       "There is a sandbox of this name: take another one, or `--get-or-create`.")                \
-  X(sandbox_not_running,    "It was stopped, has ended or was killed: `skiff start` makes it again.")                  \
-  X(sandbox_failed,         "It could not be brought up: `field` is the reason's word.")                               \
-  X(sandbox_starting,       "It was stopped and is made again: ask once more after `Retry-After`.")                    \
-  X(port_not_listening,     "Nothing listens on the port at 127.0.0.1 or ::1: `/v1/ports` lists what does.")            \
-  X(bad_gateway,            "The server that the request was passed on to broke off, or does not speak HTTP: `detail`.") \
-  X(too_many_sandboxes,     "The limit of the API key is reached: `Retry-After` says when to ask again.")               \
-  X(draining,               "The agent is about to stop: take another sandbox.")                                       \
-  X(timeout,                "A wait ran into its own end.")                                                            \
-  X(cancelled,              "Whoever asked is gone.")                                                                  \
-  X(io_error,               "A system call failed in a way that has no better word: `detail` has it.")                 \
+  X(resource_exhausted,     "Descriptors, memory, processes or space in a queue are exhausted: try again later.")      \
+  X(already_initialised,    "`/v1/init` works only once.")                                                             \
+  X(sandbox_not_found,      "The launcher does not know a sandbox of this name: `skiff ps` lists all.")                \
+  X(sandbox_conflict,       "A sandbox of this name exists: choose another name, or use `--get-or-create`.")           \
+  X(sandbox_not_running,    "The sandbox was stopped, has ended or was killed: `skiff start` starts it again.")        \
+  X(sandbox_failed,         "The sandbox could not be brought up: `field` is a word for the reason.")                  \
+  X(sandbox_starting,       "The sandbox was stopped and is starting: repeat the request after `Retry-After`.")        \
+  X(port_not_listening,     "No server listens there at 127.0.0.1 or ::1: `/v1/ports` lists the listening ports.")     \
+  X(bad_gateway,            "The server behind it closed the connection, or does not speak HTTP: see `detail`.")       \
+  X(too_many_sandboxes,     "The limit of the API key is reached: `Retry-After` says when to try again.")              \
+  X(draining,               "The agent is about to stop: use another sandbox.")                                        \
+  X(timeout,                "The wait exceeded its time limit.")                                                       \
+  X(cancelled,              "The client has disconnected.")                                                            \
+  X(io_error,               "A system call failed for a reason without a code of its own: see `detail`.")              \
   X(internal,               "A bug: please report it with the log.")
 // clang-format on
 

@@ -27,11 +27,11 @@ constexpr const char* kUsage =
     "\n"
     "usage: skiffd [settings]           serve until SIGTERM\n"
     "       skiffd [settings] -- PROGRAM [ARGUMENTS]\n"
-    "                                   run a program beside it and exit with its status\n"
-    "       skiffd health [settings]    ask a running one whether it is alive; exit status 0 or 1\n"
-    "       skiffd install FOLDER       copy this program into FOLDER, for an init container\n"
+    "                                   also run a program, and exit with its status\n"
+    "       skiffd health [settings]    check a running skiffd; exit status 0 or 1\n"
+    "       skiffd install DIRECTORY    copy this program into DIRECTORY, for an init container\n"
     "       skiffd version              print the version\n"
-    "       skiffd licenses             print its license and those of what is linked into it\n"
+    "       skiffd licenses             print the licenses of skiffd and of the libraries in it\n"
     "\n";
 
 std::size_t terminal_width() {

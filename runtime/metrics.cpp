@@ -61,34 +61,34 @@ std::size_t RequestCounts::of_dialect(std::string_view name) const noexcept {
 MetricsTable metrics_table(const Measured& m) {
   // clang-format off
   return MetricsTable{{
-      {"skiff_requests_total", "Answered requests, by route, method and class of the status; route - stands for paths that no route has.",
+      {"skiff_requests_total", "Answered requests, by route, method and class of the status; the route - stands for unknown paths.",
        Counters{m.requests.by_class()}, by_route_and_class(m.requests), true},
       {"skiff_request_duration_seconds", "From a request's head to the end of its answer, which for a stream is the end of the stream.",
        Histograms{m.requests.seconds()}, by_route(m.requests), true},
-      {"skiff_connections", "Open connections, WebSockets included.", Gauge{m.connections}},
+      {"skiff_connections", "Open connections, including WebSockets.", Gauge{m.connections}},
       {"skiff_websockets", "Open WebSockets.", Gauge{m.websockets}},
-      {"skiff_sessions", "Sessions, the default one included.", Gauge{m.sessions}},
+      {"skiff_sessions", "Sessions, including the default one.", Gauge{m.sessions}},
       {"skiff_commands_live", "Commands that are starting or running, or whose pipes are still open.", Gauge{m.live_commands}},
-      {"skiff_commands_started_total", "Commands that were started, those that could not be spawned included.",
+      {"skiff_commands_started_total", "Commands that were started, including those that could not be spawned.",
        Counters{m.commands.started}},
-      {"skiff_commands_warm_total", "Of these, commands that were given to a shell that waited (--warm-shells).", Counters{m.commands.warm_starts}},
-      {"skiff_commands_ended_total", "Commands whose leader has ended, by cause.", Counters{m.commands.ended}, by_cause()},
-      {"skiff_spawn_duration_seconds", "From asking for a process to its running program, the wait for a thread included.",
+      {"skiff_commands_warm_total", "Commands among these that ran in a warm shell (--warm-shells).", Counters{m.commands.warm_starts}},
+      {"skiff_commands_ended_total", "Commands whose main process has ended, by cause.", Counters{m.commands.ended}, by_cause()},
+      {"skiff_spawn_duration_seconds", "Time from the request for a process to its running program, including the wait for a thread.",
        Histograms{m.commands.spawn}},
-      {"skiff_output_bytes_total", "What commands wrote, by stream.", Counters{m.output.bytes}, one("stream", {"stdout", "stderr"})},
-      {"skiff_output_gaps_total", "Places in output logs where something was dropped.", Counters{m.output.gaps}},
-      {"skiff_output_gap_bytes_total", "Output that was dropped.", Counters{m.output.gap_bytes}},
-      {"skiff_output_kept_bytes", "Output that is kept in memory.", Gauge{m.output_memory}},
-      {"skiff_output_spool_bytes", "Output that is kept in the data directory.", Gauge{m.output_spool}},
+      {"skiff_output_bytes_total", "Bytes that commands wrote, by stream.", Counters{m.output.bytes}, one("stream", {"stdout", "stderr"})},
+      {"skiff_output_gaps_total", "Gaps in output logs.", Counters{m.output.gaps}},
+      {"skiff_output_gap_bytes_total", "Bytes of output that were dropped.", Counters{m.output.gap_bytes}},
+      {"skiff_output_kept_bytes", "Bytes of output that are kept in memory.", Gauge{m.output_memory}},
+      {"skiff_output_spool_bytes", "Bytes of output that are kept in the data directory.", Gauge{m.output_spool}},
       {"skiff_audit_lost_total", "Lines that the audit log could not take; absent without --audit-log.", CounterFrom{m.audit_lost}},
-      {"skiff_log_lost_total", "Lines of its own log that stderr did not take.", CounterFrom{m.log_lost}},
+      {"skiff_log_lost_total", "Lines of the agent's log that could not be written to stderr.", CounterFrom{m.log_lost}},
       {"skiff_draining", "1 once the agent drains.", Gauge{m.draining}},
-      {"skiff_build_info", "Always 1; the labels say what runs.", Gauge{[] { return 1.0; }}, one("version", {kVersion})},
+      {"skiff_build_info", "Always 1; the labels name the version.", Gauge{[] { return 1.0; }}, one("version", {kVersion})},
       {"process_cpu_seconds_total", "CPU time of the agent itself.", CounterFrom{cpu_seconds}},
       {"process_resident_memory_bytes", "Resident memory of the agent itself.", Gauge{[] { return static_cast<double>(resident_bytes()); }}},
       {"process_open_fds", "Descriptors that the agent has open.", Gauge{[] { return static_cast<double>(open_files()); }}},
-      {"process_max_fds", "Descriptors that it may have open.", Gauge{[] { return static_cast<double>(most_open_files()); }}},
-      {"process_start_time_seconds", "When it was started, in seconds since 1970.", Gauge{start_time_seconds}},
+      {"process_max_fds", "Descriptors that the agent may have open.", Gauge{[] { return static_cast<double>(most_open_files()); }}},
+      {"process_start_time_seconds", "When the agent was started, in seconds since 1970.", Gauge{start_time_seconds}},
   }};
   // clang-format on
 }
@@ -99,8 +99,9 @@ std::string metrics_markdown() {
   const sessions::OutputCounts output;
   return "# Metrics of skiffd\n\n"
          "`GET /metrics` (scope read) answers in the Prometheus text format, version 0.0.4. Counters start at 0 with "
-         "each boot of the agent.\nSeries of requests appear when the first one was answered.\n\n"
-         "This page is made from the table in `runtime/metrics.cpp`: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` "
+         "each boot of the agent.\nThe series of a route appear when its first request has been answered.\n\n"
+         "This page is generated from the table in `runtime/metrics.cpp`: run `runtime_tests` with "
+         "`SKIFF_UPDATE_DOCS=1` "
          "after a change.\n\n" +
          metrics_table({.requests = requests, .commands = commands, .output = output}).markdown();
 }

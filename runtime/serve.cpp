@@ -82,8 +82,7 @@ Result<Authenticator> make_authenticator(Settings& settings, std::string& made) 
   if (!may_print) {
     return fail(Errc::unauthenticated,
                 "no credential is configured: set --token-file, --token-sha256, --public-key or SKIFF_TOKEN; or "
-                "--print-token to "
-                "have one made and printed; or, to let everybody in, --allow-unauthenticated");
+                "--print-token to create and print a token; or --allow-unauthenticated to admit everyone");
   }
   made = new_token();
   who->add(TokenEntry{.digest = digest_of(made)});
@@ -107,7 +106,7 @@ void reload_certificate(Running& running) {
   if (running.tls == nullptr) return;
   const auto outcome = running.tls->reload();
   if (!outcome) {
-    log::error("the new certificate can't be used: the old one stays", {{"error", outcome.error().message}});
+    log::error("the new certificate cannot be used: the agent keeps the old one", {{"error", outcome.error().message}});
   } else if (*outcome == protocol::ReloadableTls::Outcome::changed) {
     log::info("the new certificate is used from now on");
   }
@@ -171,13 +170,13 @@ Task<> run_until_stopped(Running* running) {
 
   // Clients still connect and learn from /readyz and 503 that this agent is leaving.
   Deadline last{running->agent.executor, [running] {
-                  log::warning("some processes can't be ended: the agent goes without them");
+                  log::warning("some processes cannot be killed: the agent ends without them");
                   running->agent.audit.reset();
                   log::flush();
                   std::_Exit(running->exit_status());
                 }};
   Deadline limit{running->agent.executor, [running, &last] {
-                   log::warning("commands are still there after --drain-timeout: they are killed");
+                   log::warning("commands still run after --drain-timeout: they are killed");
                    running->agent.kill_everything();
                    if (running->workload) running->agent.supervisor.tasks.spawn("kill", running->workload->kill());
                    last.expires_after(kLastResponses + kAfterKill);
@@ -229,7 +228,7 @@ std::vector<std::string_view> names_of(const std::vector<dialects::Wanted>& want
 void warn_of(const dialects::Wanted& wanted, const Settings& settings) {
   if (wanted.dialect->is_guarded != nullptr && wanted.dialect->is_guarded(settings)) return;
   for (const protocol::Address& address : wanted.addresses) {
-    log::warning("everybody who can connect to " + address.text() + " may run commands (--dialect " +
+    log::warning("everyone who can connect to " + address.text() + " may run commands (--dialect " +
                  std::string{wanted.dialect->name} + ")");
   }
 }
@@ -271,7 +270,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   wipe_environment("SKIFF_TOKEN");
   if (!who) return failed(who.error(), kWrongSettings);
   if (settings.allow_unauthenticated)
-    log::warning("everybody who can connect may run commands (--allow-unauthenticated)");
+    log::warning("everyone who can connect may run commands (--allow-unauthenticated)");
   auto browsers = BrowserGuard::create(settings.allowed_hosts, settings.allowed_origins);
   if (!browsers) return failed(browsers.error(), kWrongSettings);
   std::shared_ptr<protocol::ReloadableTls> tls;
@@ -301,7 +300,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   } catch (const std::system_error& error) {
     // A pool's first thread: EAGAIN, pthread_create(3).
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
-    return failed({.message = "no thread can be started, as processes are limited here: " + error.code().message()}, 1);
+    return failed({.message = "no thread can be started, because processes are limited: " + error.code().message()}, 1);
   }
   Agent& agent = *made;
   protocol::HttpServer server{executor,
@@ -320,7 +319,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   for (const protocol::Address& address : *addresses) {
     auto listener = protocol::Listener::open(executor, address);
     if (!listener && listener.error().code == Errc::already_exists && !address.is_unix()) {
-      listener.error().message += " (--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 takes a free port)";
+      listener.error().message += " (--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 selects a free port)";
     }
     if (!listener) return failed(listener.error(), 1);
     std::shared_ptr<protocol::Listener> listening = std::move(*listener);

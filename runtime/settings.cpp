@@ -41,24 +41,24 @@ std::vector<Setting> rows(Settings& s) {
   constexpr std::string_view kProcess = "Process";
   return {
       {"listen", "SKIFF_LISTEN", List{&s.listen}, "ADDR:PORT", kAddresses,
-       "Where to accept connections. Port 0 picks a free one, unix:PATH is a Unix socket.", "127.0.0.1:7070 (0.0.0.0:7070 as PID 1)"},
+       "Address to listen on. Port 0 selects a free port, unix:PATH is a Unix socket.", "127.0.0.1:7070 (0.0.0.0:7070 as PID 1)"},
       {"allowed-host", "SKIFF_ALLOWED_HOST", List{&s.allowed_hosts}, "NAME", kAddresses,
-       "A further name that a request's Host may hold, against DNS rebinding; *.NAME is every name below it, * any, where a credential is asked for. Loopback names and own addresses always pass."},
+       "Further host name that is accepted in Host, against DNS rebinding; *.NAME is every name below NAME, * any name, on addresses that require a credential. Loopback names and the agent's addresses are always accepted."},
       {"allowed-origin", "SKIFF_ALLOWED_ORIGIN", List{&s.allowed_origins}, "ORIGIN", kAddresses,
-       "A web origin, as https://example.org, whose pages may use the agent."},
+       "Web origin whose pages may use the agent, for example https://example.org."},
       {"dialect", "SKIFF_DIALECT", List{&s.dialects}, "NAME[=ADDR:PORT]", kAddresses,
-       "Also speak another system's protocol, on a port of its own and without the agent's credentials: see docs/clients.md."},
+       "Also serve another system's protocol, on a separate port and without the agent's credentials: see docs/clients.md."},
       {"tls-cert", "SKIFF_TLS_CERT", Text{&s.tls_cert}, "FILE", kAddresses,
        "Certificate chain (PEM): serve TLS."},
       {"tls-key", "SKIFF_TLS_KEY", Text{&s.tls_key}, "FILE", kAddresses,
        "Private key (PEM) of the certificate."},
 
       {"token-file", "SKIFF_TOKEN_FILE", Text{&s.token_file}, "FILE", kCredentials,
-       "Accepted tokens, one a line: token [scopes, by commas] [session]. They are hashed at start; the file is not needed afterwards."},
+       "Accepted tokens, one per line: token [scopes, separated by commas] [session]. The agent hashes them at startup and does not need the file afterwards."},
       {"token-sha256", "SKIFF_TOKEN_SHA256", List{&s.token_sha256}, "HEX", kCredentials,
        "SHA-256 of an accepted token: the token itself never enters the sandbox."},
       {"", "SKIFF_TOKEN", Text{&s.token}, "TOKEN", kCredentials,
-       "An accepted token, in plain. It is hashed and wiped at start."},
+       "An accepted token in plain text. The agent hashes and erases it at startup."},
       {"public-key", "SKIFF_PUBLIC_KEY_FILE", List{&s.public_key_files}, "FILE", kCredentials,
        "Ed25519 public key (PEM) whose JWTs are accepted: aud = the sandbox id, exp required, scope any of read, exec, ports, admin."},
       {"", "SKIFF_PUBLIC_KEY", Text{&s.public_key_pem}, "PEM", kCredentials,
@@ -66,103 +66,101 @@ std::vector<Setting> rows(Settings& s) {
       {"sandbox-id", "SKIFF_SANDBOX_ID", Text{&s.sandbox_id}, "ID", kCredentials,
        "The audience that a JWT must name.", "the host name"},
       {"e2b-token-sha256", "SKIFF_E2B_TOKEN_SHA256", Text{&s.e2b_token_sha256}, "HEX", kCredentials,
-       "SHA-256 of the token that clients of --dialect e2b must show. Without it the first /init sets one, and until then everybody is let in."},
+       "SHA-256 of the token that clients of --dialect e2b must send. Without it the first /init sets the token, and until then everyone is admitted."},
       {"print-token", "SKIFF_PRINT_TOKEN", Switch{&s.print_token}, "", kCredentials,
-       "With no credential configured, make a token and print it, also when the output is not a terminal."},
+       "If no credential is configured, create a token and print it, even if the output is not a terminal."},
       {"allow-unauthenticated", "SKIFF_ALLOW_UNAUTHENTICATED", Switch{&s.allow_unauthenticated}, "", kCredentials,
-       "Let everybody in who reaches the port. Switching users is then refused."},
+       "Admit everyone who reaches the port. Requests for another user are refused then."},
 
       {"root", "SKIFF_ROOT", Text{&s.root}, "DIR", kWorkspace,
-       "Root of the default session. With --dialect python-runtime SANDBOX_BASE_DIR sets it, too.", "/workspace if it exists, else the working directory"},
+       "Root of the default session. With --dialect python-runtime, SANDBOX_BASE_DIR also sets it.", "/workspace if it exists, else the working directory"},
       {"data-dir", "SKIFF_DATA_DIR", Text{&s.data_dir}, "DIR", kWorkspace,
-       "Where output goes that no longer fits in memory. Without it such output is dropped, and said to be."},
+       "Directory for output that does not fit into memory. Without it such output is dropped and reported as a gap."},
       {"shell", "SKIFF_SHELL", Text{&s.shell}, "PATH", kWorkspace,
-       "Shell of commands whose session names none."},
+       "Shell of commands whose session does not name one."},
       {"env-deny", "SKIFF_ENV_DENY", List{&s.env_deny}, "GLOB", kWorkspace,
-       "Variables of the agent that commands do not inherit. SKIFF_* never are."},
+       "Variables of the agent that commands do not inherit. Commands never inherit SKIFF_*."},
 
       {"log-level", "SKIFF_LOG_LEVEL", Choice{&s.log_level, {"debug", "info", "warning", "error"}}, "LEVEL", kLog,
-       "Least important messages to log."},
+       "Lowest level of messages to log."},
       {"log-format", "SKIFF_LOG_FORMAT", Choice{&s.log_format, {"auto", "json", "text"}}, "FORMAT", kLog,
        "json, text, or auto: text on a terminal."},
       {"audit-log", "SKIFF_AUDIT_LOG", Text{&s.audit_log}, "FILE", kLog,
-       "Who did what, as JSON lines appended to this file. After a SIGHUP it is opened again, for rotation. Keep it where commands can't write."},
+       "File to which the agent appends the audit log as JSON lines. SIGHUP opens it again, for rotation. Keep it where commands cannot write."},
       {"audit-commands", "SKIFF_AUDIT_COMMANDS", Switch{&s.audit_commands}, "", kLog,
-       "Write what is run into the audit log; without it only its size and SHA-256. Environments and input never are."},
+       "Record command lines in the audit log; otherwise only their size and SHA-256. Environments and input are never recorded."},
 
       {"max-connections", "SKIFF_MAX_CONNECTIONS", Count{&s.max_connections, 1, 100'000}, "N", kConnections,
-       "Connections of clients that have shown a credential, at the same time. Others take what is free of these, and 64 "
-       "places of their own; when there are no more, the oldest of them is closed for the next."},
+       "Simultaneous connections of clients that have sent a valid credential. Connections without one use the free part of these, and 64 more; when all are taken, a new one replaces the oldest."},
       {"max-header-bytes", "SKIFF_MAX_HEADER_BYTES", Size{&s.max_header_bytes, 1 * kKiB, 1 * kMiB}, "SIZE", kConnections,
-       "A request's header section; above it 431."},
+       "Largest header section of a request; above it 431."},
       {"max-target-bytes", "SKIFF_MAX_TARGET_BYTES", Size{&s.max_target_bytes, 256, 1 * kMiB}, "SIZE", kConnections,
-       "A request's path and query; above it 414."},
+       "Longest path and query of a request; above it 414."},
       {"max-json-bytes", "SKIFF_MAX_JSON_BYTES", Size{&s.max_json_bytes, 1 * kKiB, 64 * kMiB}, "SIZE", kConnections,
-       "A JSON body; above it 413."},
+       "Largest JSON body; above it 413."},
       {"max-script-bytes", "SKIFF_MAX_SCRIPT_BYTES", Size{&s.max_script_bytes, 1 * kKiB, 1 * kGiB}, "SIZE", kConnections,
-       "A script sent to /v1/run; above it 413."},
+       "Largest script sent to /v1/run; above it 413."},
       {"max-frame-bytes", "SKIFF_MAX_FRAME_BYTES", Size{&s.max_frame_bytes, 1 * kKiB, 64 * kMiB}, "SIZE", kConnections,
-       "A WebSocket message; above it the connection is closed with 1009."},
+       "Largest WebSocket message; above it the connection is closed with 1009."},
       {"header-timeout", "SKIFF_HEADER_TIMEOUT", Duration{&s.header_timeout, 10ms, 1h}, "TIME", kConnections,
-       "For a request's header section, and for the TLS handshake."},
+       "Time limit for a request's header section, and for the TLS handshake."},
       {"body-timeout", "SKIFF_BODY_TIMEOUT", Duration{&s.body_timeout, 10ms, 24h}, "TIME", kConnections,
-       "Without a byte of a request's body."},
+       "How long a client may send nothing of a request's body."},
       {"idle-timeout", "SKIFF_IDLE_TIMEOUT", Duration{&s.idle_timeout, 10ms, 24h}, "TIME", kConnections,
-       "Of a connection between two requests; 5s at most before it has shown a credential."},
+       "How long a connection may be idle between two requests; at most 5s before it has sent a valid credential."},
       {"write-timeout", "SKIFF_WRITE_TIMEOUT", Duration{&s.write_timeout, 10ms, 24h}, "TIME", kConnections,
-       "For a peer that takes nothing: the connection is closed, and a reader that held a command up loses that right."},
+       "How long a peer may read nothing before its connection is closed; a reader that makes its command wait loses that right."},
       {"port-timeout", "SKIFF_PORT_TIMEOUT", Duration{&s.port_timeout, 10ms, 24h}, "TIME", kConnections,
-       "From the end of a request to /v1/ports/PORT/ to the beginning of its answer; above it 504."},
+       "How long a server may take to begin its answer to a request to /v1/ports/PORT/; after it 504."},
       {"keepalive", "SKIFF_KEEPALIVE", Duration{&s.keepalive, 10ms, 1h}, "TIME", kConnections,
-       "Between signs of life in a long answer, and between WebSocket pings."},
+       "Interval of keep-alive messages in a long answer, and of WebSocket pings."},
 
       {"max-sessions", "SKIFF_MAX_SESSIONS", Count{&s.max_sessions, 1, 1'000'000}, "N", kCommands,
-       "Sessions at the same time, the default one included."},
+       "Simultaneous sessions, including the default one."},
       {"max-commands", "SKIFF_MAX_COMMANDS", Count{&s.max_commands, 1, 100'000}, "N", kCommands,
-       "Commands that live at the same time; above it 429."},
+       "Simultaneous live commands; above it 429."},
       {"max-ended-commands", "SKIFF_MAX_ENDED_COMMANDS", Count{&s.max_ended_commands, 0, 1'000'000}, "N", kCommands,
-       "Ended commands that are kept with their output; the oldest goes first."},
+       "Ended commands that are kept with their output; the oldest is removed first."},
       {"ended-command-ttl", "SKIFF_ENDED_COMMAND_TTL", Duration{&s.ended_command_ttl, 0ms, std::chrono::days{30}}, "TIME", kCommands,
-       "How long an ended command is kept at most."},
+       "Longest time that an ended command is kept."},
       {"max-wait", "SKIFF_MAX_WAIT", Duration{&s.max_wait, 1s, 24h}, "TIME", kCommands,
-       "Longest wait_ms; a longer one is cut to it."},
+       "Longest wait_ms; a longer one is shortened to it."},
       {"kill-grace", "SKIFF_KILL_GRACE", Duration{&s.kill_grace, 0ms, 1h}, "TIME", kCommands,
-       "From SIGTERM to SIGKILL, where the request does not say."},
+       "Time from SIGTERM to SIGKILL, unless the request sets it."},
       {"exit-drain", "SKIFF_EXIT_DRAIN", Duration{&s.exit_drain, 0ms, 1min}, "TIME", kCommands,
-       "From the end of a command's leader to its exit event while something still holds its output open."},
+       "Time from the end of a command's main process to its exit event while another process keeps its output open."},
       {"idempotency-window", "SKIFF_IDEMPOTENCY_WINDOW", Duration{&s.idempotency_window, 0ms, std::chrono::days{30}}, "TIME", kCommands,
-       "How long a command id chosen by a client starts at most one command."},
+       "How long an id chosen by a client starts at most one command."},
       {"idempotency-ids", "SKIFF_IDEMPOTENCY_IDS", Count{&s.idempotency_ids, 1, 10'000'000}, "N", kCommands,
        "How many such ids are remembered."},
       {"stdin-bytes", "SKIFF_STDIN_BYTES", Size{&s.stdin_bytes, 4 * kKiB, 1 * kGiB}, "SIZE", kCommands,
-       "Input of one command that waits to be taken; a writer then waits for room."},
+       "Input of one command that is buffered; writers wait when the buffer is full."},
       {"e2b-deadline", "SKIFF_E2B_DEADLINE", Choice{&s.e2b_deadline, {"detach", "kill"}}, "WHAT", kCommands,
-       "When the time that a client of --dialect e2b gives its stream is over: detach from the command, which goes on and can be connected to, or kill it."},
+       "What happens when the time limit of a stream of --dialect e2b is over: detach from the command, which continues and can be connected to, or kill it."},
 
       {"keep-bytes", "SKIFF_KEEP_BYTES", Size{&s.keep_bytes, 128 * kKiB, 1024 * kGiB}, "SIZE", kOutput,
-       "Output of one command that is kept in memory, where the request does not say."},
+       "Output of one command that is kept in memory, unless the request sets it."},
       {"output-memory", "SKIFF_OUTPUT_MEMORY", Size{&s.output_memory, 1 * kMiB, 1024 * kGiB}, "SIZE", kOutput,
        "Output of all commands that is kept in memory."},
       {"spool-bytes", "SKIFF_SPOOL_BYTES", Size{&s.spool_bytes, 0, 1024 * 1024 * kGiB}, "SIZE", kOutput,
        "Output of all commands that is kept in the data directory."},
       {"max-output-bytes", "SKIFF_MAX_OUTPUT_BYTES", Size{&s.max_output_bytes, 0, 1 * kGiB}, "SIZE", kOutput,
-       "A stream in the result of a command that is waited for: head and tail are given and the middle is counted."},
+       "Longest stdout or stderr in the result of mode wait; of longer output the head and the tail are returned and the middle is counted."},
 
       {"drain-timeout", "SKIFF_DRAIN_TIMEOUT", Duration{&s.drain_timeout, 0ms, 1h}, "TIME", kProcess,
-       "To end everything after SIGTERM, or all of a session that is deleted; what is still there then is killed. Keep it "
-       "below the pod's terminationGracePeriodSeconds."},
+       "How long commands may take to end after SIGTERM to the agent, or when their session is deleted; after it they are killed. Keep it below the pod's terminationGracePeriodSeconds."},
       {"ttl", "SKIFF_TTL", Duration{&s.ttl, 0ms, std::chrono::days{365}}, "TIME", kProcess,
-       "The agent drains and exits with status 0 after this time, unless /v1/init or /v1/lease say otherwise. 0: never."},
+       "The agent drains and exits with status 0 after this time, unless /v1/init or /v1/lease change it. 0: never."},
       {"idle-ttl", "SKIFF_IDLE_TTL", Duration{&s.idle_ttl, 0ms, std::chrono::days{365}}, "TIME", kProcess,
-       "The same, after this time without a request, a live command or an open stream. 0: never."},
+       "The agent drains and exits with status 0 after this time without a request, a live command or an open stream. 0: never."},
       {"memory-guard-percent", "SKIFF_MEMORY_GUARD_PERCENT", Count{&s.memory_guard_percent, 0, 100}, "N", kProcess,
-       "Of the container's memory limit: above it the largest command is ended before the kernel ends the container. 0: off."},
+       "Percentage of the container's memory limit above which the agent kills the largest command, before the kernel kills the container. 0: off."},
       {"cgroup", "SKIFF_CGROUP", Text{&s.cgroup}, "DIR", kProcess,
-       "A cgroup v2 directory that the agent may write to: commands with memory_bytes, pids or cpu_millis get a leaf there. auto: the agent's own cgroup, if it may; none: no such limits."},
+       "Writable cgroup v2 directory in which commands with memory_bytes, pids or cpu_millis get a leaf. auto: the agent's own cgroup, if it is writable; none: no such limits."},
       {"spawn-threads", "SKIFF_SPAWN_THREADS", Count{&s.spawn_threads, 1, 64}, "N", kProcess,
        "Threads that start processes."},
       {"warm-shells", "SKIFF_WARM_SHELLS", Count{&s.warm_shells, 0, 16}, "N", kProcess,
-       "Shells of each kind in use that are started ahead and wait, so that the next command is answered sooner. They go after a minute without one. 0: none."},
+       "Spare shells that are started ahead for each kind in use, so that the next command starts faster. They end after a minute without a command. 0: none."},
       {"disk-threads", "SKIFF_DISK_THREADS", Count{&s.disk_threads, 1, 64}, "N", kProcess,
        "Threads for short work on files and for output on disk."},
   };
@@ -263,16 +261,16 @@ std::string settings_help(std::size_t width) {
 std::string settings_markdown() {
   Settings defaults;
   return "# Settings of skiffd\n\n"
-         "Each setting is a flag and a variable; flags win over variables, variables over defaults. A variable holds "
-         "several values "
-         "of a repeatable\nsetting separated by commas; an empty one counts as absent. A switch is `--flag` or "
-         "`--no-flag`, in a "
-         "variable `true` or `false`.\nA size is a number of bytes, or has KiB, MiB or GiB; a time is a number of "
-         "milliseconds, or "
-         "has ms, s, m, h or d.\nWhat follows `--` is a workload that skiffd runs beside itself.\n\n"
-         "This page is made from the table in `runtime/settings.cpp`: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` "
-         "after a "
-         "change.\n\n" +
+         "Each setting has a flag and a variable. Flags override variables, variables override defaults. A variable of "
+         "a "
+         "repeatable\nsetting holds several values, separated by commas; an empty variable counts as unset. A switch "
+         "is "
+         "`--flag` or `--no-flag`, as a\nvariable `true` or `false`. A size is a number of bytes, or has the unit KiB, "
+         "MiB or GiB; a time is a number of milliseconds, or has\nthe unit ms, s, m, h or d. `--` introduces a "
+         "workload "
+         "that skiffd runs.\n\n"
+         "This page is generated from the table in `runtime/settings.cpp`: run `runtime_tests` with "
+         "`SKIFF_UPDATE_DOCS=1` after a change.\n\n" +
          SettingsTable{rows(defaults)}.markdown();
 }
 

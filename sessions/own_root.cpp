@@ -35,7 +35,7 @@ std::string join(const std::string& directory, std::string_view name) {
 
 std::unexpected<Error> moved(const std::string& root) {
   return fail(Errc::path_escapes_root,
-              "the session's root \"" + root + "\" is not where it was made: a link took its place");
+              "the session's root \"" + root + "\" is no longer where it was created: a link replaced it");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace skiff::sessions {
 namespace {
 
 std::string being_deleted(const std::string& id) {
-  return "session \"" + id + "\" is being deleted: it can be made again once its commands are gone";
+  return "session \"" + id + "\" is being deleted: create it again when its commands have ended";
 }
 
 /// Where a session's root lies below the agent's; "." for the agent's own.
@@ -161,10 +161,10 @@ std::vector<std::shared_ptr<Session>> Registry::sessions() const {
 
 Task<Result<>> Registry::erase(std::string id, bool purge) {
   SKIFF_CO_TRY(const auto session, find(id));
-  if (id == kDefault) co_return fail(Errc::session_protected, "the default session can't be deleted");
+  if (id == kDefault) co_return fail(Errc::session_protected, "the default session cannot be deleted");
   if (purge && session->root() == ground_.root) {
     co_return fail(Errc::invalid_field,
-                   "only a session with a root of its own can be purged: \"" + id + "\" uses the agent's", "purge");
+                   "only a session with its own root can be purged: \"" + id + "\" uses the agent's", "purge");
   }
   // Whoever asked may leave; the session goes all the same.
   supervisor_.tasks.spawn("session's end", forget(session));

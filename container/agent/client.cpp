@@ -60,8 +60,8 @@ protocol::HttpClientOptions options_for(const Endpoint& endpoint) {
 std::string likely_reason(const HttpResponseHead& head, const std::string& detail) {
   if (head.status != 401) return {};
   if (detail.contains("by none of the configured keys")) {
-    return "; it was made with a signing key that is no more (was the Secret or the file of the key replaced?): "
-           "`skiff stop NAME && skiff start NAME` gives it the current one";
+    return "; it was created with a signing key that no longer exists (was the Secret or the key file replaced?): "
+           "`skiff stop NAME && skiff start NAME` gives it the current key";
   }
   const auto difference = clock_difference(head.headers, wall_now());
   if (!difference || (*difference >= -kMostClockDifference && *difference <= kMostClockDifference)) return {};
@@ -304,9 +304,9 @@ Task<Result<std::unique_ptr<protocol::WebSocket>>> AgentClient::upgrade(std::str
     auto body = co_await client.read_body(kLongestProblem);
     Error error = refusal(head, body.value_or(""));
     if (!lets_no_socket_through(head, error)) co_return std::unexpected{std::move(error)};
-    co_return fail(Errc::not_supported, "no WebSocket gets through to the agent by " + endpoint_.url + ": " +
+    co_return fail(Errc::not_supported, "the agent cannot be reached by a WebSocket through " + endpoint_.url + ": " +
                                             std::to_string(head.status) + " " + head.reason +
-                                            "; `--reach port-forward` or `--reach proxy` takes another way");
+                                            "; try another way with `--reach port-forward` or `--reach proxy`");
   }
   auto agreed =
       handshake.check(head.status, [&](std::string_view name) { return std::string{head.headers.get(name)}; });

@@ -94,8 +94,8 @@ Task<Result<Stream>> PortConnections::connect(Endpoint endpoint, std::uint16_t p
     auto opened = co_await agent.open_socket(path, std::string{kPortProtocol}, kPortSocket);
     if (!opened && opened.error().code == Errc::not_found) {
       co_return fail(Errc::not_supported,
-                     "the agent of this sandbox is older than this skiff, and carries HTTP alone to its ports: make "
-                     "the sandbox anew with a newer skiffd");
+                     "the agent of this sandbox is older than this skiff and forwards only HTTP to its ports: create "
+                     "the sandbox again with a newer skiffd");
     }
     if (!opened) co_return std::unexpected{std::move(opened.error())};
     socket = std::move(*opened);

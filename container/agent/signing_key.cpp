@@ -30,7 +30,7 @@ std::shared_ptr<void> owned(EVP_PKEY* key) {
 template <class Write>
 Result<std::string> to_pem(Write write) {
   const Bio bio{BIO_new(BIO_s_secmem()), &BIO_free};
-  if (!bio || write(bio.get()) != 1) return fail(Errc::internal, "OpenSSL does not write the key");
+  if (!bio || write(bio.get()) != 1) return fail(Errc::internal, "OpenSSL cannot write the key");
   char* data = nullptr;
   const long size = BIO_get_mem_data(bio.get(), &data);
   return std::string{data, static_cast<std::size_t>(size)};
@@ -40,7 +40,7 @@ Result<std::string> to_pem(Write write) {
 
 Result<SigningKey> SigningKey::generate() {
   auto key = owned(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
-  if (!key) return fail(Errc::internal, "OpenSSL does not make an Ed25519 key");
+  if (!key) return fail(Errc::internal, "OpenSSL cannot create an Ed25519 key");
   return SigningKey{std::move(key)};
 }
 
@@ -65,7 +65,7 @@ Result<std::vector<SigningKey>> SigningKey::parse_pems(std::string_view pems) {
     pems.remove_prefix(end + kPemEnd.size());
   }
   if (pems.find_first_not_of("\r\n ") == std::string_view::npos) return keys;
-  return fail(Errc::invalid_field, "it holds something else than Ed25519 private keys in PEM");
+  return fail(Errc::invalid_field, "it contains something other than Ed25519 private keys in PEM");
 }
 
 Result<std::string> SigningKey::public_pem() const {

@@ -37,9 +37,9 @@ Result<> check_grant(const TokenGrant& grant) {
     }
     any = true;
   }
-  if (!any) return fail(Errc::invalid_field, "a token without a scope allows nothing", "scope");
+  if (!any) return fail(Errc::invalid_field, "a token needs at least one scope", "scope");
   if (grant.lifetime < std::chrono::seconds{1} || grant.lifetime > kLongestLifetime) {
-    return fail(Errc::invalid_field, "a token lives for 1 s to 365 days", "ttl");
+    return fail(Errc::invalid_field, "a token is valid for 1 s to 365 days", "ttl");
   }
   return {};
 }

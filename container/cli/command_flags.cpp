@@ -26,21 +26,24 @@ std::unexpected<Error> no_text(const std::string& what, std::string_view bytes) 
 std::vector<Setting> CommandFlags::rows() {
   using namespace std::chrono_literals;
   return {
-      {.flag = "interactive", .target = setting::Switch{&interactive_}, .help = "Pass stdin on.", .letter = 'i'},
+      {.flag = "interactive",
+       .target = setting::Switch{&interactive_},
+       .help = "Forward stdin to the command.",
+       .letter = 'i'},
       {.flag = "tty",
        .target = setting::Switch{&terminal_},
-       .help = "Give it a terminal; with -i the keys of this one.",
+       .help = "Allocate a terminal; with -i it is connected to yours.",
        .letter = 't'},
       {.flag = "cwd",
        .target = setting::Text{&cwd_},
        .value = "DIR",
-       .help = "Where it runs, relative to the sandbox's directory.",
+       .help = "Working directory, relative to the sandbox's directory.",
        .letter = 'w'},
       {.flag = "timeout",
        .environment = "SKIFF_EXEC_TIMEOUT",
        .target = setting::Duration{&timeout_, 0ms, std::chrono::days{365}},
        .value = "TIME",
-       .help = "End it, with all that it started, after this time. 0: never."},
+       .help = "Kill the command, with all processes that it started, after this time. 0: never."},
       detach_keys_row(&detach_keys_),
   };
 }
@@ -50,11 +53,11 @@ std::vector<Setting> CommandFlags::rows_of_an_existing_sandbox() {
   rows.push_back({.flag = "workdir",
                   .target = setting::Text{&cwd_},
                   .value = "DIR",
-                  .help = "The same as --cwd, as docker has it."});
+                  .help = "The same as --cwd, for users of docker."});
   rows.push_back({.flag = "user",
                   .target = setting::Text{&user_},
                   .value = "USER[:GROUP]",
-                  .help = "As whom, by name or id; the agent has to be root for any other user than its own.",
+                  .help = "User to run as, by name or id; the agent must be root to run as another user than its own.",
                   .shown_default = "the agent's",
                   .letter = 'u'});
   return rows;
@@ -64,7 +67,7 @@ Setting session_row(std::string* session, char letter) {
   return {.flag = "session",
           .target = setting::Text{session},
           .value = "SESSION",
-          .help = "In which session of the sandbox.",
+          .help = "Session of the sandbox.",
           .letter = letter};
 }
 
@@ -75,7 +78,7 @@ nlohmann::json terminal_request() {
 
 Result<nlohmann::json> CommandFlags::request(std::vector<std::string> argv) const {
   if (terminal_ && interactive_ && ::isatty(STDIN_FILENO) != 1) {
-    return fail(Errc::not_a_terminal, "stdin is not a terminal: leave -t out, or run this in one");
+    return fail(Errc::not_a_terminal, "stdin is not a terminal: omit -t, or run skiff in a terminal");
   }
   for (const std::string& word : argv) {
     if (!protocol::is_valid_utf8(word)) return no_text("argument", word);

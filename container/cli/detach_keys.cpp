@@ -60,7 +60,7 @@ Setting detach_keys_row(std::string* text) {
           .environment = "SKIFF_DETACH_KEYS",
           .target = setting::Text{text},
           .value = "KEYS",
-          .help = "On a terminal these leave the command alone, and running; \"\" for none."};
+          .help = "Keys that detach from a terminal and leave the command running; \"\" for none."};
 }
 
 }  // namespace skiff::container

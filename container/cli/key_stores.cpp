@@ -109,16 +109,17 @@ Task<Result<>> KeySecret::change(std::function<Result<>(KeyRing&)> edit) {
       co_return std::unexpected{std::move(written.error().error)};
     }
   }
-  co_return fail(Errc::sandbox_conflict, place() + " is changed by others again and again: try again");
+  co_return fail(Errc::sandbox_conflict, place() + " is being changed by others repeatedly: try again");
 }
 
 Task<Result<std::unique_ptr<serve::KeyStore>>> open_key_store(Context* context) {
   SKIFF_CO_TRY(auto driver, co_await context->driver());
   if (driver->name() == "direct") {
-    co_return fail(Errc::not_supported, "a skiffd that is there has tokens of its own, and no API keys", "--driver");
+    co_return fail(Errc::not_supported, "with --driver direct there are no API keys: the skiffd has its own tokens",
+                   "--driver");
   }
   if (driver->name() == "serve") {
-    co_return fail(Errc::not_supported, "API keys are made where the server runs, with the driver that it has",
+    co_return fail(Errc::not_supported, "create API keys where the server runs, with the driver that it uses",
                    "--driver");
   }
   if (driver->name() == "local") {

@@ -16,9 +16,9 @@ namespace skiff::container {
 namespace {
 
 constexpr std::string_view kExitStatuses =
-    "Exit status: the command's own where one is run (128 + N when signal N ended it, 124 when\n"
-    "--timeout did, 127 when it was not found, 126 when it can't be run), and 125 when skiff\n"
-    "itself failed.\n";
+    "Exit status: that of the command that was run (128 + N if signal N ended it, 124 after\n"
+    "--timeout, 127 if it was not found, 126 if it cannot be run), or 125 if skiff itself\n"
+    "failed.\n";
 
 bool is_help(std::string_view argument) {
   return argument == "--help" || argument == "-h";
@@ -188,7 +188,7 @@ Result<std::size_t> flags_before_command(std::span<const char* const> arguments)
   if (!read) {
     Error error = std::move(read.error());
     if (line_for_flag({}, error.field).empty()) {
-      error.message += " (before the command stand flags of every command only)";
+      error.message += " (only flags of every command may stand before the command)";
     } else {
       error = explained(std::move(error), {});
     }
@@ -285,8 +285,9 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
 std::string overview() {
   constexpr std::size_t kNameColumns = 18;  // "session create", and two spaces on each side
   std::string text =
-      "skiff makes sandboxes for AI agents, works in them, and cleans up after them.\n\n"
-      "usage: skiff [flags] COMMAND [flags] ...     `skiff COMMAND --help` says more\n";
+      "skiff creates sandboxes for AI agents, runs commands in them and removes them.\n"
+      "\n"
+      "usage: skiff [flags] COMMAND [flags] ...     `skiff COMMAND --help` describes a command\n";
   std::string_view group;
   for (const Command& command : commands()) {
     if (command.group.empty()) continue;

@@ -30,18 +30,18 @@ bool is_number(std::string_view text) {
 std::vector<Setting> RemovalFlags::rows(char grace_letter) {
   return {{.flag = "force",
            .target = setting::Switch{&force_},
-           .help = "End them at once, and don't wait for a node that does not answer.",
+           .help = "Kill processes immediately, and do not wait for a node that does not answer.",
            .letter = 'f'},
           {.flag = "grace-period",
            .target = setting::Text{&grace_},
            .value = "TIME",
-           .help = "Longest time for what runs in them to end by itself, as 5s; a number alone is seconds.",
+           .help = "How long processes may take to end by themselves, for example 5s; a plain number is seconds.",
            .shown_default = "as they were made",
            .letter = grace_letter},
           {.flag = "wait",
            .target = setting::Text{&wait_},
            .value = "TIME|false",
-           .help = "Longest time until nothing is left of them. false: don't wait.",
+           .help = "How long to wait until they are gone. false: do not wait.",
            .shown_default = "2m"}};
 }
 

@@ -48,7 +48,7 @@ Task<Check> examine_tenant(Cluster* cluster, ClusterDriver driver, std::string t
                        "`kubectl create namespace " + tenant + "`, or end its keys with `skiff key rm`");
   }
   if (found && found->is_being_deleted()) {
-    co_return is_wrong(what, "its namespace is being deleted", "wait until it is gone and make it again");
+    co_return is_wrong(what, "its namespace is being deleted", "wait until it is gone and create it again");
   }
   auto rules = rules_of({.commands = {"serve"},
                          .driver = driver,
@@ -60,16 +60,16 @@ Task<Check> examine_tenant(Cluster* cluster, ClusterDriver driver, std::string t
     unasked.what = what;
     co_return unasked;
   }
-  if (missing->empty()) co_return is_well(what, "all that the server needs in its namespace");
+  if (missing->empty()) co_return is_well(what, "all permissions that the server needs in its namespace");
   std::string words;
   for (const std::string& one : *missing) words += (words.empty() ? "" : ", ") + one;
   const std::string claim = driver == ClusterDriver::claim ? " --driver claim" : "";
-  co_return is_wrong(what, "not allowed in its namespace: " + words,
-                     "somebody who may: `skiff rbac serve" + claim +
-                         " --role-name skiff-serve --service-account skiff-serve -n " + home + " --tenant " + tenant +
-                         " | kubectl apply -f -`. This is asked for you; for the server itself ask from its Pod: "
-                         "`kubectl exec -n " +
-                         home + " deploy/skiff-serve -- skiff doctor --serve`");
+  co_return is_wrong(
+      what, "not allowed in its namespace: " + words,
+      "somebody who may: `skiff rbac serve" + claim + " --role-name skiff-serve --service-account skiff-serve -n " +
+          home + " --tenant " + tenant +
+          " | kubectl apply -f -`. This checks your own permissions; to check the server's, run `kubectl exec -n " +
+          home + " deploy/skiff-serve -- skiff doctor --serve`");
 }
 
 Task<Result<protocol::HttpReply>> ask_at(Executor executor, const ServerAddress* address, kube::Url url,
@@ -94,14 +94,13 @@ nlohmann::json said_by(const protocol::HttpReply& reply) {
 }
 
 constexpr const char* kCertificates =
-    "name the authority of its certificate with --agent-certificate-authority, or use a certificate of one that this "
-    "machine knows";
+    "name the authority of its certificate with --agent-certificate-authority, or use a certificate of an authority "
+    "that this machine trusts";
 
 Task<std::vector<Check>> examine_url(Executor executor, const ServerAddress* address) {
   const std::string what = "server at " + address->url;
   const std::string way =
-      "see whether its Pods are ready (`kubectl get pods -l app.kubernetes.io/name=skiff-serve`), and that this "
-      "address "
+      "check that its Pods are ready (`kubectl get pods -l app.kubernetes.io/name=skiff-serve`), and that this address "
       "leads to their Service";
   std::vector<Check> checks;
   auto url = kube::parse_url(address->url, "--url");
@@ -120,15 +119,16 @@ Task<std::vector<Check>> examine_url(Executor executor, const ServerAddress* add
     checks.push_back(is_well(what, "ready"));
   } else if (!text_at(said, "code").empty()) {
     checks.push_back(is_wrong(what, "not ready: " + text_at(said, "detail"),
-                              "do what it says; its log says more (`kubectl logs deploy/skiff-serve`)"));
+                              "fix what it reports; its log has details (`kubectl logs deploy/skiff-serve`)"));
   } else {
     const std::string status = std::to_string(reply->head.status);
-    checks.push_back(is_wrong(what, "what answers there is not skiff serve: status " + status, way));
+    checks.push_back(is_wrong(what, "the server that answers is not skiff serve: status " + status, way));
   }
   const auto ahead = clock_difference(reply->head.headers, wall_now());
   if (ahead && (*ahead > kMostClockDifference || *ahead < -kMostClockDifference)) {
-    checks.push_back(is_wrong("clock of the server", "it is " + clock_words(*ahead),
-                              "set this machine's clock and the nodes' by NTP: leases, keys and links end by it"));
+    checks.push_back(
+        is_wrong("clock of the server", "it is " + clock_words(*ahead),
+                 "synchronize this machine's clock and the nodes' by NTP: leases, keys and links depend on it"));
   }
   co_return checks;
 }
@@ -142,7 +142,7 @@ Task<std::vector<Check>> examine_domain(Executor executor, const ServerAddress* 
   if (!found || found->empty()) {
     checks.push_back(is_wrong(
         names, found ? "\"" + host + "\" has no address" : found.error().message,
-        "make the DNS record *." + domain + " with the address of the Ingress or the Gateway before the server"));
+        "make the DNS record *." + domain + " with the address of the Ingress or the Gateway in front of the server"));
     co_return checks;
   }
   std::string shown;
@@ -166,8 +166,9 @@ Task<std::vector<Check>> examine_domain(Executor executor, const ServerAddress* 
     checks.push_back(is_wrong(what, "a server answers that does not know the domain",
                               "start it with --domain " + domain + ", and let the proxy keep Host as it is"));
   } else {
-    checks.push_back(is_wrong(what, "what answers is not skiff serve: status " + std::to_string(reply->head.status),
-                              "lead the hosts *." + domain + " to the Service of the server, and keep Host as it is"));
+    checks.push_back(
+        is_wrong(what, "the server that answers is not skiff serve: status " + std::to_string(reply->head.status),
+                 "lead the hosts *." + domain + " to the Service of the server, and keep Host as it is"));
   }
   co_return checks;
 }
@@ -179,14 +180,14 @@ Task<KeysSeen> examine_api_keys(serve::KeyStore* keys) {
   auto ring = co_await keys->read();
   if (!ring) {
     const bool is_right = with_right_hint(ring.error(), "serve") != ring.error().message;
-    std::string remedy = is_right ? "somebody who may: `skiff rbac serve --role-name skiff-serve --service-account "
-                                    "skiff-serve -n NAMESPACE --tenant TENANT | kubectl apply -f -`"
+    std::string remedy = is_right ? "ask an administrator to run `skiff rbac serve --role-name skiff-serve "
+                                    "--service-account skiff-serve -n NAMESPACE --tenant TENANT | kubectl apply -f -`"
                                   : "see what `skiff key ls` says of " + keys->place();
     co_return KeysSeen{.check = is_wrong(what, ring.error().message, std::move(remedy))};
   }
   if (ring->keys.empty()) {
     co_return KeysSeen{.check = is_wrong(what, "there are none in " + keys->place(),
-                                         "`skiff key create NAME --tenant TENANT` makes one, and prints it this once")};
+                                         "`skiff key create NAME --tenant TENANT` creates one, and prints it once")};
   }
   KeysSeen seen;
   std::size_t good = 0;
@@ -197,7 +198,7 @@ Task<KeysSeen> examine_api_keys(serve::KeyStore* keys) {
   }
   const std::string all = std::to_string(ring->keys.size()) + " in " + keys->place();
   if (good == 0) {
-    seen.check = is_wrong(what, all + ", and the time of each is over", "make another one with `skiff key create`");
+    seen.check = is_wrong(what, all + ", and the time of each is over", "create another one with `skiff key create`");
   } else {
     const std::size_t ended = ring->keys.size() - good;
     seen.check = is_well(what, all + (ended == 0 ? "" : ", of which " + std::to_string(ended) + " are over"));

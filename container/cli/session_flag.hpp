@@ -15,7 +15,7 @@ class SessionFlag {
     return {.flag = "session",
             .target = setting::Text{&session_},
             .value = "SESSION",
-            .help = "Whose files: paths begin at the directory of that session of the sandbox.",
+            .help = "Session whose files are meant; paths start at its directory.",
             .letter = 's'};
   }
   [[nodiscard]] const std::string& session() const noexcept { return session_; }

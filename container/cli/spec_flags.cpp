@@ -42,36 +42,37 @@ std::vector<Setting> SpecFlags::rows() {
        .environment = "SKIFF_IMAGE",
        .target = setting::Text{&image_},
        .value = "IMAGE",
-       .help = "Container image to run in; the local driver takes none. Any image: skiffd is brought into it.",
+       .help = "Container image, except with the local driver. Any image works: skiff adds skiffd to it.",
        .shown_default = "python:3.12-slim"},
       {.flag = "env",
        .target = setting::List{&env_},
        .value = "NAME=VALUE",
-       .help =
-           "A variable of all its commands, which whoever may look at the sandbox can see; NAME alone takes the value "
-           "that it has here.",
+       .help = "Variable for all commands, readable by everyone who may view the sandbox; NAME alone takes its value "
+               "from skiff's environment.",
        .letter = 'e'},
-      {.flag = "env-file", .target = setting::Text{&env_file_}, .value = "FILE", .help = "More of them, one a line."},
+      {.flag = "env-file",
+       .target = setting::Text{&env_file_},
+       .value = "FILE",
+       .help = "File with further variables, one per line."},
       {.flag = "label",
        .environment = "SKIFF_LABEL",
        .target = setting::List{&labels_},
        .value = "NAME=VALUE",
-       .help =
-           "To find it by: `skiff ps --label NAME=VALUE`. One with a domain before it (example.org/team) is put on its "
-           "objects as it is.",
+       .help = "Label, for `skiff ps --label NAME=VALUE`. skiff sets a label with a domain (example.org/team) "
+               "unchanged on the sandbox's objects.",
        .letter = 'l'},
       {.flag = "ttl",
        .target = setting::Duration{&ttl_, 0ms, std::chrono::days{365}},
        .value = "TIME",
-       .help = "It ends by itself after this time, as 90s, 1h, 7d. 0: never."},
+       .help = "The sandbox ends by itself after this time, for example 90s, 1h, 7d. 0: never."},
       {.flag = "idle-ttl",
        .target = setting::Duration{&idle_ttl_, 0ms, std::chrono::days{365}},
        .value = "TIME",
-       .help = "The same after this time without a request or a live command. 0: never."},
+       .help = "The sandbox ends by itself after this time without a request or a live command. 0: never."},
       {.flag = "wait",
        .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
        .value = "TIME",
-       .help = "Longest time until it answers."},
+       .help = "How long to wait until the sandbox answers."},
   };
   std::ranges::move(pod_.rows(), std::back_inserter(rows));
   return rows;

@@ -48,10 +48,10 @@ Task<Check> examine_clock(kube::Client* client) {
   auto reply = co_await client->transport().send(std::move(call));
   if (!reply) co_return not_known("clock", reply.error());
   const auto ahead = clock_difference(reply->head.headers, wall_now());
-  if (!ahead) co_return passed("clock", "not known: the API server does not tell its time");
+  if (!ahead) co_return passed("clock", "not known: the API server does not send its time");
   if (*ahead > kMostClockDifference || *ahead < -kMostClockDifference) {
     co_return failed("clock", "the API server's is " + clock_words(*ahead),
-                     "set this machine's clock by NTP: agents refuse tokens from another time");
+                     "synchronize this machine's clock by NTP: agents refuse tokens of another time");
   }
   co_return passed("clock", "as the API server's");
 }
@@ -101,7 +101,7 @@ class Examination {
     const std::string in = " -n " + asked_.namespace_name;
     return "somebody who may: `skiff rbac" + driver + " | kubectl apply" + in +
            " -f -`, then `kubectl create rolebinding skiff" + in +
-           " --role skiff --user YOU`; or use a namespace that is yours with --namespace";
+           " --role skiff --user YOU`; or use your own namespace with --namespace";
   }
 
   Task<> namespace_itself() {
@@ -115,7 +115,7 @@ class Examination {
       checks_.push_back(not_known(what, found.error()));
     } else if (found->is_being_deleted()) {
       checks_.push_back(failed(what, "it is being deleted",
-                               "wait until it is gone and make it again, or choose another with --namespace"));
+                               "wait until it is gone and create it again, or choose another with --namespace"));
     } else {
       const std::string level = found->label(kEnforce);
       checks_.push_back(passed(what, level.empty() ? "no Pod Security level" : "Pod Security level " + level));
@@ -202,7 +202,7 @@ class Examination {
     if (version.empty() && needed) {
       auto bare = co_await client_->serves(kube::kSandboxes);
       if (bare && *bare) {
-        checks_.push_back(failed("agent-sandbox", "its extensions are not installed: there are bare Sandboxes only",
+        checks_.push_back(failed("agent-sandbox", "its extensions are not installed: only bare Sandboxes are available",
                                  "install its extensions.yaml for templates, claims and pools"));
         co_return;
       }
@@ -270,7 +270,7 @@ class Examination {
       return std::ranges::none_of(rights, [this](const char* right) { return missing_.contains(right); });
     };
     if (all({"get pods/portforward", "create pods/portforward"})) {
-      checks_.push_back(passed("way to agents", "port-forward by the API server"));
+      checks_.push_back(passed("way to agents", "port-forward through the API server"));
     } else if (all({"get pods/proxy", "create pods/proxy"})) {
       checks_.push_back(passed("way to agents", "proxy of the API server"));
     } else {
@@ -302,7 +302,7 @@ Task<std::vector<Check>> examine_api_server(kube::Client* client) {
 
 Check unasked_permissions(const kube::Failure& failure) {
   return failed("permissions", failure.error.message,
-                "whoever runs the cluster has to allow selfsubjectaccessreviews, as it is by default");
+                "the operator of the cluster must allow selfsubjectaccessreviews, which is the default");
 }
 
 Task<std::vector<Check>> examine_cluster(kube::Client* client, ClusterQuestions questions) {

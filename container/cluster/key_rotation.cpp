@@ -37,7 +37,7 @@ Task<Result<KnownSecret>> read_secret(Cluster* cluster) {
   auto secret = co_await cluster->client().get(kube::kSecrets, cluster->namespace_name(), name);
   if (!secret && secret.error().not_found()) {
     co_return fail(Errc::not_found, "namespace " + cluster->namespace_name() + " has no signing key yet (Secret " +
-                                        name + "): the first sandbox in it makes one");
+                                        name + "): the first sandbox in it creates one");
   }
   if (!secret) co_return std::unexpected{std::move(secret.error().error)};
   SKIFF_CO_TRY(auto keys, read_signing_secret(*secret));
@@ -60,7 +60,7 @@ Task<Result<>> write_secret(Cluster* cluster, Object read, SigningKeys keys) {
   if (is_ours) co_return Result<>{};
   if (!is_conflict) co_return std::unexpected{std::move(written.error().error)};
   co_return fail(Errc::sandbox_conflict,
-                 "Secret " + read.name() + " was changed by somebody else at the same time; try again");
+                 "Secret " + read.name() + " was changed by another client at the same time; try again");
 }
 
 Result<KeyReport> report_of(const SigningKeys& keys) {

@@ -131,7 +131,7 @@ Task<std::string> room_being_made(kube::Client* client, kube::Object pod) {
     kube::ListOptions about{.field_selector = "involvedObject.uid=" + pod.uid() + ",reason=" + std::string{reason}};
     auto events = co_await client->list(kube::kEvents, pod.namespace_name(), std::move(about));
     if (!events || events->items.empty()) continue;
-    co_return "; a node is being made for it (" + std::string{reason} + "): `--wait` gives more time";
+    co_return "; the cluster is adding a node for it (" + std::string{reason} + "): `--wait` gives more time";
   }
   co_return std::string{};
 }
@@ -147,7 +147,8 @@ Task<Error> explain(kube::Client* client, const PodWait* wait, kube::Object pod,
     message += co_await last_words(client, std::move(pod));
   }
   if (!wait->agent_image.empty() && reason == FailureReason::image_pull && message.contains(wait->agent_image)) {
-    message += "; --agent-image names the image that skiffd comes from: push it where the cluster can pull it";
+    message +=
+        "; --agent-image names the image that contains skiffd: push it to a registry that the cluster can pull from";
   }
   co_return bring_up_failure(reason, std::move(message));
 }
@@ -300,7 +301,7 @@ Task<Result<>> wait_until_gone(kube::Client* client, GoneWait wait, kube::Shared
   message.append(" was deleted, but is still there after ");
   message.append(std::to_string(wait.limit.count() / 1000)).append(" s");
   if (wait.resource.plural == kube::kPods.plural)
-    message += "; for a node that is gone `skiff rm --force` and `skiff stop --force` don't wait";
+    message += "; if its node is lost, use `skiff rm --force` or `skiff stop --force`";
   co_return fail(Errc::timeout, std::move(message));
 }
 

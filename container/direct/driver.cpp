@@ -31,7 +31,7 @@ std::string first_word(std::string_view text) {
 
 std::unexpected<Error> not_made_here(const std::string& url, std::string_view what) {
   return fail(Errc::invalid_field,
-              "`skiff " + std::string{what} + "` is for sandboxes that skiff has made; the skiffd at " + url +
+              "`skiff " + std::string{what} + "` is for sandboxes that skiff has created; the skiffd at " + url +
                   " was started by somebody else (for sandboxes of skiff: --driver pod, claim or local)",
               "--driver");
 }
@@ -131,7 +131,7 @@ std::string DirectDriver::how_to_be_let_in() const {
            "(--public-key), and both clocks have to agree";
   }
   const bool none = options_.token.empty() && options_.token_file.empty();
-  return std::string{none ? "give" : "what was given is not one of its tokens: give another one by"} +
+  return std::string{none ? "give" : "the agent does not accept this token: set another one with"} +
          " SKIFF_TOKEN, --token-file FILE, or --key-file FILE, which signs tokens";
 }
 
@@ -144,7 +144,7 @@ Task<Result<json>> DirectDriver::ask(std::string name) {
     co_return fail(
         connected.error().code,
         "the skiffd at " + url_ + " can't be reached: " + connected.error().message +
-            (is_strange ? "; --agent-certificate-authority FILE names who vouches for it" : "; --url says where it is"),
+            (is_strange ? "; --agent-certificate-authority FILE names its authority" : "; --url says where it is"),
         "--url");
   }
   auto version = co_await agent.get("/v1/version");
@@ -216,10 +216,10 @@ Task<Result<Sandbox>> DirectDriver::extend(std::string name, Lease lease, std::c
 Task<Result<Endpoint>> DirectDriver::endpoint(std::string name, TokenGrant grant) {
   SKIFF_CO_TRY_VOID(check_grant(grant));
   if (!key_ && grant.lifetime != kTokenLifetime) {
-    co_return fail(Errc::invalid_field,
-                   "tokens are made with the private key that belongs to the skiffd's --public-key: "
-                   "name it by --key-file",
-                   "--key-file");
+    co_return fail(
+        Errc::invalid_field,
+        "tokens are signed with the private key that belongs to the skiffd's --public-key: name it with --key-file",
+        "--key-file");
   }
   SKIFF_CO_TRY_VOID(co_await ask(name));
   co_return endpoint_of(name, std::move(grant));
@@ -261,10 +261,11 @@ Task<std::vector<Check>> DirectDriver::examine() {
 }
 
 Task<Result<Sandbox>> DirectDriver::create(SandboxSpec, Progress) {
-  co_return fail(Errc::invalid_field,
-                 "the driver direct makes no sandbox, it works with the skiffd at " + url_ +
-                     ": `skiff exec NAME -- COMMAND` runs a command there (to make one: --driver pod, claim or local)",
-                 "--driver");
+  co_return fail(
+      Errc::invalid_field,
+      "the driver direct creates no sandbox, it uses the skiffd at " + url_ +
+          ": `skiff exec NAME -- COMMAND` runs a command there (to create one: --driver pod, claim or local)",
+      "--driver");
 }
 
 Task<Result<>> DirectDriver::stop(std::string, Removal) {

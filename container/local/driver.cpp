@@ -71,7 +71,7 @@ Sandbox damaged(std::string name, const Error& error, std::string owner) {
 LocalDriver::LocalDriver(StateDirectory state) : state_{std::move(state)}, records_{state_.path() / "local"} {}
 
 std::string_view LocalDriver::notice() const noexcept {
-  return "the local driver isolates nothing: commands run on this machine, as you";
+  return "the local driver does not isolate: commands run on this machine, as you";
 }
 
 Sandbox LocalDriver::describe(const LocalRecord& record) const {
@@ -100,6 +100,7 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
   } else if (record.port == 0) {
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its start was not finished";
+    sandbox.was_never_up = record.half_made;
   } else if (auto why = reason_in_log(log_end(records_.log(record.name)))) {
     sandbox.state = SandboxState::ended;
     sandbox.reason = std::move(*why);
@@ -133,7 +134,7 @@ Result<Endpoint> LocalDriver::endpoint_of(const LocalRecord& record, TokenGrant 
               milliseconds time) -> Task<Result<protocol::Stream>> {
       if (!is_alive(agent)) {
         SKIFF_CO_TRY_VOID(self->running(of));
-        co_return fail(Errc::sandbox_not_running, "sandbox \"" + of + "\" was started anew meanwhile", "name");
+        co_return fail(Errc::sandbox_not_running, "sandbox \"" + of + "\" was started again in the meantime", "name");
       }
       SKIFF_CO_TRY(auto address, protocol::Address::ip(kLoopback, at));
       const Executor executor = co_await boost::asio::this_coro::executor;
@@ -172,6 +173,7 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
     record.dialect_addresses.emplace(dialects[i].name, std::string{kLoopback} + ":" + std::to_string((*ports)[i + 1]));
   }
   record.stopped = false;
+  record.half_made = false;
   record.expires_ms = lease_end_ms(record.ttl);
   SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {}));
   AgentClient client{executor, std::move(endpoint)};
@@ -203,7 +205,7 @@ Task<Result<>> LocalDriver::end_all(LocalRecord record, milliseconds grace) {
       SKIFF_CO_TRY_VOID(co_await end_process(std::move(one), milliseconds{0}));
     }
   }
-  co_return fail(Errc::timeout, "processes of sandbox \"" + record.name + "\" come back as fast as they are ended");
+  co_return fail(Errc::timeout, "processes of sandbox \"" + record.name + "\" reappear as fast as they are killed");
 }
 
 Task<Result<>> LocalDriver::erase(std::string name) {
@@ -215,7 +217,7 @@ Task<Result<>> LocalDriver::erase(std::string name) {
   };
   auto removed = co_await disk_.run(std::move(removing));
   if (removed && std::filesystem::exists(directory)) {
-    co_return fail(Errc::io_error, "\"" + directory.string() + "\" is still there: something writes to it");
+    co_return fail(Errc::io_error, "\"" + directory.string() + "\" still exists: a process writes to it");
   }
   co_return removed;
 }
@@ -268,6 +270,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
                      .ttl = spec.lease.ttl,
                      .idle_ttl = spec.lease.idle_ttl,
                      .created_at = rfc3339(wall_now()),
+                     .half_made = true,
                      .expires_ms = {},
                      .dialects = spec.pod.dialects,
                      .boot = {}};
@@ -419,14 +422,16 @@ Task<std::vector<Check>> LocalDriver::examine() {
 }
 
 Task<Result<PodOptions>> LocalDriver::set_network(std::string, std::string, std::vector<std::string>) {
-  co_return fail(Errc::invalid_field,
-                 "the local driver has the network of this machine: `--driver pod` limits what a sandbox reaches",
-                 "--driver");
+  co_return fail(
+      Errc::invalid_field,
+      "the local driver uses the network of this machine: use `--driver pod` to restrict a sandbox's network",
+      "--driver");
 }
 
 Task<Result<std::vector<kube::Object>>> LocalDriver::manifest(SandboxSpec, bool) {
   co_return fail(Errc::invalid_field,
-                 "the local driver makes no objects of a cluster: ask `--driver pod` or `--driver claim`", "--driver");
+                 "the local driver creates no objects in a cluster: use `--driver pod` or `--driver claim`",
+                 "--driver");
 }
 
 }  // namespace skiff::container

@@ -164,7 +164,7 @@ Task<Result<>> end_process(HostProcess process, milliseconds grace) {
       co_return Result<>{};
     }
   }
-  co_return fail(Errc::timeout, "process " + std::to_string(process.pid) + " does not end, not even by SIGKILL");
+  co_return fail(Errc::timeout, "process " + std::to_string(process.pid) + " does not end, even after SIGKILL");
 }
 
 }  // namespace skiff::container

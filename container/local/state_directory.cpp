@@ -33,7 +33,7 @@ Result<std::string> default_path() {
   if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
     return std::string{home} + "/.local/state/skiff";
   }
-  return fail(Errc::invalid_field, "there is no place for skiff's state: set HOME or XDG_STATE_HOME");
+  return fail(Errc::invalid_field, "skiff has no directory for its state: set HOME or XDG_STATE_HOME");
 }
 
 Result<> write_all(int fd, std::string_view text, const files::path& path) {

@@ -67,9 +67,10 @@ Task<Check> examine_agents(Driver* driver, std::string owner) {
     wrong += (wrong.empty() ? "" : "; ") + sandbox.name + ": " + what_is_wrong;
   }
   if (has_other_clock) {
-    co_return Check{.what = what,
-                    .detail = std::move(wrong),
-                    .remedy = "set this machine's clock and the nodes' by NTP: tokens are good for minutes only"};
+    co_return Check{
+        .what = what,
+        .detail = std::move(wrong),
+        .remedy = "synchronize this machine's clock and the nodes' by NTP: tokens are valid for only a few minutes"};
   }
   if (wrong.empty()) {
     const std::string count = std::to_string(page->items.size());
@@ -78,7 +79,7 @@ Task<Check> examine_agents(Driver* driver, std::string owner) {
   co_return Check{
       .what = what,
       .detail = std::move(wrong),
-      .remedy = "make it anew with this version's agent: `skiff stop " + first + " && skiff start " + first + "`"};
+      .remedy = "start it again with this version's agent: `skiff stop " + first + " && skiff start " + first + "`"};
 }
 
 }  // namespace skiff::container

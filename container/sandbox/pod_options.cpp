@@ -77,8 +77,8 @@ Result<> check_dialects(const PodOptions& options) {
   const bool leads_outside = options.service == ServiceKind::nodeport || options.service == ServiceKind::loadbalancer;
   if (ports.empty() || !leads_outside || !options.allow.empty()) return {};
   return fail(Errc::invalid_field,
-              "--service: with --dialect everybody who reaches the sandbox may run commands, without a credential; "
-              "--allow CIDR says who that is",
+              "--service: with --dialect everyone who reaches the sandbox may run commands without a credential; "
+              "restrict access with --allow CIDR",
               "--allow");
 }
 
@@ -273,17 +273,17 @@ Result<> check_pod_options(const PodOptions& options) {
   }));
   SKIFF_TRY_VOID(check_dialects(options));
   if (!options.quota.empty() && !options.namespace_per_sandbox) {
-    return fail(Errc::invalid_field, "--quota limits a namespace of its own: say --namespace-per-sandbox too",
+    return fail(Errc::invalid_field, "--quota limits the sandbox's own namespace: add --namespace-per-sandbox",
                 "--quota");
   }
   if (options.wait_address && options.service != ServiceKind::loadbalancer) {
-    return fail(Errc::invalid_field,
-                "--wait-address waits for what a cluster gives to --service loadbalancer: say that", "--wait-address");
+    return fail(Errc::invalid_field, "--wait-address waits for the address of --service loadbalancer: add that flag",
+                "--wait-address");
   }
   if (options.agent_port == 0) return refuse("--agent-port", "0", "a port from 1 to 65535");
   for (const std::string& port : options.ports) {
     if (parse_port(port) != options.agent_port) continue;
-    return fail(Errc::invalid_field, "--port " + port + " is the agent's own: `--agent-port` gives it another one",
+    return fail(Errc::invalid_field, "--port " + port + " is the agent's own: move the agent with `--agent-port`",
                 "--port");
   }
   return {};

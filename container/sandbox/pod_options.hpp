@@ -137,71 +137,72 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
 // clang-format off
 #define SKIFF_POD_OPTIONS(X)                                                                                           \
   X(std::string, agent_image, {}, .flag = "agent-image", .environment = "SKIFF_AGENT_IMAGE", .value = "IMAGE",         \
-    .help = "Image with skiffd, which an init container brings into the sandbox: one that you have built and pushed.", \
+    .help = "Image that contains skiffd, which you have built and pushed; an init container copies skiffd into the "   \
+          "sandbox.",                                                                                                  \
     .is_for_all = true)                                                                                                \
   X(bool, inject, true, .flag = "inject",                                                                              \
-    .help = "Bring skiffd into the image; --no-inject for one that has it as its entrypoint.")                         \
+    .help = "Copy skiffd into the image; --no-inject if skiffd is the image's entrypoint.")                            \
   X(std::string, pull_policy, {}, .flag = "pull-policy", .environment = "SKIFF_PULL_POLICY", .value = "POLICY",        \
     .help = "When to pull images: Always, IfNotPresent or Never.",                                                     \
     .shown_default = "the cluster's", .words = kPullPolicies, .is_for_all = true)                                      \
   X(Texts, pull_secrets, {}, .flag = "pull-secret", .environment = "SKIFF_PULL_SECRET", .value = "SECRET",             \
     .help = "Secret with the credentials for the image's registry.", .is_for_all = true)                               \
   X(std::string, cpu, "100m:1", .flag = "cpu", .environment = "SKIFF_CPU", .value = "REQUEST[:LIMIT]",                 \
-    .help = "Cores, as 250m:1.", .check = &check_amounts)                                                              \
+    .help = "Cores, for example 250m:1.", .check = &check_amounts)                                                     \
   X(std::string, memory, "128Mi:1Gi", .flag = "memory", .environment = "SKIFF_MEMORY", .value = "REQUEST[:LIMIT]",     \
-    .help = "Memory, as 128Mi:1Gi.", .check = &check_bytes)                                                            \
+    .help = "Memory, for example 128Mi:1Gi.", .check = &check_bytes)                                                   \
   X(std::string, disk, "64Mi:5Gi", .flag = "disk", .environment = "SKIFF_DISK", .value = "REQUEST[:LIMIT]",            \
     .help = "Ephemeral storage.", .check = &check_bytes)                                                               \
   X(Texts, volumes, {}, .flag = "volume", .value = "SIZE:PATH[:CLASS]",                                                \
-    .help = "A volume that outlives a stop, as 10Gi:/data. Also what the namespace has: CLAIM:PATH, "                  \
-          "secret/NAME:PATH, config/NAME:PATH.",                                                                       \
+    .help = "A volume that survives a stop, for example 10Gi:/data. Also mounts objects of the namespace: "            \
+          "CLAIM:PATH, secret/NAME:PATH, config/NAME:PATH.",                                                           \
     .is_of_one = true, .check = &each_parses<parse_volume>)                                                            \
   X(Texts, env_from, {}, .flag = "env-from", .value = "secret/NAME",                                                   \
-    .help = "Each key of that Secret, or of the ConfigMap config/NAME, is a variable; who may look at the sandbox "    \
-          "does not see their values.",                                                                                \
+    .help = "Set each key of this Secret, or of the ConfigMap config/NAME, as a variable; its value cannot be read "   \
+          "from the sandbox's objects.",                                                                               \
     .check = &check_env_from)                                                                                          \
   X(std::string, run_as, "1000:1000", .flag = "run-as", .environment = "SKIFF_RUN_AS", .value = "UID[:GID]",           \
-    .help = "Its user; image: whatever the image says, also root.",                                                    \
+    .help = "User of the sandbox; image: the image's own, even root.",                                                 \
     .letter = 'u', .check = &parses<parse_run_as>)                                                                     \
   X(std::string, seccomp, "RuntimeDefault", .flag = "seccomp", .environment = "SKIFF_SECCOMP", .value = "PROFILE",     \
-    .help = "Which system calls it may use: RuntimeDefault, Localhost/PATH (a profile of the node), or Unconfined.",   \
+    .help = "Permitted system calls: RuntimeDefault, Localhost/PATH (a profile of the node), or Unconfined.",          \
     .check = &check_seccomp)                                                                                           \
   X(std::string, username, {}, .flag = "username", .value = "NAME",                                                    \
-    .help = "Whose it is, as a label.", .is_of_pod = false, .is_of_one = true)                                         \
+    .help = "User whom the sandbox belongs to, stored as a label.", .is_of_pod = false, .is_of_one = true)             \
   X(Texts, ports, {}, .flag = "port", .value = "PORT",                                                                 \
-    .help = "A port of a server in it, for its service and past --network.",                                           \
+    .help = "Port of a server in the sandbox, for its service; admitted by every --network.",                          \
     .is_of_pod = false, .is_of_one = true, .check = &each_parses<parse_port>)                                          \
   X(Texts, dialects, {}, .flag = "dialect", .value = "NAME",                                                           \
-    .help = "Another system's protocol that it speaks, too, on ports of its own, where nobody is asked for a "         \
-          "credential: see docs/clients.md.",                                                                          \
+    .help = "Also serve another system's protocol, on ports that require no credential: see docs/clients.md.",         \
     .words = kDialectNames, .is_of_any_driver = true)                                                                  \
   X(ServiceKind, service, ServiceKind::clusterip, .flag = "service", .environment = "SKIFF_SERVICE", .value = "KIND",  \
-    .help = "How it is reached by name: none, clusterip, headless, nodeport or loadbalancer.",                         \
+    .help = "Kind of its Service: none, clusterip, headless, nodeport or loadbalancer.",                               \
     .is_of_pod = false, .is_of_one = true)                                                                             \
   X(bool, wait_address, false, .flag = "wait-address",                                                                 \
-    .help = "With --service loadbalancer: it is not up before it has an external address.",                            \
+    .help = "With --service loadbalancer: also wait for the external address.",                                        \
     .is_of_pod = false, .is_of_one = true)                                                                             \
   X(std::uint16_t, agent_port, kAgentPort, .flag = "agent-port", .value = "PORT",                                      \
-    .help = "Of skiffd in its Pod, where a server of yours has the usual one.")                                        \
+    .help = "Port of skiffd in the Pod, if your own server uses the default.")                                         \
   X(std::string, network, "open", .flag = "network", .environment = "SKIFF_NETWORK", .value = "POLICY",                \
-    .help = "What it may reach: open, deny, dns, or cidr=10.0.0.0/8,... Needs a cluster that enforces NetworkPolicy.", \
+    .help = "What the sandbox may reach: open, deny, dns, or cidr=10.0.0.0/8,... Needs a cluster that enforces "       \
+          "NetworkPolicy.",                                                                                            \
     .is_of_pod = false, .check = &parses<parse_network>)                                                               \
   X(Texts, allow, {}, .flag = "allow", .value = "CIDR",                                                                \
-    .help = "Only these may reach it; `skiff network` changes that later.",                                            \
+    .help = "Only these addresses may reach the sandbox; `skiff network` changes them later.",                         \
     .is_of_pod = false, .is_of_one = true, .check = &each_parses<parse_cidr>)                                          \
   X(std::string, runtime_class, {}, .flag = "runtime-class", .environment = "SKIFF_RUNTIME_CLASS", .value = "NAME",    \
-    .help = "A RuntimeClass, as gvisor.", .spec = "runtimeClassName")                                                  \
+    .help = "A RuntimeClass, for example gvisor.", .spec = "runtimeClassName")                                         \
   X(Pairs, node_selector, {}, .flag = "node-selector", .value = "NAME=VALUE",                                          \
-    .help = "A label that its node must have.", .spec = "nodeSelector")                                                \
+    .help = "Label that the node must have.", .spec = "nodeSelector")                                                  \
   X(Texts, tolerations, {}, .flag = "toleration", .value = "KEY[=VALUE][:EFFECT]",                                     \
-    .help = "A taint that it takes; * for all.", .check = &check_tolerations)                                          \
+    .help = "Taint that the Pod tolerates; * for all.", .check = &check_tolerations)                                   \
   X(std::string, service_account, {}, .flag = "service-account", .value = "NAME",                                      \
-    .help = "Run as this ServiceAccount, whose token is mounted; without it there is none.",                           \
+    .help = "ServiceAccount of the Pod, whose token is mounted; by default none is.",                                  \
     .spec = "serviceAccountName")                                                                                      \
   X(Pairs, annotations, {}, .flag = "annotation", .value = "NAME=VALUE",                                               \
-    .help = "Written on its Pod.")                                                                                     \
+    .help = "Annotation of the Pod.")                                                                                  \
   X(std::string, workdir, "/workspace", .flag = "workdir", .environment = "SKIFF_WORKDIR", .value = "DIR",             \
-    .help = "Its directory: where commands begin and what the file API serves.", .check = &check_absolute)             \
+    .help = "Directory of the sandbox, where commands start and files are served from.", .check = &check_absolute)     \
   X(std::string, entrypoint, {}, .flag = "entrypoint", .value = "COMMAND",                                             \
     .help = "Command to run beside the agent, split as a shell does, without expansion. The image's entrypoint is "    \
           "not run.",                                                                                                  \
@@ -209,19 +210,20 @@ inline constexpr std::array<std::string_view, 4> kPullPolicies{"", "Always", "If
   X(std::string, template_name, {}, .json = "template", .flag = "template", .value = "NAME",                           \
     .help = "A SandboxTemplate (driver claim).", .is_of_pod = false)                                                   \
   X(std::string, pool, {}, .flag = "pool", .environment = "SKIFF_POOL", .value = "NAME",                               \
-    .help = "Take a warm one of this pool.", .is_of_pod = false, .is_of_one = true)                                    \
+    .help = "Take a warm sandbox from this pool.", .is_of_pod = false, .is_of_one = true)                              \
   X(bool, namespace_per_sandbox, false, .flag = "namespace-per-sandbox",                                               \
-    .help = "Give it a namespace of its own.", .is_of_one = true)                                                      \
+    .help = "Create a namespace for the sandbox.", .is_of_one = true)                                                  \
   X(Texts, quota, {}, .flag = "quota", .value = "RESOURCE=QUANTITY",                                                   \
-    .help = "ResourceQuota of that namespace, as limits.cpu=4.",                                                       \
+    .help = "ResourceQuota of that namespace, for example limits.cpu=4.",                                              \
     .is_of_pod = false, .is_of_one = true, .check = &each_parses<parse_quota>)                                         \
   X(std::string, token_secret, {}, .flag = "token-secret", .value = "NAME",                                            \
-    .help = "A Secret whose key `token` the agent accepts too.")                                                       \
+    .help = "Secret whose key `token` the agent also accepts.")                                                        \
   X(TimeLimit, deadline, {}, .json = "deadline_ms", .flag = "deadline", .value = "TIME",                               \
-    .help = "The cluster ends it after this time whatever its lease says; it can't be raised. 0: never.",              \
+    .help = "The cluster ends the Pod after this time, whatever its lease is; it cannot be raised. 0: never.",         \
     .spec = "activeDeadlineSeconds")                                                                                   \
   X(std::string, overrides, {}, .flag = "pod-overrides", .environment = "SKIFF_POD_OVERRIDES", .value = "FILE",        \
-    .help = "YAML or JSON merged into the Pod's spec; lists of named things are merged by name, volumeMounts by path.",\
+    .help = "YAML or JSON to merge into the Pod's spec; lists of named items are merged by name, volumeMounts by "     \
+          "path.",                                                                                                     \
     .is_file = true, .check = &check_overrides)
 // clang-format on
 

@@ -10,7 +10,7 @@ constexpr std::size_t kLongestPoolName = 40;
 
 Error decided_by_the_pool(const std::string& flag) {
   return {Errc::invalid_field,
-          flag + ": a sandbox from a pool is as the pool has made it; give it to `skiff pool create`", flag};
+          flag + ": the pool decides this for its sandboxes; use the flag with `skiff pool create`", flag};
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Result<> check_pool(const PoolSpec& wanted) {
   const PodOptions& pod = wanted.sandbox.pod;
   const auto refuse = [](bool is_given, const std::string& flag) -> Result<> {
     if (!is_given) return {};
-    return fail(Errc::invalid_field, flag + " is for one sandbox: give it to `skiff up --pool`", flag);
+    return fail(Errc::invalid_field, flag + " is for a single sandbox: use it with `skiff up --pool`", flag);
   };
   SKIFF_TRY_VOID(check_each_pod_option(
       [&](const auto& option) { return refuse(option.is_of_one && !option.is_default(pod), option.flag_text()); }));
@@ -43,8 +43,7 @@ Result<> check_pool(const PoolSpec& wanted) {
   }
   if (pod.agent_port != kAgentPort && pod.network != "open") {
     return fail(Errc::invalid_field,
-                "--agent-port: the policy that --network gives to all of a pool lets in the usual port alone",
-                "--agent-port");
+                "--agent-port: the policy that --network sets for a pool admits only the default port", "--agent-port");
   }
   return check_pod_options(pod);
 }
@@ -63,8 +62,7 @@ Result<> check_fits_pool(const SandboxSpec& wanted, const SandboxSpec* pool) {
   }
   // What a template makes is reached as its controller says.
   if (pool == nullptr && !wanted.pod.allow.empty()) {
-    return fail(Errc::invalid_field, "--allow is for a sandbox that is neither from --pool nor from --template",
-                "--allow");
+    return fail(Errc::invalid_field, "--allow cannot be combined with --pool or --template", "--allow");
   }
   SKIFF_TRY_VOID(check_each_pod_option([&](const auto& option) -> Result<> {
     if (!option.is_of_pod || option.is_default(wanted.pod)) return {};
@@ -101,7 +99,7 @@ Error pool_exists(std::string_view name) {
 Error not_full_in_time(std::string_view name, std::size_t ready, std::size_t size) {
   return bring_up_failure(FailureReason::not_ready, "pool \"" + std::string{name} + "\": only " +
                                                         std::to_string(ready) + " of " + std::to_string(size) +
-                                                        " sandboxes were ready in time; `--wait` gives more");
+                                                        " sandboxes were ready in time; `--wait` allows more time");
 }
 
 }  // namespace skiff::container

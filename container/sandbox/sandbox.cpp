@@ -53,7 +53,7 @@ Error not_running(const Sandbox& sandbox) {
   std::string message = "sandbox \"" + sandbox.name + "\" ";
   switch (sandbox.state) {
     case SandboxState::creating:
-      message += "is still being made; `skiff start " + sandbox.name + "` waits for it";
+      message += "is still being created; `skiff start " + sandbox.name + "` waits for it";
       return {Errc::sandbox_not_running, std::move(message), "name"};
     case SandboxState::stopped:
       message += "is stopped";

@@ -82,7 +82,7 @@ Task<Result<std::optional<Account>>> AccountCache::look(std::string token, std::
     co_await done->wait();
   }
   if (waiting_ >= kMostWaiting || !has_room()) {
-    co_return fail(Errc::resource_exhausted, "too many tokens are being looked at: ask again");
+    co_return fail(Errc::resource_exhausted, "too many tokens are being verified: try again");
   }
   const Counted waits{waiting_};
   // However it ends, whoever waits goes on.
@@ -96,8 +96,8 @@ Task<Result<std::optional<Account>>> AccountCache::look(std::string token, std::
   const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto account = co_await reviewer_->review(std::move(token));
   if (!account) {
-    log::warning("the cluster does not say whose token it is", {{"error", account.error().message}});
-    co_return fail(Errc::io_error, "the cluster can't be asked whose token it is: ask again");
+    log::warning("the cluster does not identify the token", {{"error", account.error().message}});
+    co_return fail(Errc::io_error, "the cluster cannot verify the token now: try again");
   }
   known_.insert_or_assign(digest, Known{.account = *account, .asked_at = asked_at});
   co_return std::move(*account);

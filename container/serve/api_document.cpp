@@ -61,11 +61,11 @@ void describe_own(const Route& route, ApiOperation& operation) {
     operation.parameters = {{.name = "Idempotency-Key",
                              .in = ApiParameter::In::header,
                              .help = "Of the client's choice: the same one makes no second sandbox"}};
-    operation.responses = {answer_of_type<own::SandboxView>(201, "It was made"),
-                           answer_of_type<own::SandboxView>(200,
-                                                            "It was there: made before by this Idempotency-Key, "
-                                                            "or of this name with get_or_create"),
-                           answer_of_type<own::SandboxView>(202, "It is being made")};
+    operation.responses = {
+        answer_of_type<own::SandboxView>(201, "It was made"),
+        answer_of_type<own::SandboxView>(
+            200, "It existed: created before with this Idempotency-Key, or has this name and get_or_create was set"),
+        answer_of_type<own::SandboxView>(202, "It is being made")};
     operation.problems = {404, 409, 429, 501, 502};
   } else if (path == "/v1/sandboxes") {
     operation.parameters = {
@@ -80,7 +80,7 @@ void describe_own(const Route& route, ApiOperation& operation) {
   } else if (path.ends_with("/events")) {
     operation.description =
         "Events `phase` ({phase, detail}: scheduling, pulling, starting), and at the end one `ready` with the sandbox "
-        "or `failed` with a problem. Of a sandbox that another process brings up there is the end alone.";
+        "or `failed` with a problem. For a sandbox that another process brings up, only the last event is sent.";
     operation.responses = {{.status = 200,
                             .description = "The events",
                             .bodies = {{.content_type = std::string{protocol::kEventStreamType},
@@ -184,12 +184,12 @@ std::string api_document() {
     }
     operations.push_back(std::move(operation));
   }
-  return protocol::openapi_json(
-      {.title = "skiff serve",
-       .version = SKIFF_VERSION,
-       .description = "Sandboxes by an API key. What has the tag e2b is for E2B's SDKs, and described by E2B.",
-       .key_field = "X-API-Key"},
-      operations);
+  return protocol::openapi_json({.title = "skiff serve",
+                                 .version = SKIFF_VERSION,
+                                 .description = "Sandboxes for clients with an API key. Operations with the tag e2b "
+                                                "are for E2B's SDKs, and documented by E2B.",
+                                 .key_field = "X-API-Key"},
+                                operations);
 }
 
 }  // namespace skiff::container::serve

@@ -49,7 +49,7 @@ void BringUps::end(const Which& which, const std::shared_ptr<Watched>& watched, 
 }
 
 Task<Result<Made>> BringUps::watch(Which which, std::shared_ptr<Watched> watched, Work work) {
-  Result<Made> made = fail(Errc::cancelled, "its bring-up was given up: ask again");
+  Result<Made> made = fail(Errc::cancelled, "its bring-up was given up: try again");
   std::exception_ptr thrown;
   try {
     made = co_await work(

@@ -47,7 +47,7 @@ Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpReq
   if (!key && shows_bearer(headers)) co_return std::nullopt;
   if (!key) co_return std::unexpected{std::move(key.error())};
   if (!key->allows(KeyScope::use)) {
-    co_return fail(Errc::insufficient_scope, "this API key does not allow to use sandboxes");
+    co_return fail(Errc::insufficient_scope, "this API key needs the scope use");
   }
   if (names_another(*placed, key->tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
   Admitted admitted{.permission = {.tenant = key->tenant, .scope = std::string{kUse}}, .who = key->name};
@@ -61,7 +61,7 @@ Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const
   // Digests, so that no time tells how much of it was right.
   const auto opens = [digest = sha256_hex(shown)](const std::string& token) { return sha256_hex(token) == digest; };
   SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(placed->sandbox, opens));
-  if (!tenant) co_return fail(Errc::unauthenticated, "the access token is not that of this sandbox");
+  if (!tenant) co_return fail(Errc::unauthenticated, "the access token belongs to another sandbox");
   if (names_another(*placed, *tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
   Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}}, .who = "access-token"};
   if (placed->port != kE2bPort) admitted.permission.credential_fields = {std::string{kAccessToken}};
@@ -104,7 +104,7 @@ Task<Result<Door::Admitted>> Door::admit(const protocol::HttpRequest* request, c
   }
   SKIFF_CO_TRY(auto with_preview, co_await by_preview(request, placed, is_tls));
   if (with_preview) co_return std::move(*with_preview);
-  co_return fail(Errc::unauthenticated, "show an API key (X-API-Key), the sandbox's access token or a preview's link");
+  co_return fail(Errc::unauthenticated, "send an API key (X-API-Key), the sandbox's access token or a preview's link");
 }
 
 Task<Result<std::string>> Door::run_of(SandboxRef of) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <ranges>
+#include <string_view>
 #include <utility>
 
 #include "base/with_timeout.hpp"
@@ -51,11 +53,12 @@ bool asks(const nlohmann::json& value) {
 
 Result<> refuse_what_is_not_offered(const NewSandbox& wanted) {
   if (asks(wanted.network))
-    return fail(Errc::not_supported, "rules for a sandbox's network are not offered", "network");
-  if (asks(wanted.mcp)) return fail(Errc::not_supported, "MCP gateways are not offered: the agent serves /mcp", "mcp");
-  if (asks(wanted.iam)) return fail(Errc::not_supported, "workload identities are not offered", "iam");
+    return fail(Errc::not_supported, "rules for a sandbox's network are not supported", "network");
+  if (asks(wanted.mcp))
+    return fail(Errc::not_supported, "MCP gateways are not supported: the agent serves /mcp", "mcp");
+  if (asks(wanted.iam)) return fail(Errc::not_supported, "workload identities are not supported", "iam");
   if (asks(wanted.volume_mounts)) {
-    return fail(Errc::not_supported, "E2B's volumes are not offered: a template may have volumes", "volumeMounts");
+    return fail(Errc::not_supported, "E2B's volumes are not supported: a template may have volumes", "volumeMounts");
   }
   return {};
 }
@@ -89,15 +92,28 @@ Task<Result<Sandbox>> find(Call* call) {
   co_return co_await call->service.fleet().get(call->key.tenant, call->id());
 }
 
-bool wants(const protocol::Target& target, bool asleep) {
-  bool is_asked = false;
-  bool is_wanted = false;
+struct WantedStates {
+  bool running = false;
+  bool paused = false;
+};
+
+/// The parameter `state`, as often as it is there: words with commas between them. All, when it is not.
+Result<WantedStates> wanted_states(const protocol::Target& target) {
+  WantedStates wanted;
   for (const auto& parameter : target.query) {
     if (parameter.name != "state") continue;
-    is_asked = true;
-    is_wanted = is_wanted || parameter.value.contains(asleep ? "paused" : "running");
+    for (const auto& part : std::views::split(parameter.value, ',')) {
+      const std::string_view word{part.begin(), part.end()};
+      if (word != "running" && word != "paused") {
+        return fail(Errc::invalid_field, "a state is running or paused", parameter.name);
+      }
+      (word == "running" ? wanted.running : wanted.paused) = true;
+    }
+    // Of an empty value there are no parts.
+    if (parameter.value.empty()) return fail(Errc::invalid_field, "a state is running or paused", parameter.name);
   }
-  return !is_asked || is_wanted;
+  if (!wanted.running && !wanted.paused) return WantedStates{.running = true, .paused = true};
+  return wanted;
 }
 
 /// The SDKs encode each name and value once by itself before they make pairs of them.
@@ -116,17 +132,17 @@ Result<Labels> wanted_metadata(std::string_view text) {
 Result<> check_list(const protocol::Target& target) {
   for (const auto& parameter : target.query) {
     if (parameter.name == "startedAfter") {
-      return fail(Errc::not_supported, "lists by the time of their start are not offered", parameter.name);
+      return fail(Errc::not_supported, "lists by start time are not supported", parameter.name);
     }
     if (parameter.name == "order" && parameter.value != "asc") {
-      return fail(Errc::not_supported, "lists are not in another order than that of their ids", parameter.name);
+      return fail(Errc::not_supported, "lists are sorted by id only", parameter.name);
     }
   }
   return {};
 }
 
 /// In the order of their ids, which is that of their making where the server has chosen them.
-Task<Result<HttpResponse>> list_those(Call* call, bool running, bool paused) {
+Task<Result<HttpResponse>> list_those(Call* call, WantedStates states) {
   const protocol::Target& target = call->http.request().target;
   SKIFF_CO_TRY_VOID(check_list(target));
   SKIFF_CO_TRY(auto limit, limit_of(target, kMostListed));
@@ -145,7 +161,7 @@ Task<Result<HttpResponse>> list_those(Call* call, bool running, bool paused) {
     SKIFF_CO_TRY(auto page, co_await call->service.fleet().list(call->key.tenant, filter));
     for (const Sandbox& one : page.items) {
       const bool sleeps = is_asleep(one);
-      if (one.state == SandboxState::failed || !(sleeps ? paused : running)) continue;
+      if (one.state == SandboxState::failed || !(sleeps ? states.paused : states.running)) continue;
       if (made_from && own_label(one, kTemplateLabel) != *made_from) continue;
       text += (found++ == 0 ? "" : ",") + sandbox_json(one, size_of_sandbox(call, one));
     }
@@ -205,12 +221,12 @@ Task<Result<HttpResponse>> create(Call* call) {
 }
 
 Task<Result<HttpResponse>> list(Call* call) {
-  const protocol::Target& target = call->http.request().target;
-  co_return co_await list_those(call, wants(target, false), wants(target, true));
+  SKIFF_CO_TRY(auto states, wanted_states(call->http.request().target));
+  co_return co_await list_those(call, states);
 }
 
 Task<Result<HttpResponse>> list_running(Call* call) {
-  co_return co_await list_those(call, true, false);
+  co_return co_await list_those(call, {.running = true});
 }
 
 Task<Result<HttpResponse>> show(Call* call) {
@@ -280,7 +296,7 @@ Task<Result<HttpResponse>> metrics(Call* call) {
   protocol::HttpClient agent{call->service.executor(), std::move(options)};
   protocol::HttpClient::Request request{.target = "/metrics", .headers = {{"X-Access-Token", token}}};
   SKIFF_CO_TRY(auto reply, co_await agent.request(std::move(request), kLongestMetrics));
-  if (reply.head.status != 200) co_return fail(Errc::bad_gateway, "the agent does not tell what it uses");
+  if (reply.head.status != 200) co_return fail(Errc::bad_gateway, "the agent does not report its usage");
   SKIFF_CO_TRY(auto entry, metric_json(reply.body));
   co_return json_answer(200, "[" + entry + "]");
 }
@@ -301,30 +317,30 @@ Task<Result<HttpResponse>> logs(Call* call) {
   query.search = target.parameter("search").value_or("");
   if (const auto level = target.parameter("level")) {
     const auto found = std::ranges::find(kLogLevels, *level, log_level_word);
-    if (found == kLogLevels.end()) co_return fail(Errc::invalid_field, "it is debug, info, warn or error", "level");
+    if (found == kLogLevels.end()) co_return fail(Errc::invalid_field, "expected debug, info, warn or error", "level");
     query.least = *found;
   }
   co_return co_await logs_of(call, std::move(query), false);
 }
 
 Task<Result<HttpResponse>> refuse_network(Call*) {
-  co_return fail(Errc::not_supported, "the network of a sandbox that runs is not changed here: `skiff network` does");
+  co_return fail(Errc::not_supported, "the network of a running sandbox cannot be changed here: use `skiff network`");
 }
 
 Task<Result<HttpResponse>> refuse_memory(Call*) {
-  co_return fail(Errc::not_supported, "snapshots and forks are not offered: pause keeps files, not memory");
+  co_return fail(Errc::not_supported, "snapshots and forks are not supported: pause keeps files, not memory");
 }
 
 Task<Result<HttpResponse>> refuse_builds(Call*) {
-  co_return fail(Errc::not_supported, "templates are not built here: whoever runs this server names images");
+  co_return fail(Errc::not_supported, "templates cannot be built here: the server's operator names images");
 }
 
 Task<Result<HttpResponse>> refuse_volumes(Call*) {
-  co_return fail(Errc::not_supported, "E2B's volumes are not offered: a template may have volumes");
+  co_return fail(Errc::not_supported, "E2B's volumes are not supported: a template may have volumes");
 }
 
 Task<Result<HttpResponse>> refuse_secrets(Call*) {
-  co_return fail(Errc::not_supported, "secrets are not kept here: send variables with the sandbox");
+  co_return fail(Errc::not_supported, "secrets are not stored here: send variables with the sandbox");
 }
 
 }  // namespace skiff::container::serve::e2b

@@ -49,14 +49,21 @@ bool would_keep_files(const Driver& driver, const SandboxSpec& spec) {
 Error would_lose_files(std::string field) {
   return {.code = Errc::not_supported,
           .message =
-              "a sandbox that is stopped loses its files where its template has no volume: "
-              "in the file of --templates, pod: {volumes: [\"SIZE:PATH\"]}",
+              "a stopped sandbox would lose its files, because its template has no volume: add pod: {volumes: "
+              "[\"SIZE:PATH\"]} in the file of --templates",
           .field = std::move(field)};
+}
+
+/// Whoever made it was killed meanwhile, and nobody can ask for it again: that is by a name of the client's, or
+/// by an Idempotency-Key.
+bool is_lost(const Sandbox& sandbox) {
+  return sandbox.state == SandboxState::failed && sandbox.was_never_up && is_made_id(sandbox.name) &&
+         own_label(sandbox, kCreationLabel).empty();
 }
 
 /// Nobody will want it any more.
 bool is_to_go(const Sandbox& sandbox) {
-  if (is_over(sandbox)) return true;
+  if (is_over(sandbox) || is_lost(sandbox)) return true;
   const bool is_half = sandbox.state == SandboxState::failed || sandbox.state == SandboxState::creating ||
                        sandbox.state == SandboxState::ended;
   return is_half && on_end(sandbox) == OnEnd::remove && has_outlived(sandbox, wall_now());
@@ -171,7 +178,8 @@ Task<Result<std::string>> Fleet::id_for(std::string tenant, Wish wish) {
   if (!wish.name.empty()) {
     SKIFF_CO_TRY_VOID(check_name(wish.name));
     if (!is_made_id(wish.name)) co_return std::move(wish.name);
-    co_return fail(Errc::invalid_field, "s and 20 letters or digits is the form of ids that the server makes", "name");
+    co_return fail(Errc::invalid_field, "a name of s and 20 letters or digits is reserved for the server's ids",
+                   "name");
   }
   if (wish.idempotency_key.empty()) co_return new_id("s");
   SKIFF_CO_TRY(auto secret, co_await token_secret());
@@ -354,7 +362,7 @@ Task<Result<protocol::Stream>> Fleet::dial(std::string tenant, std::string id, s
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
   // Whoever listens there otherwise is not its agent, and on this machine may be anybody.
   if (own_label(found.sandbox, kTemplateLabel).empty()) {
-    co_return fail(Errc::not_supported, "only a sandbox that was made here speaks to others' clients");
+    co_return fail(Errc::not_supported, "only sandboxes that this server has created serve E2B's clients");
   }
   co_return co_await found.driver->dial(std::move(id), port);
 }

@@ -25,21 +25,21 @@ Removal swift_removal(const Driver& driver) {
 
 Result<> check_removal(const Driver& driver, const Removal& how) {
   if (!how.grace || !has_controller(driver)) return {};
-  return fail(Errc::not_supported,
-              "here agent-sandbox's controller ends sandboxes, in its own time: leave out grace_ms", "grace_ms");
+  return fail(Errc::not_supported, "agent-sandbox's controller decides how long sandboxes have to end: omit grace_ms",
+              "grace_ms");
 }
 
 Result<> check_wish(const Driver& driver, const SandboxSpec& spec, const Wish& wish) {
   if (!is_claimed(driver, spec)) return {};
   if (wish.network) {
     return fail(Errc::not_supported,
-                "this template is one of agent-sandbox's, which decides the network: ask for another template",
+                "this template belongs to agent-sandbox, which decides the network: choose another template",
                 "network");
   }
   if (wish.on_end == OnEnd::stop) {
     return fail(Errc::not_supported,
-                "this template is one of agent-sandbox's, and at the end of its lease a claim is deleted with its "
-                "files: ask for another template",
+                "this template belongs to agent-sandbox, and a claim is deleted with its files when its lease ends: "
+                "choose another template",
                 "on_end");
   }
   return {};

@@ -36,7 +36,7 @@ Task<> KeyCache::refresh() {
     co_return;
   }
   failure_ = std::move(ring.error());
-  log::warning("the API keys can't be read: those that were known stay", {{"error", failure_.message}});
+  log::warning("the API keys cannot be read: the server keeps the last ones", {{"error", failure_.message}});
 }
 
 Task<Result<std::shared_ptr<const KeyRing>>> KeyCache::current() {

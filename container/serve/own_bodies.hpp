@@ -71,37 +71,38 @@ struct CreateSandbox {
   bool wakes = true;
 
   static constexpr auto fields = std::tuple{
-      protocol::field("name", &CreateSandbox::name,
-                      "Its id: lower-case letters, digits and, between them, -; else the server makes one",
-                      {.max_length = 50, .optional = true}),
+      protocol::field(
+          "name", &CreateSandbox::name,
+          "Id of the sandbox: lower-case letters, digits and, between them, -; by default the server chooses one",
+          {.max_length = 50, .optional = true}),
       protocol::field("get_or_create", &CreateSandbox::get_or_create,
-                      "If there is one of this name, use it, and start it unless it runs", {.optional = true}),
+                      "Use an existing sandbox of this name, and start it unless it runs", {.optional = true}),
       protocol::field("wait", &CreateSandbox::wait,
-                      "Until it answers; false: the answer comes when it can be seen, and its making goes on",
+                      "Wait until the sandbox is up; false: answer when it is visible, and continue the creation",
                       {.optional = true}),
       protocol::field("template", &CreateSandbox::template_name, "What it is made from", {.optional = true}),
       protocol::field("env", &CreateSandbox::env, "Variables of all its commands",
                       {.text = protocol::Text::no_nul, .keys = protocol::Text::env_name, .optional = true}),
       protocol::field("labels", &CreateSandbox::labels, "To find it by", {.optional = true}),
-      protocol::field("ttl_ms", &CreateSandbox::ttl, "Its lease; without one it has no end",
+      protocol::field("ttl_ms", &CreateSandbox::ttl, "Lease of the sandbox; by default none",
                       {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
-      protocol::field("idle_ttl_ms", &CreateSandbox::idle_ttl, "It ends after this time without use",
+      protocol::field("idle_ttl_ms", &CreateSandbox::idle_ttl, "The sandbox ends after this time without use",
                       {.minimum = kShortestLeaseMs, .maximum = kLongestLeaseMs}),
       protocol::field("on_end", &CreateSandbox::on_end, "What becomes of it then", {.optional = true}),
-      protocol::field("network", &CreateSandbox::network, "deny: it reaches nothing; else as its template has it"),
-      protocol::field("owner", &CreateSandbox::owner, "Whose it is, within the tenant",
+      protocol::field("network", &CreateSandbox::network, "deny: no network; otherwise the template decides"),
+      protocol::field("owner", &CreateSandbox::owner, "Owner of the sandbox, within the tenant",
                       {.max_length = 253, .text = protocol::Text::no_nul, .optional = true}),
-      protocol::field("wakes", &CreateSandbox::wakes,
-                      "When it sleeps, the next request that is meant for it runs it again", {.optional = true})};
+      protocol::field("wakes", &CreateSandbox::wakes, "Whether a request starts the stopped sandbox again",
+                      {.optional = true})};
 };
 
 struct StopSandbox {
   static constexpr std::string_view kSchemaName = "StopSandbox";
   std::optional<std::chrono::milliseconds> grace = {};
 
-  static constexpr auto fields = std::tuple{protocol::field("grace_ms", &StopSandbox::grace,
-                                                            "For what runs in it to end by itself; else as it was made",
-                                                            {.minimum = 0, .maximum = kLongestGraceMs})};
+  static constexpr auto fields =
+      std::tuple{protocol::field("grace_ms", &StopSandbox::grace, "How long processes may take to end by themselves",
+                                 {.minimum = 0, .maximum = kLongestGraceMs})};
 };
 
 /// Without either the lease that it has begins anew.
@@ -143,19 +144,19 @@ struct SandboxView {
   OnEnd on_end = OnEnd::remove;
   bool was_broken = false;
 
-  static constexpr auto fields = std::tuple{
-      protocol::field("id", &SandboxView::id, "What it is asked for by: its name, or else unique for ever"),
-      protocol::field("uid", &SandboxView::uid, "Unique for ever", {.optional = true}),
-      protocol::field("template", &SandboxView::template_name, "What it was made from"),
-      protocol::field("state", &SandboxView::state, "How it is"),
-      protocol::field("reason", &SandboxView::reason, "Why it ended or failed; else empty"),
-      protocol::field("owner", &SandboxView::owner, "Whose it is, as its maker has said", {.optional = true}),
-      protocol::field("labels", &SandboxView::labels, "To find it by"),
-      protocol::field("created_at", &SandboxView::created_at, "When it was made (RFC 3339)"),
-      protocol::field("expires_at", &SandboxView::expires_at, "When its lease is over"),
-      protocol::field("on_end", &SandboxView::on_end, "What becomes of it then"),
-      protocol::field("was_broken", &SandboxView::was_broken, "It did not end by itself: `start` may bring it back",
-                      {.optional = true})};
+  static constexpr auto fields =
+      std::tuple{protocol::field("id", &SandboxView::id, "Id of the sandbox: its name, or a unique id"),
+                 protocol::field("uid", &SandboxView::uid, "Unique for ever", {.optional = true}),
+                 protocol::field("template", &SandboxView::template_name, "What it was made from"),
+                 protocol::field("state", &SandboxView::state, "How it is"),
+                 protocol::field("reason", &SandboxView::reason, "Why the sandbox ended or failed; otherwise empty"),
+                 protocol::field("owner", &SandboxView::owner, "Owner that was given at creation", {.optional = true}),
+                 protocol::field("labels", &SandboxView::labels, "To find it by"),
+                 protocol::field("created_at", &SandboxView::created_at, "When it was made (RFC 3339)"),
+                 protocol::field("expires_at", &SandboxView::expires_at, "When its lease is over"),
+                 protocol::field("on_end", &SandboxView::on_end, "What becomes of it then"),
+                 protocol::field("was_broken", &SandboxView::was_broken,
+                                 "The sandbox did not end by itself: `start` may start it again", {.optional = true})};
 };
 
 struct SandboxList {
@@ -163,9 +164,9 @@ struct SandboxList {
   std::vector<SandboxView> items = {};
   std::string next = {};
 
-  static constexpr auto fields =
-      std::tuple{protocol::field("items", &SandboxList::items, "By id"),
-                 protocol::field("next", &SandboxList::next, "`cursor` of the next page; empty: this is the last")};
+  static constexpr auto fields = std::tuple{
+      protocol::field("items", &SandboxList::items, "By id"),
+      protocol::field("next", &SandboxList::next, "`cursor` of the next page; empty: this is the last page")};
 };
 
 struct PoolList {
@@ -196,7 +197,7 @@ struct PreviewView {
   std::string url;
   std::string expires_at;
   static constexpr auto fields =
-      std::tuple{protocol::field("url", &PreviewView::url, "For a browser; whoever has it sees the port"),
+      std::tuple{protocol::field("url", &PreviewView::url, "Link for a browser; everyone who has it can use the port"),
                  protocol::field("expires_at", &PreviewView::expires_at, "When that ends")};
 };
 

@@ -215,11 +215,12 @@ Task<Result<HttpResponse>> make_preview(Call* call) {
   SKIFF_CO_TRY(auto body, body_of<MakePreview>(*call));
   const ServiceOptions& options = call->service.options();
   if (options.domain.empty()) {
-    co_return fail(Errc::not_supported, "previews need a name for each port: start this server with --domain");
+    co_return fail(Errc::not_supported, "previews need a host name for each port: start this server with --domain");
   }
   SKIFF_CO_TRY(auto sandbox, co_await call->service.fleet().get(call->key.tenant, call->id()));
   if (!is_made_id(sandbox.name)) {
-    co_return fail(Errc::not_supported, "previews are for ids that the server has made: names are those of one tenant");
+    co_return fail(Errc::not_supported,
+                   "previews need an id that the server has chosen: another tenant may use the same name");
   }
   SKIFF_CO_TRY(auto previews, co_await call->service.door().previews(call->key.tenant));
   const WallTime ends = no_later_than_key(call->key, body.ttl);

@@ -52,13 +52,13 @@ Result<> check_pod_wishes(PodOptions pod) {
   if (pod.network == "deny") pod.network = PodOptions{}.network;
   return check_each_pod_option([&](const auto& option) -> Result<> {
     if (option.is_for_all || option.is_default(pod)) return {};
-    return is_the_servers(option.flag_text(), "leave it out, or choose one of its templates by --template");
+    return is_the_servers(option.flag_text(), "omit it, or choose one of its templates with --template");
   });
 }
 
 Result<serve::own::CreateSandbox> wish_of(const SandboxSpec& spec) {
   if (!spec.image.empty()) {
-    return is_the_servers("--image", "leave \"" + spec.image + "\" out, or choose one of its templates by --template");
+    return is_the_servers("--image", "omit \"" + spec.image + "\", or choose one of its templates with --template");
   }
   SKIFF_TRY_VOID(check_pod_wishes(spec.pod));
   serve::own::CreateSandbox wish{.name = spec.name,
@@ -78,7 +78,7 @@ Result<serve::own::CreateSandbox> wish_of(const SandboxSpec& spec) {
 
 /// The server waits until nothing is left, and no node is its client's.
 Result<> check_removal(const Removal& how) {
-  if (how.force) return is_the_servers("--force", "--grace-period 0s ends at once what runs in it");
+  if (how.force) return is_the_servers("--force", "--grace-period 0s kills its processes immediately");
   if (!how.wait) return is_the_servers("--wait=false", "it answers when nothing is left");
   return {};
 }

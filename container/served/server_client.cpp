@@ -213,7 +213,7 @@ Task<Result<ServerAnswer>> ServerClient::send(ServerRequest request) {
     const bool is_strange = error.code == Errc::unauthenticated;
     co_return fail(error.code,
                    "the server at " + url_ + " can't be asked: " + error.message +
-                       (is_strange ? "; --agent-certificate-authority FILE names who vouches for it" : ""),
+                       (is_strange ? "; --agent-certificate-authority FILE names its authority" : ""),
                    error.field);
   }
 }

@@ -49,6 +49,7 @@ class Copy {
                      const std::string& to) const {
     const UniqueFd in = reopen(object, O_RDONLY);
     if (!in) return failed(name);
+    // What its own process may read of it, and a command may not, is in no copy either.
     if (status.st_size == 0 && is_private_to_kernel(in.get(), status.st_mode)) {
       return fail(Errc::permission_denied,
                   "copy " + in_quotes(name) + ": a file of the kernel's that is not for everybody");

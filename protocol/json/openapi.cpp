@@ -92,7 +92,7 @@ class Document {
     members["type"] = text("A URN of the code");
     members["title"] = text("The same sentence for every problem of this code");
     members["status"] = {{"type", "integer"}};
-    members["detail"] = text("What was attempted on what");
+    members["detail"] = text("The operation and its object");
     members["instance"] = text("The request's id");
     members["code"] = {
         {"type", "string"}, {"description", "Stable; codes are only ever added"}, {"x-extensible-enum", codes}};

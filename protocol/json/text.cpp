@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -82,23 +83,26 @@ inline char* escape_byte(char c, char* to) noexcept {
   return to + escape.size;
 }
 
+/// Copies as many bytes as a Word has up to twice as many: as a first and a last Word, which may overlap, without a
+/// loop and without a read behind the end.
+template <class Word>
+inline std::pair<Word, Word> copy_ends(const char* from, std::size_t size, char* to) noexcept {
+  Word first = 0, last = 0;
+  std::memcpy(&first, from, sizeof first);
+  std::memcpy(&last, from + size - sizeof last, sizeof last);
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + size - sizeof last, &last, sizeof last);
+  return {first, last};
+}
+
 /// Copies up to a block of which no byte needs an escape. False when one does: then what was copied means nothing.
 inline bool copy_clean(const char* from, std::size_t size, char* to) noexcept {
-  // By a first and a last piece that may overlap: no loop, and nothing is read behind the end.
   if (size >= sizeof(std::uint64_t)) {
-    std::uint64_t first = 0, last = 0;
-    std::memcpy(&first, from, sizeof first);
-    std::memcpy(&last, from + size - sizeof last, sizeof last);
-    std::memcpy(to, &first, sizeof first);
-    std::memcpy(to + size - sizeof last, &last, sizeof last);
+    const auto [first, last] = copy_ends<std::uint64_t>(from, size, to);
     return !needs_escape(first) && !needs_escape(last);
   }
   if (size >= sizeof(std::uint32_t)) {
-    std::uint32_t first = 0, last = 0;
-    std::memcpy(&first, from, sizeof first);
-    std::memcpy(&last, from + size - sizeof last, sizeof last);
-    std::memcpy(to, &first, sizeof first);
-    std::memcpy(to + size - sizeof last, &last, sizeof last);
+    const auto [first, last] = copy_ends<std::uint32_t>(from, size, to);
     return !needs_escape(std::uint64_t{first} << 32U | last);
   }
   unsigned escapes = 0;

@@ -138,23 +138,23 @@ const Answer<ExitStatus>& exit_answer() {
        {"cause", [](const Status& status) { return name(status.cause); }, "Why it ended", cause_words},
        {"core_dumped", [](const Status& status) { return status.core_dumped ? std::optional{true} : std::nullopt; }},
        {"output_complete", [](const Status& status) { return status.output_complete; },
-        "All pipes are at their end; else more may come, marked late"},
+        "All pipes are closed; otherwise more output may follow, marked late"},
        {"background",
         [](const Status& status) {
           return status.background.empty() ? std::nullopt : std::optional{status.background};
         },
-        "Processes that live on and hold a pipe"},
+        "Processes that still run and hold a pipe"},
        {"state_saved",
         [](const Status& status) {
           return status.state_saved ? std::optional{string_view{name(*status.state_saved)}} : std::nullopt;
         },
-        "Of a stateful session: what became of it",
+        "In a stateful session: whether its state was saved",
         [] { return named("StateSaved", one_of({"saved", "discarded", "conflict"})); }},
        {"kill_level",
         [](const Status& status) {
           return status.kill_level.empty() ? std::nullopt : std::optional{string_view{status.kill_level}};
         },
-        "When its tree was ended: how far that was verified"},
+        "After a kill: how far the end of the process tree was verified"},
        {"error",
         [](const Status& status) {
           using Error = Part<&failure_answer>;

@@ -53,7 +53,7 @@ const EventAnswer<OutputOf>& output_event() {
           {{"offset", [](const OutputOf& of) { return of.offset; },
             "Of the first byte; both streams are counted together, from 0"},
            {"next", [](const OutputOf& of) -> std::uint64_t { return of.offset + of.begun.size() + of.bytes.size(); },
-            "Behind the last byte: where to go on with from="},
+            "Offset after the last byte: continue with from="},
            {"stream",
             [](const OutputOf& of) { return stream_name(of.item.stream); },
             {},
@@ -79,7 +79,7 @@ const EventAnswer<LogItem>& gap_event() {
       .help = "Output that was dropped or is no longer kept.",
       .members = {{},
                   {{"from", [](const LogItem& gap) { return gap.offset; }, "The first offset that is missing"},
-                   {"to", [](const LogItem& gap) { return gap.next; }, "The offset behind the last"}}}};
+                   {"to", [](const LogItem& gap) { return gap.next; }, "The offset after the last missing one"}}}};
   return event;
 }
 
@@ -87,7 +87,9 @@ const EventAnswer<sessions::ExitStatus>& exit_event() {
   static const EventAnswer<sessions::ExitStatus> event{
       .name = "ExitEvent",
       .type = "exit",
-      .help = "The command's leader has ended and its output is in; the last event, unless until=end was asked for.",
+      .help =
+          "The command's main process has ended and its output was read; the last event, unless the client asked for "
+          "until=end.",
       .members = exit_answer()};
   return event;
 }
@@ -96,11 +98,11 @@ const EventAnswer<OutputTotals>& end_event() {
   static const EventAnswer<OutputTotals> event{
       .name = "EndEvent",
       .type = "end",
-      .help = "All pipes of the command are at their end: nothing can follow.",
+      .help = "All pipes of the command are closed: nothing can follow.",
       .members = {
           {},
           {{"bytes", [](const OutputTotals& totals) { return MadePart<&per_stream_answer>{{totals.out, totals.err}}; },
-            "What it wrote in all"},
+            "Bytes that the command has written"},
            {"sha256",
             [](const OutputTotals& totals) {
               using Sums = MadePart<&checksums_answer>;
@@ -115,16 +117,16 @@ const EventAnswer<Error>& error_event() {
   static const EventAnswer<Error> event{
       .name = "ErrorEvent",
       .type = "error",
-      .help = "Something that was asked for could not be done; the stream goes on if it can.",
-      .members = {
-          {},
-          {{"code", [](const Error& error) { return name(error.code); }, "As in a problem document"},
-           {"detail", [](const Error& error) { return std::string_view{error.message}; }, "What was attempted on what"},
-           {"field",
-            [](const Error& error) {
-              return error.field.empty() ? std::nullopt : std::optional<std::string_view>{error.field};
-            },
-            "A JSON pointer to the input that is to blame"}}}};
+      .help = "A request could not be carried out; the stream continues if possible.",
+      .members = {{},
+                  {{"code", [](const Error& error) { return name(error.code); }, "As in a problem document"},
+                   {"detail", [](const Error& error) { return std::string_view{error.message}; },
+                    "The operation and its object"},
+                   {"field",
+                    [](const Error& error) {
+                      return error.field.empty() ? std::nullopt : std::optional<std::string_view>{error.field};
+                    },
+                    "A JSON pointer to the invalid input"}}}};
   return event;
 }
 
@@ -140,21 +142,20 @@ const EventAnswer<std::string_view>& pong_event() {
 const EventAnswer<Nothing>& detached_event() {
   static const EventAnswer<Nothing> event{.name = "DetachedEvent",
                                           .type = "detached",
-                                          .help = "On /v1/connect: the channel is closed, its command goes on.",
+                                          .help = "On /v1/connect: the channel is closed, its command continues.",
                                           .members = {{}, {}},
                                           .channel = OnChannel::always};
   return event;
 }
 
 const EventAnswer<Nothing>& keepalive_event() {
-  static const EventAnswer<Nothing> event{
-      .name = "KeepaliveEvent",
-      .type = "keepalive",
-      .help =
-          "Nothing happened for as long as --keepalive says. NDJSON only: in SSE it is a comment line, and "
-          "WebSockets are pinged.",
-      .members = {{}, {}},
-      .channel = OnChannel::never};
+  static const EventAnswer<Nothing> event{.name = "KeepaliveEvent",
+                                          .type = "keepalive",
+                                          .help =
+                                              "Nothing happened for the time of --keepalive. NDJSON only: SSE has a "
+                                              "comment line instead, and WebSockets are pinged.",
+                                          .members = {{}, {}},
+                                          .channel = OnChannel::never};
   return event;
 }
 

@@ -42,7 +42,7 @@ constexpr std::array kListQuery{
     QueryParameter{"recursive", "Also what is below", kFlagParameter},
     QueryParameter{"pattern", "Only paths that match: a glob, or re: and a regular expression (RE2)"},
     QueryParameter{"limit", "Entries in one answer; default 1000", R"({"type":"integer","minimum":1,"maximum":10000})"},
-    QueryParameter{"cursor", "next_cursor of the answer before"},
+    QueryParameter{"cursor", "next_cursor of the previous answer"},
 };
 constexpr std::array kStatQuery{
     QueryParameter{.name = "path", .help = "A link at its end is not followed", .required = true, .repeated = true}};
@@ -99,7 +99,7 @@ constexpr std::array kFileRoutes{
     Route{.method = "PUT",
           .path = "/v1/sessions/{sid}/files/{path}",
           .operation_id = "writeFile",
-          .summary = "Write a file whole, atomically; parents are made",
+          .summary = "Write a whole file, atomically; creates parent directories",
           .tag = "files",
           .scope = Scope::exec,
           .body = Body::stream,

@@ -42,8 +42,7 @@ struct OutputRequest {
       field("max_output_bytes", &OutputRequest::max_output_bytes, "Of each stream in the result of a WAIT",
             {.minimum = 0, .maximum = 256 << 20}),
       field("merge_stderr", &OutputRequest::merge_stderr, "stderr goes to the same pipe as stdout", {.optional = true}),
-      field("checksum", &OutputRequest::checksum, "The end record carries the SHA-256 of each stream",
-            {.optional = true}),
+      field("checksum", &OutputRequest::checksum, "The end event has the SHA-256 of each stream", {.optional = true}),
   };
 };
 
@@ -74,7 +73,7 @@ struct CommandRequest {
             {.text = Text::no_nul}),
       field("argv", &CommandRequest::argv, "Program and arguments, without a shell; this or command",
             {.max_items = 65536, .text = Text::no_nul}),
-      field("mode", &CommandRequest::mode, "How the answer comes: when it has ended, as it happens, or at once",
+      field("mode", &CommandRequest::mode, "When to answer: after the end, with events as they happen, or immediately",
             {.optional = true}),
       field("id", &CommandRequest::id, "The client's id: started at most once", {.text = Text::id}),
       field("if_instance", &CommandRequest::if_instance, "Only if the agent is still this instance"),
@@ -88,18 +87,18 @@ struct CommandRequest {
       field("stdin_base64", &CommandRequest::stdin_base64, "The same, for any bytes"),
       field("stdin_open", &CommandRequest::stdin_open, "Keep stdin open for later writes", {.optional = true}),
       field("tty", &CommandRequest::tty, "Run on a pseudo-terminal of this size"),
-      field("timeout_ms", &CommandRequest::timeout, "End the tree after this long",
+      field("timeout_ms", &CommandRequest::timeout, "End the process tree after this time",
             {.minimum = 1, .maximum = kLongestTime}),
-      field("idle_timeout_ms", &CommandRequest::idle_timeout, "End the tree after this long without output",
+      field("idle_timeout_ms", &CommandRequest::idle_timeout, "End the process tree after this time without output",
             {.minimum = 1, .maximum = kLongestTime}),
       field("kill_grace_ms", &CommandRequest::kill_grace, "From SIGTERM to SIGKILL",
             {.minimum = 0, .maximum = 3'600'000}),
-      field("wait_ms", &CommandRequest::wait, "Mode wait: answer after this long also while it runs",
+      field("wait_ms", &CommandRequest::wait, "Mode wait: answer after this time even if the command still runs",
             {.minimum = 0, .maximum = kLongestTime}),
-      field("on_disconnect", &CommandRequest::on_disconnect, "What becomes of the command when the client goes",
+      field("on_disconnect", &CommandRequest::on_disconnect, "What happens to the command when the client disconnects",
             {.optional = true}),
       field("output", &CommandRequest::output, "How output is kept", {.optional = true}),
-      field("limits", &CommandRequest::limits, "Bounds for what it may use", {.optional = true}),
+      field("limits", &CommandRequest::limits, "Limits of the command", {.optional = true}),
   };
 
   static constexpr std::string_view kJsonRule = R"("allOf":[{"oneOf":[
@@ -119,7 +118,7 @@ struct ExtraRootRequest {
   sessions::RootAccess access = sessions::RootAccess::rw;
   static constexpr std::string_view kSchemaName = "ExtraRoot";
   static constexpr auto fields = std::tuple{
-      field("path", &ExtraRootRequest::path, "Absolute path of a directory that exists",
+      field("path", &ExtraRootRequest::path, "Absolute path of an existing directory",
             {.min_length = 1, .text = Text::no_nul}),
       field("access", &ExtraRootRequest::access, "Whether files below it may be changed", {.optional = true}),
   };
@@ -136,7 +135,7 @@ struct ShellRequest {
       field("login", &ShellRequest::login, "Run it as a login shell", {.optional = true}),
       field("stateful", &ShellRequest::stateful, "Keep cwd, variables and functions from command to command",
             {.optional = true}),
-      field("functions", &ShellRequest::functions, "Of a stateful one: keep functions too, where the shell is bash",
+      field("functions", &ShellRequest::functions, "In a stateful session: also keep functions, if the shell is bash",
             {.optional = true}),
   };
 };
@@ -160,9 +159,9 @@ struct SessionRequest {
 
   static constexpr auto fields = std::tuple{
       field("id", &SessionRequest::id, "The client's id", {.text = Text::id}),
-      field("root", &SessionRequest::root, "Its directory, below the agent's root; made when it is missing",
+      field("root", &SessionRequest::root, "Directory of the session, below the agent's root; created if it is missing",
             {.min_length = 1, .text = Text::no_nul}),
-      field("extra_roots", &SessionRequest::extra_roots, "Further directories that its file operations reach",
+      field("extra_roots", &SessionRequest::extra_roots, "Further directories for file operations",
             {.max_items = 16, .optional = true}),
       field("cwd", &SessionRequest::cwd, "Working directory of its commands, relative to the root",
             {.text = Text::no_nul}),
@@ -175,13 +174,14 @@ struct SessionRequest {
             {.text = Text::env_name, .optional = true}),
       field("user", &SessionRequest::user, "Name or uid, with :group or :gid", {.min_length = 1, .text = Text::no_nul}),
       field("shell", &SessionRequest::shell, "The shell that runs command lines", {.optional = true}),
-      field("labels", &SessionRequest::labels, "Names and values to find it by", {.max_items = 64, .optional = true}),
-      field("idle_timeout_ms", &SessionRequest::idle_timeout, "Delete it after this long without use",
+      field("labels", &SessionRequest::labels, "Names and values for lists and filters",
+            {.max_items = 64, .optional = true}),
+      field("idle_timeout_ms", &SessionRequest::idle_timeout, "Delete the session after this time without use",
             {.minimum = 1, .maximum = kLongestTime}),
-      field("default_timeout_ms", &SessionRequest::default_timeout, "timeout_ms of commands that name none",
+      field("default_timeout_ms", &SessionRequest::default_timeout, "timeout_ms of commands without one",
             {.minimum = 1, .maximum = kLongestTime}),
-      field("limits", &SessionRequest::limits, "Bounds of commands that name none", {.optional = true}),
-      field("isolation", &SessionRequest::isolation, "How far its commands are kept in", {.optional = true}),
+      field("limits", &SessionRequest::limits, "Limits of commands without any", {.optional = true}),
+      field("isolation", &SessionRequest::isolation, "Isolation of its commands", {.optional = true}),
   };
 
   /// Errors: not_supported and isolation_unavailable for what this build does not offer.
@@ -218,10 +218,11 @@ struct SignalRequest {
       field("signal", &SignalRequest::signal, "Name with or without SIG, or number",
             {.min_length = 1, .max_length = 16}),
       field("target", &SignalRequest::target,
-            "Whom; by default the tree for KILL and TERM, the group for INT and QUIT, else the leader"),
-      field("escalate_after_ms", &SignalRequest::escalate_after, "If it still lives after this long, end it",
+            "Receiver; by default the tree for KILL and TERM, the group for INT and QUIT, else the leader"),
+      field("escalate_after_ms", &SignalRequest::escalate_after,
+            "Time after which a stronger signal is sent if the command still lives",
             {.minimum = 0, .maximum = kLongestTime}),
-      field("escalate_to", &SignalRequest::escalate_to, "The signal that ends it then; default KILL",
+      field("escalate_to", &SignalRequest::escalate_to, "That signal; default KILL",
             {.min_length = 1, .max_length = 16}),
   };
   static constexpr std::string_view kJsonRule = R"("allOf":[{"properties":{

@@ -66,7 +66,7 @@ Task<> OutputPump::run() {
     }
   } catch (const std::bad_alloc&) {
     // Whoever waits for the end of the pipe must not wait for ever.
-    log::error("there is no memory for a command's output: its pipe is closed");
+    log::error("no memory for a command's output: its pipe is closed");
   }
   at_end_ = true;
   left_of_leader_ = 0;

@@ -40,7 +40,7 @@ def start_limited(tmp_path, monkeypatch):
 
 
 def test_without_a_thread_it_says_why_it_can_not_start(start_limited):
-    with pytest.raises(AssertionError, match="(?s)ended with 1 before it listened.*processes are limited here"):
+    with pytest.raises(AssertionError, match="(?s)ended with 1 before it listened.*because processes are limited"):
         start_limited(1)
 
 

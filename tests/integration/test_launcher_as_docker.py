@@ -91,7 +91,7 @@ def test_what_run_started_is_what_logs_and_kill_mean(skiff):
     assert skiff("run", "-d", "--name", "web", "--", "sh", "-c", "echo begun; sleep 1000")[0] == "web\n"
     skiff("exec", "web", "--", "echo", "later")
     until(lambda: skiff("logs", "web")[0] == "begun\n", what="the output of the first command")
-    assert "the last lines are --tail 5" in skiff("logs", "-n", "5", "web", status=125)[1]
+    assert "for the last lines use --tail 5" in skiff("logs", "-n", "5", "web", status=125)[1]
     skiff("exec", "web", "-d", "--id", "other", "--", "sleep", "1000")
     assert "2 commands run" in skiff("kill", "web", status=125)[1]
     skiff("kill", "web", "other")
@@ -131,8 +131,8 @@ def test_logs_of_the_agent_are_those_of_the_sandbox(skiff):
     (skiff.sandboxes / "box/skiffd.log").write_text("one\ntwo\n")
     assert skiff("logs", "box", "--agent")[0] == "one\ntwo\n"
     assert skiff("logs", "box", "--agent", "--tail", "1")[0] == "two\n"
-    assert "leave out" in skiff("logs", "box", "--agent", "-p", status=125)[1]
-    assert "leave out" in skiff("logs", "box", "--agent", "-f", status=125)[1]
+    assert "omit" in skiff("logs", "box", "--agent", "-p", status=125)[1]
+    assert "omit" in skiff("logs", "box", "--agent", "-f", status=125)[1]
     assert "--agent" in skiff("logs", "box", "-p", status=125)[1]
 
 

@@ -150,7 +150,7 @@ def test_auto_is_never_this_machine_where_anything_points_to_a_cluster(skiff, se
     env = {"KUBECONFIG": {how: str(moved)}, "SKIFF_KUBECONFIG_DATA": {how: text}}.get(how, {})
     server.close()
     err = skiff("ps", *flags, env=env, status=125)[1]
-    assert "can't be reached" in err or "no kubeconfig" in err, err
+    assert "can't be reached" in err or "needs a kubeconfig" in err, err
     assert skiff("run", *flags, "--", "touch", "ran", env=env, status=125)[0] == ""
     assert skiff.names() == []
 
@@ -217,7 +217,7 @@ def test_a_manifest_with_a_key_of_ones_own_lets_its_owner_in(skiff, tmp_path):
     pod = next(each for each in documents(out) if each["kind"] == "Pod")
     variables = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
     assert variables["SKIFF_PUBLIC_KEY"] == public and pod["metadata"]["namespace"] == "there"
-    assert "knows no key" not in err
+    assert "accepts no client" not in err
 
 
 def test_a_dry_run_of_the_client_asks_nothing_of_a_cluster(skiff, server):

@@ -58,7 +58,7 @@ def test_a_record_from_before_there_were_dialects_is_read(skiff):
     (["--dialect", "python-runtime=0.0.0.0:8888"], "expected one of"),
     (["--dialect", "sandboxd", "--dialect", "sandboxd"], "is given twice"),
     (["--dialect", "python-runtime", "--port", "8888"], "--dialect has it already"),
-    (["--dialect", "kubebox", "--service", "loadbalancer"], "--allow CIDR says who that is"),
+    (["--dialect", "kubebox", "--service", "loadbalancer"], "restrict access with --allow CIDR"),
 ])
 def test_what_cannot_be_is_refused_before_anything_is_made(skiff, words, told):
     assert told in skiff("up", "box", *words, status=125)[1]

@@ -185,7 +185,7 @@ def test_mistakes_are_told_with_what_to_do(skiff, agent):
     assert "http://HOST:PORT" in skiff("--url", "localhost:7070", "ps", status=125)[1]
     assert "unix:///PATH" in skiff("--url", "unix:relative", "ps", status=125)[1]
     err = skiff("exec", "x", "true", env={"SKIFF_TOKEN": "wrong"}, status=125)[1]
-    assert "not one of its tokens" in err and "SKIFF_TOKEN" in err and "wrong" not in err
+    assert "does not accept this token" in err and "SKIFF_TOKEN" in err and "wrong" not in err
     err = skiff("--driver", "direct", "exec", "x", "true", env={"SKIFF_TOKEN": ""}, status=125)[1]
     assert "give SKIFF_TOKEN, --token-file FILE" in err
     with socket.socket() as held:  # bound, so that nobody else gets the port, and not listening

@@ -101,20 +101,20 @@ HINTS = {  # the line -> what it says to type
     "skiff run --restart=always alpine ls": "skiff start NAME",
     "skiff run --rm --privileged alpine ls": "--pod-overrides FILE",
     "skiff run --rm --entrypoint sh alpine -c 'echo hi'": "skiff run IMAGE COMMAND",
-    "skiff run web --image=nginx --command -- sleep 9": "leave it out",
+    "skiff run web --image=nginx --command -- sleep 9": "omit it",
     "skiff run web --image=nginx -- true": "--name web",
     "skiff run nginx": "the command to run is missing",
-    "skiff exec -c main web ls": "leave it out",
+    "skiff exec -c main web ls": "omit it",
     "skiff logs -t web": "--timestamps",
     "skiff logs -l app=x": "skiff logs NAME",
     "skiff logs -n 5 web": "--tail 5",
     "skiff cp f.txt web:/tmp/f.txt": "skiff exec -i web sh -c 'cat > /tmp/f.txt'",
     "skiff cp web:/etc/hostname .": "skiff exec web cat /etc/hostname > FILE",
-    "skiff cp -r f.txt web:f.txt": "leave it out",
+    "skiff cp -r f.txt web:f.txt": "omit it",
     "skiff stop --time 5 web": "-t TIME",
     "skiff stop -s INT web": "skiff kill NAME",
     "skiff start -ai web": "skiff attach NAME",
-    "skiff rm -v web": "leave it out",
+    "skiff rm -v web": "omit it",
     "skiff top pods": "skiff top NAME",
     "skiff stats --no-stream": "skiff top NAME",
     "skiff inspect web": "skiff describe NAME",
@@ -129,7 +129,7 @@ HINTS = {  # the line -> what it says to type
     "skiff cluster-info": "skiff doctor",
     "skiff auth can-i create pods": "skiff rbac",
     "skiff restart web": "skiff stop NAME && skiff start NAME",
-    "skiff wait --for=condition=Ready pod/web": "wait by themselves",
+    "skiff wait --for=condition=Ready pod/web": "wait automatically",
     "skiff apply -f pod.yaml": "skiff manifest NAME",
     "skiff pss": 'did you mean "ps"?',
     "skiff rnu -- true": 'did you mean "run"?',
@@ -212,8 +212,8 @@ def test_a_run_in_a_cluster_is_tried_dry_and_says_what_it_leaves_out(skiff, line
     container = pod["containers"][0]
     found = {**pod.get("securityContext", {}), **container.get("securityContext", {}), "image": container["image"]}
     assert {name: found.get(name) for name in RUNS[line]} == RUNS[line]
-    assert "the command is not a part of this" in err
-    assert "is not a part" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]
+    assert "the command is not included" in err
+    assert "is not included" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]
 
 
 def test_what_was_printed_lately_is_followed(skiff):

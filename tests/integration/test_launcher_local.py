@@ -21,7 +21,7 @@ from waiting import until
 def test_a_sandbox_is_made_used_and_removed(skiff):
     out, err = skiff("up", "box")
     assert out.startswith("box is up at http://127.0.0.1:")
-    assert "isolates nothing" in err and "box: ready" in err
+    assert "does not isolate" in err and "box: ready" in err
     assert skiff("exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 7", status=7) == ("out\n", "err\n")
     assert skiff("rm", "box", "box")[0] == "box\n"
     assert skiff.names() == [] and not skiff.processes()

@@ -20,7 +20,7 @@ def test_it_makes_a_sandbox_and_removes_it_at_the_end(skiff):
     client.tool("write_file", path="a", text="x")
     assert (skiff.root(name) / "a").read_text() == "x"
     rest, err = client.end()
-    assert rest == [] and "isolates nothing" in err
+    assert rest == [] and "does not isolate" in err
     assert skiff.names() == [] and not skiff.processes()
 
 

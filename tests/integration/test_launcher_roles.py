@@ -93,7 +93,7 @@ def test_a_server_may_be_its_own_tenant(skiff):
 
 def test_tenants_are_a_servers_whose_account_is_known(skiff):
     refused = lambda *words: skiff("rbac", *words, "--tenant", "a", status=125)[1]
-    assert "for `skiff rbac serve` alone" in refused("gc", "--service-account", "bot", "-n", "home")
+    assert "works only with `skiff rbac serve`" in refused("gc", "--service-account", "bot", "-n", "home")
     assert "--service-account, --namespace" in refused("serve", "-n", "home")
     assert "--service-account, --namespace" in refused("serve", "--service-account", "srv")
-    assert "leave --all-namespaces away" in refused("serve", "--service-account", "srv", "-n", "home", "-A")
+    assert "omit --all-namespaces" in refused("serve", "--service-account", "srv", "-n", "home", "-A")

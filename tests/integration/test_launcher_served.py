@@ -165,7 +165,7 @@ def test_a_key_that_only_uses_sandboxes_uses_them(skiff):
     assert skiff("ps", "-q", env=user)[0] == "box\n"
     for words in (("up", "other"), ("stop", "box"), ("rm", "box"), ("extend", "box"), ("run", "--", "true")):
         err = skiff(*words, env=user, status=125)[1]
-        assert "does not allow" in err and "skiff key create" in err, err
+        assert "lacks the scope" in err and "skiff key create" in err, err
     assert skiff.names() == ["box"] and skiff.json("ps", "box")["state"] == "running"
     assert "admin" in skiff("token", "box", "--scope", "admin", env=user, status=125)[1]
 
@@ -174,7 +174,7 @@ def test_a_key_that_only_makes_sandboxes_sees_none(skiff):
     maker = {"SKIFF_API_KEY": skiff.key("maker", "--scope", "create")}
     assert "box is up" in skiff("up", "box", "-q", env=maker)[0]
     for words in (("exec", "box", "true"), ("ps",), ("describe", "box")):
-        assert "does not allow" in skiff(*words, env=maker, status=125)[1]
+        assert "lacks the scope" in skiff(*words, env=maker, status=125)[1]
     assert skiff("rm", "box", env=maker)[0] == "box\n"
 
 

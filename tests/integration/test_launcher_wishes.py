@@ -19,7 +19,7 @@ def test_variables_of_the_agent_are_no_sandboxes(skiff):
 
 def test_the_key_of_local_sandboxes_is_not_rotated(skiff):
     skiff.up("box")
-    assert "in a cluster" in skiff("key", "rotate", "--driver", "local", status=125)[1]
+    assert "needs a cluster" in skiff("key", "rotate", "--driver", "local", status=125)[1]
 
 
 def test_a_token_allows_no_more_than_was_asked_for(skiff):

@@ -171,6 +171,7 @@ NOT_AN_OBJECT = "Input should be a valid dictionary or object to extract fields 
 
 @pytest.mark.parametrize("body, findings", [
     (b"", [finding("missing", [], "Field required", None)]),
+    (b" null", [finding("missing", [], "Field required", None)]),
     (b"{}", [finding("missing", ["command"], "Field required", {})]),
     (b'{"cmd":"ls"}', [finding("missing", ["command"], "Field required", {"cmd": "ls"})]),
     (b'{"command":null}', [finding("string_type", ["command"], "Input should be a valid string", None)]),
@@ -284,7 +285,7 @@ def test_the_log_warns_and_tells_of_requests(door):
     until(told)
     assert [line["route"] for line in told()] == ["/exists/"], "probes are not told"
     log = door.agent.log()
-    assert "everybody who can connect to 127.0.0.1:0 may run commands (--dialect python-runtime)" in log
+    assert "everyone who can connect to 127.0.0.1:0 may run commands (--dialect python-runtime)" in log
     assert "some name" not in log
 
 

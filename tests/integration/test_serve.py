@@ -3,6 +3,7 @@
 import concurrent.futures
 import http.client
 import json
+import pathlib
 import signal
 import stat
 
@@ -125,6 +126,26 @@ def test_another_tenants_sandbox_does_not_exist(serving, key):
     assert server.request("GET", f"/v1/sandboxes/{sandbox['id']}", key=key).json() == before
 
 
+def test_the_page_about_e2b_has_each_of_its_routes_and_each_refusal(server, key):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "e2b.md").read_text()
+    sandbox = made(server, key)["id"]
+    of_e2b = [(method, path) for method, path in routes_of(server)
+              if path.split("/")[1] in ("v2", "v3", "sandboxes", "snapshots", "templates", "volumes", "secrets")]
+    refusals = set()
+    for method, path in of_e2b:
+        assert f"`{method} {path}`" in page, (method, path)
+        if (method, path) == ("DELETE", "/sandboxes/{id}"):
+            continue
+        answer = server.request(method, path.replace("{id}", sandbox), {} if method in ("POST", "PUT") else None, key)
+        if answer.status == 501:
+            refusals.add(answer.json()["message"])
+    for name in ("network", "mcp", "iam", "volumeMounts"):
+        refusals.add(server.request("POST", "/v2/sandboxes", {name: {"a": "b"}}, key).json()["message"])
+    assert len(refusals) >= 8
+    for message in refusals:
+        assert message in page, message
+
+
 def test_a_key_allows_what_its_scopes_say_and_ends(server, serving, key):
     looks = serving.key("looks", "--scope", "use")
     assert server.request("GET", "/v1/sandboxes", key=looks).status == 200
@@ -231,4 +252,4 @@ def test_it_drains_and_ends_with_status_0(serving, key):
 
 def test_without_a_cluster_there_are_no_service_accounts(serving):
     _, err = serving.skiff("serve", "--driver", "local", "--listen", "127.0.0.1:0", "--service-accounts", status=125)
-    assert "there are no service accounts" in err
+    assert "--service-accounts needs a cluster" in err

@@ -200,7 +200,7 @@ def test_a_port_that_is_taken_is_told(tmp_path):
         address = f"127.0.0.1:{holder.getsockname()[1]}"
         said = refused("--listen", address, "--allow-unauthenticated", cwd=tmp_path, status=1)
     assert address in said and re.search("in use", said, re.I)
-    assert "--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 takes a free port" in said
+    assert "--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 selects a free port" in said
 
 
 def test_a_unix_socket_that_is_taken_is_told_without_talk_of_ports(tmp_path):

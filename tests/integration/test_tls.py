@@ -211,12 +211,12 @@ def test_a_bad_new_certificate_is_told_and_the_old_one_stays(start_agent, secret
     good = secret.certificate
     (secret.folder / "..1" / "tls.crt").write_text("no certificate")
     (secret.folder / "touched").touch()  # the watched folder
-    until(lambda: "the old one stays" in agent.log())
+    until(lambda: "the agent keeps the old one" in agent.log())
     assert served(agent) == good
     assert agent.run("echo on")["stdout"] == "on\n"
     secret.update()
     until(lambda: served(agent) == secret.certificate)
-    assert agent.log().count("the old one stays") == 1
+    assert agent.log().count("the agent keeps the old one") == 1
 
 
 def test_sighup_reads_the_certificate_again(start_agent, secret, tmp_path):

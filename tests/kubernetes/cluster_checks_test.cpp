@@ -75,7 +75,7 @@ CO_TEST(ClusterChecks, PassForWhoeverMayDoEverything) {
   EXPECT_TRUE(find(checks, "API server").detail.starts_with("v1.34.4 at https://")) << checks[0].detail;
   EXPECT_EQ(find(checks, "namespace " + place).detail, "no Pod Security level");
   EXPECT_EQ(find(checks, "quota").detail, "none");
-  EXPECT_EQ(find(checks, "way to agents").detail, "port-forward by the API server");
+  EXPECT_EQ(find(checks, "way to agents").detail, "port-forward through the API server");
   EXPECT_TRUE(find(checks, "admission").passed);
 }
 
@@ -204,7 +204,7 @@ CO_TEST(ClusterChecks, NameANamespaceThatIsMissingOrGoing) {
   check = find(checks, "namespace " + going);
   EXPECT_FALSE(check.passed);
   EXPECT_TRUE(has(check.detail, "being deleted")) << check.detail;
-  EXPECT_TRUE(has(check.remedy, "make it again")) << check.remedy;
+  EXPECT_TRUE(has(check.remedy, "create it again")) << check.remedy;
   json release{{"metadata", {{"finalizers", nullptr}}}};
   auto freed = co_await admin.patch(kube::kConfigMaps, going, "holder", kube::PatchKind::merge, std::move(release));
   EXPECT_TRUE(freed) << freed.error().error.message;

@@ -8,12 +8,12 @@ import tree
 PAGE = "docs/map.md"
 HEAD = """# Where everything is
 
-Each layer is a directory at the top of the tree, and each room a directory in it. This page is made from the plan in
-`tests/lint/rooms.py`, to which the linter holds every `#include`: run `SKIFF_UPDATE_DOCS=1 python3 tests/lint/map.py` after a change.
+Each layer is a directory at the top of the tree, and each room a directory in it. This page is generated from the plan in
+`tests/lint/rooms.py`; the linter checks every `#include` against it. Run `SKIFF_UPDATE_DOCS=1 python3 tests/lint/map.py` after a change.
 
-A box may use the boxes that it stands on. In a box a room may only use rooms in the lines below its own; which of them is in the
-table. `runtime` is skiffd, `container` is skiff. Tests mirror the tree: what `fs/content/write.cpp` does is tested in
-`tests/fs/content/write_test.cpp`.
+A box may use the boxes below it. Within a box, a room may use only rooms on lower lines; the tables list which.
+`runtime` is skiffd, `container` is skiff. Tests mirror the tree: `tests/fs/content/write_test.cpp` tests
+`fs/content/write.cpp`.
 
 """
 WIDTH = 100  # columns of the picture
@@ -96,9 +96,9 @@ def used(room):
 
 def table(layer, all_rooms):
     lower = ", ".join(f"`{each}`" for each in rooms.LAYERS[layer])
-    title = f"## {layer}\n\n" + (f"It may use {lower}.\n\n" if lower else "")
+    title = f"## {layer}\n\n" + (f"`{layer}` may use {lower}.\n\n" if lower else "")
     rows = [f"| `{room}` | {rooms.row_of(room)[1]} | {used(room)} |" for room in all_rooms if room.split("/")[0] == layer]
-    return title + "| room | holds | may use |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+    return title + "| room | contains | may use |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
 def page(root):

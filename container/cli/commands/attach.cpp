@@ -21,7 +21,7 @@ class Attach final : public Invocation {
     return {{.flag = "from",
              .target = setting::Size{&from_},
              .value = "OFFSET",
-             .help = "Begin at this byte of its output, both streams counted together."},
+             .help = "Begin at this byte of the output; both streams count together."},
             session_row(&session_),
             detach_keys_row(&detach_keys_)};
   }
@@ -64,9 +64,10 @@ class Attach final : public Invocation {
 Command attach_command() {
   return {.name = "attach",
           .group = "Commands",
-          .summary = "join a command: its output from any offset, its input, its signals",
+          .summary = "attach to a command: read output from any offset, send input and signals",
           .text =
-              "Without COMMAND: the one that `skiff run` started, else the newest.\n\n"
+              "Without COMMAND skiff attaches to the command that `skiff run` started, or to the newest.\n"
+              "\n"
               "  skiff attach demo web --from 1000",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},

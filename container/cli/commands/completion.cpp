@@ -127,7 +127,7 @@ class Complete final : public Invocation {
 Command completion_command() {
   return {.name = "completion",
           .group = "Help",
-          .summary = "print the completion of skiff for a shell",
+          .summary = "print the completion script of skiff for a shell",
           .text =
               "  source <(skiff completion bash)\n"
               "  source <(skiff completion zsh)\n"

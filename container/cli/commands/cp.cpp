@@ -118,12 +118,12 @@ class Copy final : public Invocation {
     for (const std::string& source : sources) {
       if (remote_of(source).has_value() != there.has_value()) continue;
       co_return fail(Errc::invalid_field,
-                     "exactly one side is NAME:PATH, what is copied or where it goes; write ./a:b for a file of that "
-                     "name here");
+                     "exactly one side must be NAME:PATH, the source or the destination; write ./a:b for a local file "
+                     "of that name");
     }
     const bool is_stream = to == kStream || std::ranges::count(sources, kStream) > 0;
     if (is_stream && sources.size() > 1) {
-      co_return fail(Errc::invalid_field, "- is a whole archive: it goes with one other path");
+      co_return fail(Errc::invalid_field, "- is a whole archive: it takes one other path");
     }
     Agents agents{&context};
     if (to == kStream) co_return co_await print_archive(&agents, *remote_of(sources.front()), session_.files());
@@ -143,7 +143,7 @@ class Copy final : public Invocation {
     }
     if (all.skipped > 0) say(std::to_string(all.skipped) + " sockets, pipes or devices were left out");
     if (all.left_out > 0) {
-      std::string links = std::to_string(all.left_out) + " links were left out, as they lead out of what is copied:";
+      std::string links = std::to_string(all.left_out) + " links were left out, because they lead outside the copy:";
       for (const std::string& link : all.shown) links += "\n" + printable(link);
       if (all.shown.size() < all.left_out) links += "\n...";
       say(links);
@@ -214,21 +214,24 @@ class Copy final : public Invocation {
 }  // namespace
 
 Command cp_command() {
-  return {.name = "cp",
-          .group = "Files",
-          .summary = "copy files and directories into a sandbox or out of it",
-          .text =
-              "The last PATH is where they go. As cp -r does: into the destination if that is a directory, else under\n"
-              "that name; DIR/. means what is in it. Several go into a directory, which is made if need be. Modes and\n"
-              "links are kept; of what a sandbox sends, links that lead out of it are left out, and the exit status\n"
-              "is 1 then. A - is a tar archive: on stdin, which is unpacked, or on stdout.\n\n"
-              "  skiff cp src demo:work\n"
-              "  skiff cp demo:work/result.json .\n"
-              "  skiff cp a.txt b.txt demo:inputs\n"
-              "  skiff cp demo:work - | tar x",
-          .words = {{.name = "FROM", .kind = WordKind::any_path},
-                    {.name = "PATH", .kind = WordKind::any_path, .repeated = true}},
-          .make = &make_invocation<Copy>};
+  return {
+      .name = "cp",
+      .group = "Files",
+      .summary = "copy files and directories to or from a sandbox",
+      .text =
+          "The last PATH is the destination. Like cp -r, skiff copies into the destination if it is a directory,\n"
+          "and to that name otherwise; DIR/. means the contents of DIR. Several sources are copied into a directory,\n"
+          "which skiff creates if necessary. skiff keeps modes and links. From a sandbox it leaves out links that "
+          "lead\n"
+          "outside the copy, and exits with 1 then. - is a tar archive: read from stdin, or written to stdout.\n"
+          "\n"
+          "  skiff cp src demo:work\n"
+          "  skiff cp demo:work/result.json .\n"
+          "  skiff cp a.txt b.txt demo:inputs\n"
+          "  skiff cp demo:work - | tar x",
+      .words = {{.name = "FROM", .kind = WordKind::any_path},
+                {.name = "PATH", .kind = WordKind::any_path, .repeated = true}},
+      .make = &make_invocation<Copy>};
 }
 
 }  // namespace skiff::container

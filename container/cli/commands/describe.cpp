@@ -171,7 +171,7 @@ Command describe_command() {
   return {.name = "describe",
           .group = "Sandboxes",
           .summary = "show all details of sandboxes",
-          .text = "Of a sandbox in a cluster also its containers, volumes, conditions and the events about it.",
+          .text = "For a sandbox in a cluster also shows its containers, volumes, conditions and events.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
           .make = &make_invocation<Describe>};
 }

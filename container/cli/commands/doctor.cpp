@@ -29,16 +29,16 @@ class Doctor final : public Invocation {
              .environment = "SKIFF_AGENT_IMAGE",
              .target = setting::Text{&agent_image_},
              .value = "IMAGE",
-             .help = "The image with skiffd that `up` would take it from."},
+             .help = "Image that contains skiffd, as `up` would use it."},
             {.flag = "serve",
              .target = setting::Switch{&serve_},
-             .help = "What `skiff serve` needs instead: API keys, rights in the namespaces of their tenants, and with "
-                     "--url that it answers there."},
+             .help = "Check what `skiff serve` needs instead: API keys, permissions in the tenants' namespaces, and "
+                     "with --url whether it answers."},
             {.flag = "domain",
              .environment = "SKIFF_SERVE_DOMAIN",
              .target = setting::Text{&domain_},
              .value = "DOMAIN",
-             .help = "With --serve: whether the names PORT-SANDBOX.DOMAIN lead to it, by HTTPS."}};
+             .help = "With --serve: check that the names PORT-SANDBOX.DOMAIN lead to the server by HTTPS."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -118,9 +118,10 @@ class Doctor final : public Invocation {
 Command doctor_command() {
   return {.name = "doctor",
           .group = "Help",
-          .summary = "check that everything that the driver needs is there",
+          .summary = "check that everything that the driver needs is available",
           .text =
-              "Of a server in a cluster, with the rights that it has itself:\n\n"
+              "To check a server in a cluster with the server's own permissions:\n"
+              "\n"
               "  kubectl exec -n skiff-serve deploy/skiff-serve -- skiff doctor --serve",
           .makes_sandboxes = true,
           .make = &make_invocation<Doctor>};

@@ -25,13 +25,13 @@ class Exec final : public Invocation {
     rows.push_back({.flag = "env",
                     .target = setting::List{&env_},
                     .value = "NAME=VALUE",
-                    .help = "A variable for it; NAME alone takes the value that it has here.",
+                    .help = "Variable for the command; NAME alone takes its value from skiff's environment.",
                     .letter = 'e'});
-    rows.push_back(
-        {.flag = "mode",
-         .target = setting::Choice{&mode_, {"stream", "wait", "background"}},
-         .value = "MODE",
-         .help = "stream: output as it comes. wait: when it has ended. background: print its id and leave."});
+    rows.push_back({.flag = "mode",
+                    .target = setting::Choice{&mode_, {"stream", "wait", "background"}},
+                    .value = "MODE",
+                    .help = "stream: print the output as it arrives. wait: print it when the command has ended. "
+                            "background: print the id and exit."});
     rows.push_back({.flag = "detach",
                     .target = setting::Switch{&detach_},
                     .help = "The same as --mode background.",
@@ -40,7 +40,7 @@ class Exec final : public Invocation {
     rows.push_back({.flag = "id",
                     .target = setting::Text{&id_},
                     .value = "ID",
-                    .help = "Id of the command; with the same id it starts at most once.",
+                    .help = "Id of the command; a command starts at most once with the same id.",
                     .shown_default = "a new one"});
     return rows;
   }
@@ -50,7 +50,7 @@ class Exec final : public Invocation {
     SKIFF_CO_TRY(auto request, flags_.request(std::move(arguments.rest)));
     if (mode_ == "wait" && request.contains("stdin_open")) {
       co_return fail(Errc::invalid_field,
-                     "-i goes with --mode stream: nothing can be fed while its result is waited for");
+                     "-i needs --mode stream: skiff cannot send input while it waits for the result");
     }
     SKIFF_CO_TRY(auto joined, flags_.attached(arguments.words.at(0)));
     joined.session = session_;
@@ -80,7 +80,7 @@ class Exec final : public Invocation {
   /// In a cluster agents are not root: whose the commands are is said where the sandbox is made.
   static Error explained(Error error) {
     if (error.code == Errc::cannot_switch_user)
-      error.message += "; `skiff up NAME -u UID` makes a sandbox of another user";
+      error.message += "; `skiff up NAME -u UID` creates a sandbox with another user";
     return error;
   }
 
@@ -103,7 +103,7 @@ class Exec final : public Invocation {
     SKIFF_TRY_VOID(answer.check());
     SKIFF_TRY_VOID(print(out));
     [[maybe_unused]] const int error = write_all(STDERR_FILENO, errors);
-    if (is_truncated) say("the middle of its output was left out: --mode stream gives all of it");
+    if (is_truncated) say("the middle of the output was left out: --mode stream prints all of it");
     return exit_status(CommandExit::of(result));
   }
 

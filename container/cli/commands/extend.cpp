@@ -16,17 +16,17 @@ class Extend final : public Invocation {
     return {{.flag = "ttl",
              .target = setting::Duration{&ttl_, 0ms, std::chrono::days{365}},
              .value = "TIME",
-             .help = "How long it lives from now on.",
+             .help = "New lease, counted from now.",
              .shown_default = "the time it had"},
             {.flag = "idle-ttl",
              .target = setting::Duration{&idle_ttl_, 0ms, std::chrono::days{365}},
              .value = "TIME",
-             .help = "How long it may be idle.",
+             .help = "How long the sandbox may be idle.",
              .shown_default = "as it was"},
             {.flag = "wait",
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
-             .help = "Longest time until its agent can be told."}};
+             .help = "How long to wait until the agent can be reached."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -37,7 +37,7 @@ class Extend final : public Invocation {
     if (idle_ttl_.count() > 0) lease.idle_ttl = idle_ttl_;
     SKIFF_CO_TRY(auto extended, co_await driver->extend(name, lease, wait_));
     const std::string line = extended.expires_at ? name + " lives until " + *extended.expires_at + "\n"
-                                                 : name + " has no lease: it lives until it is removed\n";
+                                                 : name + " has no lease: it runs until you remove it\n";
     SKIFF_CO_TRY_VOID(context.show(to_json_value(extended), line, name + "\n"));
     co_return 0;
   }

@@ -14,8 +14,8 @@ namespace {
 class FilesEdit final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "old", .target = setting::Text{&old_}, .value = "TEXT", .help = "The text that is replaced."},
-            {.flag = "new", .target = setting::Text{&new_}, .value = "TEXT", .help = "What comes in its place."},
+    return {{.flag = "old", .target = setting::Text{&old_}, .value = "TEXT", .help = "Text to replace."},
+            {.flag = "new", .target = setting::Text{&new_}, .value = "TEXT", .help = "Replacement."},
             {.flag = "count",
              .target = setting::Count{&count_, 0, 1'000'000},
              .value = "N",
@@ -27,7 +27,7 @@ class FilesEdit final : public Invocation {
     if (old_.empty()) co_return fail(Errc::missing_field, "--old is missing: the text to replace", "--old");
     for (const std::string* text : {&old_, &new_}) {
       if (!protocol::is_valid_utf8(*text)) {
-        co_return fail(Errc::invalid_field, "--old and --new are texts: their bytes have to be UTF-8");
+        co_return fail(Errc::invalid_field, "--old and --new must be UTF-8");
       }
     }
     SKIFF_CO_TRY(auto agent, co_await context.agent(arguments.words.at(0)));
@@ -54,7 +54,8 @@ Command files_edit_command() {
           .group = "Files",
           .summary = "replace a text in a file of a sandbox",
           .text =
-              "Nothing is changed unless the old text occurs as often as --count says.\n\n"
+              "The file is not changed unless the old text occurs exactly --count times.\n"
+              "\n"
               "  skiff files edit demo app.py --old 'port = 80' --new 'port = 8080'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATH", .kind = WordKind::remote_path}},
           .make = &make_invocation<FilesEdit>};

@@ -44,8 +44,9 @@ Command files_glob_command() {
           .group = "Files",
           .summary = "list the paths of a sandbox that match a pattern",
           .text =
-              "The pattern may hold * ? [...] {a,b} and ** for any number of directories. Names that begin with a\n"
-              "dot, and what .gitignore files name, are left out.\n\n"
+              "The pattern may contain * ? [...] {a,b}, and ** for any number of directories. Names that begin with a\n"
+              "dot, and files that .gitignore excludes, are left out.\n"
+              "\n"
               "  skiff files glob demo 'src/**/*.py'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATTERN"}},
           .make = &make_invocation<FilesGlob>};

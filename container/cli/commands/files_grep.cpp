@@ -17,13 +17,10 @@ namespace {
 class FilesGrep final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "ignore-case",
-             .target = setting::Switch{&ignore_case_},
-             .help = "Upper and lower case are the same.",
-             .letter = 'i'},
+    return {{.flag = "ignore-case", .target = setting::Switch{&ignore_case_}, .help = "Ignore case.", .letter = 'i'},
             {.flag = "fixed",
              .target = setting::Switch{&fixed_},
-             .help = "The pattern is a text, not a regular expression.",
+             .help = "Treat the pattern as plain text, not as a regular expression.",
              .letter = 'F'},
             session_.row()};
   }
@@ -66,8 +63,9 @@ Command files_grep_command() {
           .group = "Files",
           .summary = "search the files of a sandbox for a pattern",
           .text =
-              "Prints PATH:LINE:TEXT; the exit status is 1 when nothing matches. The pattern is a regular expression\n"
-              "(RE2). Names that begin with a dot, and what .gitignore files name, are left out.\n\n"
+              "Prints PATH:LINE:TEXT; the exit status is 1 if nothing matches. The pattern is a regular expression\n"
+              "(RE2). Names that begin with a dot, and files that .gitignore excludes, are left out.\n"
+              "\n"
               "  skiff files grep -i demo 'todo|fixme' src",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "PATTERN"},

@@ -15,7 +15,10 @@ namespace {
 class FilesLs final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "recursive", .target = setting::Switch{&recursive_}, .help = "Also what is below.", .letter = 'r'},
+    return {{.flag = "recursive",
+             .target = setting::Switch{&recursive_},
+             .help = "List subdirectories as well.",
+             .letter = 'r'},
             session_.row()};
   }
 

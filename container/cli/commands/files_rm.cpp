@@ -11,15 +11,13 @@ namespace {
 class FilesRm final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {{.flag = "recursive",
-             .target = setting::Switch{&recursive_},
-             .help = "Directories with all that is in them.",
-             .letter = 'r'},
-            {.flag = "force",
-             .target = setting::Switch{&force_},
-             .help = "Be content when there is nothing to remove.",
-             .letter = 'f'},
-            session_.row()};
+    return {
+        {.flag = "recursive",
+         .target = setting::Switch{&recursive_},
+         .help = "Remove directories with their contents.",
+         .letter = 'r'},
+        {.flag = "force", .target = setting::Switch{&force_}, .help = "Ignore files that do not exist.", .letter = 'f'},
+        session_.row()};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {

@@ -39,7 +39,7 @@ class FilesStat final : public Invocation {
     }
     SKIFF_CO_TRY_VOID(page.check());
     if (items != arguments.words.size() - 1) {
-      co_return std::unexpected{foreign_answer("it does not say what is at each path")};
+      co_return std::unexpected{foreign_answer("its answer does not cover each path")};
     }
     SKIFF_CO_TRY(const auto entries, file_entries(there));
     const bool is_all = there.size() == items;
@@ -57,9 +57,10 @@ class FilesStat final : public Invocation {
 Command files_stat_command() {
   return {.name = "files stat",
           .group = "Files",
-          .summary = "tell what is at some paths of a sandbox, and whether anything is",
+          .summary = "show type, size and mode of paths of a sandbox",
           .text =
-              "What is not there is left out, and the exit status is 1 then. A link is not followed.\n\n"
+              "Paths that do not exist are left out, and the exit status is 1 then. Links are not followed.\n"
+              "\n"
               "  if skiff files stat demo result.json >/dev/null; then skiff cp demo:result.json .; fi",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "PATH", .kind = WordKind::remote_path, .repeated = true}},

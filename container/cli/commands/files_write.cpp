@@ -36,7 +36,8 @@ Command files_write_command() {
           .group = "Files",
           .summary = "write stdin to a file of a sandbox",
           .text =
-              "The file is replaced when all of it is there; directories on the way to it are made.\n\n"
+              "skiff replaces the file when all of stdin has arrived, and creates missing directories.\n"
+              "\n"
               "  echo hello | skiff files write demo notes/today",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATH", .kind = WordKind::remote_path}},
           .make = &make_invocation<FilesWrite>};

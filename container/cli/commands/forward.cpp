@@ -45,9 +45,8 @@ class Forward final : public Invocation {
     return {{.flag = "address",
              .target = setting::List{&addresses_},
              .value = "ADDRESS",
-             .help =
-                 "Listen here: an IP address of this machine, or localhost for both of its loopbacks. Who reaches it "
-                 "reaches the sandbox."}};
+             .help = "Local address to listen on: an IP address of this machine, or localhost for both loopback "
+                     "addresses. Everyone who reaches it reaches the sandbox."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -126,7 +125,7 @@ class Forward final : public Invocation {
 Command forward_command() {
   return {.name = "forward",
           .group = "Access",
-          .summary = "reach TCP ports of a sandbox on this machine, until interrupted",
+          .summary = "forward local ports to TCP ports of a sandbox, until interrupted",
           .text =
               "  skiff forward demo 8000\n"
               "  skiff forward demo 9000:8000 :5432\n"

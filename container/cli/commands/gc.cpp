@@ -30,17 +30,17 @@ class Gc final : public Invocation {
     return {{.flag = "max-idle",
              .target = setting::Duration{&max_idle_, 0ms, std::chrono::days{365}},
              .value = "TIME",
-             .help = "Also running ones that nobody has used for so long. 0: none of them."},
+             .help = "Also remove running sandboxes that were idle for this time. 0: do not."},
             {.flag = "everyone", .target = setting::Switch{&everyone_}, .help = "Also those of other owners."},
             {.flag = "all-namespaces",
              .target = setting::Switch{&all_namespaces_},
-             .help = "Of a cluster: in every namespace that has sandboxes.",
+             .help = "In a cluster: all namespaces that have sandboxes.",
              .letter = 'A'},
             {.flag = "in-namespace",
              .target = setting::List{&namespaces_},
              .value = "NAMESPACE",
-             .help = "Of a cluster: in these, in place of --namespace."},
-            dry_run_.row("Only tell what would be removed.")};
+             .help = "In a cluster: these namespaces instead of --namespace."},
+            dry_run_.row("Only print what would be removed.")};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
@@ -50,7 +50,7 @@ class Gc final : public Invocation {
     const std::string& host = context.options().driver;
     if ((host == "local" || host == "serve") && (all_namespaces_ || !namespaces_.empty())) {
       co_return fail(Errc::invalid_field,
-                     "only a cluster has namespaces: leave out -A and --in-namespace, or --driver " + host,
+                     "only a cluster has namespaces: omit -A and --in-namespace, or --driver " + host,
                      all_namespaces_ ? "--all-namespaces" : "--in-namespace");
     }
     Result<Collected> done;
@@ -125,14 +125,15 @@ class Gc final : public Invocation {
 }  // namespace
 
 Command gc_command() {
-  return {.name = "gc",
-          .group = "Sandboxes",
-          .summary = "remove the sandboxes that have ended or failed",
-          .text =
-              "Also removes sandboxes that never came up or no longer answer, minutes after their lease has ended.\n"
-              "Stopped sandboxes are kept, and until their lease ends also those that were lost with a node:\n"
-              "`skiff start` brings them back.",
-          .make = &make_invocation<Gc>};
+  return {
+      .name = "gc",
+      .group = "Sandboxes",
+      .summary = "remove ended and failed sandboxes",
+      .text =
+          "Also removes sandboxes that never came up or no longer answer, a few minutes after their lease has ended.\n"
+          "Keeps stopped sandboxes, and until their lease ends also those that have lost their node:\n"
+          "`skiff start` starts them again.",
+      .make = &make_invocation<Gc>};
 }
 
 }  // namespace skiff::container

@@ -22,26 +22,27 @@ class KeyCreate final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     using namespace std::chrono_literals;
-    return {{.flag = "tenant",
-             .target = setting::Text{&tenant_},
-             .value = "TENANT",
-             .help = "Whose sandboxes it reaches: a namespace of the cluster; with the local driver any name."},
-            {.flag = "scope",
-             .target = setting::List{&scopes_},
-             .value = "SCOPE",
-             .help = "create (and stop, extend, remove), use (see and reach), admin (all of it, and /metrics)."},
-            {.flag = "max-sandboxes",
-             .target = setting::Count{&max_sandboxes_, 0, 1'000'000},
-             .value = "NUMBER",
-             .help = "How many of its sandboxes may run at the same time. 0: any number."},
-            {.flag = "creations-per-minute",
-             .target = setting::Count{&creations_per_minute_, 0, 1'000'000},
-             .value = "NUMBER",
-             .help = "How many it may make a minute, by each server. 0: any number."},
-            {.flag = "ttl",
-             .target = setting::Duration{&ttl_, 0ms, std::chrono::days{3650}},
-             .value = "TIME",
-             .help = "It is valid for so long. 0: until it is removed."}};
+    return {
+        {.flag = "tenant",
+         .target = setting::Text{&tenant_},
+         .value = "TENANT",
+         .help = "Tenant whose sandboxes the key reaches: a namespace of the cluster; with the local driver any name."},
+        {.flag = "scope",
+         .target = setting::List{&scopes_},
+         .value = "SCOPE",
+         .help = "create (also stop, extend, remove), use (list and reach), admin (all of these, and /metrics)."},
+        {.flag = "max-sandboxes",
+         .target = setting::Count{&max_sandboxes_, 0, 1'000'000},
+         .value = "NUMBER",
+         .help = "How many sandboxes of the key may run at the same time. 0: no limit."},
+        {.flag = "creations-per-minute",
+         .target = setting::Count{&creations_per_minute_, 0, 1'000'000},
+         .value = "NUMBER",
+         .help = "How many sandboxes the key may create per minute, on each server. 0: no limit."},
+        {.flag = "ttl",
+         .target = setting::Duration{&ttl_, 0ms, std::chrono::days{3650}},
+         .value = "TIME",
+         .help = "How long the key is valid. 0: until it is removed."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -102,9 +103,10 @@ class KeyCreate final : public Invocation {
 Command key_create_command() {
   return {.name = "key create",
           .group = "Operators",
-          .summary = "make an API key for `skiff serve`, and print it",
+          .summary = "create an API key for `skiff serve`, and print it",
           .text =
-              "It is shown this once: what is kept is its SHA-256.\n\n"
+              "skiff prints the key only once, and stores its SHA-256.\n"
+              "\n"
               "  skiff key create ci --tenant team-a --max-sandboxes 20",
           .words = {{.name = "NAME"}},
           .make = &make_invocation<KeyCreate>};

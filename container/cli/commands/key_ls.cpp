@@ -50,7 +50,7 @@ class KeyLs final : public Invocation {
 Command key_ls_command() {
   return {.name = "key ls",
           .group = "Operators",
-          .summary = "list the API keys of `skiff serve`, without what they are",
+          .summary = "list the API keys of `skiff serve`, without their text",
           .make = &make_invocation<KeyLs>};
 }
 

@@ -28,8 +28,8 @@ class KeyRm final : public Invocation {
 Command key_rm_command() {
   return {.name = "key rm",
           .group = "Operators",
-          .summary = "end API keys of `skiff serve`; their sandboxes stay",
-          .text = "A server sees it within a second.",
+          .summary = "revoke API keys of `skiff serve`; their sandboxes stay",
+          .text = "Servers notice within a second.",
           .words = {{.name = "NAME", .repeated = true}},
           .make = &make_invocation<KeyRm>};
 }

@@ -28,13 +28,13 @@ class KeyRotate final : public Invocation {
   std::vector<Setting> rows() override {
     return {{.flag = "finish",
              .target = setting::Switch{&finishes_},
-             .help = "Make no new key: remove the older ones that nothing knows any more."}};
+             .help = "Remove old keys that no sandbox uses any more, instead of adding a key."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments) override {
     if (context.options().driver == "local") {
-      co_return fail(Errc::not_supported, "the key of local sandboxes is not rotated: keys are rotated in a cluster",
-                     "--driver");
+      co_return fail(Errc::not_supported,
+                     "the key of local sandboxes cannot be rotated: `skiff key rotate` needs a cluster", "--driver");
     }
     SKIFF_CO_TRY(auto cluster, context.cluster());
     SKIFF_CO_TRY(auto report, co_await (finishes_ ? finish_rotation(cluster) : rotate_key(cluster)));
@@ -42,8 +42,8 @@ class KeyRotate final : public Invocation {
     SKIFF_CO_TRY_VOID(context.show(value, key_table(report), report.current + "\n"));
     if (!finishes_ || report.older.empty()) co_return 0;
     co_return fail(Errc::sandbox_conflict,
-                   "older keys are still known to sandboxes: `skiff stop NAME && skiff start NAME` gives one the "
-                   "current key, a pool gets it by `skiff pool scale POOL 0` and back, or by being made again");
+                   "sandboxes still use older keys: `skiff stop NAME && skiff start NAME` gives a sandbox the current "
+                   "key; scale a pool to 0 and back with `skiff pool scale`, or create it again");
   }
 
  private:
@@ -53,15 +53,17 @@ class KeyRotate final : public Invocation {
 }  // namespace
 
 Command key_rotate_command() {
-  return {.name = "key rotate",
-          .group = "Operators",
-          .summary = "make another signing key for a namespace",
-          .text =
-              "Sandboxes that are made or started from now on take the new key. The one before stays beside it,\n"
-              "and those that were made with it are reached as before.\n\n"
-              "  skiff key rotate\n"
-              "  skiff key rotate --finish   # when they have ended",
-          .make = &make_invocation<KeyRotate>};
+  return {
+      .name = "key rotate",
+      .group = "Operators",
+      .summary = "add a new signing key to a namespace",
+      .text =
+          "Sandboxes that are created or started from now on use the new key. The old key stays beside it, so that\n"
+          "skiff still reaches the sandboxes that use it.\n"
+          "\n"
+          "  skiff key rotate\n"
+          "  skiff key rotate --finish   # when they have ended",
+      .make = &make_invocation<KeyRotate>};
 }
 
 }  // namespace skiff::container

@@ -20,7 +20,7 @@ class Kill final : public Invocation {
         {.flag = "signal",
          .target = setting::Text{&signal_},
          .value = "SIGNAL",
-         .help = "TERM and KILL reach all that it started, INT and QUIT its process group, others only the command.",
+         .help = "TERM and KILL reach the whole process tree, INT and QUIT the process group, others only the command.",
          .letter = 's'},
         session_row(&session_, 0)};
   }
@@ -65,7 +65,8 @@ Command kill_command() {
           .group = "Commands",
           .summary = "send a signal to a command",
           .text =
-              "COMMAND is the id of a command, as `skiff top` lists them. It may be left out where only one runs.\n\n"
+              "COMMAND is the id of a command, as `skiff top` lists it. You may omit it if only one command runs.\n"
+              "\n"
               "  skiff kill -s INT demo build",
           .words = {{.name = "NAME", .kind = WordKind::sandbox},
                     {.name = "COMMAND", .kind = WordKind::command_id, .optional = true}},

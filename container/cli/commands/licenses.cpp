@@ -20,7 +20,7 @@ class Licenses final : public Invocation {
 Command licenses_command() {
   return {.name = "licenses",
           .group = "Help",
-          .summary = "print the license of skiff and of what is linked into it",
+          .summary = "print the licenses of skiff and of the libraries in it",
           .make = &make_invocation<Licenses>};
 }
 

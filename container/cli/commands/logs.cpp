@@ -30,7 +30,7 @@ class Logs final : public Invocation {
     using namespace std::chrono_literals;
     return {{.flag = "follow",
              .target = setting::Switch{&follow_},
-             .help = "Go on until the command has ended.",
+             .help = "Continue until the command has ended.",
              .letter = 'f'},
             {.flag = "tail",
              .target = setting::Count{&tail_, 0, 1'000'000'000},
@@ -40,22 +40,22 @@ class Logs final : public Invocation {
             {.flag = "since",
              .target = setting::Duration{&since_, 0ms, std::chrono::days{365}},
              .value = "TIME",
-             .help = "Leave out what was printed before that time, as 10m.",
+             .help = "Leave out output that is older than this time, for example 10m.",
              .shown_default = "all"},
             {.flag = "timestamps",
              .target = setting::Switch{&timestamps_},
-             .help = "Before each line the time at which it was printed."},
+             .help = "Print the time of each line before it."},
             {.flag = "agent",
              .target = setting::Switch{&agent_},
-             .help = "What skiffd itself has printed, and a workload beside it: the log of the container."},
+             .help = "Print the log of the container: the output of skiffd, and of a workload that runs with it."},
             {.flag = "previous",
              .target = setting::Switch{&previous_},
-             .help = "With --agent: that of the container before its last restart.",
+             .help = "With --agent: the log from before the container's last restart.",
              .letter = 'p'},
             {.flag = "from",
              .target = setting::Size{&from_},
              .value = "OFFSET",
-             .help = "Begin at this byte of its output, both streams counted together."},
+             .help = "Begin at this byte of the output; both streams count together."},
             session_row(&session_)};
   }
 
@@ -64,13 +64,13 @@ class Logs final : public Invocation {
     const std::string& space = context.options().access.namespace_name;
     const bool is_number = !space.empty() && space.find_first_not_of("0123456789") == std::string::npos;
     if (is_number && std::ranges::count(arguments.given, "--namespace") > 0) {
-      co_return fail(Errc::invalid_field, "-n is the namespace: the last lines are --tail " + space, "--namespace");
+      co_return fail(Errc::invalid_field, "-n is the namespace: for the last lines use --tail " + space, "--namespace");
     }
     const bool has_time = since_.count() > 0 || timestamps_;
     if (agent_) co_return co_await show_agent_log(&context, std::move(arguments));
-    if (previous_) co_return fail(Errc::invalid_field, "-p goes with --agent: a command runs once");
+    if (previous_) co_return fail(Errc::invalid_field, "-p needs --agent: a command runs only once");
     if (from_ > 0 && (lines_ || has_time)) {
-      co_return fail(Errc::invalid_field, "--from counts bytes: leave out --tail, --since and --timestamps with it");
+      co_return fail(Errc::invalid_field, "--from counts bytes: omit --tail, --since and --timestamps");
     }
     SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0)));
     AgentClient agent{context.executor(), endpoint};
@@ -81,7 +81,7 @@ class Logs final : public Invocation {
       SKIFF_CO_TRY(id, co_await unnamed_command(&agent, session_));
     }
     if (follow_ && timestamps_) {
-      co_return fail(Errc::invalid_field, "-f passes bytes on: leave out --timestamps with it");
+      co_return fail(Errc::invalid_field, "-f prints bytes unchanged: omit --timestamps");
     }
     if (has_time && !follow_) co_return co_await show_lines(&agent, std::move(id));
     AttachedOptions options{.signals = false};
@@ -109,9 +109,9 @@ class Logs final : public Invocation {
 
  private:
   Task<Result<int>> show_agent_log(Context* context, SettingsTable::Arguments arguments) {
-    if (follow_) co_return fail(Errc::invalid_field, "--agent shows what there is: leave out -f");
+    if (follow_) co_return fail(Errc::invalid_field, "--agent prints the log so far: omit -f");
     if (arguments.words.size() > 1)
-      co_return fail(Errc::invalid_field, "--agent is not the log of a command: leave out COMMAND");
+      co_return fail(Errc::invalid_field, "--agent is not the log of a command: omit COMMAND");
     SKIFF_CO_TRY(auto driver, co_await context->driver());
     auto sandbox = co_await driver->get(arguments.words.at(0));
     if (!sandbox) co_return std::unexpected{std::move(sandbox.error())};
@@ -121,8 +121,9 @@ class Logs final : public Invocation {
     };
     if (sandbox->driver == "local") co_return show_file(detail("log"));
     if (detail("pod").empty()) {
-      co_return fail(Errc::not_supported, "sandbox \"" + sandbox->name +
-                                              "\" has no log that skiff can reach: what has started its skiffd has it");
+      co_return fail(Errc::not_supported,
+                     "sandbox \"" + sandbox->name +
+                         "\" has no log that skiff can reach: the program that started its skiffd has it");
     }
     SKIFF_CO_TRY(auto cluster, context->cluster());
     AgentLogOptions options{.tail = lines_, .timestamps = timestamps_, .previous = previous_};
@@ -137,7 +138,8 @@ class Logs final : public Invocation {
   /// Each line of it has its time already.
   [[nodiscard]] Result<int> show_file(const std::string& path) const {
     if (previous_ || since_.count() > 0 || timestamps_) {
-      return fail(Errc::invalid_field, "the driver local has a file alone: leave out -p, --since and --timestamps");
+      return fail(Errc::invalid_field,
+                  "with the driver local the log is a plain file: omit -p, --since and --timestamps");
     }
     SKIFF_TRY(auto text, read_small_file(path, kLongestLog));
     std::string_view shown{text};
@@ -234,11 +236,12 @@ class Logs final : public Invocation {
 Command logs_command() {
   return {.name = "logs",
           .group = "Commands",
-          .summary = "print what a command has said, and says",
+          .summary = "print the output of a command",
           .text =
-              "stdout goes to stdout, stderr to stderr. Without COMMAND: of the one that `skiff run`\n"
-              "started, else of the newest.\n"
-              "--agent is the log of the sandbox itself.\n\n"
+              "stdout is printed to stdout, stderr to stderr. Without COMMAND skiff prints the output of the command\n"
+              "that `skiff run` started, or of the newest.\n"
+              "--agent prints the log of the sandbox instead.\n"
+              "\n"
               "  skiff logs demo -f --tail 20\n"
               "  skiff logs demo -f --since 5m\n"
               "  skiff logs demo --agent",

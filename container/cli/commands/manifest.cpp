@@ -48,7 +48,7 @@ class Manifest final : public Invocation {
  public:
   std::vector<Setting> rows() override {
     std::vector<Setting> rows = spec_.rows();
-    rows.push_back(dry_run_.row("client: ask no cluster for anything, as is done where none is configured."));
+    rows.push_back(dry_run_.row("client: do not contact a cluster, as if none were configured."));
     return rows;
   }
 
@@ -77,7 +77,8 @@ class Manifest final : public Invocation {
   static Task<Result<int>> print_template(Context* context, SandboxSpec spec) {
     PoolSpec wanted{.name = std::exchange(spec.pod.template_name, {}), .size = 0, .sandbox = std::move(spec)};
     if (wanted.name.empty()) {
-      co_return fail(Errc::missing_field, "name a sandbox, or by --template NAME the SandboxTemplate to print", "NAME");
+      co_return fail(Errc::missing_field, "name a sandbox, or the SandboxTemplate to print with --template NAME",
+                     "NAME");
     }
     SKIFF_CO_TRY(auto pools, co_await pools_of(context));
     SKIFF_CO_TRY(auto made, co_await pools->template_of(std::move(wanted)));
@@ -117,12 +118,12 @@ Result<int> print_offline_manifest(const Context& context, SandboxSpec spec) {
   const bool has_credential = known.key || !spec.pod.token_secret.empty();
   const std::string home = known.namespace_name;
   SKIFF_TRY(auto objects, offline_manifest(std::move(spec), known));
-  std::string unknown =
-      "no cluster was asked: not whether namespace \"" + home + "\" would take this, nor whether it assigns user ids";
+  std::string unknown = "no cluster was asked, so skiff does not know whether namespace \"" + home +
+                        "\" would accept this, or whether it assigns user ids";
   if (!has_credential) {
     unknown +=
-        "; and the agent knows no key, so that it lets nobody in: --key-file FILE gives it the public half of a "
-        "private key, --token-secret a token";
+        "; the agent gets no key, so it accepts no client: --key-file FILE gives it the public key of a private key, "
+        "--token-secret a token";
   }
   say(unknown);
   return print_objects(options, std::move(objects));
@@ -132,19 +133,19 @@ Command manifest_command() {
   return {
       .name = "manifest",
       .group = "Operators",
-      .summary = "print the objects that `up` would make, as YAML",
+      .summary = "print the objects that `up` would create, as YAML",
       .text =
-          "With the driver pod the record comes first: it lists and removes like any other sandbox once it is "
-          "applied.\n"
-          "With the driver claim it is a SandboxClaim (--pool, --template) or a Sandbox; a lease counts from now, "
-          "and a\n"
-          "claim's environment is left out, since only `up` can tell it to the agent. The namespace's signing key "
-          "is made\n"
-          "if there is none: its public half goes into the Pod.\n"
-          "Where no cluster is configured none is asked: stderr says what is not known then, and --key-file takes the\n"
-          "place of the namespace's key.\n"
-          "Without NAME, --template is a SandboxTemplate to print that runs skiffd; pools of it are for `up "
-          "--pool`.\n\n"
+          "With the driver pod the record comes first; once applied, the sandbox is listed and removed like any "
+          "other.\n"
+          "With the driver claim skiff prints a SandboxClaim (--pool, --template) or a Sandbox; the lease begins now. "
+          "A\n"
+          "claim's environment is left out, because only `up` can pass it to the agent. skiff creates the namespace's\n"
+          "signing key if there is none, and puts its public key into the Pod.\n"
+          "If no cluster is configured, skiff contacts none: stderr says what is unknown then, and --key-file "
+          "replaces\n"
+          "the namespace's key.\n"
+          "Without NAME, --template names a SandboxTemplate that runs skiffd; `up --pool` uses pools of it.\n"
+          "\n"
           "  skiff manifest demo --image python:3.12 | kubectl apply -f -\n"
           "  skiff manifest --driver claim --template py --image python:3.12 | kubectl apply -f -\n"
           "  skiff pool create warm --driver claim --template py --size 3",

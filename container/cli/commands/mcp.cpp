@@ -112,18 +112,20 @@ class Mcp final : public Invocation {
 }  // namespace
 
 Command mcp_command() {
-  return {.name = "mcp",
-          .group = "Access",
-          .summary = "serve a sandbox by the Model Context Protocol, over stdin and stdout",
-          .text =
-              "Without NAME it makes a sandbox with the client's first message, and removes it at the end: when the\n"
-              "client closes stdin, or by a signal. With NAME it uses the one that is there, which stays.\n\n"
-              "  {\"mcpServers\": {\"sandbox\": {\n"
-              "    \"command\": \"skiff\",\n"
-              "    \"args\": [\"mcp\"]}}}",
-          .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
-          .makes_sandboxes = true,
-          .make = &make_invocation<Mcp>};
+  return {
+      .name = "mcp",
+      .group = "Access",
+      .summary = "serve a sandbox over the Model Context Protocol, on stdin and stdout",
+      .text =
+          "Without NAME skiff creates a sandbox at the client's first message, and removes it when the client closes\n"
+          "stdin, or on a signal. With NAME it uses an existing sandbox and keeps it.\n"
+          "\n"
+          "  {\"mcpServers\": {\"sandbox\": {\n"
+          "    \"command\": \"skiff\",\n"
+          "    \"args\": [\"mcp\"]}}}",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
+      .makes_sandboxes = true,
+      .make = &make_invocation<Mcp>};
 }
 
 }  // namespace skiff::container

@@ -15,14 +15,14 @@ class Network final : public Invocation {
     return {{.flag = "network",
              .target = setting::Text{&network_},
              .value = "POLICY",
-             .help = "What it may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
+             .help = "What the sandbox may reach from now on: open, deny, dns, or cidr=10.0.0.0/8,...",
              .shown_default = "as it was"},
             {.flag = "allow",
              .target = setting::List{&allow_},
              .value = "CIDR",
-             .help = "Only these may reach it; 0.0.0.0/0 and ::/0 for everybody.",
+             .help = "Only these addresses may reach the sandbox; 0.0.0.0/0 and ::/0 admit everyone.",
              .shown_default = "as it was"},
-            dry_run_.row("Change nothing, and tell how it would be.")};
+            dry_run_.row("Only print the policy as it would be.")};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -59,8 +59,10 @@ Command network_command() {
       .group = "Sandboxes",
       .summary = "change what a sandbox in a cluster may reach, and who may reach it",
       .text =
-          "Takes effect at once where NetworkPolicy is enforced, and survives stop and start. Without flags it shows\n"
-          "the current policy. Access through the API server (port-forward, proxy) is not limited.\n\n"
+          "The change takes effect immediately if the cluster enforces NetworkPolicy, and survives stop and start.\n"
+          "Without flags skiff shows the current policy. Access through the API server (port-forward, proxy) is not\n"
+          "restricted.\n"
+          "\n"
           "  skiff network demo --allow 203.0.113.7/32 --network dns",
       .words = {{.name = "NAME", .kind = WordKind::sandbox}},
       .make = &make_invocation<Network>};

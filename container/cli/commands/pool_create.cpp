@@ -16,8 +16,8 @@ class PoolCreate final : public Invocation {
     rows.push_back({.flag = "size",
                     .target = setting::Count{&size_, 0, kLargestPool},
                     .value = "NUMBER",
-                    .help = "How many sandboxes wait in it."});
-    rows.push_back(dry_run_.row("Make nothing and print the pool as it would be."));
+                    .help = "How many sandboxes wait in the pool."});
+    rows.push_back(dry_run_.row("Only print the pool that would be created."));
     return rows;
   }
 
@@ -56,11 +56,11 @@ class PoolCreate final : public Invocation {
 Command pool_create_command() {
   return {.name = "pool create",
           .group = "Pools",
-          .summary = "make sandboxes in advance",
+          .summary = "create sandboxes in advance",
           .text =
               "  skiff pool create python --image python:3.12-slim --size 5\n"
               "  skiff up demo --pool python --env GREETING=hello --ttl 1h\n"
-              "One that is taken from the pool is there at once, and the pool is made full again.",
+              "A sandbox from the pool is ready immediately; the pool is refilled.",
           .words = {{.name = "POOL"}},
           .makes_sandboxes = true,
           .make = &make_invocation<PoolCreate>};

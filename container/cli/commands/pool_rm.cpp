@@ -46,7 +46,7 @@ class PoolRm final : public Invocation {
 Command pool_rm_command() {
   return {.name = "pool rm",
           .group = "Pools",
-          .summary = "remove pools and what waits in them",
+          .summary = "remove pools and the sandboxes that wait in them",
           .text = "Sandboxes that were taken out of a pool are kept. A pool that does not exist is not an error.",
           .words = {{.name = "POOL", .repeated = true}},
           .make = &make_invocation<PoolRm>};

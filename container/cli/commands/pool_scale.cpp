@@ -18,7 +18,7 @@ class PoolScale final : public Invocation {
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
              .help = "Longest time until the new ones are ready."},
-            dry_run_.row("Make and remove nothing, and print the pool with the size that it would have.")};
+            dry_run_.row("Only print the pool with the size that it would have.")};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -53,7 +53,7 @@ Command pool_scale_command() {
   return {.name = "pool scale",
           .group = "Pools",
           .summary = "change how many sandboxes wait in a pool",
-          .text = "A smaller size never ends a sandbox that was taken.",
+          .text = "A smaller size never ends a sandbox that was taken from the pool.",
           .words = {{.name = "POOL"}, {.name = "SIZE"}},
           .makes_sandboxes = true,
           .make = &make_invocation<PoolScale>};

@@ -45,7 +45,7 @@ class PoolStatusOf final : public Invocation {
 Command pool_status_command() {
   return {.name = "pool status",
           .group = "Pools",
-          .summary = "show how many sandboxes of a pool are available, active, all and wanted",
+          .summary = "show the available, active, total and desired number of sandboxes of a pool",
           .text = "Without a name: all pools of the namespace.",
           .words = {{.name = "POOL", .optional = true}},
           .make = &make_invocation<PoolStatusOf>};

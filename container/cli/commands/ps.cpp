@@ -39,51 +39,50 @@ struct Listed {
 class Ps final : public Invocation {
  public:
   std::vector<Setting> rows() override {
-    return {
-        {.flag = "everyone",
-         .target = setting::Switch{&everyone_},
-         .help = "Also those of other owners, and claims that skiff did not make, as claim/NAME."},
-        {.flag = "all",
-         .target = setting::Switch{&all_},
-         .help = "As docker has it: stopped ones are listed in any case.",
-         .letter = 'a'},
-        {.flag = "all-namespaces",
-         .target = setting::Switch{&all_namespaces_},
-         .help = "Of a cluster: in every namespace that has sandboxes.",
-         .letter = 'A'},
-        {.flag = "label",
-         .target = setting::List{&labels_},
-         .value = "NAME=VALUE",
-         .help = "Only those with this label.",
-         .letter = 'l'},
-        {.flag = "status",
-         .target = setting::Choice{&status_, {"any", "creating", "running", "stopped", "ended", "failed"}},
-         .value = "STATUS",
-         .help = "Only sandboxes in this state: creating, running, stopped, ended, or failed."},
-        {.flag = "limit",
-         .target = setting::Count{&limit_, 0, 1'000'000},
-         .value = "N",
-         .help = "List at most N, 0: all. With -o json, pass `next` as --cursor for the next page."},
-        {.flag = "cursor",
-         .target = setting::Text{&cursor_},
-         .value = "NAME",
-         .help = "Only those whose names follow this one."},
-        {.flag = "watch",
-         .target = setting::Switch{&watch_},
-         .help = "Then print those that change, until interrupted. It looks every 2 seconds.",
-         .letter = 'w'},
-        {.flag = "no-headers", .target = setting::Switch{&no_headers_}, .help = "Leave the first line of a table out."},
-        {.flag = "sort-by",
-         .target = setting::Text{&sort_by_},
-         .value = "PATH",
-         .help = "Order by a field of the JSON, as created_at or .labels.team.",
-         .shown_default = "name"}};
+    return {{.flag = "everyone",
+             .target = setting::Switch{&everyone_},
+             .help = "Also list sandboxes of other owners, and claims that skiff did not create, as claim/NAME."},
+            {.flag = "all",
+             .target = setting::Switch{&all_},
+             .help = "Accepted for users of docker; stopped sandboxes are always listed.",
+             .letter = 'a'},
+            {.flag = "all-namespaces",
+             .target = setting::Switch{&all_namespaces_},
+             .help = "In a cluster: all namespaces that have sandboxes.",
+             .letter = 'A'},
+            {.flag = "label",
+             .target = setting::List{&labels_},
+             .value = "NAME=VALUE",
+             .help = "Only sandboxes with this label.",
+             .letter = 'l'},
+            {.flag = "status",
+             .target = setting::Choice{&status_, {"any", "creating", "running", "stopped", "ended", "failed"}},
+             .value = "STATUS",
+             .help = "Only sandboxes in this state: creating, running, stopped, ended, or failed."},
+            {.flag = "limit",
+             .target = setting::Count{&limit_, 0, 1'000'000},
+             .value = "N",
+             .help = "List at most N, 0: all. With -o json, pass `next` as --cursor for the next page."},
+            {.flag = "cursor",
+             .target = setting::Text{&cursor_},
+             .value = "NAME",
+             .help = "Only sandboxes whose names follow this one."},
+            {.flag = "watch",
+             .target = setting::Switch{&watch_},
+             .help = "Then print changes until interrupted; skiff checks every 2 seconds.",
+             .letter = 'w'},
+            {.flag = "no-headers", .target = setting::Switch{&no_headers_}, .help = "Omit the first line of a table."},
+            {.flag = "sort-by",
+             .target = setting::Text{&sort_by_},
+             .value = "PATH",
+             .help = "Sort by a field of the JSON, for example created_at or .labels.team.",
+             .shown_default = "name"}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     const std::string& host = context.options().driver;
     if ((host == "local" || host == "serve") && all_namespaces_) {
-      co_return fail(Errc::invalid_field, "only a cluster has namespaces: leave out -A, or --driver " + host,
+      co_return fail(Errc::invalid_field, "only a cluster has namespaces: omit -A, or --driver " + host,
                      "--all-namespaces");
     }
     names_ = std::move(arguments.words);
@@ -298,9 +297,11 @@ Command ps_command() {
           .group = "Sandboxes",
           .summary = "list sandboxes",
           .text =
-              "-q prints the names alone, -o wide more columns, with when each was used last: its agent is asked.\n\n"
+              "-q prints only the names. -o wide prints more columns, and asks each agent when it was last used.\n"
+              "\n"
               "  skiff ps -o wide --sort-by created_at\n"
-              "  skiff ps -o jsonpath='{range .items[*]}{.name} {.state}{\"\\n\"}{end}'",
+              "  skiff ps -o jsonpath='{range .items[*]}{.name} {.state}{\"\\n"
+              "\"}{end}'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
           .aliases = {"get", "ls"},
           .make = &make_invocation<Ps>};

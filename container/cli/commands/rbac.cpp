@@ -35,23 +35,23 @@ class Rbac final : public Invocation {
     return {{.flag = "role-name",
              .target = setting::Text{&role_.name},
              .value = "NAME",
-             .help = "Of the Role and its binding."},
+             .help = "Name of the Role and its binding."},
             {.flag = "service-account",
              .target = setting::Text{&role_.service_account},
              .value = "NAME",
-             .help = "Also a ServiceAccount of this name, and the binding that gives it the Role."},
+             .help = "Also print a ServiceAccount of this name, and a binding of the Role to it."},
             {.flag = "all-namespaces",
              .target = setting::Switch{&role_.all_namespaces},
-             .help = "A ClusterRole: the commands work in every namespace.",
+             .help = "Print a ClusterRole, for commands in every namespace.",
              .letter = 'A'},
             {.flag = "namespace-per-sandbox",
              .target = setting::Switch{&namespace_per_sandbox_},
-             .help = "What namespaces of single sandboxes need, too: a ClusterRole."},
+             .help = "Print a ClusterRole that also permits one namespace for each sandbox."},
             {.flag = "tenant",
              .target = setting::List{&tenants_},
              .value = "NAMESPACE",
-             .help = "Of `serve`: a namespace of sandboxes that is not the server's own. Each gets a Role and a "
-                     "binding; in the server's own it reads the API keys then, and nothing else."}};
+             .help = "For `serve`: a namespace of sandboxes other than the server's. Each gets a Role and a binding; "
+                     "in its own namespace the server then only reads the API keys."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -97,13 +97,14 @@ class Rbac final : public Invocation {
   /// Of a server whose sandboxes are in other namespaces than itself.
   [[nodiscard]] Result<std::vector<nlohmann::json>> roles_of_server(RightsOf wanted) const {
     if (wanted.commands != std::vector<std::string>{"serve"}) {
-      return fail(Errc::invalid_field, "--tenant is for `skiff rbac serve` alone", "--tenant");
+      return fail(Errc::invalid_field, "--tenant works only with `skiff rbac serve`", "--tenant");
     }
     if (role_.all_namespaces) {
-      return fail(Errc::invalid_field, "--tenant names the namespaces: leave --all-namespaces away", "--tenant");
+      return fail(Errc::invalid_field, "--tenant names the namespaces: omit --all-namespaces", "--tenant");
     }
     if (role_.service_account.empty() || role_.namespace_name.empty()) {
-      return fail(Errc::missing_field, "--tenant needs to know whose rights these are: --service-account, --namespace",
+      return fail(Errc::missing_field,
+                  "--tenant needs the account that gets the permissions: --service-account, --namespace",
                   "--service-account");
     }
     std::set<std::string> tenants{tenants_.begin(), tenants_.end()};
@@ -128,18 +129,20 @@ class Rbac final : public Invocation {
 }  // namespace
 
 Command rbac_command() {
-  return {.name = "rbac",
-          .group = "Operators",
-          .summary = "print the least Role that commands need in a cluster",
-          .text =
-              "Of all commands when none is named. With --driver claim it is what SandboxClaims need;\n"
-              "with --gateway reading that Gateway is in it.\n\n"
-              "  skiff rbac | kubectl apply -f -\n"
-              "  skiff rbac run exec --service-account agent | kubectl apply -f -\n"
-              "  skiff rbac gc --all-namespaces\n"
-              "  skiff rbac serve --service-account skiff-serve -n skiff-serve --tenant team-a | kubectl apply -f -",
-          .words = {{.name = "COMMAND", .kind = WordKind::command, .optional = true, .repeated = true}},
-          .make = &make_invocation<Rbac>};
+  return {
+      .name = "rbac",
+      .group = "Operators",
+      .summary = "print the smallest Role that commands need in a cluster",
+      .text =
+          "Without COMMAND the Role covers all commands. With --driver claim it covers SandboxClaims, with --gateway\n"
+          "reading that Gateway.\n"
+          "\n"
+          "  skiff rbac | kubectl apply -f -\n"
+          "  skiff rbac run exec --service-account agent | kubectl apply -f -\n"
+          "  skiff rbac gc --all-namespaces\n"
+          "  skiff rbac serve --service-account skiff-serve -n skiff-serve --tenant team-a | kubectl apply -f -",
+      .words = {{.name = "COMMAND", .kind = WordKind::command, .optional = true, .repeated = true}},
+      .make = &make_invocation<Rbac>};
 }
 
 }  // namespace skiff::container

@@ -33,7 +33,7 @@ class Rm final : public Invocation {
         {.flag = "all", .target = setting::Switch{&all_}, .help = "All sandboxes of --owner.", .letter = 'a'},
         {.flag = "everyone",
          .target = setting::Switch{&everyone_},
-         .help = "With --all or --label: also those of other owners."},
+         .help = "With --all or --label: also sandboxes of other owners."},
         {.flag = "label",
          .target = setting::List{&labels_},
          .value = "NAME=VALUE",
@@ -41,7 +41,7 @@ class Rm final : public Invocation {
          .letter = 'l'},
         {.flag = "ignore-not-found",
          .target = setting::Switch{&ignore_not_found_},
-         .help = "Say nothing of a NAME that does not exist, which is not an error anyway."}};
+         .help = "Do not mention a NAME that does not exist; it is never an error."}};
     rows.push_back(dry_run_.row("Only print the names of what would be removed."));
     std::ranges::move(removal_.rows(), std::back_inserter(rows));
     return rows;
@@ -134,13 +134,14 @@ class Rm final : public Invocation {
 }  // namespace
 
 Command rm_command() {
-  return {.name = "rm",
-          .group = "Sandboxes",
-          .summary = "remove sandboxes with everything in them",
-          .text = "A sandbox that does not exist counts as removed; that there was none, and where, is said on stderr.",
-          .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
-          .aliases = {"delete"},
-          .make = &make_invocation<Rm>};
+  return {
+      .name = "rm",
+      .group = "Sandboxes",
+      .summary = "remove sandboxes with everything in them",
+      .text = "A sandbox that does not exist counts as removed; skiff reports on stderr where it has looked for it.",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true, .repeated = true}},
+      .aliases = {"delete"},
+      .make = &make_invocation<Rm>};
 }
 
 }  // namespace skiff::container

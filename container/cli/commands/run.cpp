@@ -35,31 +35,31 @@ class Run final : public Invocation {
     rows.push_back({.flag = "name",
                     .target = setting::Text{&name_},
                     .value = "NAME",
-                    .help = "The same, as docker has it; with --rm only its name."});
+                    .help = "The same as --keep, for users of docker; with --rm only a name."});
     rows.push_back({.flag = "rm",
                     .target = setting::Switch{&rm_},
-                    .help = "Remove the sandbox afterwards: so it is anyway without --name, --keep or -d."});
+                    .help = "Remove the sandbox afterwards, which is the default without --name, --keep or -d."});
     rows.push_back({.flag = "detach",
                     .target = setting::Switch{&detach_},
-                    .help = "Leave the command running, and print the name of its sandbox, which is kept. With --rm it "
-                            "ends by itself 5 minutes after the command (--idle-ttl).",
+                    .help = "Leave the command running, print the name of its sandbox and keep the sandbox. With --rm "
+                            "the sandbox ends by itself 5 minutes after the command (--idle-ttl).",
                     .letter = 'd'});
-    rows.push_back(dry_run_.row("Run nothing and print what would be made, as `skiff manifest` does."));
+    rows.push_back(dry_run_.row("Only print the objects that would be created, as `skiff manifest` does."));
     return rows;
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto request, command_.request(std::move(arguments.rest)));
     if (rm_ && !keep_.empty()) {
-      co_return fail(Errc::invalid_field, "--rm and --keep contradict each other: for a name alone there is --name");
+      co_return fail(Errc::invalid_field, "--rm and --keep contradict each other: use --name to set only a name");
     }
     if (!keep_.empty() && !name_.empty() && keep_ != name_) {
-      co_return fail(Errc::invalid_field, "--keep and --name say different names");
+      co_return fail(Errc::invalid_field, "--keep and --name are different names");
     }
     if (!arguments.words.empty() && std::ranges::count(arguments.given, "--image") > 0) {
       const std::string& word = arguments.words.front();
       co_return fail(Errc::invalid_field,
-                     "--image says the image, and so does \"" + word + "\": if that is a name, it is --name " + word);
+                     "the image is given twice, by --image and by \"" + word + "\"; for a name use --name " + word);
     }
     const std::string& given = keep_.empty() ? name_ : keep_;
     const std::string name = given.empty() ? make_name("run-") : given;
@@ -116,7 +116,7 @@ class Run final : public Invocation {
   /// What was printed as what --dry-run would make: the command is none of that.
   static Result<int> with_note(const Context& context, Result<int> printed) {
     if (printed && !context.options().quiet) {
-      say("the command is not a part of this: skiff starts it when the sandbox answers, which a dry run does not try");
+      say("the command is not included: skiff starts it when the sandbox answers, and a dry run creates no sandbox");
     }
     return printed;
   }
@@ -147,12 +147,13 @@ Command run_command() {
   return {
       .name = "run",
       .group = "Sandboxes",
-      .summary = "run one command in a sandbox of its own, as docker run does",
+      .summary = "run a command in a new sandbox, as docker run does",
       .text =
-          "The command has to be said: ENTRYPOINT and CMD of the image are not run. The sandbox goes when it has\n"
-          "ended, unless --keep, --name or -d keeps it. With the local driver there is no IMAGE: the command runs on\n"
-          "this machine, in a new directory. Should skiff be killed, the command goes on, and the sandbox ends by\n"
-          "itself 5 minutes after it (--idle-ttl).\n\n"
+          "You must give the command: skiff does not run the image's ENTRYPOINT and CMD. skiff removes the sandbox\n"
+          "when the command has ended, unless you give --keep, --name or -d. The local driver takes no IMAGE: the\n"
+          "command runs on this machine, in a new directory. If skiff is killed, the command continues, and the\n"
+          "sandbox ends by itself 5 minutes after the command (--idle-ttl).\n"
+          "\n"
           "  skiff run python:3.12 -- python -c 'print(6 * 7)'\n"
           "  skiff run -- sh -c 'echo hello from $(uname)'\n"
           "  seq 9 | skiff run -i -- sort -r\n"

@@ -67,30 +67,31 @@ class Serve final : public Invocation {
          .environment = "SKIFF_SERVE_LISTEN",
          .target = setting::List{&listen_},
          .value = "ADDR:PORT",
-         .help = "Where it listens: HTTP without TLS, which belongs before it. Port 0 takes a free one."},
+         .help = "Address to listen on, for HTTP: put a TLS proxy in front. Port 0 selects a free port."},
         {.flag = "domain",
          .environment = "SKIFF_SERVE_DOMAIN",
          .target = setting::Text{&domain_},
          .value = "DOMAIN",
-         .help = "Sandboxes have the hosts PORT-SANDBOX.DOMAIN; the records *.DOMAIN lead here."},
+         .help = "Domain of the hosts PORT-SANDBOX.DOMAIN; point the DNS record *.DOMAIN to the server."},
         {.flag = "templates",
          .environment = "SKIFF_SERVE_TEMPLATES",
          .target = setting::Text{&templates_},
          .value = "FILE",
-         .help = "YAML: NAME: {image, env, pod}. The template `base` is what the flags of new sandboxes say."},
+         .help = "YAML file of templates, NAME: {image, env, pod}. The flags for new sandboxes define the template "
+                 "`base`."},
         {.flag = "behind-proxy",
          .target = setting::Switch{&behind_proxy_},
-         .help = "A proxy in front of it sets X-Forwarded-*: they are passed on."},
+         .help = "Trust and forward the X-Forwarded-* fields of a proxy in front of the server."},
         {.flag = "service-accounts",
          .environment = "SKIFF_SERVE_SERVICE_ACCOUNTS",
          .target = setting::Switch{&service_accounts_},
          .value = "",
          .group = "",
-         .help = "Also takes tokens of the cluster's service accounts with the audience skiff, for their namespaces."},
+         .help = "Also accept tokens of the cluster's service accounts with the audience skiff, for their namespaces."},
         {.flag = "drain-timeout",
          .target = setting::Duration{&drain_, 0ms, std::chrono::hours{1}},
          .value = "TIME",
-         .help = "Longest time for what is under way when it is to stop."}};
+         .help = "How long running requests may take when the server stops."}};
     for (Setting& row : spec_.rows_of_a_pool()) rows.push_back(std::move(row));
     return rows;
   }
@@ -106,12 +107,13 @@ class Serve final : public Invocation {
     SKIFF_CO_TRY(auto keys, co_await open_key_store(&context));
     context.tell_notice(*driver);
     SKIFF_CO_TRY(auto ring, co_await keys->read());
-    if (ring.keys.empty()) say("there are no API keys yet: `skiff key create NAME` makes one (" + keys->place() + ")");
+    if (ring.keys.empty())
+      say("there are no API keys yet: `skiff key create NAME` creates one (" + keys->place() + ")");
     std::optional<ClusterAccounts> reviewer;
     std::optional<serve::AccountCache> accounts;
     if (service_accounts_) {
       if (driver->name() == "local") {
-        co_return fail(Errc::not_supported, "without a cluster there are no service accounts", "--service-accounts");
+        co_return fail(Errc::not_supported, "--service-accounts needs a cluster", "--service-accounts");
       }
       SKIFF_CO_TRY(auto cluster, context.cluster());
       reviewer.emplace(cluster);
@@ -194,9 +196,10 @@ class Serve final : public Invocation {
 Command serve_command() {
   return {.name = "serve",
           .group = "Operators",
-          .summary = "serve sandboxes over HTTP to whoever has an API key",
+          .summary = "serve sandboxes over HTTP to clients with an API key",
           .text =
-              "E2B's SDKs make, use and remove sandboxes here, without a kubeconfig (docs/serve.md).\n\n"
+              "E2B's SDKs create, use and remove sandboxes through this server, without a kubeconfig (docs/serve.md).\n"
+              "\n"
               "  export SKIFF_DRIVER=local\n"
               "  export E2B_API_KEY=$(skiff key create me)\n"
               "  skiff serve --listen 127.0.0.1:7080",

@@ -21,21 +21,21 @@ class SessionCreate final : public Invocation {
     return {{.flag = "root",
              .target = setting::Text{&root_},
              .value = "DIR",
-             .help = "Its directory, below the sandbox's; made when it is missing.",
+             .help = "Directory of the session, below the sandbox's; created if it is missing.",
              .shown_default = "the sandbox's"},
             {.flag = "cwd",
              .target = setting::Text{&cwd_},
              .value = "DIR",
-             .help = "Where its commands run, relative to its directory.",
+             .help = "Working directory of its commands, relative to the session's directory.",
              .letter = 'w'},
             {.flag = "extra-root",
              .target = setting::List{&extra_roots_},
              .value = "DIR[:ro]",
-             .help = "A further directory, by its absolute path, that its file operations reach; ro: to read only."},
+             .help = "Absolute path of a further directory for file operations; ro: read only."},
             {.flag = "env",
              .target = setting::List{&env_},
              .value = "NAME=VALUE",
-             .help = "A variable of its commands; NAME alone takes the value that it has here.",
+             .help = "Variable for its commands; NAME alone takes its value from skiff's environment.",
              .letter = 'e'}};
   }
 
@@ -43,15 +43,14 @@ class SessionCreate final : public Invocation {
     const std::string id = arguments.words.size() > 1 ? arguments.words[1] : "";
     for (const std::string* text : {&id, &std::as_const(root_), &std::as_const(cwd_)}) {
       if (protocol::is_valid_utf8(*text)) continue;
-      co_return fail(Errc::invalid_field, "SESSION, --root and --cwd are texts: their bytes have to be UTF-8");
+      co_return fail(Errc::invalid_field, "SESSION, --root and --cwd must be UTF-8");
     }
     nlohmann::json request = nlohmann::json::object();
     if (!id.empty()) request["id"] = id;
     if (!root_.empty()) request["root"] = root_;
     if (!cwd_.empty()) request["cwd"] = cwd_;
     for (std::string_view extra : extra_roots_) {
-      if (!protocol::is_valid_utf8(extra))
-        co_return fail(Errc::invalid_field, "--extra-root: its bytes have to be UTF-8");
+      if (!protocol::is_valid_utf8(extra)) co_return fail(Errc::invalid_field, "--extra-root must be UTF-8");
       const bool is_read_only = extra.ends_with(kReadOnly);
       if (is_read_only) extra.remove_suffix(kReadOnly.size());
       request["extra_roots"].push_back({{"path", extra}, {"access", is_read_only ? "ro" : "rw"}});
@@ -80,9 +79,10 @@ class SessionCreate final : public Invocation {
 Command session_create_command() {
   return {.name = "session create",
           .group = "Sessions",
-          .summary = "make a session in a sandbox, with a directory and variables of its own",
+          .summary = "create a session in a sandbox, with its own directory and variables",
           .text =
-              "Prints its id, which is SESSION where that is given.\n\n"
+              "Prints the session's id, which is SESSION if you give it.\n"
+              "\n"
               "  skiff session create demo build --root src -e CI=1\n"
               "  skiff exec -s build demo make\n"
               "  skiff session create demo two --extra-root /data --extra-root /models:ro",

@@ -23,7 +23,7 @@ class SessionRm final : public Invocation {
 Command session_rm_command() {
   return {.name = "session rm",
           .group = "Sessions",
-          .summary = "end the commands of a session and forget it; its files stay",
+          .summary = "end the commands of a session and remove it; its files stay",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "SESSION", .repeated = true}},
           .make = &make_invocation<SessionRm>};
 }

@@ -53,7 +53,7 @@ Command shell_command() {
   return {.name = "shell",
           .group = "Commands",
           .summary = "open a shell in a sandbox",
-          .text = "Interactive on a terminal; otherwise it runs the script on stdin.",
+          .text = "The shell is interactive on a terminal; otherwise it runs the script on stdin.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<Shell>};
 }

@@ -23,7 +23,7 @@ class Start final : public Invocation {
     return {{.flag = "wait",
              .target = setting::Duration{&wait_, 100ms, std::chrono::days{1}},
              .value = "TIME",
-             .help = "Longest time until it answers."}};
+             .help = "How long to wait until the sandbox answers."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -74,8 +74,8 @@ class Start final : public Invocation {
 Command start_command() {
   return {.name = "start",
           .group = "Sandboxes",
-          .summary = "make stopped or dead sandboxes again, with their files",
-          .text = "Their lease begins anew. With -o json one is printed as itself, several as `items`.",
+          .summary = "start stopped or dead sandboxes again, with their files",
+          .text = "The lease begins anew. With -o json skiff prints one sandbox as an object, several as `items`.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
           .makes_sandboxes = true,
           .make = &make_invocation<Start>};

@@ -67,8 +67,8 @@ class Stop final : public Invocation {
 Command stop_command() {
   return {.name = "stop",
           .group = "Sandboxes",
-          .summary = "end what runs in sandboxes and keep their files",
-          .text = "`skiff start` makes them again.",
+          .summary = "stop sandboxes and keep their files",
+          .text = "`skiff start` starts them again.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
           .make = &make_invocation<Stop>};
 }

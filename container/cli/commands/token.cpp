@@ -16,11 +16,11 @@ class Token final : public Invocation {
     return {{.flag = "scope",
              .target = setting::List{&scopes_},
              .value = "SCOPE",
-             .help = "read, exec (writing files too), ports, admin (all of them, and leases)."},
+             .help = "read, exec (also writes files), ports, admin (all of these, and leases)."},
             {.flag = "ttl",
              .target = setting::Duration{&ttl_, 1s, std::chrono::days{365}},
              .value = "TIME",
-             .help = "How long it is valid."}};
+             .help = "How long the token is valid."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -45,7 +45,8 @@ Command token_command() {
           .group = "Access",
           .summary = "print a bearer token for the agent of a sandbox",
           .text =
-              "It works for this sandbox alone. With -o json its address comes along.\n\n"
+              "The token is valid for this sandbox only. -o json also prints the agent's address.\n"
+              "\n"
               "  curl -H \"X-Skiff-Token: $(skiff token demo)\" $SKIFF_URL/v1/run -d 'date'",
           .words = {{.name = "NAME", .kind = WordKind::sandbox}},
           .make = &make_invocation<Token>};

@@ -19,11 +19,11 @@ class Tool final : public Invocation {
              .environment = "SKIFF_TOOL_FOLDER",
              .target = setting::List{&call_.directories},
              .value = "DIR",
-             .help = "Where tools are, in this order; relative to the sandbox's directory."},
+             .help = "Directories of tools, in the order of the search; relative to the sandbox's directory."},
             {.flag = "timeout",
              .target = setting::Duration{&call_.timeout, 1ms, std::chrono::days{365}},
              .value = "TIME",
-             .help = "End it after this time."}};
+             .help = "Kill the tool after this time."}};
   }
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
@@ -52,10 +52,11 @@ Command tool_command() {
   return {
       .name = "tool",
       .group = "Commands",
-      .summary = "call a tool of a sandbox by its name, with arguments as JSON",
+      .summary = "call a tool in a sandbox by name, with JSON arguments",
       .text =
-          "A tool is an executable in one of the tool directories. It finds its arguments on stdin and in\n"
-          "SKIFF_TOOL_ARGS, and answers with JSON on stdout. The exit status is 0, or 1 when the tool failed.\n\n"
+          "A tool is an executable in one of the tool directories. It reads its arguments from stdin or from\n"
+          "SKIFF_TOOL_ARGS, and writes JSON to stdout. The exit status is 0, or 1 if the tool failed.\n"
+          "\n"
           "  skiff tool demo word-count '{\"path\": \"notes.txt\"}'",
       .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "TOOL"}, {.name = "ARGUMENTS", .optional = true}},
       .make = &make_invocation<Tool>};

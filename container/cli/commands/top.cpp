@@ -77,7 +77,7 @@ class Top final : public Invocation {
   std::vector<Setting> rows() override {
     return {{.flag = "processes",
              .target = setting::Switch{&processes_},
-             .help = "Every process of the commands instead.",
+             .help = "List every process of the commands instead.",
              .letter = 'p'}};
   }
 

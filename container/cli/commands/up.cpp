@@ -21,16 +21,15 @@ class Up final : public Invocation {
     std::vector<Setting> rows = spec_.rows();
     rows.push_back({.flag = "get-or-create",
                     .target = setting::Switch{&get_or_create_},
-                    .help = "If a sandbox with this name exists, use it (starting it if it is stopped)."});
-    rows.push_back(
-        {.flag = "setup",
-         .target = setting::Text{&setup_},
-         .value = "SCRIPT",
-         .help = "A shell line that is run in a new sandbox; when it fails, so does `up`, and nothing is left."});
+                    .help = "Use an existing sandbox of this name, and start it if it is stopped."});
+    rows.push_back({.flag = "setup",
+                    .target = setting::Text{&setup_},
+                    .value = "SCRIPT",
+                    .help = "Shell line to run in the new sandbox; if it fails, `up` fails and removes the sandbox."});
     rows.push_back({.flag = "rm-on-exit",
                     .target = setting::Switch{&rm_on_exit_},
-                    .help = "Then wait for a signal (Ctrl-C, TERM), and remove the sandbox again."});
-    rows.push_back(dry_run_.row("Make nothing and print what would be made, as `skiff manifest` does."));
+                    .help = "Wait for a signal (Ctrl-C, TERM), then remove the sandbox."});
+    rows.push_back(dry_run_.row("Only print the objects that would be created, as `skiff manifest` does."));
     return rows;
   }
 
@@ -80,9 +79,10 @@ class Up final : public Invocation {
 Command up_command() {
   return {.name = "up",
           .group = "Sandboxes",
-          .summary = "make a sandbox and wait until it answers",
+          .summary = "create a sandbox and wait until it answers",
           .text =
-              "Without NAME it gets one, which is printed.\n\n"
+              "Without NAME skiff chooses one and prints it.\n"
+              "\n"
               "  skiff up demo --env GREETING=hello --ttl 1h\n"
               "  skiff exec demo -- sh -c 'echo $GREETING'\n"
               "  skiff rm demo",

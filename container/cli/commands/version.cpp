@@ -34,7 +34,7 @@ class Version final : public Invocation {
 Command version_command() {
   return {.name = "version",
           .group = "Help",
-          .summary = "print the version, and that of a sandbox's agent",
+          .summary = "print the version of skiff, and of a sandbox's agent",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .optional = true}},
           .make = &make_invocation<Version>};
 }

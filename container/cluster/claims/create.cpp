@@ -30,7 +30,7 @@ Result<> check_spec(const SandboxSpec& spec) {
                 "--namespace-per-sandbox");
   }
   if (spec.pod.service == ServiceKind::nodeport || spec.pod.service == ServiceKind::loadbalancer) {
-    return fail(Errc::invalid_field, "--service: agent-sandbox makes headless services only", "--service");
+    return fail(Errc::invalid_field, "--service: agent-sandbox creates only headless services", "--service");
   }
   if (wants_claim(spec) && spec.pod.network != "open") {
     return fail(Errc::invalid_field, "--network: the template decides it; give it to `skiff pool create`", "--network");

@@ -251,11 +251,10 @@ Task<Result<std::vector<Object>>> ClaimDriver::manifest(SandboxSpec spec, bool t
 }
 
 Task<Result<PodOptions>> ClaimDriver::set_network(std::string, std::string, std::vector<std::string>) {
-  co_return fail(
-      Errc::invalid_field,
-      "with --driver claim a sandbox's network stays as it was made: `skiff up --network` says it for a bare "
-      "Sandbox, `skiff pool create --network` for all of a pool",
-      "--driver");
+  co_return fail(Errc::invalid_field,
+                 "with --driver claim the network of a sandbox cannot be changed: set it with `skiff up --network` for "
+                 "a bare Sandbox, or with `skiff pool create --network` for a pool",
+                 "--driver");
 }
 
 Task<Result<Sandbox>> ClaimDriver::get(std::string name) {

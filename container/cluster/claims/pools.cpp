@@ -79,7 +79,7 @@ Task<Result<std::string>> ClaimPools::pool_of_template(std::string template_name
                 [&](const Object& pool) { return pool.text({"spec", "sandboxTemplateRef", "name"}) != template_name; });
   if (pools->items.empty()) {
     co_return fail(Errc::not_found,
-                   "no pool makes sandboxes of the template \"" + template_name + "\": `skiff pool create " +
+                   "no pool creates sandboxes from the template \"" + template_name + "\": `skiff pool create " +
                        template_name + " --template " + template_name +
                        " --size 0` makes one that makes them on demand",
                    "--template");
@@ -173,7 +173,7 @@ Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime dea
     auto event = co_await within(deadline, watch.next());
     if (!event) {
       Error late = not_full_in_time(pool.name(), status.available, status.target);
-      late.message += ", `kubectl get pods` tells what is wrong with them";
+      late.message += ", `kubectl get pods` shows the reason";
       co_return std::unexpected{std::move(late)};
     }
     if (!*event) co_return std::unexpected{std::move(event->error().error)};

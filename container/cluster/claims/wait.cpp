@@ -51,7 +51,7 @@ bool is_outdated(const Object& object, std::int64_t generation) {
 
 Error removed_meanwhile(const Object& object) {
   return bring_up_failure(FailureReason::exited,
-                          object.text({"kind"}) + " " + object.name() + " was removed while it was awaited");
+                          object.text({"kind"}) + " " + object.name() + " was removed while skiff waited for it");
 }
 
 Task<> watch_object(kube::Client* client, kube::Resource resource, Object object, Finding* finding) {
@@ -120,10 +120,10 @@ Task<Result<Object>> wait_for_claim(kube::Client* client, kube::Resource resourc
   };
   co_await finally(std::move(watch), [&] { return end_tasks(&watchers); });
   if (finding.outcome) co_return std::move(*finding.outcome);
-  co_return std::unexpected{
-      bring_up_failure(FailureReason::not_ready,
-                       object.text({"kind"}) + " " + object.name() +
-                           " is not ready in time: `--wait` gives more; is the agent-sandbox controller running?")};
+  co_return std::unexpected{bring_up_failure(
+      FailureReason::not_ready,
+      object.text({"kind"}) + " " + object.name() +
+          " is not ready in time: `--wait` allows more time; is the agent-sandbox controller running?")};
 }
 
 }  // namespace skiff::container

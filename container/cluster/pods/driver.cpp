@@ -124,7 +124,7 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
   const bool needs_more =
       record.spec.pod.namespace_per_sandbox || !owned_objects(record.spec, cluster_->options().name_prefix).empty();
   if (is_one_shot && needs_more) {
-    co_return fail(Errc::invalid_field, "one run has a Pod and nothing else: name it by --keep to give it more",
+    co_return fail(Errc::invalid_field, "a sandbox of `skiff run` has only a Pod: use --keep NAME to give it more",
                    "--keep");
   }
   const std::string id = record.id;
@@ -233,8 +233,8 @@ Task<Result<>> PodDriver::stop(std::string name, Removal how) {
   SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
   if (known.damage) co_return std::unexpected{std::move(*known.damage)};
   if (!known.record) {
-    co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run and can't be stopped to be started again",
-                   "name");
+    co_return fail(Errc::invalid_field,
+                   "\"" + name + "\" belongs to `skiff run` and cannot be stopped and started again", "name");
   }
   co_return co_await stop_known(std::move(known), std::move(how));
 }
@@ -258,7 +258,8 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
     if (now.state == SandboxState::running) co_return now;
     if (known.damage) co_return std::unexpected{std::move(*known.damage)};
     if (!known.record) {
-      co_return fail(Errc::invalid_field, "\"" + name + "\" was for one run and can't be started again", "name");
+      co_return fail(Errc::invalid_field, "\"" + name + "\" belonged to `skiff run` and cannot be started again",
+                     "name");
     }
     // An answer may have been lost: then it is this one that the record speaks of.
     if (now.state == SandboxState::creating && known.record->start != mark) {
@@ -271,7 +272,7 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
     if (!up) co_return std::unexpected{std::move(up.error())};
     if (*up) co_return describe_known(**up);
   }
-  co_return fail(Errc::sandbox_conflict, "sandbox \"" + name + "\" is changed by others again and again; try again",
+  co_return fail(Errc::sandbox_conflict, "sandbox \"" + name + "\" is being changed by others repeatedly; try again",
                  "name");
 }
 
@@ -325,7 +326,7 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
   SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(ready), deadline, std::move(progress)));
   // A `stop`, or another `start` that was interrupted before there was a Pod to be seen: the record is what counts.
   if (up.config_map->text({"data", "stopped"}) == "true") {
-    co_return fail(Errc::sandbox_conflict, "sandbox \"" + up.record->spec.name + "\" was stopped while it started",
+    co_return fail(Errc::sandbox_conflict, "sandbox \"" + up.record->spec.name + "\" was stopped while it was starting",
                    "name");
   }
   co_return std::optional{std::move(up)};
@@ -407,7 +408,8 @@ Task<Result<PodOptions>> PodDriver::set_network(std::string name, std::string ne
   SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, name));
   if (known.damage) co_return std::unexpected{std::move(*known.damage)};
   if (!known.record)
-    co_return fail(Errc::invalid_field, "\"" + name + "\" is for one run: its network stays as it is", "name");
+    co_return fail(Errc::invalid_field, "\"" + name + "\" belongs to `skiff run`: its network cannot be changed",
+                   "name");
   if (network.empty() && allow.empty()) co_return known.record->spec.pod;
   const auto change = [&](PodOptions& options) {
     if (!network.empty()) options.network = network;

@@ -229,7 +229,7 @@ Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::functi
     known.config_map = std::move(*now);
     known.record = std::move(read);
   }
-  co_return fail(Errc::timeout, "the record " + name + " is changed by others again and again; try again");
+  co_return fail(Errc::timeout, "the record " + name + " is being changed by others repeatedly; try again");
 }
 
 namespace {

@@ -184,7 +184,7 @@ Task<Result<PoolStatus>> PodPools::fill(std::string name) {
     if (plan.create.empty() && plan.remove.empty()) co_return count_members(view.pool, view.pods);
     SKIFF_CO_TRY_VOID(co_await carry_out(std::move(plan), std::move(view)));
   }
-  co_return fail(Errc::timeout, "pool \"" + name + "\" is changed by others again and again; try again");
+  co_return fail(Errc::timeout, "pool \"" + name + "\" is being changed by others repeatedly; try again");
 }
 
 Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, SteadyTime deadline, Progress progress) {
@@ -349,7 +349,7 @@ Task<Result<bool>> PodPools::remove(std::string name) {
     auto event = co_await within(deadline, watch.next());
     if (!event) {
       co_return fail(Errc::timeout, "pool \"" + name + "\" is removed, but " + std::to_string(left.size()) +
-                                        " of its Pods are still there after a minute");
+                                        " of its Pods still exist after a minute");
     }
     if (!*event) co_return std::unexpected{std::move(event->error().error)};
     if ((*event)->kind == kube::WatchEvent::Kind::snapshot) left.clear();

@@ -87,7 +87,7 @@ Result<Access> in_cluster(const AccessOptions& options, const std::string& host,
 Result<Identity> identity_of(const UserEntry& user, const std::string& place, WallTime now) {
   if (!user.auth_provider.empty()) {
     return fail(Errc::not_supported, place + " uses the auth-provider \"" + user.auth_provider +
-                                         "\", which Kubernetes has given up: use an exec plugin instead");
+                                         "\", which Kubernetes no longer supports: use an exec plugin instead");
   }
   Identity identity;
   SKIFF_TRY(auto certificate, load(user.client_certificate, place + ", client-certificate"));
@@ -177,8 +177,7 @@ Result<Access> find_configured(const AccessOptions& options, const Environment& 
   SKIFF_TRY(auto config, find_kubeconfig(options, environment));
   if (!config.empty() || !options.kubeconfig.empty()) return from_kubeconfig(config, options, now);
   if (!options.context.empty()) {
-    return fail(Errc::not_found,
-                "a context was asked for, but there is no kubeconfig: name one with --kubeconfig or KUBECONFIG");
+    return fail(Errc::not_found, "--context needs a kubeconfig: name one with --kubeconfig or KUBECONFIG");
   }
   if (!options.server.empty()) return Access{.origin = options.server};
   const std::string host = environment("KUBERNETES_SERVICE_HOST");

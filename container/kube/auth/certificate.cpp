@@ -31,7 +31,7 @@ Result<> check_certificate(std::string_view pem, WallTime now, std::string_view 
   if (!certificate) return fail(Errc::invalid_field, std::string{what} + " is not a PEM certificate");
   if (const WallTime end = wall_time(X509_get0_notAfter(certificate.get())); end <= now) {
     return fail(Errc::unauthenticated, std::string{what} + " expired at " + format_time(end) +
-                                           ": get a new kubeconfig from the one who runs the cluster");
+                                           ": get a new kubeconfig from the cluster's operator");
   }
   if (const WallTime begin = wall_time(X509_get0_notBefore(certificate.get())); begin > now) {
     return fail(Errc::unauthenticated,

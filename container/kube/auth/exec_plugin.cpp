@@ -199,9 +199,8 @@ Result<ExecCredential> run_exec_plugin(const Access& access) {
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   const bool interactive = terminal && plugin.interactive_mode != "Never";
   if (plugin.interactive_mode == "Always" && !terminal) {
-    return fail(
-        Errc::unauthenticated,
-        plugin_name(plugin) + " has to ask its user, but standard input is not a terminal: run it once by hand");
+    return fail(Errc::unauthenticated,
+                plugin_name(plugin) + " must ask its user, but standard input is not a terminal: run it once by hand");
   }
   const SteadyTime until = std::chrono::steady_clock::now() + (interactive ? kWithPerson : kAlone);
   SKIFF_TRY(auto started, start(plugin, exec_info(plugin, access, interactive), interactive));

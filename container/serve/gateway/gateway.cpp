@@ -155,7 +155,7 @@ void put_traceparent(Headers& fields, const TraceParent& here) {
 Task<Result<protocol::Stream>> dial_within(std::chrono::milliseconds limit, Task<Result<protocol::Stream>> dialled) {
   auto stream = co_await within(std::chrono::steady_clock::now() + limit, std::move(dialled));
   if (stream) co_return std::move(*stream);
-  co_return fail(Errc::timeout, "the sandbox took no connection for " + std::to_string(limit.count()) + " ms");
+  co_return fail(Errc::timeout, "the sandbox accepted no connection for " + std::to_string(limit.count()) + " ms");
 }
 
 }  // namespace
@@ -178,12 +178,12 @@ Task<Result<>> Gateway::pass(protocol::HttpExchange& http, Placed placed, Permis
   const Behind what = what_is_behind(placed.port, options_);
   SKIFF_CO_TRY_VOID(check_scope(what, permission.scope));
   if (protocol::has_passed(request.headers, options_.name)) {
-    co_return fail(Errc::invalid_request, "the request has passed through here before: a sandbox sends it back");
+    co_return fail(Errc::invalid_request, "the request has passed through this server before: a sandbox sends it back");
   }
   SKIFF_CO_TRY(auto target, target_at(request, placed));
   const WallTime now = wall_now();
   const WallTime ends = std::min(permission.ends.value_or(WallTime::max()), now + options_.longest);
-  if (ends <= now) co_return fail(Errc::unauthenticated, "the time of this credential is over");
+  if (ends <= now) co_return fail(Errc::unauthenticated, "this credential has expired");
 
   Passage passage{.http = http,
                   .placed = std::move(placed),

@@ -102,7 +102,8 @@ Result<> check_once(const protocol::Headers& headers, std::initializer_list<std:
 }
 
 std::unexpected<Error> lacks(std::string_view name) {
-  return fail(Errc::invalid_request, "the fields that name a sandbox lack " + std::string{name}, std::string{name});
+  return fail(Errc::invalid_request, "the header fields that name a sandbox lack " + std::string{name},
+              std::string{name});
 }
 
 MaybePlaced by_fields(const protocol::Headers& headers) {
@@ -181,7 +182,7 @@ Result<std::optional<Placed>> place(const protocol::HttpRequest& request, std::s
 
 Result<std::string> target_at(const protocol::HttpRequest& request, const Placed& placed) {
   if (!request.target.path.starts_with('/')) {
-    return fail(Errc::invalid_request, "only a path can be asked of a sandbox's port");
+    return fail(Errc::invalid_request, "a sandbox's port accepts only paths as the request target");
   }
   return protocol::target_behind(request, placed.by == PlacedBy::path ? kPathParts : 0);
 }

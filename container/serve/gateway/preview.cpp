@@ -81,7 +81,8 @@ std::string origin_of(const protocol::HttpRequest& request, bool secure) {
 }
 
 /// Whether the request is a page's own, or somebody's who opens the page. A cookie is sent with more than these:
-/// sandboxes below one domain are one site to a browser, and pages of one of them can open WebSockets to another.
+/// sandboxes below one domain are one site to a browser, and pages of one of them can open WebSockets to another, and
+/// lay its page below their own in a frame.
 bool is_from_its_own_page(const protocol::HttpRequest& request, bool secure) {
   const protocol::Headers& fields = request.headers;
   if (const auto origin = fields.find("Origin"); origin && !protocol::same_text(*origin, origin_of(request, secure))) {
@@ -90,7 +91,8 @@ bool is_from_its_own_page(const protocol::HttpRequest& request, bool secure) {
   // Fetch Metadata (W3C): which of the requests without Origin are a page's to another site.
   const auto site = fields.find("Sec-Fetch-Site");
   if (!site || *site == "same-origin" || *site == "none") return true;
-  return fields.get("Sec-Fetch-Mode") == "navigate" && (request.method == "GET" || request.method == "HEAD");
+  return fields.get("Sec-Fetch-Mode") == "navigate" && fields.get("Sec-Fetch-Dest") == "document" &&
+         (request.method == "GET" || request.method == "HEAD");
 }
 
 protocol::HttpResponse redirect_with(const protocol::HttpRequest& request, std::string_view cookie, bool secure,
@@ -153,10 +155,10 @@ Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpReque
       return fail(Errc::invalid_request, "the parameter of a preview is repeated", std::string{kParameter});
     }
     if (request.method != "GET" && request.method != "HEAD") {
-      return fail(Errc::invalid_request, "a preview's link is opened with GET", std::string{kParameter});
+      return fail(Errc::invalid_request, "a preview's link must be opened with GET", std::string{kParameter});
     }
     const auto ends = end_of(found->value, kLink, placed, now);
-    if (!ends) return fail(Errc::unauthenticated, "the link of this preview is not valid, or its time is over");
+    if (!ends) return fail(Errc::unauthenticated, "the link of this preview is invalid or has expired");
     const std::string cookie = token_of(keys_.front(), kCookie, placed.sandbox, placed.port, *ends);
     return Shown{.ends = *ends,
                  .redirect = redirect_with(request, cookie, secure, std::chrono::ceil<seconds>(*ends - now))};

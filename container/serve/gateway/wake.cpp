@@ -64,7 +64,7 @@ bool Wakes::has_room(const std::string& tenant, bool starts) const {
 Task<Result<>> Wakes::wake(Which which, Start start, Task<bool> left) {
   auto found = starts_.find(which);
   if (!has_room(which.tenant, found == starts_.end())) {
-    co_return fail(Errc::sandbox_starting, "too many sandboxes are being started: ask again");
+    co_return fail(Errc::sandbox_starting, "too many sandboxes are starting: try again");
   }
   const Counted waits{waiting_};
   const Part waits_of_his{this, which.tenant, &Share::waiting};
@@ -96,7 +96,7 @@ Task<Result<>> Wakes::wait(std::shared_ptr<Started> started, const bool* gone) {
 
 Task<> Wakes::run(Which which, std::shared_ptr<Started> started, Start start) {
   const Part starts_of_his{this, which.tenant, &Share::starting};
-  Result<> outcome = fail(Errc::sandbox_starting, "the start of the sandbox was given up: ask again");
+  Result<> outcome = fail(Errc::sandbox_starting, "the start of the sandbox was given up: try again");
   std::exception_ptr failure;
   try {
     outcome = co_await start();

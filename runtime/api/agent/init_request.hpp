@@ -12,7 +12,8 @@ struct SetupRequest {
   static constexpr auto fields = std::tuple{
       field("command", &SetupRequest::command, "A line for the default session's shell",
             {.min_length = 1, .text = Text::no_nul}),
-      field("timeout_ms", &SetupRequest::timeout, "End it after this long", {.minimum = 1, .maximum = kLongestTime}),
+      field("timeout_ms", &SetupRequest::timeout, "End the command after this time",
+            {.minimum = 1, .maximum = kLongestTime}),
   };
 };
 
@@ -31,17 +32,16 @@ struct InitRequest {
             {.text = Text::no_nul, .keys = Text::env_name, .optional = true}),
       field("secret_env", &InitRequest::secret_env, "Variables that are never listed, logged or echoed",
             {.text = Text::no_nul, .keys = Text::env_name, .optional = true, .write_only = true}),
-      field("labels", &InitRequest::labels, "Names and values that /v1/version shows",
-            {.max_items = 64, .optional = true}),
+      field("labels", &InitRequest::labels, "Labels, shown by /v1/version", {.max_items = 64, .optional = true}),
       field("token_sha256", &InitRequest::token_sha256, "SHA-256, in hex, of further tokens that are accepted",
             {.min_length = 64, .max_length = 64, .max_items = 64, .optional = true}),
       field("public_keys", &InitRequest::public_keys, "Further Ed25519 keys (PEM) whose JWTs are accepted",
             {.min_length = 1, .max_length = 16384, .max_items = 64, .optional = true}),
-      field("ttl_ms", &InitRequest::ttl, "The agent drains and exits after this long",
+      field("ttl_ms", &InitRequest::ttl, "The agent drains and exits after this time",
             {.minimum = 1, .maximum = kLongestTime}),
-      field("idle_ttl_ms", &InitRequest::idle_ttl, "The same, after this long without use",
+      field("idle_ttl_ms", &InitRequest::idle_ttl, "The agent drains and exits after this time without use",
             {.minimum = 1, .maximum = kLongestTime}),
-      field("setup", &InitRequest::setup, "Run this, and answer with its result when it has ended"),
+      field("setup", &InitRequest::setup, "Command to run; its result is in the answer"),
   };
   static constexpr std::string_view kJsonRule =
       R"("allOf":[{"properties":{"token_sha256":{"items":{"pattern":"^[0-9A-Fa-f]{64}$"}}}}])";
@@ -52,10 +52,10 @@ struct LeaseRequest {
   std::optional<std::optional<Milliseconds>> idle_ttl;
   static constexpr auto fields = std::tuple{
       field("ttl_ms", &LeaseRequest::ttl,
-            "The agent drains and exits this long from now; null: no lease; absent: as long as the last time",
+            "The agent drains and exits after this time, from now; null: no lease; absent: the last duration again",
             {.minimum = 1, .maximum = kLongestTime}),
       field("idle_ttl_ms", &LeaseRequest::idle_ttl,
-            "The same, after this long without use; null: never; absent: unchanged",
+            "The agent drains and exits after this time without use; null: never; absent: unchanged",
             {.minimum = 1, .maximum = kLongestTime}),
   };
 };

@@ -19,9 +19,9 @@ struct MoveRequest {
   std::string to;
   bool overwrite = false;
   static constexpr auto fields = std::tuple{
-      field("from", &MoveRequest::from, "What is moved or copied", {.min_length = 1, .text = Text::no_nul}),
+      field("from", &MoveRequest::from, "Path to move or copy", {.min_length = 1, .text = Text::no_nul}),
       field("to", &MoveRequest::to, "Its new path", {.min_length = 1, .text = Text::no_nul}),
-      field("overwrite", &MoveRequest::overwrite, "Replace what is there", {.optional = true}),
+      field("overwrite", &MoveRequest::overwrite, "Replace an existing file", {.optional = true}),
   };
 };
 
@@ -30,8 +30,8 @@ struct MakeDirectoryRequest {
   bool parents = false;
   static constexpr auto fields = std::tuple{
       field("path", &MakeDirectoryRequest::path, "The new directory", {.min_length = 1, .text = Text::no_nul}),
-      field("parents", &MakeDirectoryRequest::parents,
-            "Make missing parents too, and be content with a directory that exists", {.optional = true}),
+      field("parents", &MakeDirectoryRequest::parents, "Create missing parents, and accept a directory that exists",
+            {.optional = true}),
   };
 };
 
@@ -40,7 +40,7 @@ struct MakeLinkRequest {
   std::string target;
   static constexpr auto fields = std::tuple{
       field("path", &MakeLinkRequest::path, "The new symbolic link", {.min_length = 1, .text = Text::no_nul}),
-      field("target", &MakeLinkRequest::target, "What it holds; judged when it is followed",
+      field("target", &MakeLinkRequest::target, "Target of the link; checked when it is followed",
             {.min_length = 1, .text = Text::no_nul}),
   };
 };
@@ -51,7 +51,8 @@ struct SetModeRequest {
   static constexpr auto fields = std::tuple{
       field("path", &SetModeRequest::path, "A file or directory; a link is followed",
             {.min_length = 1, .text = Text::no_nul}),
-      field("mode", &SetModeRequest::mode, "Octal, as \"0755\"; set-id bits need the scope admin", {.min_length = 1}),
+      field("mode", &SetModeRequest::mode, "Octal, for example \"0755\"; set-id bits need the scope admin",
+            {.min_length = 1}),
   };
 };
 
@@ -61,8 +62,8 @@ struct EditRequest {
   std::uint64_t count = 1;
   static constexpr std::string_view kSchemaName = "Edit";
   static constexpr auto fields = std::tuple{
-      field("old", &EditRequest::old_text, "The text that is replaced", {.min_length = 1}),
-      field("new", &EditRequest::new_text, "What comes in its place"),
+      field("old", &EditRequest::old_text, "Text to replace", {.min_length = 1}),
+      field("new", &EditRequest::new_text, "Replacement"),
       field("count", &EditRequest::count, "How often the old text must occur, default 1; 0: at least once",
             {.optional = true}),
   };
@@ -71,7 +72,7 @@ struct EditRequest {
 struct EditsRequest {
   std::vector<EditRequest> edits;
   static constexpr auto fields = std::tuple{
-      field("edits", &EditsRequest::edits, "Made one after the other; all of them or none", {.max_items = 1000}),
+      field("edits", &EditsRequest::edits, "Made in this order; all or none", {.max_items = 1000}),
   };
 };
 
@@ -88,8 +89,8 @@ struct BatchItemRequest {
   std::optional<std::string> if_match;
   static constexpr std::string_view kSchemaName = "BatchOperation";
   static constexpr auto fields = std::tuple{
-      field("op", &BatchItemRequest::op, "What is done"),
-      field("path", &BatchItemRequest::path, "To what", {.min_length = 1, .text = Text::no_nul}),
+      field("op", &BatchItemRequest::op, "The operation"),
+      field("path", &BatchItemRequest::path, "Its path", {.min_length = 1, .text = Text::no_nul}),
       field("content", &BatchItemRequest::content, "write: the text"),
       field("content_base64", &BatchItemRequest::content_base64, "write: the bytes"),
       field("edits", &BatchItemRequest::edits, "edit: the replacements", {.max_items = 1000, .optional = true}),
@@ -104,7 +105,7 @@ struct BatchRequest {
   bool atomic = true;
   static constexpr auto fields = std::tuple{
       field("operations", &BatchRequest::operations, "In their order", {.max_items = 1000}),
-      field("atomic", &BatchRequest::atomic, "All of them or none; false: each by itself", {.optional = true}),
+      field("atomic", &BatchRequest::atomic, "All operations or none; false: each by itself", {.optional = true}),
   };
 };
 

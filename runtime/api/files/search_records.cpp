@@ -54,7 +54,7 @@ const EventAnswer<GlobSummary>& glob_summary() {
       .members = {{},
                   {{"matches", [](const GlobSummary& of) { return of.matches; }},
                    {"unreadable", [](const GlobSummary& of) { return of.unreadable; },
-                    "Directories that could not be looked into"},
+                    "Directories that could not be read"},
                    {"truncated", [](const GlobSummary& of) { return of.truncated; }, kTruncatedHelp}}},
       .channel = OnChannel::never};
   return event;
@@ -94,7 +94,7 @@ const EventAnswer<GrepSummary>& grep_summary() {
                    {"unreadable", [](const GrepSummary& of) { return of.unreadable; },
                     "Files and directories that could not be opened"},
                    {"too_large", [](const GrepSummary& of) { return of.too_large; },
-                    "Files that were left out for their size"},
+                    "Files that were skipped because of their size"},
                    {"truncated", [](const GrepSummary& of) { return of.truncated; }, kTruncatedHelp}}},
       .channel = OnChannel::never};
   return event;

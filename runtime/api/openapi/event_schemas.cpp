@@ -57,7 +57,7 @@ Schemas grep_records() {
 }
 
 Schemas watch_events() {
-  return {record(watching_answer(), "The first: what happens from here on is told."),
+  return {record(watching_answer(), "The first event: later changes are reported."),
           record(change_answer(), "A change below the directory.")};
 }
 

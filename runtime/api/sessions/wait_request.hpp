@@ -15,7 +15,7 @@ struct OutputCondition {
   static constexpr std::string_view kSchemaName = "OutputCondition";
   static constexpr auto fields = std::tuple{
       field("command", &OutputCondition::command, "Id of the command", {.text = Text::id}),
-      field("pattern", &OutputCondition::pattern, "RE2 pattern, searched in what it prints",
+      field("pattern", &OutputCondition::pattern, "RE2 pattern to search in the output",
             {.min_length = 1, .max_length = 4096}),
   };
 };
@@ -46,7 +46,7 @@ struct WaitRequest {
   std::optional<Milliseconds> timeout;
   static constexpr auto fields = std::tuple{
       field("for", &WaitRequest::condition, "What to wait for: exactly one"),
-      field("timeout_ms", &WaitRequest::timeout, "Answer with met: false after this long; default 30 s",
+      field("timeout_ms", &WaitRequest::timeout, "Answer with met: false after this time; default 30 s",
             {.minimum = 0, .maximum = kLongestTime}),
   };
 };

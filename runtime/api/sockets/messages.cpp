@@ -40,7 +40,7 @@ struct AttachFields {
   static constexpr auto fields = std::tuple{
       field("id", &AttachFields::id, "Id of the command", {.text = Text::id}),
       field("from", &AttachFields::from, "Offset to begin at", {.minimum = 0, .optional = true}),
-      field("lossless", &AttachFields::lossless, "Hold the command up rather than lose a byte: needs the scope exec",
+      field("lossless", &AttachFields::lossless, "Make the command wait rather than lose output: needs the scope exec",
             {.optional = true}),
       field("until", &AttachFields::until, "exit or end"),
   };

@@ -49,7 +49,7 @@ struct RunArguments {
       field("stdin", &RunArguments::stdin_text, "Text for its stdin"),
       field("stdin_open", &RunArguments::stdin_open, "Keep stdin open, for write_input", {.optional = true}),
       field("background", &RunArguments::background, "Answer at once and leave it running", {.optional = true}),
-      field("timeout_ms", &RunArguments::timeout, "End it after this long; none by default",
+      field("timeout_ms", &RunArguments::timeout, "End the command after this time; none by default",
             {.minimum = 1, .maximum = api::kLongestTime}),
       field("wait_ms", &RunArguments::wait, "Wait this long for its end, default 50 s; it goes on afterwards",
             {.minimum = 0, .maximum = kLongestWait, .optional = true}),
@@ -167,7 +167,7 @@ struct CreateSessionArguments {
             {.text = Text::no_nul, .keys = Text::env_name, .optional = true}),
       field("stateful", &CreateSessionArguments::stateful,
             "Keep `cd`, exported variables and functions from command to command; default true", {.optional = true}),
-      field("idle_timeout_ms", &CreateSessionArguments::idle_timeout, "Delete it after this long without use",
+      field("idle_timeout_ms", &CreateSessionArguments::idle_timeout, "Delete the session after this time without use",
             {.minimum = 1, .maximum = api::kLongestTime}),
   };
 };

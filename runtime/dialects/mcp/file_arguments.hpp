@@ -57,7 +57,7 @@ struct EditFileArguments {
   static constexpr auto fields = std::tuple{
       field("path", &EditFileArguments::path, "The file", {.min_length = 1, .text = Text::no_nul}),
       field("session", &EditFileArguments::session, "Whose files; leave out for the usual session", {.text = Text::id}),
-      field("edits", &EditFileArguments::edits, "Made one after the other; all of them or none", {.max_items = 1000}),
+      field("edits", &EditFileArguments::edits, "Made in this order; all or none", {.max_items = 1000}),
   };
 };
 
@@ -136,7 +136,8 @@ struct ApplyChangesArguments {
   std::optional<std::string> session;
   static constexpr auto fields = std::tuple{
       field("operations", &ApplyChangesArguments::operations, "In their order", {.max_items = 500}),
-      field("atomic", &ApplyChangesArguments::atomic, "All of them or none; false: each by itself", {.optional = true}),
+      field("atomic", &ApplyChangesArguments::atomic, "All operations or none; false: each by itself",
+            {.optional = true}),
       field("session", &ApplyChangesArguments::session, "Whose files; leave out for the usual session",
             {.text = Text::id}),
   };
@@ -153,11 +154,10 @@ struct WatchChangesArguments {
             {.text = Text::no_nul, .optional = true}),
       field("session", &WatchChangesArguments::session, "Whose files; leave out for the usual session",
             {.text = Text::id}),
-      field("recursive", &WatchChangesArguments::recursive, "With all that is below it; default true",
-            {.optional = true}),
-      field("cursor", &WatchChangesArguments::cursor, "Of the answer before; left out, it begins now",
+      field("recursive", &WatchChangesArguments::recursive, "Include subdirectories; default true", {.optional = true}),
+      field("cursor", &WatchChangesArguments::cursor, "From the previous answer; without it the watch begins now",
             {.minimum = 0, .maximum = INT64_MAX}),
-      field("wait_ms", &WatchChangesArguments::wait, "Wait this long for a change; default 0",
+      field("wait_ms", &WatchChangesArguments::wait, "How long to wait for a change; default 0",
             {.minimum = 0, .maximum = kLongestWait, .optional = true}),
   };
 };

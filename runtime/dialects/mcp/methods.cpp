@@ -13,10 +13,10 @@ namespace skiff::runtime::mcp {
 namespace {
 
 constexpr std::string_view kInstructions =
-    "A sandbox: a Linux machine of your own. run_command runs shell lines in it and answers when they are over; one "
-    "that takes long goes on, and wait_for and read_output follow it. Relative paths begin at the session's root, the "
-    "directory in which commands start. Prefer edit_file to writing a file anew, and search_files to grep. An error "
-    "says what to do next.";
+    "A sandbox: your own Linux machine. run_command runs shell lines in it and returns when they have ended; a long "
+    "one continues, and wait_for and read_output follow it. Relative paths start at the session's root, the directory "
+    "in which commands start. Prefer edit_file to rewriting a file, and search_files to grep. An error says what to do "
+    "next.";
 
 constexpr std::string_view kCapabilities = R"({"resources":{"subscribe":true},"tools":{}})";
 

@@ -22,13 +22,14 @@ protocol::ApiBody event_stream() {
 
 void describe_endpoint(protocol::ApiOperation& operation) {
   operation.description =
-      "Revision 2025-03-26 has batches, too: an array of messages, which is answered with an array.";
+      "Revision 2025-03-26 also has batches: an array of messages, which is answered with an array.";
   const protocol::ApiBody json{api::kJson, {.name = {}, .json = R"({"type":"object"})"}};
   operation.request.push_back(json);
-  operation.responses.push_back({.status = 200,
-                                 .description = "The answer to a request",
-                                 .bodies = {json, event_stream()},
-                                 .headers = {{"Mcp-Session-Id", "After initialize: to be sent from then on"}}});
+  operation.responses.push_back(
+      {.status = 200,
+       .description = "The answer to a request",
+       .bodies = {json, event_stream()},
+       .headers = {{"Mcp-Session-Id", "After initialize: send it with every later request"}}});
   operation.responses.push_back(
       {.status = 202, .description = "The notification was taken", .bodies = {}, .headers = {}});
   add_refusals(operation);
@@ -36,8 +37,10 @@ void describe_endpoint(protocol::ApiOperation& operation) {
 }
 
 void describe_news(protocol::ApiOperation& operation) {
-  operation.responses.push_back(
-      {.status = 200, .description = "Messages, until the client goes", .bodies = {event_stream()}, .headers = {}});
+  operation.responses.push_back({.status = 200,
+                                 .description = "Messages, until the client disconnects",
+                                 .bodies = {event_stream()},
+                                 .headers = {}});
   add_refusals(operation);
   api::may_fail(operation, {405, 406});
 }
@@ -62,7 +65,7 @@ constexpr std::array kRows{
     api::Route{.method = "GET",
                .path = "/mcp",
                .operation_id = "mcpListen",
-               .summary = "What the Model Context Protocol's server has to tell by itself",
+               .summary = "Messages that the server of the Model Context Protocol sends by itself",
                .tag = "mcp",
                .scope = Scope::read,
                .while_draining = false,

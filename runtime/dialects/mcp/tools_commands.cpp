@@ -107,7 +107,7 @@ Task<Result<std::string>> run_line(std::shared_ptr<Request> request, nlohmann::j
     std::string text;
     api::append_command(text, *command);
     append_next_step(text,
-                     "It runs. wait_for waits for its end, a port or a pattern; read_output reads what it prints; "
+                     "The command runs. wait_for waits for its end, a port or a pattern; read_output reads its output; "
                      "send_signal ends it.");
     co_return text;
   }
@@ -115,9 +115,8 @@ Task<Result<std::string>> run_line(std::shared_ptr<Request> request, nlohmann::j
   co_await wait_for_log(request, command->log(), wait, until_exit(command->log()));
   std::string text = co_await api::wait_result(command, most);
   if (!command->exit_status()) {
-    append_next_step(text,
-                     "It still runs. Call wait_for with this command's id, or read_output from `next` on; "
-                     "send_signal ends it.");
+    append_next_step(
+        text, "The command still runs. Call wait_for with its id, or read_output from `next` on; send_signal ends it.");
   }
   co_return text;
 }
@@ -134,7 +133,7 @@ std::string run_output() {
                       {"stdout_base64", api::kText, false, "where stdout is not UTF-8"},
                       {"stderr_base64", api::kText, false},
                       {"truncated", api::kFlag, false, "the middle of a stream was left out"},
-                      {"next", api::kCount, false, "from here on read_output has what is new"},
+                      {"next", api::kCount, false, "offset from which read_output returns new output"},
                       {"next_step", api::kText, false}});
 }
 
@@ -252,7 +251,7 @@ Task<Result<std::string>> send_one_signal(std::shared_ptr<Request> request, nloh
   SKIFF_CO_TRY_VOID(co_await api::send_signal(command, std::move(wanted)));
   std::string text;
   api::append_command(text, *command);
-  append_next_step(text, "The signal was sent. wait_for tells when the command has ended.");
+  append_next_step(text, "The signal was sent. wait_for waits for the end of the command.");
   co_return text;
 }
 
@@ -295,10 +294,11 @@ Task<Result<std::string>> wait_until(std::shared_ptr<Request> request, nlohmann:
       api::append_exit_members(*text, *(*command)->exit_status());
       *text += '}';
     }
-    append_next_step(*text, "It has ended: read_output has what it printed.");
+    append_next_step(*text, "The command has ended: read_output returns its output.");
   } else if (!awaited.met) {
-    append_next_step(*text, awaited.ended ? "It can't come any more: read_output tells why."
-                                          : "Not yet: call wait_for again, or look with read_output or list_commands.");
+    append_next_step(*text, awaited.ended
+                                ? "It cannot happen any more: read_output shows why."
+                                : "Not yet: call wait_for again, or check with read_output or list_commands.");
   }
   co_return text;
 }
@@ -340,8 +340,8 @@ constexpr std::array kCommandTools{
     Tool{.name = "run_command",
          .title = "Run a command",
          .description =
-             "Run a shell line, or a program with arguments, in the sandbox and answer its output and exit code. It "
-             "waits up to wait_ms; a command that takes longer goes on, and the answer says state: running. Use "
+             "Run a shell line, or a program with arguments, in the sandbox and return its output and exit code. It "
+             "waits up to wait_ms; a command that takes longer continues, and the answer says state: running. Use "
              "background for servers.",
          .scope = Scope::exec,
          .destructive = true,
@@ -351,7 +351,7 @@ constexpr std::array kCommandTools{
          .run = run_line},
     Tool{.name = "read_output",
          .title = "Read a command's output",
-         .description = "Read what a command has printed, from an offset on. With wait_ms it waits for something new. "
+         .description = "Read the output of a command from an offset on. With wait_ms it waits for new output. "
                         "Output stays readable after the command has ended.",
          .scope = Scope::read,
          .read_only = true,
@@ -362,7 +362,7 @@ constexpr std::array kCommandTools{
     Tool{.name = "wait_for",
          .title = "Wait for something",
          .description = "Wait until a command has ended or has printed a pattern, a TCP port is listened on, or a path "
-                        "exists. It answers met: false when that has not happened in timeout_ms.",
+                        "exists. It answers met: false if that has not happened within timeout_ms.",
          .scope = Scope::read,
          .read_only = true,
          .idempotent = true,

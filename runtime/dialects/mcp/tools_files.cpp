@@ -291,7 +291,7 @@ std::string watch_schema() {
 constexpr std::array kFileTools{
     Tool{.name = "read_file",
          .title = "Read a file",
-         .description = "Read a file, or some of its lines. What is not text comes as base64.",
+         .description = "Read a file, or some of its lines. Binary content is returned as base64.",
          .scope = Scope::read,
          .read_only = true,
          .idempotent = true,
@@ -300,8 +300,9 @@ constexpr std::array kFileTools{
          .run = read_one},
     Tool{.name = "write_file",
          .title = "Write a file",
-         .description = "Write a file whole: it is made, or its content replaced in one step. Up to 700 KB at once; "
-                        "change parts of a file with edit_file instead.",
+         .description =
+             "Write a whole file: it is created, or its content is replaced in one step. Up to 700 KB at once; "
+             "change parts of a file with edit_file instead.",
          .scope = Scope::exec,
          .destructive = true,
          .idempotent = true,
@@ -311,8 +312,8 @@ constexpr std::array kFileTools{
     Tool{.name = "edit_file",
          .title = "Edit a file",
          .description =
-             "Replace pieces of text in a file and answer the diff. Each `old` must occur exactly `count` times "
-             "(once by default), white space included; nothing is changed otherwise.",
+             "Replace pieces of text in a file and return the diff. Each `old` must occur exactly `count` times "
+             "(once by default), white space included; otherwise nothing is changed.",
          .scope = Scope::exec,
          .destructive = true,
          .input = arguments_schema<EditFileArguments>,
@@ -330,7 +331,7 @@ constexpr std::array kFileTools{
     Tool{.name = "find_files",
          .title = "Find files",
          .description =
-             "Find files whose paths match a glob. What .gitignore leaves out, and hidden files, are skipped.",
+             "Find files whose paths match a glob. Hidden files, and files that .gitignore excludes, are skipped.",
          .scope = Scope::read,
          .read_only = true,
          .idempotent = true,
@@ -340,8 +341,8 @@ constexpr std::array kFileTools{
     Tool{.name = "search_files",
          .title = "Search in files",
          .description =
-             "Search the lines of files for a regular expression, as grep -r does. What .gitignore leaves out, "
-             "hidden and binary files are skipped.",
+             "Search the lines of files for a regular expression, as grep -r does. Hidden files, binary files, "
+             "and files that .gitignore excludes are skipped.",
          .scope = Scope::read,
          .read_only = true,
          .idempotent = true,
@@ -350,9 +351,8 @@ constexpr std::array kFileTools{
          .run = search_all},
     Tool{.name = "apply_changes",
          .title = "Apply several changes",
-         .description =
-             "Write, edit, move and delete several files at once: all of it or nothing. A move or a delete of "
-             "one file is done with this, too.",
+         .description = "Write, edit, move and delete several files at once, all or nothing. Use it also to move or "
+                        "delete a single file.",
          .scope = Scope::exec,
          .destructive = true,
          .input = arguments_schema<ApplyChangesArguments>,
@@ -361,8 +361,8 @@ constexpr std::array kFileTools{
     Tool{.name = "watch_changes",
          .title = "Watch a tree for changes",
          .description =
-             "Tell what was created, modified, deleted and renamed below a directory since a cursor. The first "
-             "call, without a cursor, begins the watch; it is kept for a minute between calls.",
+             "Report what was created, modified, deleted and renamed below a directory since a cursor. The first "
+             "call, without a cursor, starts the watch, which is kept for a minute between calls.",
          .scope = Scope::read,
          .read_only = true,
          .input = arguments_schema<WatchChangesArguments>,

@@ -51,7 +51,7 @@ constexpr std::array kSessionTools{
         .title = "Create a session",
         .description =
             "Create a session: a workspace with its own directory, environment and shell state. Give its id as session "
-            "to the other tools. In a stateful one `cd` and `export` last from command to command.",
+            "to the other tools. In a stateful session `cd` and `export` last from command to command.",
         .scope = Scope::exec,
         .input = +[] { return protocol::json_schema<CreateSessionArguments>(); },
         .output = +[] { return api::session_answer().schema().json; },

@@ -27,7 +27,7 @@ std::optional<double> configured_limit() {
     std::optional<double> seconds;
     if (text == nullptr) return seconds;
     seconds = seconds_of(text);
-    if (!seconds) log::warning("SANDBOX_EXEC_TIMEOUT_SECONDS is not a number of seconds above 0: it counts as absent");
+    if (!seconds) log::warning("SANDBOX_EXEC_TIMEOUT_SECONDS is not a number of seconds above 0: it is ignored");
     return seconds;
   }();
   return limit;

@@ -211,7 +211,7 @@ CO_TEST(CommandStream, RefusesAMessageThatIsTooLong) {
 CO_TEST(CommandStream, SaysThatNoSocketGetsThrough) {
   FollowedCommand command{executor, {}};
   const std::string said = co_await command.next();
-  EXPECT_TRUE(said.starts_with("failed: no WebSocket gets through to the agent by http://agent: 404")) << said;
+  EXPECT_TRUE(said.starts_with("failed: the agent cannot be reached by a WebSocket through http://agent: 404")) << said;
   EXPECT_EQ(command.code, Errc::not_supported);
   co_await command.agent.stop();
 }

@@ -169,7 +169,7 @@ CO_TEST(ServeChecks, AreNotTakenInByAnotherServer) {
   for (const char* text : {"ok", "[]", R"({"status":1})"}) {
     const Check check = co_await ask_ready(executor, answer("200 OK", text));
     EXPECT_FALSE(check.passed) << text;
-    EXPECT_EQ(check.detail, "what answers there is not skiff serve: status 200");
+    EXPECT_EQ(check.detail, "the server that answers is not skiff serve: status 200");
   }
 }
 

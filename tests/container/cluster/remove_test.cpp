@@ -82,10 +82,10 @@ CO_TEST(ObjectRemoval, SaysThatTheObjectIsStillThereAfterItsTime, FakeCluster& f
   auto gone = co_await wait_until_gone(&fake.cluster->client(), std::move(wait));
   CO_ASSERT_TRUE(!gone);
   EXPECT_EQ(gone.error().code, Errc::timeout);
-  EXPECT_EQ(
-      gone.error().message,
-      "pods default/skiff-box was deleted, but is still there after 0 s; for a node that is gone `skiff rm --force` "
-      "and `skiff stop --force` don't wait");
+  EXPECT_EQ(gone.error().message,
+            "pods default/skiff-box was deleted, but is still there after 0 s; if its node is lost, use `skiff rm "
+            "--force` or "
+            "`skiff stop --force`");
 }
 
 CO_TEST(ObjectRemoval, LeavesWhatHasTheNameAndNotTheId, FakeCluster& fake) {

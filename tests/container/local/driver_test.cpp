@@ -52,7 +52,7 @@ CO_TEST(LocalDriver, DialsNoPortThatADeadAgentHasLeftToOthers) {
   CO_ASSERT_TRUE(records.save(record).has_value());
   {
     auto stream = co_await endpoint->client.dial(10s);
-    EXPECT_EQ(stream ? "" : stream.error().message, "sandbox \"box\" was started anew meanwhile");
+    EXPECT_EQ(stream ? "" : stream.error().message, "sandbox \"box\" was started again in the meantime");
   }
   EXPECT_TRUE((co_await end_process(successor, 10s)).has_value());
 }

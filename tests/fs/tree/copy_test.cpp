@@ -134,6 +134,11 @@ TEST_F(CopyTreeTest, RefusesWhatIsNeitherFileDirectoryNorLink) {
   EXPECT_EQ(get(root / "taken"), "y");
 }
 
+TEST_F(CopyTreeTest, RefusesWhatTheKernelTellsOfThisProcessAlone) {
+  EXPECT_EQ(copy("/proc/self/environ", "copy"), "permission_denied");
+  EXPECT_EQ(copy("/proc/version", "other"), "ok");
+}
+
 TEST_F(CopyTreeTest, EndsWhenADirectoryIsCopiedIntoItself) {
   std::filesystem::create_directories(root / "a/b");
   EXPECT_EQ(copy("a", "a/b/c"), "invalid_field");

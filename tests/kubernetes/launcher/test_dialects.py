@@ -75,7 +75,7 @@ def test_those_of_a_pool_speak_what_it_was_made_with(skiff):
     pool_json(skiff, "create", "warm", "-q", "--size", "1", *flags("python-runtime"))
     try:
         _, err = skiff("up", "box", "--pool", "warm", *flags("sandboxd"), status=125)
-        assert "--dialect: a sandbox from a pool is as the pool has made it" in err
+        assert "--dialect: the pool decides this for its sandboxes" in err
         skiff.up("box", "--pool", "warm", *flags("python-runtime"))
         answers(skiff, "python-runtime", service_address(skiff))
         skiff("rm", "box")
@@ -98,12 +98,12 @@ def test_a_network_that_lets_nobody_in_lets_its_clients_in(skiff):
 def test_nobody_from_outside_is_let_in_unless_he_is_named(skiff):
     for kind in ("nodeport", "loadbalancer"):
         _, err = skiff("up", "box", *flags("kubebox"), "--service", kind, status=125)
-        assert "--allow CIDR says who that is" in err
+        assert "restrict access with --allow CIDR" in err
     assert skiff.namespace.of_skiff() == []
     skiff.up("box", *flags("kubebox"), "--service", "nodeport", "--allow", "203.0.113.7/32")
     assert skiff.namespace.get("service", "skiff-box-svc")["spec"]["externalTrafficPolicy"] == "Local"
     _, err = skiff("network", "box", "--allow", "0.0.0.0/0", status=125)
-    assert "--allow CIDR says who that is" in err
+    assert "restrict access with --allow CIDR" in err
 
 
 @pytest.mark.parametrize("driver", ["pod", "claim"])

@@ -138,7 +138,7 @@ def test_doctor_says_that_the_hosts_lead_elsewhere(front, deployed, names, key):
     names.lead({DOMAIN: front.address})
     front.certificate(deployed.home, SECRET, WILDCARD)
     with applied(front.cluster, written(WAYS[0]).replace("name: skiff-serve\n                port", "name: nobody\n                port")):
-        comes_to_say(lambda: doctor(front), GATEWAY, "what answers is not skiff serve", f"lead the hosts {WILDCARD} to the Service of the server")
+        comes_to_say(lambda: doctor(front), GATEWAY, "the server that answers is not skiff serve", f"lead the hosts {WILDCARD} to the Service of the server")
 
 
 def test_doctor_says_that_the_server_does_not_know_its_domain(front, deployed, names, key):

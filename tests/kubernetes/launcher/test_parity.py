@@ -118,7 +118,7 @@ def test_agent_sandbox_resolve_timeout_and_a_node_that_comes_late(skiff):
                    datetime.datetime.fromisoformat(one["lastTransitionTime"]) > LONG_UNSCHEDULABLE for one in conditions)
 
     until(has_waited_long, seconds=100, what="that no node has taken it for long")
-    assert "is still being made; `skiff start box` waits for it" in skiff("exec", "box", "true", status=125)[1]
+    assert "is still being created; `skiff start box` waits for it" in skiff("exec", "box", "true", status=125)[1]
     also = skiff.start("start", "box", "-q", "--wait", "200s")
     [node] = [one["metadata"]["name"] for one in skiff.cluster.api.get("nodes")["items"]]
     skiff.cluster.api.patch("node", node, {"metadata": {"labels": {label: "yes"}}})

@@ -67,10 +67,10 @@ constexpr std::string_view kIntroduction =
     "# Error codes of skiffd\n\n"
     "An error is a problem document (RFC 9457, `application/problem+json`): branch on `code`, show `detail`. `field` "
     "names "
-    "the input that is to\nblame: a JSON pointer, or a parameter. Codes are only ever added. On streams and WebSockets "
-    "the "
-    "same codes come in an\n[error event](events.md#error).\n\n"
-    "This page is made from the tables in `base/error.hpp` and `protocol/json/problem.cpp`: run `protocol_tests` with "
+    "the invalid\ninput: a JSON pointer, or a parameter. Codes are only ever added. On streams and WebSockets the "
+    "same codes appear in an\n[error event](events.md#error).\n\n"
+    "This page is generated from the tables in `base/error.hpp` and `protocol/json/problem.cpp`: run `protocol_tests` "
+    "with "
     "`SKIFF_UPDATE_DOCS=1` after a\nchange.\n\n";
 
 TEST(Problem, IsDocumentedAsItIs) {

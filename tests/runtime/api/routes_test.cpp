@@ -15,15 +15,14 @@ using test::MarkdownTable;
 
 constexpr std::string_view kRoutesIntroduction =
     "# Routes of skiffd\n\n"
-    "`/v1/commands...` and `/v1/files...` mean the session `default`. HEAD is answered wherever GET is. Scope `exec` "
-    "holds `read`, `ports`\nstands beside them, `admin` holds all. A field or parameter marked `?` may be left out. "
-    "What "
-    "answers look like is in\n`/openapi.json`, events and WebSocket messages are in [events.md](events.md), error "
-    "codes in "
-    "[errors.md](errors.md).\n\n"
-    "Any route may answer 400, 421, 431 and 503; with a scope also 401 and 403; with an id or a path 404; with a JSON "
-    "body 413 and 415; a\nWebSocket 426. The column Errors has the others.\n\n"
-    "This page is made from the route table (`runtime/api/routes.cpp`, `runtime/api/file_routes.cpp`): run "
+    "`/v1/commands...` and `/v1/files...` mean the session `default`. HEAD works wherever GET does. Scope `exec` "
+    "includes `read`, `admin`\nincludes all scopes; `ports` is separate. A field or parameter marked `?` is optional. "
+    "`/openapi.json` has the schemas of the\nanswers, [events.md](events.md) the events and WebSocket messages, "
+    "[errors.md](errors.md) the error codes.\n\n"
+    "Any route may answer 400, 421, 431 and 503; routes with a scope also 401 and 403; with an id or a path 404; with "
+    "a "
+    "JSON body 413 and 415; a\nWebSocket 426. The column Errors lists the others.\n\n"
+    "This page is generated from the route table (`runtime/api/routes.cpp`, `runtime/api/file_routes.cpp`): run "
     "`runtime_tests` with\n`SKIFF_UPDATE_DOCS=1` after a change.\n";
 
 /// In the order of the page.

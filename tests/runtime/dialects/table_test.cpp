@@ -29,7 +29,7 @@ TEST(DialectTable, IsThePageThatTheLauncherGoesBy) {
                     "sandbox's Pod, its Service and\nits network policy. Which clients come to them is in "
                     "[clients.md](../clients.md).\n\n" +
                         rows.text() +
-                        "\nThis page is made from skiffd's table: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` "
+                        "\nThis page is generated from skiffd's table: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` "
                         "after a change.\n");
 }
 

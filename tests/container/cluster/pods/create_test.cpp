@@ -219,7 +219,7 @@ CO_TEST(PodCreation, WaitsForRoomUntilItsTimeIsOverAndSaysThatItIsBeingMade) {
     auto made = co_await create_box(&fake, spec);
     CO_ASSERT_TRUE(!made);
     EXPECT_EQ(failure_reason(made.error()), FailureReason::unschedulable);
-    EXPECT_TRUE(made.error().message.contains("a node is being made for it (" + std::string{reason} + ")"))
+    EXPECT_TRUE(made.error().message.contains("the cluster is adding a node for it (" + std::string{reason} + ")"))
         << made.error().message;
     expect_nothing_left(fake);
     co_await fake.stop();

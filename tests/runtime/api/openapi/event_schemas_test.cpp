@@ -20,35 +20,30 @@ using test::MarkdownTable;
 constexpr std::string_view kEventsIntroduction =
     "# Events, records and messages of skiffd\n\n"
     "Every line of NDJSON, every `data` of a server-sent event and every text frame of a WebSocket is one JSON object. "
-    "Server-sent events\nrepeat `type` as `event:`; their `id:` is `next` (of a watch: `cursor`), so that "
-    "`Last-Event-ID` resumes without a repeat. A field marked\n`?` may be absent. Fields and events are only ever "
-    "added: "
-    "ignore what you don't know.\n\n"
-    "This page is made from the schemas that `/asyncapi.json` has as components: run `runtime_tests` with "
-    "`SKIFF_UPDATE_DOCS=1` after a change. `/openapi.json`\nhas one object for all events of a stream, with the "
-    "members of "
-    "each.\n";
+    "Server-sent events\nrepeat `type` as `event:`; their `id:` is `next` (in a watch `cursor`), so that "
+    "`Last-Event-ID` resumes without repeating events. A field marked\n`?` may be absent. Fields and events are only "
+    "ever added: ignore those that you do not know.\n\n"
+    "This page is generated from the schemas of `/asyncapi.json`: run `runtime_tests` with "
+    "`SKIFF_UPDATE_DOCS=1` after a change. `/openapi.json`\ndescribes all events of a stream by one object.\n";
 
 constexpr std::string_view kSockets =
     "\n## Messages on a WebSocket\n\n"
-    "`/v1/connect`, `.../attach` and `.../run` speak `skiff.v1.json` (also when no subprotocol is offered) or "
+    "`/v1/connect`, `.../attach` and `.../run` speak `skiff.v1.json` (also if the client offers no subprotocol) or "
     "`skiff.v1.binary`. The server\nsends the events above, `pong` and `detached`; a client sends the others. On "
     "`/v1/connect` each message of either side has a `channel`:\nthe number, from 1 to 4294967295, that the client "
-    "picked "
-    "when it started the command or attached to it. A client's message\nneeds the scope that stands with it, whatever "
-    "the upgrade needed; one that is refused is answered with `error`.\n";
+    "chose when it started the command or attached to it. Each message of a client\nneeds the scope that is given "
+    "below, "
+    "whatever scope the upgrade needed; a refused message is answered with `error`.\n";
 
 constexpr std::string_view kBinary =
     "\n## Binary frames\n\n"
     "With `skiff.v1.binary`, output and stdin are binary frames: this header, big-endian, then bytes of one stream. "
-    "All "
-    "else stays JSON text.\n\n";
+    "All other messages are JSON text.\n\n";
 
 constexpr std::string_view kShell =
     "\n## The terminal of /v1/shell\n\n"
-    "Binary frames are raw bytes, both ways. A text frame of the client is this; the reason of the close frame says "
-    "how "
-    "the shell ended.\n\n";
+    "Binary frames are raw bytes, in both directions. A text frame of the client has these fields; the reason of the "
+    "close frame says how the shell ended.\n\n";
 
 /// One part of the binary header, with a value by which it is found in an encoded one.
 struct HeaderPart {

@@ -18,12 +18,12 @@ using nlohmann::json;
 
 constexpr std::string_view kPageHead = R"(# The Model Context Protocol
 
-skiffd speaks the [Model Context Protocol](https://modelcontextprotocol.io) at `/mcp`, on its own listener, with its own credentials. So any
-client of the protocol can run commands and work with files in a sandbox, without an SDK of ours.
+skiffd serves the [Model Context Protocol](https://modelcontextprotocol.io) at `/mcp`, on the agent's own address and with its credentials. Any
+client of the protocol can run commands and work with files in a sandbox, without an SDK for skiff.
 
 ## A desktop client
 
-`skiff mcp` is a server of the protocol over stdio. These three lines go into the client's configuration, below `mcpServers`
+`skiff mcp` is an MCP server over stdio. Add these three lines to the client's configuration, below `mcpServers`
 (`claude_desktop_config.json`, `.cursor/mcp.json`, ...):
 
 ```json
@@ -32,13 +32,13 @@ client of the protocol can run commands and work with files in a sandbox, withou
   "args": ["mcp", "--driver", "local"]}
 ```
 
-It makes a sandbox with the client's first message, and removes it when the client closes stdin, or by SIGTERM. `skiff mcp NAME` uses a
-sandbox that is there, which stays. The flags are those of `skiff up`: with `--driver pod --image python:3.12` it is a Pod of the current
-cluster. Should skiff be killed outright, the sandbox ends by itself 5 minutes later (`--idle-ttl`).
+`skiff mcp` creates a sandbox at the client's first message. It removes the sandbox when the client closes stdin, or on SIGTERM. `skiff mcp NAME`
+uses an existing sandbox and keeps it. The flags are those of `skiff up`: with `--driver pod --image python:3.12` the sandbox is a Pod in the
+current cluster. If skiff is killed with SIGKILL, the sandbox ends by itself 5 minutes later (`--idle-ttl`).
 
 ## Over HTTP
 
-Any client of Streamable HTTP takes the URL and the token:
+Give a client of Streamable HTTP the URL and the token:
 
 ```json
 "sandbox": {
@@ -46,24 +46,24 @@ Any client of Streamable HTTP takes the URL and the token:
   "headers": {"Authorization": "Bearer TOKEN"}}
 ```
 
-- **Revisions**: REVISIONS. The newest has no handshake and no session; the others begin with `initialize`, and `Mcp-Session-Id` goes with
-  what follows. Batches belong to 2025-03-26 alone.
-- **Streams**: an answer that comes within a second is JSON. Otherwise it is a stream of server-sent events, with progress each second for
-  who gives a `progressToken`. With a session its events have ids: `GET /mcp` with `Last-Event-ID` has the rest of a stream whose
-  connection broke; of streams that are over the newest are kept, up to 1 MiB.
-- **Cancelling** a request, by `notifications/cancelled` or, in the newest revision, by closing the connection, ends what it waits for; a
-  command that it has started and waits for is ended, too. A command in the background goes on.
-- **Credentials** are those of every route ([operating](operating.md)). A token with the scope `read` is shown the tools that read, and
-  refused the others. One that is bound to a session is kept in it. A protocol session is for the credential that began it.
-- **Origin** and Host are checked as for every route, for GET too.
-- **Bounds**: 64 protocol sessions, 48 of one credential, each idle for at most 30 minutes; 32 requests under way and 64 subscriptions
-  of one session; 256 of both in all, 192 of one credential. A message has at most `--max-json-bytes`.
+- **Revisions**: REVISIONS. The newest has neither a handshake nor a session. The others begin with `initialize`; later
+  requests carry `Mcp-Session-Id`. Only 2025-03-26 has batches.
+- **Streams**: an answer that is ready within a second is JSON. A later one is a stream of server-sent events, which reports progress each
+  second if the request has a `progressToken`. In a protocol session the events have ids: `GET /mcp` with `Last-Event-ID` returns the rest of a
+  stream whose connection broke. Of the streams that have ended, the server keeps the newest, up to 1 MiB.
+- **Cancellation**: `notifications/cancelled`, or closing the connection in the newest revision, cancels a request. A command that the
+  request has started and waits for is killed. A background command continues.
+- **Credentials** are the same as for every route ([operating](operating.md)). A token with the scope `read` sees the tools that read, and is
+  refused the others. A token that is bound to a session works in that session only. A protocol session belongs to the credential that began it.
+- **Origin** and Host are checked as for every route, also for GET.
+- **Limits**: 64 protocol sessions, 48 of one credential, each idle for at most 30 minutes; 32 running requests and 64 subscriptions
+  per session; 256 of both in total, 192 of one credential. A message has at most `--max-json-bytes`.
 
-What a tool starts is a command of the agent: `/v1/commands`, the metrics and the audit log have it.
+A command that a tool starts is a command of the agent: it appears in `/v1/commands`, the metrics and the audit log.
 
 ## Tools
 
-Each has schemas of its arguments and of its structured result. What goes wrong comes as a result with `isError`, whose text begins with
+Each tool has schemas of its arguments and of its structured result. An error is a result with `isError`; its text begins with
 the [error's code](errors.md) and says what to do next.
 
 )";
@@ -76,35 +76,35 @@ constexpr std::string_view kPageTail = R"(
 | `skiff://SESSION/files/PATH`     | a file below the session's root, up to 512 KiB; its names percent-encoded |
 | `skiff://SESSION/logs/COMMAND`   | the newest 512 KiB that a command has printed |
 
-`resources/list` has the files at the top of the credential's own session, or of `default`, and the logs of its newest 50 commands.
-Subscriptions tell of changes at most five times a second; what happens often is told once to a client that reads slowly.
+`resources/list` lists the files at the top of the credential's own session, or of `default`, and the logs of its newest 50 commands.
+Subscriptions report changes at most five times a second; a client that reads slowly gets several changes as one report.
 
-## What is left to a server, and how it is here
+## What the specification leaves to a server
 
-| What | Here | Why |
+| Case | Here | Reason |
 |---|---|---|
-| a request above the bounds, or with an id that is under way | an error with its id, status 200 | the official Python client before 2.0 ends its session at any status of 400 and more |
-| a request that is refused before it is read: 401, 403, 406, 413, 415, 421 | a problem document ([errors](errors.md)) | it is the agent's own answer, as for every route |
-| arguments that a tool does not take | a result with `isError`, in every revision | a model can mend them; what is not a call at all is -32602 |
-| `MCP-Protocol-Version` with another revision that is known than the session's | the session's counts | nothing depends on the field |
-| a second `initialize` | another session; the first one stays | a client that begins again can't know whether the first one lives |
-| a batch | one request after the other, all cancelled or none; parts that are not messages have answers of their own | over `skiff mcp` a batch is refused: its clients send none |
-| a second `GET` of a session | takes the stream over | a client that comes again may be here before its broken connection is noticed |
-| `q` in `Accept` | is not weighed | both types are needed |
+| a request above the limits, or with the id of a running request | an error with its id, status 200 | the official Python client before 2.0 ends its session at any status of 400 and above |
+| a request that is refused before it is read: 401, 403, 406, 413, 415, 421 | a problem document ([errors](errors.md)) | the answer is the agent's own, as for every route |
+| invalid arguments of a tool | a result with `isError`, in every revision | a model can correct them; a request that is not a valid call gets -32602 |
+| `MCP-Protocol-Version` names another known revision than the session's | the session's revision applies | nothing depends on the field |
+| a second `initialize` | begins another session; the first one stays | a client that starts again cannot know whether the first session still exists |
+| a batch | runs one request after the other; all are cancelled or none; parts that are not messages get answers of their own | `skiff mcp` refuses a batch: its clients send none |
+| a second `GET` of a session | takes over the stream | a client may reconnect before its broken connection is noticed |
+| `q` in `Accept` | is ignored | both types are needed |
 
-## Not offered
+## Not supported
 
-Prompts, completion, `logging/setLevel`, and requests of the server to its client (sampling, elicitation, roots): a sandbox has none of
-these to offer, and the capabilities say so. The lists of tools and resources do not announce their changes.
+Prompts, completion, `logging/setLevel`, and requests from the server to its client (sampling, elicitation, roots): a sandbox has no use for
+them, and the capabilities do not announce them. The server does not announce changes of its lists of tools and resources.
 
-## Tested with
+## Tested clients
 
-The official clients, unmodified, through every tool, over HTTP and over `skiff mcp`: Python `mcp` 2.3.0 and 1.12.4, TypeScript
-`@modelcontextprotocol/client` 2.4.0 and `@modelcontextprotocol/sdk` 1.32.2. Of the conformance suite
-(`@modelcontextprotocol/conformance` 0.2.0-alpha.12) the scenarios that need no tools or resources of its own test server. They are in
+The official clients, unmodified, with every tool, over HTTP and over `skiff mcp`: Python `mcp` 2.3.0 and 1.12.4, TypeScript
+`@modelcontextprotocol/client` 2.4.0 and `@modelcontextprotocol/sdk` 1.32.2. From the conformance suite
+(`@modelcontextprotocol/conformance` 0.2.0-alpha.12), the scenarios that do not need tools or resources of the suite's own test server. The tests are in
 `tests/clients/mcp`.
 
-This page is made from the tool table: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` after a change.
+This page is generated from the tool table: run `runtime_tests` with `SKIFF_UPDATE_DOCS=1` after a change.
 )";
 
 std::string mcp_page() {
