@@ -183,9 +183,9 @@ def test_the_agents_own_ports_are_not_passed_to(start_agent):
 
 
 def test_nobody_listens(agent):
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port = sock.getsockname()[1]
-    agent.request("GET", f"/v1/ports/{port}/").problem(502, "port_not_listening")
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        agent.request("GET", f"/v1/ports/{sock.getsockname()[1]}/").problem(502, "port_not_listening")
 
 
 def test_a_full_backlog_and_silence_are_504(start_agent):
