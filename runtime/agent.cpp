@@ -90,6 +90,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                 .inherited = sessions::inheritable_environment(settings.env_deny),
                 .may_switch_user = !settings.allow_unauthenticated}},
       memory_guard{on,
+                   supervisor.ending.thread(),
                    sessions::MemoryGauge{},
                    {.percent = static_cast<unsigned>(std::max<std::uint64_t>(1, settings.memory_guard_percent))},
                    [this](sessions::MemoryUse) { supervisor.tasks.spawn("memory guard", end_largest_command()); }},

@@ -37,8 +37,6 @@ std::string_view name(State state) noexcept {
 
 namespace {
 
-/// At most, between looks at background processes where nothing tells of their ends.
-constexpr std::chrono::milliseconds kBackgroundLook{30'000};
 /// Of an ended command's line or words.
 constexpr std::size_t kKeptOfRequest = std::size_t{16} << 10U;
 
@@ -53,6 +51,11 @@ Result<UniqueFd> memory_file(const std::string& content) {
   }
   ::lseek(file.get(), 0, SEEK_SET);
   return file;
+}
+
+/// As a shell would say: 127 not found, 126 found but not to be run.
+int exit_code_of(const SpawnFailure& failure) {
+  return failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
 }
 
 std::chrono::microseconds micros(const timeval& time) {
@@ -140,21 +143,24 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   request.controlling_terminal = self->spec_.terminal.has_value();
   request.tag = self->tag_;
   request.shell = launch.line;
-  auto group = supervisor.cgroups.make(self->tag_, self->spec_.limits);
-  if (!group) {
-    self->spawn_failed(std::move(group.error()));
-    co_return;
+  // Its time runs from here: a program on a disk that hangs may take long to start.
+  self->watch_time();
+  if (CgroupHome::is_for(self->spec_.limits)) {
+    auto make = [&] { return supervisor.cgroups.make(self->tag_, self->spec_.limits); };
+    auto group = co_await supervisor.spawner.threads().run(std::move(make));
+    if (!group) {
+      self->spawn_failed(std::move(group.error()));
+      co_return;
+    }
+    self->group_ = std::move(*group);
+    request.cgroup = self->group_->processes();
   }
-  self->group_ = std::move(*group);
-  if (self->group_) request.cgroup = self->group_->processes();
   request.limits = kernel_limits(self->spec_.limits, supervisor.limits.open_files);
 
   Reaper::Handler ended = [self](const Reaped& reaped) { self->leader_ended(reaped); };
   // The request has them, and no one asks for them later.
   self->spec_.env.clear();
   self->spec_.secret_env.clear();
-  // Its time runs from here: a program on a disk that hangs may take long to start.
-  self->watch_time();
   auto pid = co_await start_process(&supervisor, std::move(request), std::move(ended), self->leader_, &self->start_);
   self->start_again_.reset();
   if (!pid) {
@@ -186,15 +192,20 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   };
   while (self->kills_ > 0 || !(self->given_up_ || leader_is_done())) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
-    if (self->reaped_ && self->shell_) {
+    if (self->reaped_ && !self->looked_at_memory_) {
+      co_await look_at_memory(self);
+    } else if (self->reaped_ && self->shell_) {
       co_await keep_state(self);
     } else {
       co_await self->changed_.wait();
     }
   }
+  if (!self->looked_at_memory_) co_await look_at_memory(self);
   if (self->shell_) co_await keep_state(self);
   self->exit_drain_.reset();
   std::vector<pid_t> left = co_await background(self);
+  const bool has_background = !left.empty();
+  if (!self->pumps_at_end()) co_await add_others(self, &left);
   ExitStatus status = self->describe_exit();
   if (!self->pumps_at_end()) status.background = std::move(left);
   supervisor.counts.count_end(status.cause);
@@ -204,60 +215,36 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
   // What has left its tree and still holds a pipe takes no place of another command.
   if (!self->pumps_at_end()) {
-    if (self->log_->exit_status()->background.empty()) {
-      self->end_life();
-    } else {
+    if (has_background) {
       supervisor.tasks.spawn("background", watch_background(self));
+    } else {
+      self->end_life();
     }
   }
   self->changed_.notify_all();
 
-  while (!self->pumps_at_end() || self->kills_ > 0) {
+  while (!self->pumps_at_end() || self->kills_ > 0 || self->group_) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
-    co_await self->changed_.wait();
+    if (self->pumps_at_end() && self->kills_ == 0) {
+      auto remove = [group = std::move(self->group_)]() mutable {
+        group.reset();
+        return true;
+      };
+      co_await supervisor.ending.thread().run(std::move(remove));
+    } else {
+      co_await self->changed_.wait();
+    }
   }
   self->timeout_.reset();
   self->idle_timeout_.reset();
   self->escalation_.reset();
   if (self->feed_) self->feed_->close();
   self->terminal_.reset();
-  self->group_.reset();
   self->log_->end();
   self->over_ = true;
   self->end_life();
   if (self->stop_watching_) self->stop_watching_();
   self->changed_.notify_all();
-}
-
-Task<> Command::watch_background(std::shared_ptr<Command> self) {
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  const Executor executor = self->supervisor_.executor;
-  std::chrono::milliseconds pause{500};
-  std::vector<pid_t> left = co_await background(self);
-  while (self->counted_ && !left.empty()) {
-    const pid_t first = left.front();
-    UniqueFd process{kernel_features().pidfd ? static_cast<int>(::syscall(SYS_pidfd_open, first, 0)) : -1};
-    if (process) {
-      // Behind the descriptor: the number may have come to mean another process before.
-      left = co_await background(self);
-      if (std::ranges::find(left, first) == left.end()) continue;
-      if (!self->counted_) co_return;
-      asio::posix::basic_stream_descriptor<Executor> end{executor, process.release()};
-      self->stop_watching_ = [&end] { end.cancel(); };
-      co_await end.async_wait(asio::posix::descriptor_base::wait_read, asio::as_tuple(use_task));
-    } else {
-      Event over{executor};
-      Deadline again{executor, [&over] { over.notify_all(); }};
-      again.expires_after(pause);
-      pause = std::min(pause * 2, kBackgroundLook);
-      self->stop_watching_ = [&over] { over.notify_all(); };
-      co_await over.wait();
-    }
-    self->stop_watching_ = nullptr;
-    if (!self->counted_) co_return;
-    left = co_await background(self);
-  }
-  self->end_life();
 }
 
 void Command::end_life() {
@@ -328,16 +315,6 @@ Task<bool> Command::waiting_for_input() {
   co_return co_await supervisor_.looks.run(std::move(look));
 }
 
-Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
-  std::vector<ino_t> inodes;
-  for (const auto& one : self->pumps_) {
-    if (!one->at_end()) inodes.push_back(one->inode());
-  }
-  if (inodes.empty()) co_return std::vector<pid_t>{};
-  auto look = [all = self->tree(), inodes = std::move(inodes)] { return holders_of(all, inodes); };
-  co_return co_await self->supervisor_.ending.run(std::move(look));
-}
-
 void Command::watch_time() {
   if (spec_.timeout) {
     timeout_.emplace(supervisor_.executor, [this] { end(Cause::timeout); });
@@ -361,8 +338,7 @@ void Command::leader_ended(const Reaped& reaped) {
   reaped_ = reaped;
   if (over_) return;  // it was given up
   const bool killed = WIFSIGNALED(reaped.status) && WTERMSIG(reaped.status) == SIGKILL;
-  const bool in_group = group_ && group_->out_of_memory();
-  if (killed && !ending_ && (in_group || supervisor_.out_of_memory())) ending_ = Cause::oom;
+  killed_unasked_ = killed && !ending_;
   cause_at_exit_ = ending_;  // what ends its background processes later is not why the leader ended
   wall_ = since_start();
   for (auto& one : pumps_) one->leader_ended();
@@ -378,8 +354,7 @@ void Command::leader_ended(const Reaped& reaped) {
 
 void Command::spawn_failed(SpawnFailure failure) {
   ExitStatus status;
-  // As a shell would say: 127 not found, 126 found but not to be run.
-  status.exit_code = failure.error == ENOENT || failure.error == ENOTDIR ? 127 : 126;
+  status.exit_code = exit_code_of(failure);
   status.cause = Cause::spawn_failed;
   const bool given_up = failure.error == ECANCELED && ending_;
   if (given_up) {
@@ -391,7 +366,7 @@ void Command::spawn_failed(SpawnFailure failure) {
   if (!given_up) status.failure = std::move(failure);
   status.ended_at = wall_now();
   spec_.input = {};
-  group_.reset();
+  if (group_) supervisor_.ending.thread().post([group = std::move(group_)]() mutable { group.reset(); });
   timeout_.reset();
   idle_timeout_.reset();
   state_ = State::ended;
@@ -415,6 +390,11 @@ ExitStatus Command::describe_exit() const {
       status.cause = Cause::signaled;
     }
     if (cause_at_exit_) status.cause = *cause_at_exit_;
+    if (reaped_->failure) {
+      status.exit_code = exit_code_of(*reaped_->failure);
+      status.cause = Cause::spawn_failed;
+      status.failure = reaped_->failure;
+    }
     const rusage& used = reaped_->usage;
     status.usage = {.wall = wall_,
                     .user = micros(used.ru_utime),
@@ -431,7 +411,7 @@ ExitStatus Command::describe_exit() const {
   }
   status.kill_level = kill_level_;
   status.state_saved = state_saved_;
-  if (group_) status.usage.peak_bytes = group_->peak_bytes();
+  status.usage.peak_bytes = peak_bytes_;
   status.output_complete = std::ranges::all_of(pumps_, [](const auto& one) { return one->complete(); });
   status.ended_at = wall_now();
   return status;

@@ -115,8 +115,14 @@ class Command : public std::enable_shared_from_this<Command> {
   /// Again and again while it starts; from the second time on in earnest.
   void give_up_starting();
   void watch_time();
+  /// Of its pipes that are not at their end.
+  [[nodiscard]] std::vector<ino_t> open_pipes();
   /// Those of its processes that keep its pipes open.
   [[nodiscard]] static Task<std::vector<pid_t>> background(std::shared_ptr<Command> self);
+  /// Adds the processes that do so without being its own.
+  [[nodiscard]] static Task<> add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders);
+  /// Asks the kernel what it has used, and whether there was no memory for it; once, after its leader's end.
+  [[nodiscard]] static Task<> look_at_memory(std::shared_ptr<Command> self);
   [[nodiscard]] ExitStatus describe_exit() const;
   [[nodiscard]] std::chrono::microseconds since_start() const;
   [[nodiscard]] bool pumps_at_end() const noexcept;
@@ -143,6 +149,7 @@ class Command : public std::enable_shared_from_this<Command> {
   std::optional<StateSaved> state_saved_;
   std::optional<Cause> ending_;         ///< why its tree is being ended
   std::optional<Cause> cause_at_exit_;  ///< `ending_` when the leader ended
+  std::optional<std::uint64_t> peak_bytes_;
   std::string kill_level_;
   ino_t stdin_inode_ = 0;
   Tag tag_ = 0;
@@ -154,8 +161,10 @@ class Command : public std::enable_shared_from_this<Command> {
   int kills_ = 0;                        ///< `kill_tree`s under way
   std::function<void()> stop_watching_;  ///< empty: nothing is waited for
   bool drain_over_ = false;
-  bool given_up_ = false;  ///< something of it could not be ended
-  bool counted_ = false;   ///< among the live commands of its supervisor
+  bool killed_unasked_ = false;    ///< its leader got a SIGKILL that nobody here had sent
+  bool looked_at_memory_ = false;  ///< or begun to
+  bool given_up_ = false;          ///< something of it could not be ended
+  bool counted_ = false;           ///< among the live commands of its supervisor
   bool over_ = false;
 };
 

@@ -1,10 +1,19 @@
-// How a command is signalled and ended: the half of sessions/command.hpp that is about its processes.
+// How a command is signalled and ended, and what is left of it then: the half of sessions/command.hpp that is about its
+// processes.
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include "base/kernel_features.hpp"
 #include "sessions/command.hpp"
+#include "sessions/process/pipe_holders.hpp"
 #include "sessions/process/terminal.hpp"
 #include "sessions/start_process.hpp"
 
@@ -14,6 +23,8 @@ namespace {
 
 /// Between two tries to end a command that has not started yet.
 constexpr std::chrono::milliseconds kStartLook{100};
+/// At most, between looks at background processes where nothing tells of their ends.
+constexpr std::chrono::milliseconds kBackgroundLook{30'000};
 
 }  // namespace
 
@@ -102,8 +113,11 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   const bool verified =
       co_await end_tree(&self->supervisor_.ending, self->tree(), grace, self->supervisor_.limits.kill_patience);
   self->kill_level_ = verified ? "tree" : "incomplete";
-  // Nothing escapes from a cgroup, also not what has taken its tag off.
-  if (self->group_ && self->group_->kill()) self->kill_level_ = "cgroup";
+  // What has taken its tag off is in it still. The group is there as long as this goes on.
+  if (const CommandGroup* const group = self->group_.get()) {
+    auto kill = [group] { return group->kill(); };
+    if (co_await self->supervisor_.ending.thread().run(std::move(kill))) self->kill_level_ = "cgroup";
+  }
   // Who holds a pipe now can't be ended, or has left the tree: nobody waits for that. What is in the pipe comes first.
   for (auto& one : self->pumps_) one->leader_ended();
   while (verified && !self->drained()) co_await self->changed_.wait();
@@ -111,6 +125,84 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   if (!verified) self->given_up_ = true;
   --self->kills_;
   self->changed_.notify_all();
+}
+
+std::vector<ino_t> Command::open_pipes() {
+  std::vector<ino_t> inodes;
+  for (const auto& one : pumps_) {
+    if (!one->at_end()) inodes.push_back(one->inode());
+  }
+  return inodes;
+}
+
+Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
+  std::vector<ino_t> inodes = self->open_pipes();
+  if (inodes.empty()) co_return std::vector<pid_t>{};
+  auto look = [all = self->tree(), inodes = std::move(inodes)] { return holders_of(all, inodes); };
+  co_return co_await self->supervisor_.ending.run(std::move(look));
+}
+
+Task<> Command::add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders) {
+  const auto turn = self->supervisor_.look_for_holders();
+  if (!turn) co_return;
+  auto look = [inodes = self->open_pipes(), holders] { return other_holders_of(inodes, *holders); };
+  const std::vector<pid_t> others = co_await self->supervisor_.holders.run(std::move(look));
+  holders->insert(holders->end(), others.begin(), others.end());
+}
+
+Task<> Command::watch_background(std::shared_ptr<Command> self) {
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const Executor executor = self->supervisor_.executor;
+  std::chrono::milliseconds pause{500};
+  std::vector<pid_t> left = co_await background(self);
+  while (self->counted_ && !left.empty()) {
+    const pid_t first = left.front();
+    UniqueFd process{kernel_features().pidfd ? static_cast<int>(::syscall(SYS_pidfd_open, first, 0)) : -1};
+    if (process) {
+      // Behind the descriptor: the number may have come to mean another process before.
+      left = co_await background(self);
+      if (std::ranges::find(left, first) == left.end()) continue;
+      if (!self->counted_) co_return;
+      asio::posix::basic_stream_descriptor<Executor> end{executor, process.release()};
+      self->stop_watching_ = [&end] { end.cancel(); };
+      co_await end.async_wait(asio::posix::descriptor_base::wait_read, asio::as_tuple(use_task));
+    } else {
+      Event over{executor};
+      Deadline again{executor, [&over] { over.notify_all(); }};
+      again.expires_after(pause);
+      pause = std::min(pause * 2, kBackgroundLook);
+      self->stop_watching_ = [&over] { over.notify_all(); };
+      co_await over.wait();
+    }
+    self->stop_watching_ = nullptr;
+    if (!self->counted_) co_return;
+    left = co_await background(self);
+  }
+  self->end_life();
+}
+
+Task<> Command::look_at_memory(std::shared_ptr<Command> self) {
+  self->looked_at_memory_ = true;
+  const bool killed = self->killed_unasked_;
+  if (!killed && !self->group_) co_return;
+  struct Seen {
+    std::optional<std::uint64_t> peak_bytes;
+    bool in_group = false;
+    std::optional<std::uint64_t> kills;
+  };
+  auto look = [group = self->group_.get(), memory = &self->supervisor_.memory, killed] {
+    Seen seen;
+    if (group != nullptr) seen.peak_bytes = group->peak_bytes();
+    seen.in_group = killed && group != nullptr && group->out_of_memory();
+    if (killed) seen.kills = memory->oom_kills();
+    return seen;
+  };
+  const Seen seen = co_await self->supervisor_.ending.thread().run(std::move(look));
+  self->peak_bytes_ = seen.peak_bytes;
+  const bool anywhere = killed && self->supervisor_.out_of_memory(seen.kills);
+  if (!seen.in_group && !anywhere) co_return;
+  self->cause_at_exit_ = Cause::oom;
+  if (!self->ending_) self->ending_ = Cause::oom;
 }
 
 }  // namespace skiff::sessions

@@ -2,7 +2,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -92,12 +95,22 @@ struct Supervisor {
     self->current_user = co_await self->spawner.threads().run(std::move(look));
   }
 
-  /// True when the kernel's count of processes killed for lack of memory has grown since the last call: asked when one
-  /// got a SIGKILL that nobody here sent.
-  [[nodiscard]] bool out_of_memory() {
-    const auto now = memory.oom_kills();
-    return now && std::exchange(oom_kills, *now) < *now;
+  /// True when the kernel's count of processes killed for lack of memory, `now`, has grown since the last call: asked
+  /// when one got a SIGKILL that nobody here sent.
+  [[nodiscard]] bool out_of_memory(std::optional<std::uint64_t> now) {
+    if (!now || *now <= oom_kills) return false;
+    oom_kills = *now;
+    return true;
   }
+
+  /// Held while a command's end waits for a look at all processes. Null when many do so already: none is to be late for
+  /// that.
+  [[nodiscard]] std::shared_ptr<void> look_for_holders() {
+    if (holder_looks == kMostHolderLooks) return nullptr;
+    ++holder_looks;
+    return {this, [](Supervisor* self) { --self->holder_looks; }};
+  }
+  static constexpr std::size_t kMostHolderLooks = 8;
 
   Executor executor;
   BlockingPool& disk;
@@ -105,8 +118,10 @@ struct Supervisor {
   SupervisorLimits limits;
   CgroupHome cgroups;
   LastDescriptors last_descriptors;
-  ProcessLooks ending{"skiff-ending"};  ///< for what ends commands, which waits for no process
-  ProcessLooks looks{"skiff-looks"};    ///< for what clients ask to see
+  ProcessLooks ending{"skiff-ending"};       ///< for what ends commands, which waits for no process
+  ProcessLooks looks{"skiff-looks"};         ///< for what clients ask to see
+  BlockingPool holders{"skiff-holders", 1};  ///< for looks at the descriptors of all processes
+  std::size_t holder_looks = 0;              ///< under way, or waiting for their turn
   Spawner spawner;
   Reaper reaper;
   WarmShells warm_shells;

@@ -8,17 +8,22 @@ import http.client
 import json
 import resource
 import socket
+import statistics
 import subprocess
 from pathlib import Path
+from typing import Callable
 
 from .files import Files
 from .memory import HANDSHAKE
 from .processes import Absent, Failed, Folder, Reached, Server
 
 AGENT_PORT = 7070
+SOCKETS = 10_000    # idle WebSockets
+REPLICAS = 2        # that have them: each has its own descriptors
 SPARE = 200         # descriptors beside those of the sockets
-FEW = 100           # sockets, before those that count
+FEW = 100           # sockets of each, before those that count
 A_SANDBOX = 1000    # sockets of each: below the limit of its agent
+TURNS = 5           # of each way that a large file is moved
 PATIENCE = 60
 LEASE_MS = 3_600_000  # whatever becomes of the runner
 FILES = 65_536      # open ones that a process may have, where the machine lets root say so
@@ -64,6 +69,25 @@ class Serve(Server):
 
     def make_sandbox(self) -> str:
         return self.ask("POST", "/v1/sandboxes", {"ttl_ms": LEASE_MS})["id"]
+
+
+class Crowd:
+    """The clients' ends of many WebSockets."""
+
+    def __init__(self):
+        self.all: list[socket.socket] = []
+
+    def alive(self) -> int:
+        """How many there are, all open."""
+        for one in self.all:
+            with contextlib.suppress(BlockingIOError):
+                if not one.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+                    raise Failed("a WebSocket was closed while the others were opened")
+        return len(self.all)
+
+    def close(self):
+        for one in self.all:
+            one.close()
 
 
 class Proxy(Server):
@@ -145,36 +169,45 @@ class Gateway:
         return took[kind] | {"added_us": took[kind]["p50_us"] - took["agent"]["p50_us"]}
 
     def download(self, kind: str) -> dict:
-        door = self._door(kind)
-        return self.files.download(door)
+        return self._in_turns(kind, lambda door: self.files.download(door))
 
     def upload(self, kind: str) -> dict:
-        door = self._door(kind)
-        return self.files.upload(door)
+        return self._in_turns(kind, lambda door: self.files.upload(door))
 
-    def websockets(self, wanted: int) -> dict:
-        """Idle ones through a process of its own. It has two descriptors for each: one to the client, one to the agent."""
+    def _in_turns(self, kind: str, transfer: Callable[[Reached], dict]) -> dict:
+        """Straight to the agent and through it, again and again: one takes a tenth of a second, and what else the machine does
+        in that is no part of the comparison."""
+        rates = {"agent": [], kind: []}
+        for turn in range(TURNS):
+            for name in rates if turn % 2 == 0 else reversed(rates):
+                rates[name].append(transfer(self._door(name))["mb_per_s"])
+        return {"mb_per_s": statistics.median(rates[kind]), "agent_mb_per_s": statistics.median(rates["agent"])}
+
+    def websockets(self) -> dict:
+        """Idle ones through replicas that do nothing else, a share through each: it has two descriptors for one, to the client
+        and to the agent."""
         self._begin()
         with many_files() as files:
-            return self._websockets(min(wanted, (files - SPARE) // 2), wanted)
+            # This process has an end of each of them, too.
+            if max(SOCKETS, 2 * SOCKETS // REPLICAS) + SPARE > files:
+                raise Absent(f"the hard limit of open files leaves no room for {SOCKETS:,} WebSockets")
+            with contextlib.ExitStack() as stack:
+                servers = [stack.enter_context(Serve(self.folder, self.home, self.serve.key)) for _ in range(REPLICAS)]
+                opened = stack.enter_context(contextlib.closing(Crowd()))
+                return self._websockets(servers, opened)
 
-    def _websockets(self, count: int, wanted: int) -> dict:
-        if count <= FEW:
-            raise Absent(f"the hard limit of open files leaves no room for {wanted} WebSockets")
-        opened, sizes = [], []
-        with Serve(self.folder, self.home, self.serve.key) as server:
-            try:
-                for number in range(count):
-                    at = number // A_SANDBOX
-                    if at == len(self.crowd):
-                        self.crowd.append(server.make_sandbox())
-                    opened.append(self._open(server, f"/s/{self.crowd[at]}/{AGENT_PORT}"))
-                    if number + 1 in (FEW, count):
-                        sizes.append(server.rss_bytes())
-            finally:
-                for one in opened:
-                    one.close()
-        return {"kib_each": (sizes[1] - sizes[0]) / 1024 / (count - FEW), "sockets": count}
+    def _websockets(self, servers: list[Serve], opened: "Crowd") -> dict:
+        share, grown = SOCKETS // REPLICAS, 0
+        for server in servers:
+            for number in range(share):
+                at = len(opened.all) // A_SANDBOX
+                if at == len(self.crowd):
+                    self.crowd.append(server.make_sandbox())
+                opened.all.append(self._open(server, f"/s/{self.crowd[at]}/{AGENT_PORT}"))
+                if number + 1 == FEW:
+                    grown -= server.rss_bytes()
+        grown += sum(server.rss_bytes() for server in servers)
+        return {"kib_each": grown / 1024 / (REPLICAS * (share - FEW)), "sockets": opened.alive()}
 
     @staticmethod
     def _open(server: Serve, place: str) -> socket.socket:

@@ -34,7 +34,6 @@ class Effort:
     tree_files: int
     read_bytes: int      # of one command, by each of many readers
     sandboxes: int       # by one launcher
-    sockets: int         # idle, through the gateway
 
     @property
     def files_bytes(self) -> int:
@@ -43,8 +42,8 @@ class Effort:
         return 4 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 10_000)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 500)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50)
 
 
 class Bench:
@@ -260,9 +259,9 @@ def probes(bench: Bench) -> dict[str, dict[str, Callable[[], dict]]]:
     groups["gateway"] = {
         "nginx.gateway": at(gateway.request, "nginx"),
         "skiff.gateway": at(gateway.request, "gateway"),
-        "skiff.gateway.sockets": at(gateway.websockets, effort.sockets),
+        "skiff.gateway.sockets": at(gateway.websockets),
     }
-    for name, kind in (("agent.gateway", "agent"), ("nginx.gateway", "nginx"), ("skiff.gateway", "gateway")):
+    for name, kind in (("nginx.gateway", "nginx"), ("skiff.gateway", "gateway")):
         groups["gateway"][f"{name}.download"] = at(gateway.download, kind)
         groups["gateway"][f"{name}.upload"] = at(gateway.upload, kind)
     groups["transfer"] = {"floor.dd.read": at(files.copy, False), "floor.dd.copy": at(files.copy, True)}

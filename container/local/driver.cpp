@@ -100,6 +100,7 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
   } else if (record.port == 0) {
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its start was not finished";
+    sandbox.was_never_up = record.half_made;
   } else if (auto why = reason_in_log(log_end(records_.log(record.name)))) {
     sandbox.state = SandboxState::ended;
     sandbox.reason = std::move(*why);
@@ -172,6 +173,7 @@ Task<Result<LocalRecord>> LocalDriver::start_agent(LocalRecord record, milliseco
     record.dialect_addresses.emplace(dialects[i].name, std::string{kLoopback} + ":" + std::to_string((*ports)[i + 1]));
   }
   record.stopped = false;
+  record.half_made = false;
   record.expires_ms = lease_end_ms(record.ttl);
   SKIFF_CO_TRY(auto endpoint, endpoint_of(record, {}));
   AgentClient client{executor, std::move(endpoint)};
@@ -268,6 +270,7 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
                      .ttl = spec.lease.ttl,
                      .idle_ttl = spec.lease.idle_ttl,
                      .created_at = rfc3339(wall_now()),
+                     .half_made = true,
                      .expires_ms = {},
                      .dialects = spec.pod.dialects,
                      .boot = {}};

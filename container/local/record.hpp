@@ -30,6 +30,7 @@ struct LocalRecord {
   std::optional<Milliseconds> idle_ttl;
   std::string created_at;
   bool stopped = false;                                       ///< on purpose
+  bool half_made = false;                                     ///< its first agent has not answered yet
   std::optional<std::int64_t> expires_ms;                     ///< since 1970
   std::uint16_t port = 0;                                     ///< 0: it has never answered
   std::vector<std::string> dialects = {};                     ///< that its agent speaks, too
@@ -51,6 +52,7 @@ struct LocalRecord {
       protocol::field("idle_ttl_ms", &LocalRecord::idle_ttl, "Its idle time"),
       protocol::field("created_at", &LocalRecord::created_at, "When it was made"),
       protocol::field("stopped", &LocalRecord::stopped, "On purpose"),
+      protocol::field("half_made", &LocalRecord::half_made, "Its first agent has not answered yet", {.optional = true}),
       protocol::field("expires_ms", &LocalRecord::expires_ms, "End of the lease"),
       protocol::field("port", &LocalRecord::port, "On 127.0.0.1"),
       protocol::field("dialects", &LocalRecord::dialects, "That it speaks, too", {.optional = true}),

@@ -19,9 +19,9 @@ struct Spawn {
   bool is_daemon = false;                     ///< a session of its own, without a terminal, and no signal ignored
 };
 
-/// Starts it with these three descriptors and no other one, with no signal blocked, none of our handlers, and the
-/// limit of open files that we had at our start. Gives the
-/// pid of a child that the caller waits for, or the errno value of what failed: then there is no child. Any thread.
+/// Starts it with these three descriptors and no other one, with no signal blocked, none of our handlers, and the limit
+/// of open files that we had at our start. Gives the pid of a child that the caller waits for, or the errno value of
+/// what failed: then there is no child. Any thread.
 [[nodiscard]] std::expected<pid_t, int> spawn(const Spawn& plan);
 
 }  // namespace skiff::container

@@ -73,6 +73,8 @@ struct Sandbox {
   /// It did not end by itself: its node was drained or lost, or its record can't be read. `start` may bring it back, so
   /// it is not garbage before the end of its lease.
   bool was_broken = false;
+  /// It failed before its agent had ever answered, so there is nothing in it: whoever made it was killed meanwhile.
+  bool was_never_up = false;
 
   static constexpr auto fields = std::tuple{
       protocol::field("name", &Sandbox::name, "Its name"),

@@ -66,7 +66,7 @@ void describe_own(const Route& route, ApiOperation& operation) {
         answer_of_type<own::SandboxView>(
             200, "It existed: created before with this Idempotency-Key, or has this name and get_or_create was set"),
         answer_of_type<own::SandboxView>(202, "It is being made")};
-    operation.problems = {404, 409, 429, 502};
+    operation.problems = {404, 409, 429, 501, 502};
   } else if (path == "/v1/sandboxes") {
     operation.parameters = {
         {.name = "label", .help = "NAME=VALUE", .schema = R"({"type":"string","pattern":"^[^=]+="})", .repeated = true},
@@ -120,7 +120,7 @@ void describe_own(const Route& route, ApiOperation& operation) {
     operation.request = {body_of_type<own::StopSandbox>()};
     operation.request_required = false;
     operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
-    operation.problems = {404, 409};
+    operation.problems = {404, 409, 501};
   } else if (route.method == "DELETE") {
     operation.parameters = {
         {.name = "uid", .help = "Only if it is this one, and not another that has got its name"},
@@ -134,7 +134,7 @@ void describe_own(const Route& route, ApiOperation& operation) {
          .in = ApiParameter::In::header,
          .help = "Only the one that was made with it: takes back a creation whose answer was lost"}};
     operation.responses = {{.status = 204, .description = "Nothing of it is left"}};
-    operation.problems = {404};
+    operation.problems = {404, 501};
   } else if (path.starts_with("/v1/")) {
     operation.responses = {answer_of_type<own::SandboxView>(200, "The sandbox")};
     operation.problems = {404, 409};

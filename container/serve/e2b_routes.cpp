@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <ranges>
+#include <string_view>
 #include <utility>
 
 #include "base/with_timeout.hpp"
@@ -90,15 +92,28 @@ Task<Result<Sandbox>> find(Call* call) {
   co_return co_await call->service.fleet().get(call->key.tenant, call->id());
 }
 
-bool wants(const protocol::Target& target, bool asleep) {
-  bool is_asked = false;
-  bool is_wanted = false;
+struct WantedStates {
+  bool running = false;
+  bool paused = false;
+};
+
+/// The parameter `state`, as often as it is there: words with commas between them. All, when it is not.
+Result<WantedStates> wanted_states(const protocol::Target& target) {
+  WantedStates wanted;
   for (const auto& parameter : target.query) {
     if (parameter.name != "state") continue;
-    is_asked = true;
-    is_wanted = is_wanted || parameter.value.contains(asleep ? "paused" : "running");
+    for (const auto& part : std::views::split(parameter.value, ',')) {
+      const std::string_view word{part.begin(), part.end()};
+      if (word != "running" && word != "paused") {
+        return fail(Errc::invalid_field, "a state is running or paused", parameter.name);
+      }
+      (word == "running" ? wanted.running : wanted.paused) = true;
+    }
+    // Of an empty value there are no parts.
+    if (parameter.value.empty()) return fail(Errc::invalid_field, "a state is running or paused", parameter.name);
   }
-  return !is_asked || is_wanted;
+  if (!wanted.running && !wanted.paused) return WantedStates{.running = true, .paused = true};
+  return wanted;
 }
 
 /// The SDKs encode each name and value once by itself before they make pairs of them.
@@ -127,7 +142,7 @@ Result<> check_list(const protocol::Target& target) {
 }
 
 /// In the order of their ids, which is that of their making where the server has chosen them.
-Task<Result<HttpResponse>> list_those(Call* call, bool running, bool paused) {
+Task<Result<HttpResponse>> list_those(Call* call, WantedStates states) {
   const protocol::Target& target = call->http.request().target;
   SKIFF_CO_TRY_VOID(check_list(target));
   SKIFF_CO_TRY(auto limit, limit_of(target, kMostListed));
@@ -146,7 +161,7 @@ Task<Result<HttpResponse>> list_those(Call* call, bool running, bool paused) {
     SKIFF_CO_TRY(auto page, co_await call->service.fleet().list(call->key.tenant, filter));
     for (const Sandbox& one : page.items) {
       const bool sleeps = is_asleep(one);
-      if (one.state == SandboxState::failed || !(sleeps ? paused : running)) continue;
+      if (one.state == SandboxState::failed || !(sleeps ? states.paused : states.running)) continue;
       if (made_from && own_label(one, kTemplateLabel) != *made_from) continue;
       text += (found++ == 0 ? "" : ",") + sandbox_json(one, size_of_sandbox(call, one));
     }
@@ -201,12 +216,12 @@ Task<Result<HttpResponse>> create(Call* call) {
 }
 
 Task<Result<HttpResponse>> list(Call* call) {
-  const protocol::Target& target = call->http.request().target;
-  co_return co_await list_those(call, wants(target, false), wants(target, true));
+  SKIFF_CO_TRY(auto states, wanted_states(call->http.request().target));
+  co_return co_await list_those(call, states);
 }
 
 Task<Result<HttpResponse>> list_running(Call* call) {
-  co_return co_await list_those(call, true, false);
+  co_return co_await list_those(call, {.running = true});
 }
 
 Task<Result<HttpResponse>> show(Call* call) {

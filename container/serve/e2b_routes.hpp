@@ -16,10 +16,11 @@ namespace skiff::container::serve::e2b {
 [[nodiscard]] Task<Result<protocol::HttpResponse>> pause(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> resume(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> metrics(Call* call);
+[[nodiscard]] Task<Result<protocol::HttpResponse>> logs(Call* call);
+/// The first version of it, which has them as lines, too.
+[[nodiscard]] Task<Result<protocol::HttpResponse>> log_lines(Call* call);
 
 /// 501, each with a sentence that says what to use.
-[[nodiscard]] Task<Result<protocol::HttpResponse>> logs(Call* call);
-[[nodiscard]] Task<Result<protocol::HttpResponse>> log_lines(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_network(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_memory(Call* call);
 [[nodiscard]] Task<Result<protocol::HttpResponse>> refuse_builds(Call* call);

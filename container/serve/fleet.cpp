@@ -54,9 +54,16 @@ Error would_lose_files(std::string field) {
           .field = std::move(field)};
 }
 
+/// Whoever made it was killed meanwhile, and nobody can ask for it again: that is by a name of the client's, or
+/// by an Idempotency-Key.
+bool is_lost(const Sandbox& sandbox) {
+  return sandbox.state == SandboxState::failed && sandbox.was_never_up && is_made_id(sandbox.name) &&
+         own_label(sandbox, kCreationLabel).empty();
+}
+
 /// Nobody will want it any more.
 bool is_to_go(const Sandbox& sandbox) {
-  if (is_over(sandbox)) return true;
+  if (is_over(sandbox) || is_lost(sandbox)) return true;
   const bool is_half = sandbox.state == SandboxState::failed || sandbox.state == SandboxState::creating ||
                        sandbox.state == SandboxState::ended;
   return is_half && on_end(sandbox) == OnEnd::remove && has_outlived(sandbox, wall_now());

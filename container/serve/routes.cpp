@@ -57,10 +57,21 @@ constexpr Route kRoutes[] = {
     {"POST",   "/templates",                        kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
     {"POST",   "/v2/templates",                     kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
     {"POST",   "/v3/templates",                     kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
+    {"GET",    "/v2/templates",                     kE2b, use,    &e2b::refuse_builds,  kNotOffered},
+    {"GET",    "/templates/aliases/{id}",           kE2b, use,    &e2b::refuse_builds,  kNotOffered},
+    {"GET",    "/templates/{id}",                   kE2b, use,    &e2b::refuse_builds,  kNotOffered},
+    {"POST",   "/templates/{id}",                   kE2b, use,    &e2b::refuse_builds,  kNotOffered, true},
+    {"DELETE", "/templates/{id}",                   kE2b, use,    &e2b::refuse_builds,  kNotOffered},
+    {"GET",    "/templates/{id}/tags",              kE2b, use,    &e2b::refuse_builds,  kNotOffered},
     {"GET",    "/volumes",                          kE2b, use,    &e2b::refuse_volumes, kNotOffered},
     {"POST",   "/volumes",                          kE2b, use,    &e2b::refuse_volumes, kNotOffered, true},
+    {"GET",    "/volumes/{id}",                     kE2b, use,    &e2b::refuse_volumes, kNotOffered},
+    {"DELETE", "/volumes/{id}",                     kE2b, use,    &e2b::refuse_volumes, kNotOffered},
     {"GET",    "/secrets",                          kE2b, use,    &e2b::refuse_secrets, kNotOffered},
     {"POST",   "/secrets",                          kE2b, use,    &e2b::refuse_secrets, kNotOffered, true},
+    {"GET",    "/secrets/{id}",                     kE2b, use,    &e2b::refuse_secrets, kNotOffered},
+    {"POST",   "/secrets/{id}",                     kE2b, use,    &e2b::refuse_secrets, kNotOffered, true},
+    {"DELETE", "/secrets/{id}",                     kE2b, use,    &e2b::refuse_secrets, kNotOffered},
 };
 // clang-format on
 

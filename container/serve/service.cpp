@@ -52,6 +52,15 @@ bool is_for_control(const protocol::HttpRequest& request, const Placed& placed) 
   return found.route != nullptr && found.route->face == Face::e2b;
 }
 
+/// E2B's SDKs make their signed URLs with the address that E2B_SANDBOX_URL says, and no field goes with a link.
+std::string_view no_such_path(const protocol::HttpRequest& request) {
+  if (request.target.path == "/files" && request.target.parameter("signature")) {
+    return "a signed URL tells its sandbox by its host alone: start this server with --domain, and set E2B_DOMAIN "
+           "instead of E2B_SANDBOX_URL where the URL is made";
+  }
+  return "there is no such path: the API is listed at /openapi.json";
+}
+
 GatewayOptions gateway_options(const ServiceOptions& options) {
   GatewayOptions wanted;
   wanted.name = new_id("serve-");
@@ -134,7 +143,7 @@ Task<Result<>> Service::control(protocol::HttpExchange* http, Account* account) 
     account->face = found.route->face;
     answer = co_await handle(http, found.route, std::move(found.parameters), account);
   } else if (found.allow.empty()) {
-    answer = fail(Errc::not_found, "there is no such path: the API is listed at /openapi.json");
+    answer = fail(Errc::not_found, std::string{no_such_path(request)});
   } else {
     http->extra_headers().set("Allow", found.allow);
     answer = fail(Errc::method_not_allowed, "this path has: " + found.allow);

@@ -29,6 +29,10 @@ Result<Appender> Appender::begin(const Tree& tree, std::string_view path, Append
     if (!fd) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
     SKIFF_TRY(auto status, status_of(fd.get()));
     SKIFF_TRY_VOID(check_regular(status.st_mode, path));
+    if (is_private_to_kernel(fd.get(), status.st_mode)) {
+      return fail(Errc::permission_denied,
+                  "append to " + in_quotes(path) + ": a file of the kernel's that is this process's");
+    }
     if (create && options.mode && ::fchmod(fd.get(), *options.mode & 07777U) != 0) {
       return std::unexpected{system_error(errno, "set the mode of " + in_quotes(path))};
     }
@@ -71,6 +75,11 @@ Result<> Appender::check_locked() {
 Result<> Appender::write(std::span<const char> bytes) {
   SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
   SKIFF_TRY_VOID(check_locked());
+  // As the kernel does when it is written to by a process without rights: they were given to other bytes.
+  SKIFF_TRY(auto status, status_of(fd_.get()));
+  if ((status.st_mode & 06000U) != 0 && ::fchmod(fd_.get(), status.st_mode & 01777U) != 0) {
+    return std::unexpected{system_error(errno, "take the set-id bits of " + in_quotes(path_))};
+  }
   if (const int error = write_all(fd_.get(), bytes); error != 0) {
     // What did get there stays, as after a cut connection: the client asks for the size and goes on from it.
     return std::unexpected{system_error(error, "append to " + in_quotes(path_))};

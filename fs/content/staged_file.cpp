@@ -15,6 +15,8 @@
 namespace skiff::fs {
 namespace {
 
+constexpr std::string_view kNameBegin = ".skiff-";
+constexpr std::size_t kNameDigits = 16;
 constexpr int kMostNameTries = 8;  // for a name of 64 random bits, which is never taken
 
 bool lacks_nameless_files(int error) {
@@ -27,10 +29,15 @@ std::string temporary_name() {
   std::uint64_t number = 0;
   // Can't fail for so few bytes once the kernel has started.
   (void)::getrandom(&number, sizeof number, 0);
-  std::string name{".skiff-"};
+  std::string name{kNameBegin};
   for (int shift = 60; shift >= 0; shift -= 4)
     name += "0123456789abcdef"[(number >> static_cast<unsigned>(shift)) & 15U];
   return name;
+}
+
+bool is_temporary(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.size() == kNameBegin.size() + kNameDigits && name.starts_with(kNameBegin);
 }
 
 int rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
@@ -15,6 +16,8 @@ enum class Naming : unsigned char { nameless, temporary };
 
 /// A name that no one else uses: ".skiff-" and 16 hex digits.
 [[nodiscard]] std::string temporary_name();
+/// Whether the last name of a path is of that form.
+[[nodiscard]] bool is_temporary(std::string_view path);
 
 /// renameat2(2) with RENAME_NOREPLACE, also where the kernel or the file system lacks it. Gives an errno, 0 when done.
 [[nodiscard]] int rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to);

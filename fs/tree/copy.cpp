@@ -49,6 +49,11 @@ class Copy {
                      const std::string& to) const {
     const UniqueFd in = reopen(object, O_RDONLY);
     if (!in) return failed(name);
+    // What its own process may read of it, and a command may not, is in no copy either.
+    if (status.st_size == 0 && is_private_to_kernel(in.get(), status.st_mode)) {
+      return fail(Errc::permission_denied,
+                  "copy " + in_quotes(name) + ": a file of the kernel's that is not for everybody");
+    }
     const UniqueFd out{::openat(to_directory, to.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600)};
     if (!out) return failed(to);
     SKIFF_TRY_VOID(copy_bytes(in.get(), out.get(), stop_));

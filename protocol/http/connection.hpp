@@ -13,6 +13,7 @@
 #include "base/task.hpp"
 #include "protocol/http/body_budget.hpp"
 #include "protocol/http/exchange.hpp"
+#include "protocol/http/held_answers.hpp"
 #include "protocol/http/input.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/http/server.hpp"
@@ -27,6 +28,7 @@ struct HttpService {
   bool draining = false;
   std::size_t requests = 0;
   BodyBudget bodies{options.limits.bodies_bytes};
+  HeldAnswers answers{options.limits.answers_bytes};
 };
 
 /// One connection of a server: reads request after request, calls the handler, keeps or ends the connection. Its owner

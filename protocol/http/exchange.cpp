@@ -212,6 +212,7 @@ Task<Result<>> HttpExchange::respond(HttpResponse response) {
     part.remove_prefix(cut);
     skip -= cut;
   }
+  const HeldAnswers::Held held{connection_.service_.answers, response.body.size(), [this] { connection_.abort(); }};
   co_return co_await send(rest);
 }
 

@@ -28,9 +28,10 @@ struct ConnectionLimits {
   std::chrono::milliseconds stranger_idle_time{5'000};  ///< the same, at most, until the connection is vouched for
   std::chrono::milliseconds write_stall_time{30'000};   ///< without the peer taking a byte; then closed
   std::size_t bodies_bytes = 128 * 1024 * 1024;         ///< of bodies that are read as a whole, of all connections: 503
-  std::size_t drain_bytes = 256 * 1024;         ///< of an unread body, to keep the connection; else it is closed
-  std::chrono::milliseconds drain_time{5'000};  ///< for all of an unread body; the same
-  std::size_t connections = 10'000;             ///< vouched for at the same time; see Places for the others
+  std::size_t answers_bytes = 128 * 1024 * 1024;  ///< that wait for clients; the one that waits longest is cut off
+  std::size_t drain_bytes = 256 * 1024;           ///< of an unread body, to keep the connection; else it is closed
+  std::chrono::milliseconds drain_time{5'000};    ///< for all of an unread body; the same
+  std::size_t connections = 10'000;               ///< vouched for at the same time; see Places for the others
 };
 
 struct HttpServerOptions {

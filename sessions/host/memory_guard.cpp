@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <new>
 #include <string>
+#include <utility>
 
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 
 #include "sessions/process/process_tree.hpp"
@@ -46,10 +49,12 @@ std::optional<MemoryUse> MemoryGauge::read() const {
 }
 
 struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
-  State(Executor executor, MemoryGauge source, Options how, std::function<void(MemoryUse)> call)
-      : gauge{std::move(source)}, options{how}, reached{std::move(call)}, timer{executor} {}
+  State(Executor on, BlockingPool& looks, MemoryGauge source, Options how, std::function<void(MemoryUse)> call)
+      : executor{on}, thread{looks}, gauge{std::move(source)}, options{how}, reached{std::move(call)}, timer{on} {}
 
-  MemoryGauge gauge;
+  Executor executor;
+  BlockingPool& thread;
+  const MemoryGauge gauge;
   Options options;
   std::function<void(MemoryUse)> reached;
   asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor> timer;
@@ -63,8 +68,30 @@ struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
   }
 
   void look() {
+    // The files are the kernel's, which may add up the whole cgroup for each.
+    thread.post([self = shared_from_this(), started = run, working = asio::make_work_guard(executor)]() mutable {
+      std::optional<MemoryUse> use;
+      bool looked = true;
+      try {
+        use = self->gauge.read();
+      } catch (const std::bad_alloc&) {
+        looked = false;
+      }
+      const Executor back = self->executor;
+      asio::post(back, [self = std::move(self), started, looked, use] {
+        if (self->run != started) return;
+        if (looked) {
+          self->act(use);
+        } else {
+          self->look_after(self->options.fastest);
+        }
+      });
+      working.reset();
+    });
+  }
+
+  void act(std::optional<MemoryUse> use) {
     const unsigned started = run;
-    const auto use = gauge.read();
     if (!use || use->limit == 0) {
       ++run;
       return;
@@ -74,8 +101,9 @@ struct MemoryGuard::State : std::enable_shared_from_this<MemoryGuard::State> {
   }
 };
 
-MemoryGuard::MemoryGuard(Executor executor, MemoryGauge gauge, Options options, std::function<void(MemoryUse)> reached)
-    : state_{std::make_shared<State>(executor, std::move(gauge), options, std::move(reached))} {}
+MemoryGuard::MemoryGuard(Executor executor, BlockingPool& thread, MemoryGauge gauge, Options options,
+                         std::function<void(MemoryUse)> reached)
+    : state_{std::make_shared<State>(executor, thread, std::move(gauge), options, std::move(reached))} {}
 
 MemoryGuard::~MemoryGuard() {
   stop();

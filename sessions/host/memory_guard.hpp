@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/blocking_pool.hpp"
 #include "base/task.hpp"
 #include "sessions/process/cgroup_directory.hpp"
 #include "sessions/process/process_tree.hpp"
@@ -43,7 +44,7 @@ class MemoryGauge {
 /// Keeps the container's OOM killer from ending the agent with its commands (kubelet sets memory.oom.group): looks at
 /// the memory's use while commands live, each second when there is plenty and up to each 50 ms when it gets scarce, and
 /// calls its owner when `percent` of the limit is reached, so that the largest command can be ended. Reactor thread
-/// only.
+/// only; the looks are made by another one.
 class MemoryGuard {
  public:
   struct Options {
@@ -52,8 +53,10 @@ class MemoryGuard {
     std::chrono::milliseconds fastest{50};
   };
   /// `reached` is called from the reactor at each look that finds the limit reached; what it ended may need several
-  /// looks to give its memory back, so it must not end a second command while the first is still going.
-  MemoryGuard(Executor executor, MemoryGauge gauge, Options options, std::function<void(MemoryUse)> reached);
+  /// looks to give its memory back, so it must not end a second command while the first is still going. `thread` looks,
+  /// and outlives the guard.
+  MemoryGuard(Executor executor, BlockingPool& thread, MemoryGauge gauge, Options options,
+              std::function<void(MemoryUse)> reached);
   ~MemoryGuard();
   MemoryGuard(const MemoryGuard&) = delete;
   MemoryGuard& operator=(const MemoryGuard&) = delete;

@@ -105,10 +105,13 @@ Result<> CgroupHome::check(const ResourceLimits& limits) const {
   return {};
 }
 
+bool CgroupHome::is_for(const ResourceLimits& limits) {
+  return std::ranges::any_of(wanted_by(limits), [](const auto& one) { return one.second; });
+}
+
 std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> CgroupHome::make(Tag tag,
                                                                             const ResourceLimits& limits) const {
-  const auto wanted = wanted_by(limits);
-  if (std::ranges::none_of(wanted, [](const auto& one) { return one.second; })) return nullptr;
+  if (!is_for(limits)) return nullptr;
   if (auto possible = check(limits); !possible) {
     return std::unexpected{SpawnFailure{"cgroup", ENOTSUP, std::move(possible.error().message)}};
   }

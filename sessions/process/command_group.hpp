@@ -17,8 +17,10 @@
 
 namespace skiff::sessions {
 
-/// The cgroup of one command: a leaf that bounds what all of its processes use together. Whatever it does, it can't
-/// leave it (cgroups(7)). The directory goes with this object, or when its last process is gone.
+/// The cgroup of one command: a leaf that bounds what all of its processes use together. They leave it only by the
+/// files that were delegated to the agent's user (cgroups(7)), which a command of that user may write to, too. The
+/// directory goes with this object, or when its last process is gone. All that it does is on files of the kernel, which
+/// may take its time: not for the reactor.
 class CommandGroup {
  public:
   CommandGroup(std::filesystem::path directory, UniqueFd processes)
@@ -40,8 +42,7 @@ class CommandGroup {
   UniqueFd processes_;
 };
 
-/// A directory of cgroup version 2 that the agent may write to, where commands with limits get their leaves. Reactor
-/// thread only.
+/// A directory of cgroup version 2 that the agent may write to, where commands with limits get their leaves.
 class CgroupHome {
  public:
   /// `wanted` is a directory that was delegated to the agent; "auto": the agent's own cgroup, if it may be written to
@@ -53,7 +54,9 @@ class CgroupHome {
   [[nodiscard]] const std::vector<std::string_view>& offered() const noexcept { return offered_; }
   /// Errors: limit_unavailable, naming the first of `limits` that is not offered.
   [[nodiscard]] Result<> check(const ResourceLimits& limits) const;
-  /// Null when `limits` need no cgroup. The leaf is named by the command's tag.
+  /// Whether commands with these limits get a leaf.
+  [[nodiscard]] static bool is_for(const ResourceLimits& limits);
+  /// Null when `limits` need no cgroup. The leaf is named by the command's tag. Any thread but the reactor's.
   [[nodiscard]] std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> make(Tag tag,
                                                                                 const ResourceLimits& limits) const;
 

@@ -66,7 +66,7 @@ struct ExitStatus {
   Cause cause = Cause::exited;
   Usage usage;
   bool output_complete = false;   ///< every pipe was at its end when this was written
-  std::vector<pid_t> background;  ///< processes of the command that still live and hold one of its pipes
+  std::vector<pid_t> background;  ///< processes that hold one of its pipes: its own, then others
   std::optional<SpawnFailure> failure;
   std::optional<StateSaved> state_saved;  ///< of a shell line in a stateful session
   std::string kill_level;                 ///< when its tree was ended: how that was verified ("tree"), else empty

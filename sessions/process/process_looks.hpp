@@ -36,6 +36,9 @@ class ProcessLooks {
     co_return look();
   }
 
+  /// For other calls on files of the kernel, between the looks.
+  [[nodiscard]] BlockingPool& thread() noexcept { return thread_; }
+
  private:
   BlockingPool thread_;
 };

@@ -1,19 +1,14 @@
 #include "sessions/process/process_tree.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -23,21 +18,10 @@
 
 #include "base/kernel_features.hpp"
 #include "base/unique_fd.hpp"
+#include "sessions/process/numbered_entries.hpp"
 
 namespace skiff::sessions {
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const noexcept { ::closedir(directory); }
-};
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number value{};
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc{} || result.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 thread_local bool lacking = false;
 
@@ -46,15 +30,9 @@ void note_lack(bool opened) {
   if (!opened && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) lacking = true;
 }
 
-/// Calls `visit` with every name in the directory that is a number.
 template <class Visit>
-void each_number(const char* path, Visit visit) {
-  const std::unique_ptr<DIR, CloseDirectory> directory{::opendir(path)};
-  note_lack(static_cast<bool>(directory));
-  if (!directory) return;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    if (const auto number = number_of<int>(entry->d_name)) visit(*number);
-  }
+void visit_numbers(const char* path, Visit visit) {
+  note_lack(each_numbered_entry(path, std::move(visit)));
 }
 
 /// Of a look at processes: /proc, the process, and a file of its own.
@@ -134,22 +112,6 @@ std::string read_command_line(pid_t pid) {
   return line;
 }
 
-bool holds(pid_t pid, const std::vector<ino_t>& inodes) {
-  const std::string directory = proc_path(pid, "fd/");
-  bool found = false;
-  each_number(directory.c_str(), [&](int fd) {
-    const std::string path = directory + std::to_string(fd);
-    struct stat info{};
-    if (found || !leads_to_pipe_or_device(path) || ::stat(path.c_str(), &info) != 0) return;
-    // Inode numbers are only unique within a file system: those of terminals (devpts, majors 136 to 143) are small, so
-    // that the devices in /dev have the same.
-    const bool terminal = S_ISCHR(info.st_mode) && major(info.st_rdev) >= 136 && major(info.st_rdev) <= 143;
-    if (!terminal && !S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode)) return;
-    found = std::ranges::find(inodes, info.st_ino) != inodes.end();
-  });
-  return found;
-}
-
 /// What one process shows of where it belongs.
 struct Marks {
   pid_t pid = 0;
@@ -197,7 +159,7 @@ bool is_member(const Tree& tree, pid_t pid) {
 std::vector<pid_t> children_of(pid_t pid) {
   std::vector<pid_t> threads;
   const std::string directory = proc_path(pid, "task/");
-  each_number(directory.c_str(), [&](pid_t thread) { threads.push_back(thread); });
+  visit_numbers(directory.c_str(), [&](pid_t thread) { threads.push_back(thread); });
   std::vector<pid_t> children;
   for (const pid_t thread : threads) {
     const UniqueFd file{::open((directory + std::to_string(thread) + "/children").c_str(), O_RDONLY | O_CLOEXEC)};
@@ -240,7 +202,7 @@ void each_member(const Tree& tree, Visit visit) {
   };
   const pid_t leader = tree.leader ? tree.leader->pid.load() : 0;
   if (leader > 0) visit_with_children(leader);
-  each_number("/proc", [&](pid_t pid) {
+  visit_numbers("/proc", [&](pid_t pid) {
     if (pid != leader) visit_with_children(pid);
   });
 }
@@ -300,7 +262,7 @@ std::vector<std::vector<ProcessInfo>> processes_of_each(const std::vector<Tree>&
   std::vector<std::vector<ProcessInfo>> found(trees.size());
   std::unordered_map<pid_t, std::size_t> tree_of;
   std::vector<ProcessInfo> others;
-  each_number("/proc", [&](pid_t pid) {
+  visit_numbers("/proc", [&](pid_t pid) {
     const auto marks = marks_of(pid);
     if (!marks) return;
     auto info = read_stat(pid);
@@ -330,12 +292,6 @@ std::vector<std::vector<ProcessInfo>> processes_of_each(const std::vector<Tree>&
 
 void read_command_lines(std::vector<ProcessInfo>& processes) {
   for (ProcessInfo& one : processes) one.command_line = read_command_line(one.pid);
-}
-
-std::vector<pid_t> holders_of(const Tree& tree, const std::vector<ino_t>& inodes) {
-  std::vector<pid_t> found = pids_of(tree);
-  std::erase_if(found, [&](pid_t pid) { return !holds(pid, inodes); });
-  return found;
 }
 
 std::size_t signal_tree(const Tree& tree, int signal, Among among) {

@@ -65,9 +65,6 @@ void read_command_lines(std::vector<ProcessInfo>& processes);
 /// Their pids alone: reads nothing that a process short of memory could delay.
 [[nodiscard]] std::vector<pid_t> pids_of(const Tree& tree);
 
-/// Those of `pids_of(tree)` that hold the pipe or terminal whose st_ino is one of `inodes`.
-[[nodiscard]] std::vector<pid_t> holders_of(const Tree& tree, const std::vector<ino_t>& inodes);
-
 /// Whether /proc/PID/fd/N leads to a pipe, a socket or a device, as its text says: to ask the file itself could wait
 /// for one on a file system that hangs.
 [[nodiscard]] bool leads_to_pipe_or_device(const std::string& link);

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/task.hpp"
+#include "sessions/process/exit_status.hpp"
 #include "sessions/process/process_tree.hpp"
 #include "sessions/process/spawn.hpp"
 
@@ -18,6 +20,7 @@ struct Reaped {
   pid_t pid = 0;
   int status = 0;  ///< as for WIFEXITED() and friends
   rusage usage{};
+  std::optional<SpawnFailure> failure = {};  ///< it never became the program that it was made for
 };
 
 /// The one place that waits for children: tracked ones are handed to their owner, any other child is an orphan that the

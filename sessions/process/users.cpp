@@ -90,7 +90,7 @@ Result<Credentials> look_up_user(const std::string& user, const std::filesystem:
   // A name goes before a number: passwd may hold a user that is called "1000".
   if (name.empty() || !find_user(etc, name, std::nullopt, found)) {
     const auto uid = number(name);
-    if (!uid) return fail(Errc::user_not_found, "there is of no user \"" + std::string{name} + "\"");
+    if (!uid) return fail(Errc::user_not_found, "there is no user \"" + std::string{name} + "\"");
     found.uid = *uid;
     found.name = std::to_string(*uid);
     find_user(etc, {}, uid, found);

@@ -151,7 +151,11 @@ def test_the_agents_own_secrets_are_no_files_of_anybodys(start_agent):
     thread = max(int(name) for name in os.listdir(f"/proc/{agent.pid}/task"))
     for process in ("self", "thread-self", agent.pid, thread, f"{agent.pid}/task/{thread}"):
         for name in ("environ", "maps", "smaps", "stat", "auxv"):
-            agent.request("GET", f"/v1/files//proc/{process}/{name}").problem(403, "permission_denied")
+            path = f"/proc/{process}/{name}"
+            agent.request("GET", f"/v1/files/{path}").problem(403, "permission_denied")
+            copy = {"from": path, "to": f"{agent.folder}/copy"}
+            agent.request("POST", "/v1/files:copy", json=copy).problem(403, "permission_denied")
+            assert not (agent.folder / "copy").exists()
     found = agent.request("GET", "/v1/files:grep?pattern=heap&path=/proc/self/maps")
     assert found.status == 200 and b'"matches":0' in found.body and b'"unreadable":1' in found.body, found
     for path in ("/proc/1/environ", f"/proc/{os.getpid()}/environ"):

@@ -33,3 +33,14 @@ def test_set_id_bits_are_for_admins(start_agent, how):
         assert stat.S_IMODE(there.stat().st_mode) == int(mode, 8) & 0o1777
     assert set_mode(agent, how, "sticky", "1755", "runner").status in (200, 201)
     assert stat.S_IMODE((agent.root / "sticky").stat().st_mode) == 0o1755
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2755])
+def test_they_go_with_what_is_appended(start_agent, mode):
+    agent = start_agent(tokens=("runner exec",))
+    there = agent.root / "tool"
+    there.write_text("#!/bin/sh\n")
+    there.chmod(mode)
+    answer = agent.request("PATCH", "/v1/files/tool?append=true", body=b"id\n", token="runner")
+    assert answer.status == 200 and there.read_text() == "#!/bin/sh\nid\n"
+    assert stat.S_IMODE(there.stat().st_mode) == mode & 0o1777

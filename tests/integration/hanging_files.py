@@ -1,6 +1,6 @@
 """A file system that hangs: a FUSE server that speaks to /dev/fuse itself (linux/fuse.h). It has the files `held`, which
-can't be opened until it is told so, `free`, and `endless`, a line of a GiB that comes in small pieces; nobody learns before
-that that there is no `hung`. As on any that behaves, the one who waits can be killed."""
+can't be opened until it is told so, `free`, and `endless`, a line of a GiB that comes in small pieces, and what makes it a
+cgroup with one controller; nobody learns before that that there is no `hung` and no `skiff-...`. As on any that behaves, the one who waits can be killed."""
 
 import errno
 import os
@@ -12,13 +12,16 @@ import pytest
 
 from confined import WAYS
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT = 1, 2, 3, 14, 15, 18, 25, 26
+LOOKUP, FORGET, GETATTR, OPEN, READ, WRITE, RELEASE, FLUSH, INIT = 1, 2, 3, 14, 15, 16, 18, 25, 26
 OPENDIR, READDIR, RELEASEDIR, INTERRUPT, DESTROY, BATCH_FORGET = 27, 28, 29, 36, 38, 42
 UNANSWERED = {FORGET, BATCH_FORGET, INTERRUPT}
 IN_HEADER, OUT_HEADER = struct.Struct("<IIQQIIIHH"), struct.Struct("<IiQ")
-INODES = {b"held": 2, b"free": 3, b"endless": 4}
+INODES = {b"held": 2, b"free": 3, b"endless": 4, b"cgroup.controllers": 5, b"cgroup.subtree_control": 6}
 HUNG = b"hung"
+GROUP = b"skiff-"
 CONTENT = b"here\n"
+CONTROLLERS = b"pids\n"
+assert len(CONTENT) == len(CONTROLLERS)
 ENDLESS, PIECE = 1 << 30, b"x" * 256
 DIRECT_IO = 1
 VALID_SECONDS = 3600
@@ -114,7 +117,7 @@ class HangingFiles:
                     self._answer(asked, error=errno.EINTR)
             elif opcode == OPEN and inode == INODES[b"held"]:
                 self._hold(unique, struct.pack("<QII", 0, 0, 0))
-            elif opcode == LOOKUP and body.rstrip(b"\0") == HUNG:
+            elif opcode == LOOKUP and (body.rstrip(b"\0") == HUNG or body.startswith(GROUP)):
                 self._hold(unique, b"", errno.ENOENT)
             elif opcode == READ and inode == INODES[b"endless"]:
                 self.pieces += 1
@@ -138,7 +141,9 @@ class HangingFiles:
             return struct.pack("<QII", 0, DIRECT_IO if inode == INODES[b"endless"] else 0, 0),
         if opcode == READ:
             _, offset, size = struct.unpack_from("<QQI", body)
-            return CONTENT[offset:offset + size],
+            return (CONTROLLERS if inode == INODES[b"cgroup.controllers"] else CONTENT)[offset:offset + size],
+        if opcode == WRITE:
+            return struct.pack("<II", struct.unpack_from("<QQI", body)[2], 0),
         if opcode in (READDIR, RELEASE, RELEASEDIR, FLUSH, DESTROY):
             return b"",
         return b"", errno.ENOSYS

@@ -174,6 +174,22 @@ def test_tags(client):
     assert client.unary("process.Process/Update", {"process": {"tag": "three"}}, 404) == "not_found"
 
 
+def test_of_several_with_one_tag_the_newest_that_lives_is_meant(client):
+    with client.start("sleep 300", tag="one") as first, client.start("sleep 300", tag="one") as second:
+        older, newer = pid_of(first), pid_of(second)
+        assert {one["pid"]: one["tag"] for one in client.unary("process.Process/List", {})["processes"]} == {older: "one", newer: "one"}
+        kill = {"process": {"tag": "one"}, "signal": "SIGNAL_SIGKILL"}
+        client.unary("process.Process/SendSignal", kill)
+        assert collected(second).end["status"] == "signal: killed"
+        with client.stream("process.Process/Connect", {"process": {"tag": "one"}}) as events:
+            assert pid_of(events) == older
+        client.unary("process.Process/SendSignal", kill)
+        assert collected(first).end["status"] == "signal: killed"
+    assert client.unary("process.Process/SendSignal", kill, 404) == "not_found"
+    with client.stream("process.Process/Connect", {"process": {"tag": "one"}}) as events:
+        assert pid_of(events) == newer
+
+
 # --- streams ---
 
 

@@ -161,3 +161,38 @@ def test_a_command_is_ended_while_all_threads_for_files_hang(agent, net):
     assert agent.request("GET", f"/v1/commands/{cid}").json()["state"] == "running"
     assert agent.request("GET", "/v1/sessions/default/processes").json()["items"][0]["name"] == "sleep"
     assert agent.request("DELETE", f"/v1/commands/{cid}").status == 204
+
+
+def test_a_cgroup_that_hangs_holds_nobody_up(net, start_agent):
+    agent = start_agent("--cgroup", "root/net", wrapper=net.wrapper, pass_fds=(net.device,))
+    assert "pids" in agent.request("GET", "/v1/capabilities").json()["command_limits"]
+    cid = agent.start("true", limits={"pids": 9})["id"]
+    net.until_held(1)
+    all_else_works(agent)
+    net.let_go()
+    shown = agent.ended(cid)
+    assert (shown["cause"], shown["error"]["stage"]) == ("spawn_failed", "cgroup")
+
+
+@pytest.mark.parametrize("file, line, said, cause", [
+    ("memory.peak", "exit 3", b"4096", "exited"),
+    ("memory.events", "kill -9 $$", b"oom_kill 1", "oom"),
+    ("cgroup.kill", "sleep 1000", None, "timeout"),
+], ids=["peak", "events", "kill"])
+def test_a_file_of_a_commands_cgroup_that_hangs_holds_nobody_up(start_agent, tmp_path, file, line, said, cause):
+    """A FIFO in its place: who opens it waits for the other side."""
+    home = tmp_path / "cgroup"
+    home.mkdir()
+    (home / "cgroup.controllers").write_text("memory pids cpu\n")
+    agent = start_agent("--cgroup", home)
+    cid = agent.start(f"cd skiff-* && mkfifo {file} && {line}", cwd=str(home), limits={"pids": 50}, timeout_ms=1000, kill_grace_ms=0)["id"]
+    pid = agent.request("GET", f"/v1/commands/{cid}").json()["pid"]
+    until(lambda: not proc.alive(pid), what="the end of its leader")
+    all_else_works(agent)
+    assert agent.request("GET", f"/v1/commands/{cid}").json()["state"] == "running"
+    [fifo] = home.glob(f"skiff-*/{file}")
+    if said:
+        fifo.write_bytes(said)
+    else:
+        assert fifo.read_bytes() == b"1"
+    assert agent.ended(cid)["cause"] == cause

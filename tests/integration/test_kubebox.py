@@ -459,6 +459,9 @@ def test_bad_requests_are_told_in_the_originals_form(box):
     assert answer.status == 422 and "byte" in answer.json()["detail"]
     assert box.get("read_file", 422, session_id="s")["detail"]
     assert box.request("GET", "/nope").json() == {"detail": "Not Found"}
+    # One slash at the end is redirected by the original.
+    assert box.run("echo x", session="s") == box.request("POST", "/run_command/", json={"session_id": "s", "command": "echo x"}).json()
+    assert box.request("GET", "/nope/").status == box.request("GET", "/run_command//").status == 404
     answer = box.request("GET", "/run_command")
     assert (answer.status, answer.headers["Allow"], answer.json()) == (405, "POST", {"detail": "Method Not Allowed"})
 

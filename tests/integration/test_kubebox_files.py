@@ -25,6 +25,13 @@ def test_head_is_answered_where_get_is(box):
     assert box.request("HEAD", "/initialize").status == 405
 
 
+def test_of_a_parameter_that_is_there_twice_the_last_one_counts(box):
+    box.post("write_file", session_id="s", file_path="f", content="four")
+    asked = "/read_file?session_id=nope&file_path=none&file_path=f&session_id=s"
+    assert box.request("GET", asked).json() == {"content": "four"}
+    assert box.request("GET", "/read_file?session_id=s&session_id=nope&file_path=f").status == 400
+
+
 def test_links_to_directories_are_no_files(box):
     root = box.agent.root / "ws"
     (root / "d").mkdir()

@@ -156,8 +156,6 @@ def test_the_doctor_tells_what_the_key_allows(skiff):
     assert "SKIFF_API_KEY" in json.loads(out)["items"][0]["detail"]
 
 
-# --- ports ---
-
 # --- whose it is, and what a key allows ---
 
 def test_a_key_that_only_uses_sandboxes_uses_them(skiff):

@@ -85,13 +85,15 @@ def test_a_command_over_its_own_limit_goes_as_a_whole_and_alone(start_agent, del
     agent = start_agent("--cgroup", delegated) if given else start_in(start_agent, delegated)
     assert {"memory_bytes", "pids"} <= set(agent.request("GET", "/v1/capabilities").json()["command_limits"])
     agent.start("exec sleep 1000", id="other")
-    line = f"setsid sleep 1001 & exec {GREEDY['argv'][0]} -c '{GREEDY['argv'][2]}'"
+    line = f"cat /proc/self/cgroup; setsid sleep 1001 & exec {GREEDY['argv'][0]} -c '{GREEDY['argv'][2]}'"
     result = agent.run(line, id="greedy", limits={"memory_bytes": 48 * MIB})
     assert (result["cause"], result["signal"]) == ("oom", "SIGKILL")
     assert 40 * MIB < result["usage"]["peak_bytes"] <= 48 * MIB
     until(lambda: not [pid for pid in agent.strays() if "1001" in proc.command_line(pid)], what="the end of what it had started")
     assert agent.request("GET", "/v1/commands/other").json()["state"] == "running"
-    until(lambda: not (delegated / "skiff-greedy").exists(), what="that its group is gone")
+    leaf = result["stdout"].strip().rpartition("/")[2]
+    assert leaf.startswith("skiff-")
+    until(lambda: not (delegated / leaf).exists(), what="that its group is gone")
 
 
 def test_a_command_has_as_many_processes_as_it_was_given(start_agent, delegated):

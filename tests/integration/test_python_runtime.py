@@ -171,6 +171,7 @@ NOT_AN_OBJECT = "Input should be a valid dictionary or object to extract fields 
 
 @pytest.mark.parametrize("body, findings", [
     (b"", [finding("missing", [], "Field required", None)]),
+    (b" null", [finding("missing", [], "Field required", None)]),
     (b"{}", [finding("missing", ["command"], "Field required", {})]),
     (b'{"cmd":"ls"}', [finding("missing", ["command"], "Field required", {"cmd": "ls"})]),
     (b'{"command":null}', [finding("string_type", ["command"], "Input should be a valid string", None)]),

@@ -91,7 +91,7 @@ def test_queries_are_no_part_of_a_path(door):
 
 @pytest.mark.parametrize("kind, runs", [
     ("application/json", True), ("application/json; charset=utf-8", True), ("APPLICATION/JSON", True),
-    ("application/vnd.api+json", True), ("text/json", False), ("text/plain", False), ("application/jsonp", False),
+    ("application/vnd.api+json", True), ("", True), ("text/json", False), ("text/plain", False), ("application/jsonp", False),
     ("application/x-www-form-urlencoded", False), ("multipart/form-data; boundary=b", False), ("json", False),
 ])
 def test_what_is_taken_for_json(door, kind, runs):

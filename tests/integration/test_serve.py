@@ -3,6 +3,7 @@
 import concurrent.futures
 import http.client
 import json
+import pathlib
 import signal
 import stat
 
@@ -123,6 +124,26 @@ def test_another_tenants_sandbox_does_not_exist(serving, key):
     assert server.request("GET", "/v1/sandboxes", key=other).json()["items"] == []
     assert server.request("GET", "/v2/sandboxes", key=other).json() == []
     assert server.request("GET", f"/v1/sandboxes/{sandbox['id']}", key=key).json() == before
+
+
+def test_the_page_about_e2b_has_each_of_its_routes_and_each_refusal(server, key):
+    page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "e2b.md").read_text()
+    sandbox = made(server, key)["id"]
+    of_e2b = [(method, path) for method, path in routes_of(server)
+              if path.split("/")[1] in ("v2", "v3", "sandboxes", "snapshots", "templates", "volumes", "secrets")]
+    refusals = set()
+    for method, path in of_e2b:
+        assert f"`{method} {path}`" in page, (method, path)
+        if (method, path) == ("DELETE", "/sandboxes/{id}"):
+            continue
+        answer = server.request(method, path.replace("{id}", sandbox), {} if method in ("POST", "PUT") else None, key)
+        if answer.status == 501:
+            refusals.add(answer.json()["message"])
+    for name in ("network", "mcp", "iam", "volumeMounts"):
+        refusals.add(server.request("POST", "/v2/sandboxes", {name: {"a": "b"}}, key).json()["message"])
+    assert len(refusals) >= 8
+    for message in refusals:
+        assert message in page, message
 
 
 def test_a_key_allows_what_its_scopes_say_and_ends(server, serving, key):

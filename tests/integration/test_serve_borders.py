@@ -127,7 +127,8 @@ def test_no_part_of_a_request_makes_it_dial_an_address(server, key):
     with Upstream(answering(b"reached")) as trap:
         at = f"127.0.0.1:{trap.port}"
         names = ["127.0.0.1", "localhost", "[::1]", at, f"x@{at}", f"{sandbox}@127.0.0.1", f"{sandbox}.127.0.0.1",
-                 "2130706433", "0x7f000001", f"..%2f{sandbox}"]
+                 "2130706433", "0x7f000001", f"..%2f{sandbox}", "::1", "[::ffff:127.0.0.1]", "0000:0000::0001", "[::1%25lo]", "0",
+                 "127.1", "127.0.0.1.nip.io", f"[::1]:{trap.port}", f"%31%32%37.0.0.1:{trap.port}", "localhost%00", "localhost."]
         requests = []
         for name in names:
             for path, fields in ways_to(name, trap.port):
@@ -141,6 +142,17 @@ def test_no_part_of_a_request_makes_it_dial_an_address(server, key):
                          f"/s/{sandbox}/{port}@{at}/", f"/s/{sandbox}/{port}:{trap.port}/", f"/s/{sandbox}/{port}%40{at}/",
                          f"/s/{sandbox}%40{at}/{port}/", f"/s/{at}/{port}/"):
                 requests.append(("GET", path, {}))
+        # What a lenient reader of numbers takes for the port of the trap.
+        p = trap.port
+        for odd in (f"+{p}", f"0{p}", f"{p}.0", f"{p}e0", hex(p), f"{p + 65536}", f"{p},{p}", f"{p};", f"{p} 80", f"{p}/", f"7070:{p}",
+                    f"127.0.0.1:{p}", f"[::1]:{p}", f"{p}@127.0.0.1", "%3" + "%3".join(str(p)), f"{p}%00", "\uff13\uff10", ""):
+            requests.append(("GET", "/", {"E2b-Sandbox-Id": sandbox, "E2b-Sandbox-Port": odd.encode().decode("latin-1")}))
+            requests.append(("GET", "/", {"X-Sandbox-ID": sandbox, "X-Sandbox-Port": odd.encode().decode("latin-1")}))
+        # Fields that say where to are not for one connection only, whatever Connection says: what is left is no other way.
+        for fields in ({"E2b-Sandbox-Id": MISSING, "E2b-Sandbox-Port": str(p)}, {"X-Sandbox-ID": MISSING, "X-Sandbox-Port": str(p)}):
+            named = {"Connection": "close, " + ", ".join(fields)}
+            requests += [("GET", "/", {**fields, **named}), ("GET", f"/s/{sandbox}/{p}/", {**fields, **named}),
+                         ("GET", "/", {**fields, **named, "Host": f"{p}-{sandbox}.{DOMAIN}"})]
         # What agent-sandbox's own router takes for the address.
         requests.append(("GET", "/nothing", {"X-Sandbox-ID": sandbox, "X-Sandbox-Port": "7070", "X-Sandbox-Pod-IP": "127.0.0.1"}))
         requests.append(("GET", "/", {"X-Sandbox-ID": MISSING, "X-Sandbox-Port": str(trap.port), "X-Sandbox-Pod-IP": "127.0.0.1"}))

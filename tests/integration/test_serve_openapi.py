@@ -40,6 +40,11 @@ def test_a_validator_accepts_the_document(document, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_what_a_host_of_sandboxes_can_not_do_is_in_the_document(document):
+    for method, path in (("post", "/v1/sandboxes"), ("post", "/v1/sandboxes/{id}/stop"), ("delete", "/v1/sandboxes/{id}")):
+        assert "501" in document["paths"][path][method]["responses"], path
+
+
 def test_schemathesis_finds_nothing_that_the_document_does_not_say(server, key, document, tmp_path, monkeypatch):
     kept = [server.request("POST", "/v1/sandboxes", {"on_end": "stop"}, key).json()["id"] for _ in range(4)]
     monkeypatch.setenv("SERVE_KEPT", ",".join(kept))

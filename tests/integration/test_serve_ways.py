@@ -125,6 +125,25 @@ def test_a_signed_link_opens_one_file_until_its_end(server, key):
     assert server.request("GET", link(path, 9999999999), headers=named).body == b"data"
     assert server.request("GET", link(path, 1), headers=named).status == 401
     assert server.request("POST", link(path, 9999999999), b"x", headers=named).status == 401
+    # By the host that a browser asks as well, and where nothing names the sandbox the answer says what would.
+    by_host = {"Host": f"49983-{sandbox}.{DOMAIN}"}
+    assert server.request("GET", link(path, 9999999999), headers=by_host).body == b"data"
+    unplaced = server.request("GET", link(path, 9999999999))
+    assert unplaced.status == 404 and "E2B_DOMAIN" in unplaced.json()["detail"], unplaced.body
+
+
+@pytest.mark.parametrize("query, wanted", [("", "running paused"), ("state=running", "running"), ("state=paused", "paused"),
+                                           ("state=paused,running", "running paused"), ("state=paused&state=running", "running paused"),
+                                           ("state=zz", 400), ("state=", 400), ("state=running,zz", 400), ("state=notpaused", 400),
+                                           ("state=Running", 400), ("state=running,", 400), ("state=running&state=zz", 400)])
+def test_a_list_by_e2b_is_of_the_states_that_are_asked_for(server, key, query, wanted):
+    names = {"running": made(server, key), "paused": made(server, key)}
+    assert server.request("POST", f"/v1/sandboxes/{names['paused']}/stop", key=key).status == 200
+    answer = server.request("GET", f"/v2/sandboxes?{query}", key=key)
+    if wanted == 400:
+        assert answer.status == 400 and answer.json()["code"] == 400 and "running or paused" in answer.json()["message"], answer.body
+    else:
+        assert sorted(one["sandboxID"] for one in answer.json()) == sorted(names[state] for state in wanted.split())
 
 
 def test_a_preview_opens_one_port_by_its_cookie(server, key):

@@ -113,6 +113,14 @@ def test_a_file_that_is_too_long_is_found(lint):
         "base/c.hpp: 301 lines, more than 300: more than one concept?"]
 
 
+def test_dialects_that_grew_too_large_are_found(lint):
+    part = "// why\n\n" + "code\n" * 400
+    assert lint("lengths", {"runtime/dialects/table.cpp": part, "runtime/dialects/e2b/messages.cpp": part,
+                            **{f"runtime/dialects/{name}/{file}.cpp": part for name in ("e2b", "other") for file in "abc"},
+                            "runtime/dialects/other/messages.hpp": "code\n"}) == [
+        "runtime/dialects/other: 1201 lines of code, more than 1200: what of it belongs below?"]
+
+
 def test_documents_that_drifted_are_found(lint):
     findings = lint("docs", {
         "README.md": "[a](docs/a.md) [b](docs/gone.md) [c](docs/a.md#the-part) [d](docs/a.md#no) [e](https://x.org/y)\n"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <utility>
 
 #include "base/deadline.hpp"
 #include "base/event.hpp"
@@ -12,9 +13,9 @@
 namespace skiff::test {
 
 struct Supervised {
-  explicit Supervised(Executor executor)
+  explicit Supervised(Executor executor, sessions::SupervisorLimits bounds = limits())
       : disk{"test-disk", 1},
-        supervisor{executor, disk, disk, limits(), {.memory_bytes = std::size_t{64} << 20U, .spool = {}}, 1},
+        supervisor{executor, disk, disk, std::move(bounds), {.memory_bytes = std::size_t{64} << 20U, .spool = {}}, 1},
         registry{supervisor, {.root = directory.path().string(), .shell = "/bin/sh", .inherited = {}}} {}
 
   static sessions::SupervisorLimits limits() {

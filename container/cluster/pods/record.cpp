@@ -174,6 +174,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its pod was deleted";
     sandbox.was_broken = true;
+    sandbox.was_never_up = !record.was_up && !record.begun_at;
     return sandbox;
   }
   sandbox.state = pod->state;
@@ -197,7 +198,7 @@ Sandbox describe_unseen(const PodRecord& record, const kube::Object& config_map,
   Sandbox sandbox = describe(record, config_map, nullptr, {});
   if (record.stopped) return sandbox;
   if (sandbox.was_broken) sandbox.expires_at.reset();
-  sandbox.was_broken = false;
+  sandbox.was_broken = sandbox.was_never_up = false;
   sandbox.state = record.was_up ? SandboxState::running : SandboxState::creating;
   sandbox.reason = "its Pod cannot be read: " + why.message;
   return sandbox;

@@ -99,8 +99,8 @@ class Gateway {
   /// Answers the request. One that was stopped is started first. Errors, while nothing was answered yet: those of
   /// `Sandboxes` and `Wakes`; insufficient_scope; invalid_request for one that has passed here before; bad_gateway and
   /// timeout of the agent; invalid_request, request_timeout and cancelled of the client; unauthenticated once the
-  /// permission has ended. `sandbox_starting` leaves Retry-After in the exchange. Where there is a
-  /// `trace`, the start and the request are spans of it, and the sandbox gets the `traceparent` of the latter.
+  /// permission has ended. `sandbox_starting` leaves Retry-After in the exchange. Where there is a `trace`, the start
+  /// and the request are spans of it, and the sandbox gets the `traceparent` of the latter.
   [[nodiscard]] Task<Result<>> pass(protocol::HttpExchange& http, Placed placed, Permission permission,
                                     TraceParent trace = {});
 

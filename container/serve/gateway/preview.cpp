@@ -81,7 +81,8 @@ std::string origin_of(const protocol::HttpRequest& request, bool secure) {
 }
 
 /// Whether the request is a page's own, or somebody's who opens the page. A cookie is sent with more than these:
-/// sandboxes below one domain are one site to a browser, and pages of one of them can open WebSockets to another.
+/// sandboxes below one domain are one site to a browser, and pages of one of them can open WebSockets to another, and
+/// lay its page below their own in a frame.
 bool is_from_its_own_page(const protocol::HttpRequest& request, bool secure) {
   const protocol::Headers& fields = request.headers;
   if (const auto origin = fields.find("Origin"); origin && !protocol::same_text(*origin, origin_of(request, secure))) {
@@ -90,7 +91,8 @@ bool is_from_its_own_page(const protocol::HttpRequest& request, bool secure) {
   // Fetch Metadata (W3C): which of the requests without Origin are a page's to another site.
   const auto site = fields.find("Sec-Fetch-Site");
   if (!site || *site == "same-origin" || *site == "none") return true;
-  return fields.get("Sec-Fetch-Mode") == "navigate" && (request.method == "GET" || request.method == "HEAD");
+  return fields.get("Sec-Fetch-Mode") == "navigate" && fields.get("Sec-Fetch-Dest") == "document" &&
+         (request.method == "GET" || request.method == "HEAD");
 }
 
 protocol::HttpResponse redirect_with(const protocol::HttpRequest& request, std::string_view cookie, bool secure,

@@ -40,9 +40,8 @@ class Wakes {
 
   /// Ends when the sandbox runs, or its start has failed: with that error. `start` runs by itself, so that it goes on
   /// when whoever has asked first leaves, and has to end by itself. `sandbox_starting` when it takes longer than the
-  /// patience, or when too much is going on, of all or of
-  /// this tenant: ask again. `left` is run beside the wait: when it gives true nobody wants
-  /// to know any more, and the wait is `cancelled`.
+  /// patience, or when too much is going on, of all or of this tenant: ask again. `left` is run beside the wait: when
+  /// it gives true nobody wants to know any more, and the wait is `cancelled`.
   [[nodiscard]] Task<Result<>> wake(Which which, Start start, Task<bool> left);
 
   /// Ends the starts that are under way, and waits until they have ended. Call it before the object goes away.

@@ -70,19 +70,10 @@ constexpr std::array kRows{
 /// agent, but where E2B's clients make another exception of one.
 protocol::HttpResponse problem(unsigned status, const Error& error) {
   if (status == 0) {
-    switch (error.code) {
-      case Errc::user_not_found:
-        status = 401;
-        break;
-      case Errc::is_a_directory:
-      case Errc::not_a_directory:
-      case Errc::not_a_regular_file:
-      case Errc::name_too_long:
-        status = 400;
-        break;
-      default:
-        status = protocol::http_status(error.code);
-    }
+    constexpr std::array kBad{Errc::is_a_directory, Errc::not_a_directory, Errc::not_a_regular_file,
+                              Errc::name_too_long};
+    const bool is_bad = std::ranges::find(kBad, error.code) != kBad.end();
+    status = error.code == Errc::user_not_found ? 401 : is_bad ? 400 : protocol::http_status(error.code);
   }
   protocol::HttpResponse response{status, {{"Content-Type", "application/json"}}, "{"};
   protocol::append_json_number(response.body, "code", status);

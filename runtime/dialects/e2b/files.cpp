@@ -1,7 +1,7 @@
 #include "runtime/dialects/e2b/files.hpp"
 
+#include <set>
 #include <utility>
-#include <vector>
 
 #include "fs/content/read.hpp"
 #include "fs/content/write.hpp"
@@ -95,6 +95,7 @@ Task<Result<std::string>> take_parts(Call* call, const Place* place, const Metad
   const auto path = http.request().target.parameter("path");
   protocol::MultipartBody body{http, boundary};
   std::string taken{'['};
+  std::set<std::string> paths;
   for (;;) {
     SKIFF_CO_TRY(const bool more, co_await body.next_part());
     if (!more) break;
@@ -104,6 +105,10 @@ Task<Result<std::string>> take_parts(Call* call, const Place* place, const Metad
     }
     std::string name = path ? std::string{*path} : body.head().filename.value_or("");
     SKIFF_CO_TRY(auto upload, co_await begin_upload(call, place, metadata, std::move(name)));
+    if (!paths.insert(upload.path).second) {
+      co_return fail(Errc::invalid_request, '"' + upload.path + "\" is in the form twice: the first one was stored",
+                     "file");
+    }
     api::ByteSource source = [&body](std::span<char> into) { return body.read_some(into); };
     SKIFF_CO_TRY_VOID(co_await api::store_bytes(&call->agent().disk, std::move(source), &upload.writer));
     SKIFF_CO_TRY_VOID(co_await commit(call, &upload));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -40,6 +40,21 @@ std::optional<std::string> decode_any_base64(const std::string& text) {
   std::ranges::replace(other, '+', '-');
   std::ranges::replace(other, '/', '_');
   return protocol::decode_base64url(other);
+}
+
+/// A whole number from 0 on, however JSON writes it.
+std::optional<std::uint64_t> whole_number(const json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_float()) {
+    const auto number = value.get<double>();
+    const bool is_whole = number >= 0 && number <= 0x1p53 && std::floor(number) == number;
+    return is_whole ? std::optional{static_cast<std::uint64_t>(number)} : std::nullopt;
+  }
+  if (!value.is_string()) return std::nullopt;
+  const auto& text = value.get_ref<const std::string&>();
+  if (text.find_first_not_of("0123456789.eE+-") != std::string::npos) return std::nullopt;
+  const auto inner = protocol::parse_json(text);
+  return inner ? whole_number(*inner) : std::nullopt;
 }
 
 /// Reads an object's fields; the first error is kept, and everything read after it is empty.
@@ -88,22 +103,13 @@ class Reader {
     return value->is_boolean() && value->get<bool>();
   }
 
+  /// Protobuf's JSON takes 7, 7.0, 0.7e1, and each of them as a string.
   [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t most) const {
     const json* const value = find(name);
     if (value == nullptr) return 0;
-    std::uint64_t number = most;
-    bool is_number = value->is_number_unsigned();
-    if (is_number) number = value->get<std::uint64_t>();
-    if (value->is_string()) {
-      const auto& digits = value->get_ref<const std::string&>();
-      const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-      is_number = parsed.ec == std::errc{} && parsed.ptr == digits.data() + digits.size();
-    }
-    if (!is_number || number > most) {
-      blame(name, "expected a number from 0 to " + std::to_string(most));
-      return 0;
-    }
-    return number;
+    if (const auto number = whole_number(*value); number && *number <= most) return *number;
+    blame(name, "expected a number from 0 to " + std::to_string(most));
+    return 0;
   }
 
   [[nodiscard]] std::string bytes(std::string_view name) const {

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
@@ -19,26 +18,27 @@ class ProcessTable {
  public:
   void tag(std::string text, const std::shared_ptr<sessions::Command>& command) {
     std::erase_if(tags_, [](const auto& one) { return one.second.expired(); });
-    tags_.insert_or_assign(std::move(text), command);
+    tags_.emplace_back(std::move(text), command);
   }
 
-  /// Of a pid that was used again, or a tag: the newest command. Also one that has ended, as long as it is kept.
-  /// Errors: command_not_found.
+  /// Of a pid that was used again the newest command, of a tag the newest that something is left of, else the newest.
+  /// Also one that has ended, as long as it is kept. Errors: command_not_found.
   [[nodiscard]] Result<std::shared_ptr<sessions::Command>> find(const sessions::Session& session,
                                                                 const ProcessSelector& process) const {
+    std::shared_ptr<sessions::Command> found;
     if (!process.pid) {
-      const auto found = tags_.find(process.tag);
-      if (found != tags_.end()) {
-        if (auto command = found->second.lock()) return command;
+      for (const auto& [tag, tagged] : tags_) {
+        auto command = tag == process.tag ? tagged.lock() : nullptr;
+        if (command && (!found || found->over() || !command->over())) found = std::move(command);
       }
-      return fail(Errc::command_not_found, "there is not a process with this tag");
+      if (!found) return fail(Errc::command_not_found, "there is not a process with this tag");
+      return found;
     }
-    auto commands = session.commands();
-    std::ranges::reverse(commands);
-    const auto found = std::ranges::find_if(
-        commands, [&](const auto& one) { return *process.pid != 0 && std::cmp_equal(one->pid(), *process.pid); });
-    if (found != commands.end()) return *found;
-    return fail(Errc::command_not_found, "process with pid " + std::to_string(*process.pid) + " not found");
+    for (auto& command : session.commands()) {
+      if (*process.pid != 0 && std::cmp_equal(command->pid(), *process.pid)) found = std::move(command);
+    }
+    if (!found) return fail(Errc::command_not_found, "process with pid " + std::to_string(*process.pid) + " not found");
+    return found;
   }
 
   /// The same of those that something is left of. Errors: also command_ended.
@@ -58,7 +58,7 @@ class ProcessTable {
   }
 
  private:
-  std::map<std::string, std::weak_ptr<sessions::Command>, std::less<>> tags_;
+  std::vector<std::pair<std::string, std::weak_ptr<sessions::Command>>> tags_;  ///< oldest first
 };
 
 }  // namespace skiff::runtime::dialects::e2b

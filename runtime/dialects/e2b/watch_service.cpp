@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/beside.hpp"
+#include "fs/content/staged_file.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/e2b/entry_info.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
@@ -39,7 +40,7 @@ Task<Result<Watching>> open_watch(Call* call, std::string text) {
 /// filesystem.FilesystemEvent. What has gone has no entry.
 std::string event_text(const Watching& watching, std::string_view type, const std::string& name, Names& names) {
   std::string text{'{'};
-  protocol::append_json_text(text, "name", name);
+  protocol::append_json_text(text, "name", name.empty() ? "." : name);  // the directory itself
   protocol::append_json_text(text, "type", type);
   if (watching.include_entry && type != "EVENT_TYPE_REMOVE" && type != "EVENT_TYPE_RENAME") {
     if (auto entry = entry_info(*watching.tree, watching.path + '/' + name, names)) {
@@ -50,24 +51,17 @@ std::string event_text(const Watching& watching, std::string_view type, const st
   return text + '}';
 }
 
-/// The name that a file of the agent's has for a moment (fs::temporary_name).
-bool is_temporary(std::string_view path) {
-  constexpr std::string_view kBegin = ".skiff-";
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.starts_with(kBegin) && name.size() == kBegin.size() + 16;
-}
-
 /// What an event is to E2B's clients, each with the name that it is about.
 std::vector<std::pair<std::string_view, std::string>> types_of(const fs::WatchEvent& event) {
   using Type = fs::WatchEvent::Type;
-  if (is_temporary(event.path)) return {};
+  if (fs::is_temporary(event.path)) return {};
   switch (event.type) {
     case Type::modified:
       return {{"EVENT_TYPE_WRITE", event.path}};
     case Type::deleted:
       return {{"EVENT_TYPE_REMOVE", event.path}};
     case Type::renamed:
-      if (is_temporary(event.from)) return {{"EVENT_TYPE_WRITE", event.path}};
+      if (fs::is_temporary(event.from)) return {{"EVENT_TYPE_WRITE", event.path}};
       return {{"EVENT_TYPE_RENAME", event.from}, {"EVENT_TYPE_CREATE", event.path}};
     default:
       if (event.is_directory) return {{"EVENT_TYPE_CREATE", event.path}};

@@ -58,8 +58,7 @@ struct ProcessBody {
 /// Only such a session may be replaced.
 bool is_ours(const sessions::Session& session) {
   const auto& labels = session.spec().labels;
-  const auto found = labels.find(kLabel);
-  return found != labels.end() && found->second == kLabelled;
+  return labels.contains(kLabel) && labels.at(kLabel) == kLabelled;
 }
 
 Result<std::optional<std::chrono::milliseconds>> timeout_of(const RunBody& body) {

@@ -19,20 +19,16 @@ Task<Result<>> show_root(Request* request) {
   return answer(request, R"({"message":"skiffd speaks kubebox here"})");
 }
 
-/// "127.0.0.1:51234" without its port.
-std::string host_of(std::string_view peer) {
-  return std::string{peer.substr(0, peer.rfind(':'))};
-}
-
 Task<Result<>> connect(Request* request, WaitingStreams* waiting) {
   const auto& head = request->http.request();
   if (head.target.parameter("EIO") != "4" || head.target.parameter("transport") != "websocket") {
     co_return fail(Errc::invalid_request, "Engine.IO protocol 4 over a WebSocket alone: EIO=4&transport=websocket");
   }
   SKIFF_CO_TRY(auto handshake, api::shake_hands(head, {}));
+  const std::string peer{request->http.peer()};  // "127.0.0.1:51234"
   co_return co_await request->http.upgrade(
       std::move(handshake.headers),
-      [&agent = request->agent, waiting, host = host_of(request->http.peer())](protocol::Upgraded upgraded) {
+      [&agent = request->agent, waiting, host = peer.substr(0, peer.rfind(':'))](protocol::Upgraded upgraded) {
         return serve_connection(std::move(upgraded), &agent, waiting, host);
       });
 }
@@ -50,7 +46,7 @@ struct RouteRow {
 };
 constexpr std::array kRows{
     RouteRow{"GET", "/", plain<show_root>},
-    RouteRow{"GET", "/socket.io/", connect},
+    RouteRow{"GET", "/socket.io", connect},
     RouteRow{"POST", "/initialize", plain<initialize>},
     RouteRow{"POST", "/run_command", run_command},
     RouteRow{"POST", "/kill_command", plain<kill_command>},
@@ -67,7 +63,10 @@ constexpr std::array kRows{
 
 Task<Result<>> handle(Request* request, WaitingStreams* waiting) {
   const auto& head = request->http.request();
-  const auto* const row = std::ranges::find(kRows, head.target.path, &RouteRow::path);
+  // FastAPI redirects from a path with a slash at its end. Here the answer comes at once.
+  std::string_view path = head.target.path;
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  const auto* const row = std::ranges::find(kRows, path, &RouteRow::path);
   if (row == kRows.end()) co_return fail(Errc::not_found, "Not Found");
   request->route = row->path;
   if (head.method != row->method && !(row->method == "GET" && head.method == "HEAD")) {
@@ -80,18 +79,9 @@ Task<Result<>> handle(Request* request, WaitingStreams* waiting) {
 /// FastAPI's form. Its status for what is wrong in a request's fields is 422, the original's for a session 400.
 protocol::HttpResponse problem(unsigned status, const Error& error) {
   if (status == 0) {
-    switch (error.code) {
-      case Errc::session_not_found:
-        status = 400;
-        break;
-      case Errc::invalid_field:
-      case Errc::missing_field:
-      case Errc::malformed_json:
-        status = 422;
-        break;
-      default:
-        status = protocol::http_status(error.code);
-    }
+    const bool is_of_field =
+        error.code == Errc::invalid_field || error.code == Errc::missing_field || error.code == Errc::malformed_json;
+    status = error.code == Errc::session_not_found ? 400 : is_of_field ? 422 : protocol::http_status(error.code);
   }
   auto response = detail(status, error.message);
   if (error.code == Errc::upgrade_required) {

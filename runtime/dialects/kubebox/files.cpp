@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -64,10 +65,12 @@ Task<Result<>> change_in(Request* request, std::shared_ptr<sessions::Session> se
   co_return co_await answer(request, R"({"status":"success"})");
 }
 
+/// Of several the last one counts, as with FastAPI.
 Result<std::string> query(const Request& request, const std::string& name) {
-  const auto found = request.http.request().target.parameter(name);
-  if (!found) return fail(Errc::missing_field, "the query parameter " + name + " is missing", name);
-  return std::string{*found};
+  for (const auto& parameter : request.http.request().target.query | std::views::reverse) {
+    if (parameter.name == name) return parameter.value;
+  }
+  return fail(Errc::missing_field, "the query parameter " + name + " is missing", name);
 }
 
 /// The tree of the session that the query names.

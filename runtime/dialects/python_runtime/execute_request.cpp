@@ -88,7 +88,7 @@ std::expected<ExecuteRequest, protocol::HttpResponse> read_execute_request(std::
                                                                            std::string_view body,
                                                                            std::size_t max_bytes) {
   if (body.empty()) return std::unexpected{unprocessable({missing({}, "null")})};
-  if (content_type && !is_json_type(*content_type)) {
+  if (content_type && !content_type->empty() && !is_json_type(*content_type)) {
     std::string input;
     protocol::append_json_string(input, protocol::to_valid_utf8(body));
     return std::unexpected{unprocessable({not_an_object(std::move(input))})};
@@ -100,6 +100,7 @@ std::expected<ExecuteRequest, protocol::HttpResponse> read_execute_request(std::
     if (parsed.error().code == Errc::payload_too_large) return std::unexpected{problem(0, parsed.error())};
     return std::unexpected{unprocessable({not_json(body)})};
   }
+  if (parsed->is_null()) return std::unexpected{unprocessable({missing({}, "null")})};
   if (!parsed->is_object()) return std::unexpected{unprocessable({not_an_object(parsed->dump())})};
 
   ExecuteRequest request;

@@ -1,6 +1,7 @@
 // The library that makes a shell wait (docs/adr/0013), preloaded by the dynamic linker: a file of its own, not part of
 // skiffd, which carries it as bytes. It has no C library, for it runs before the shell's own is ready, and whatever is
-// not as expected ends the process: the agent then starts its commands without it.
+// not as expected ends the process: the agent then starts its commands without it. Once a command has come, the agent
+// is told what failed, so that nobody takes this exit for the command's.
 
 #include <fcntl.h>
 #include <linux/prctl.h>
@@ -8,6 +9,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+
+#include <cerrno>
 
 #include "sessions/process/system_call.hpp"
 #include "sessions/process/warm/takeover.hpp"
@@ -25,6 +28,32 @@ long checked(long result) {
   if (result < 0) give_up();
   return result;
 }
+
+using Step = TakeoverFailure::Step;
+
+/// The way back to the agent, until the command begins.
+class Agent {
+ public:
+  [[noreturn]] void tell(Step step, long error) const {
+    const TakeoverFailure failure{.step = step, .error = static_cast<std::int32_t>(error)};
+    call(SYS_sendto, socket_, as_long(&failure), sizeof failure, MSG_NOSIGNAL | MSG_DONTWAIT);
+    give_up();
+  }
+  long checked(Step step, long result) const {
+    if (result < 0) tell(step, -result);
+    return result;
+  }
+  /// Above every target.
+  void make_room() {
+    const long raised = checked(Step::descriptors, call(SYS_fcntl, socket_, F_DUPFD_CLOEXEC, kAbove));
+    call(SYS_close, socket_);
+    socket_ = raised;
+  }
+  void leave() const { call(SYS_close, socket_); }
+
+ private:
+  long socket_ = Takeover::kSocketFd;
+};
 
 /// The numbers of /proc/self/stat, by their places in proc(5), from the third on.
 class Stat {
@@ -53,7 +82,7 @@ class Stat {
 };
 
 /// Says that it waits, then waits. How many bytes came.
-long receive(Takeover* takeover, int (&descriptors)[1 + Takeover::kMostTargets]) {
+long receive(const Agent& agent, Takeover* takeover, int (&descriptors)[1 + Takeover::kMostTargets]) {
   checked(call(SYS_write, Takeover::kSocketFd, as_long("r"), 1));
   iovec part{takeover, Takeover::kMostBytes};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)];
@@ -65,22 +94,28 @@ long receive(Takeover* takeover, int (&descriptors)[1 + Takeover::kMostTargets])
   long size = 0;
   do {
     size = call(SYS_recvmsg, Takeover::kSocketFd, as_long(&message), MSG_CMSG_CLOEXEC);
-  } while (size == -4 /* EINTR: stopped and continued */);
-  if (size < static_cast<long>(sizeof(Takeover)) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) give_up();
+  } while (size == -EINTR);  // stopped and continued
+  if (size == 0) give_up();  // it is let go
+  agent.checked(Step::message, size);
+  // Its limit of descriptors does not hold them.
+  if ((message.msg_flags & MSG_CTRUNC) != 0) agent.tell(Step::descriptors, EMFILE);
+  if (size < static_cast<long>(sizeof(Takeover)) || (message.msg_flags & MSG_TRUNC) != 0) {
+    agent.tell(Step::message, EMSGSIZE);
+  }
   const cmsghdr* rights = CMSG_FIRSTHDR(&message);
   const unsigned long count = 1 + takeover->target_count;
-  if (rights == nullptr || rights->cmsg_len != CMSG_LEN(count * sizeof(int))) give_up();
+  if (rights == nullptr || rights->cmsg_len != CMSG_LEN(count * sizeof(int))) agent.tell(Step::message, EBADMSG);
   const int* from = reinterpret_cast<const int*>(CMSG_DATA(rights));
   for (unsigned long i = 0; i < count; ++i) descriptors[i] = from[i];
   return size;
 }
 
 /// Points the words of `list` to the strings at `text`. Behind the last one.
-char* point(char** list, unsigned long count, char* text, const char* end) {
+char* point(const Agent& agent, char** list, unsigned long count, char* text, const char* end) {
   for (unsigned long i = 0; i < count; ++i) {
     list[i] = text;
     while (text < end && *text != '\0') ++text;
-    if (text++ >= end) give_up();
+    if (text++ >= end) agent.tell(Step::message, EBADMSG);
   }
   list[count] = nullptr;
   return text;
@@ -107,8 +142,8 @@ __attribute__((constructor)) void wait_for_command() {
                    .auxv = nullptr,
                    .auxv_size = 0,
                    .exe_fd = ~0U};
-  const auto show = [&map] { checked(call(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, as_long(&map), sizeof map)); };
-  show();  // where the kernel refuses this, nothing is lost yet
+  const auto show = [&map] { return call(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, as_long(&map), sizeof map); };
+  checked(show());  // where the kernel refuses this, nothing is lost yet
 
   const long memory =
       checked(call(SYS_mmap, 0, Takeover::kMostBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -123,35 +158,39 @@ __attribute__((constructor)) void wait_for_command() {
   call(SYS_close, Takeover::kLibraryFd);
 
   int descriptors[1 + Takeover::kMostTargets];
-  const long size = receive(takeover, descriptors);
-  call(SYS_close, Takeover::kSocketFd);
-  checked(call(SYS_fchdir, descriptors[0]));
+  Agent agent;
+  const long size = receive(agent, takeover, descriptors);
+  agent.checked(Step::directory, call(SYS_fchdir, descriptors[0]));
   call(SYS_close, descriptors[0]);
+  agent.make_room();
   for (unsigned long i = 0; i < takeover->target_count; ++i) {
     int& one = descriptors[1 + i];
-    const long raised = checked(call(SYS_fcntl, one, F_DUPFD_CLOEXEC, kAbove));
+    const long raised = agent.checked(Step::descriptors, call(SYS_fcntl, one, F_DUPFD_CLOEXEC, kAbove));
     call(SYS_close, one);
     one = static_cast<int>(raised);
   }
   for (unsigned long i = 0; i < takeover->target_count; ++i) {
-    checked(call(SYS_dup3, descriptors[1 + i], takeover->targets[i], 0));
+    agent.checked(Step::descriptors, call(SYS_dup3, descriptors[1 + i], takeover->targets[i], 0));
     call(SYS_close, descriptors[1 + i]);
   }
   for (unsigned long i = 0; i < takeover->limit_count; ++i) {
     const Takeover::Limit& limit = takeover->limits[i];
     const rlimit value{limit.soft, limit.hard};
-    checked(call(SYS_prlimit64, 0, static_cast<long>(limit.resource), as_long(&value)));
+    agent.checked(Step::limits, call(SYS_prlimit64, 0, static_cast<long>(limit.resource), as_long(&value)));
   }
-  if (static_cast<long>(takeover->words) != *stack || takeover->variables > Takeover::kMostVariables) give_up();
+  if (static_cast<long>(takeover->words) != *stack || takeover->variables > Takeover::kMostVariables) {
+    agent.tell(Step::message, E2BIG);
+  }
   char* const words = reinterpret_cast<char*>(takeover + 1);
   const char* const end = reinterpret_cast<char*>(memory + size);
-  char* const variables = point(argv, takeover->words, words, end);
-  char* const rest = point(environment, takeover->variables, variables, end);
+  char* const variables = point(agent, argv, takeover->words, words, end);
+  char* const rest = point(agent, environment, takeover->variables, variables, end);
   // What ps(1) and /proc/PID/environ show.
   map.arg_start = reinterpret_cast<unsigned long>(words);
   map.arg_end = map.env_start = reinterpret_cast<unsigned long>(variables);
   map.env_end = reinterpret_cast<unsigned long>(rest);
-  show();
+  agent.checked(Step::memory, show());
+  agent.leave();
   call(SYS_prctl, PR_SET_NAME, as_long(name));
   call(SYS_prctl, PR_SET_DUMPABLE, dumpable);
 }

@@ -32,4 +32,12 @@ struct Takeover {
   Limit limits[kMostLimits] = {};
 };
 
+/// What a shell that can't become its command says, on the same socket, before it ends: nothing of the command has
+/// begun. One that becomes it closes the socket.
+struct TakeoverFailure {
+  enum class Step : std::int32_t { message, directory, descriptors, limits, memory };
+  Step step = Step::message;
+  std::int32_t error = 0;  ///< errno
+};
+
 }  // namespace skiff::sessions

@@ -146,6 +146,33 @@ bool says_that_it_waits(int socket) {
   return ::recv(socket, &byte, 1, MSG_DONTWAIT) == 1;
 }
 
+/// It closes its end of the socket when it begins with its command.
+bool has_begun(int socket) {
+  char byte = 0;
+  return ::recv(socket, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+}
+
+SpawnFailure told(const TakeoverFailure& failure) {
+  const auto words = [&failure]() -> std::pair<std::string_view, std::string_view> {
+    switch (failure.step) {
+      case TakeoverFailure::Step::directory:
+        return {"chdir", "enter the working directory"};
+      case TakeoverFailure::Step::descriptors:
+        return {"descriptors", "pass descriptors"};
+      case TakeoverFailure::Step::limits:
+        return {"limits", "set resource limits"};
+      case TakeoverFailure::Step::message:
+      case TakeoverFailure::Step::memory:
+        break;
+    }
+    return {"exec", "take arguments and environment"};
+  };
+  const auto [stage, attempted] = words();
+  return {.stage = stage,
+          .error = failure.error,
+          .message = std::string{attempted} + " in a shell that had waited for it: " + errno_text(failure.error)};
+}
+
 }  // namespace
 
 struct WarmShells::Shell {
@@ -203,6 +230,7 @@ WarmShells::Kind* WarmShells::kind_of(const SpawnRequest& request) {
 std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Handler& ended,
                                        std::shared_ptr<Leader> leader) {
   if (each_ == 0 || closed_) return std::nullopt;
+  std::erase_if(handed_over_, [](const HandedOver& one) { return has_begun(one.socket.get()); });
   quiet_.expires_after(times_.quiet);
   if (!fits(request)) return std::nullopt;
   Kind& kind = *kind_of(request);
@@ -230,10 +258,26 @@ std::optional<pid_t> WarmShells::start(const SpawnRequest& request, Reaper::Hand
     kind.shells.erase(ready);
     return std::nullopt;
   }
+  handed_over_.emplace_back(pid, std::move(ready->socket));
   kind.shells.erase(ready);
   --children_;
-  reaper_.hand_over(pid, std::move(ended), std::move(leader));
+  auto tell_end = [this, pid, ended = std::move(ended)](const Reaped& reaped) mutable {
+    Reaped complete = reaped;
+    complete.failure = take_failure(pid);
+    ended(complete);
+  };
+  reaper_.hand_over(pid, std::move(tell_end), std::move(leader));
   return pid;
+}
+
+std::optional<SpawnFailure> WarmShells::take_failure(pid_t pid) {
+  const auto found = std::ranges::find(handed_over_, pid, &HandedOver::pid);
+  if (found == handed_over_.end()) return std::nullopt;
+  const UniqueFd socket = std::move(found->socket);
+  handed_over_.erase(found);
+  TakeoverFailure failure;
+  if (::recv(socket.get(), &failure, sizeof failure, MSG_DONTWAIT) != sizeof failure) return std::nullopt;
+  return told(failure);
 }
 
 void WarmShells::refill() {

@@ -37,9 +37,9 @@ class WarmShells {
   WarmShells(const WarmShells&) = delete;
   WarmShells& operator=(const WarmShells&) = delete;
 
-  /// Gives `request` to a waiting shell, which then runs it: its pid, and `ended` is what the reaper calls. Nothing
-  /// when none waits, or when the request is of those that must be started cold; it is as it was then. `leader` goes to
-  /// the reaper, too; may be null.
+  /// Gives `request` to a waiting shell, which then runs it: its pid, and `ended` is what the reaper calls, with a
+  /// failure if the shell could not become the command after all. Nothing when none waits, or when the request is of
+  /// those that must be started cold; it is as it was then. `leader` goes to the reaper, too; may be null.
   [[nodiscard]] std::optional<pid_t> start(const SpawnRequest& request, Reaper::Handler& ended,
                                            std::shared_ptr<Leader> leader = nullptr);
 
@@ -55,10 +55,17 @@ class WarmShells {
  private:
   struct Kind;
   struct Shell;
+  /// One that was told its command, and may still say that it can't become it.
+  struct HandedOver {
+    pid_t pid = 0;
+    UniqueFd socket;
+  };
   [[nodiscard]] Kind* kind_of(const SpawnRequest& request);
   void refill();
   [[nodiscard]] Task<> add(std::shared_ptr<Kind> kind);
   void let_go(Kind& kind);
+  /// What the shell of that pid, which has ended, said of its command.
+  [[nodiscard]] std::optional<SpawnFailure> take_failure(pid_t pid);
 
   Executor executor_;
   Spawner& spawner_;
@@ -67,7 +74,8 @@ class WarmShells {
   Times times_;
   UniqueFd library_;  ///< made for the first one
   std::vector<std::shared_ptr<Kind>> kinds_;
-  std::size_t children_ = 0;  ///< that wait, or have not been reaped yet
+  std::vector<HandedOver> handed_over_;  ///< since the last start was asked for
+  std::size_t children_ = 0;             ///< that wait, or have not been reaped yet
   bool closed_ = false;
   Event changed_;
   Deadline quiet_;

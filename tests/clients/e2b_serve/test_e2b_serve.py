@@ -1,10 +1,15 @@
-"""The SDKs make, use, list, pause, resume and kill sandboxes of a `skiff serve`, by its address and an API key alone."""
+"""The SDKs make, use, list, pause, resume and kill sandboxes of a `skiff serve`, by its address and an API key alone; and
+what docs/serve.md tells a newcomer to paste."""
 
+import os
 import pathlib
+import socket
 
 import pytest
 
 import installed
+from launcher import Skiff
+from readme import TREE, Pasting, blocks_after
 
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGES = HERE.parent / "e2b"
@@ -41,3 +46,30 @@ def test_the_javascript_sdk(run_client, tmp_path):
 @pytest.mark.parametrize("package", ["e2b-middle", "e2b-older"])
 def test_an_older_javascript_sdk(run_client, tmp_path, package):
     run_javascript(run_client, tmp_path, "with_older_sdk.mjs", package)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return str(one.getsockname()[1])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_the_five_minutes_of_the_page_are_what_they_say(shell, tmp_path):
+    """But for what they install, which is there, and the port."""
+    blocks = blocks_after("five minutes", TREE / "docs/serve.md")
+    install = "python3 -m venv e2b-sdk && e2b-sdk/bin/pip install -q e2b"
+    assert sum(commands.count(install) for commands, _ in blocks) == 1 and len(blocks) == 4
+    there = f"ln -s {installed.python_of(PACKAGES / 'newest.txt').parent.parent} e2b-sdk"
+    port, folder, skiff = free_port(), tmp_path / "empty", Skiff(tmp_path)
+    folder.mkdir()
+    try:
+        path = f"{pathlib.Path(skiff.program).parent}:{os.environ['PATH']}"
+        with Pasting(shell, folder, skiff.environment(PATH=path)) as pasting:
+            for commands, expected in blocks:
+                pasted = [there if line == install else line.replace("7080", port) for line in commands]
+                pasting.try_block(pasted, expected, at_once=True)
+                pasting.terminal.until(lambda: f"skiff serves on http://127.0.0.1:{port}" in pasting.shown(), "that it serves")
+            assert '"state":"running"' in pasting.shown()
+        assert skiff.names() == []
+    finally:
+        skiff.finish()

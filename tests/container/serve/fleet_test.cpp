@@ -436,6 +436,25 @@ CO_TEST(Fleet, KeepsWhatItsHostHasBrokenUntilItsLeaseIsOver) {
   EXPECT_TRUE(records.empty());
 }
 
+CO_TEST(Fleet, SweepsWhatWasLeftHalfMadeAndNobodyCanAskForAgain) {
+  World all;
+  all.store.ring.keys = {tenant_key("a")};
+  auto lost = co_await all.fleet.create(tenant_key("a"), {});
+  auto named = co_await all.fleet.create(tenant_key("a"), {.name = "box"});
+  auto repeated = co_await all.fleet.create(tenant_key("a"), {.idempotency_key = "once"});
+  auto used = co_await all.fleet.create(tenant_key("a"), {});
+  CO_ASSERT_TRUE(lost && named && repeated && used);
+  auto& records = all.tenants.hosted.records;
+  for (auto& [name, one] : records) one.was_never_up = true;
+  EXPECT_TRUE((co_await all.fleet.sweep()).has_value());
+  EXPECT_EQ(records.size(), 4U) << "they run";
+  for (auto& [name, one] : records) one.state = SandboxState::failed;
+  records[used->sandbox.name].was_never_up = false;
+  EXPECT_TRUE((co_await all.fleet.sweep()).has_value());
+  EXPECT_EQ(records.size(), 3U);
+  EXPECT_FALSE(records.contains(lost->sandbox.name));
+}
+
 CO_TEST(Fleet, SweepsBesideATenantThatCanNotBeLookedAt) {
   World all;
   all.store.ring.keys = {tenant_key("a"), tenant_key("b")};

@@ -51,6 +51,16 @@ TEST_F(CopyTreeTest, CopiesBytesAlsoWhereTheKernelDoesNotDoIt) {
   }
 }
 
+TEST_F(CopyTreeTest, CopiesNothingOfTheKernelsThatIsPrivate) {
+  for (const char* path : {"/proc/self/environ", "/proc/thread-self/maps", "/proc/self/stat"}) {
+    const UniqueFd object{::open(path, O_PATH | O_CLOEXEC)};
+    EXPECT_EQ(word(copy_tree(object.get(), path, directory.get(), "out", Keep::mode)), "permission_denied") << path;
+    EXPECT_FALSE(std::filesystem::exists(root / "out")) << path;
+  }
+  EXPECT_EQ(copy("/proc/version", "out"), "ok");
+  EXPECT_EQ(get(root / "out"), get("/proc/version"));
+}
+
 TEST_F(CopyTreeTest, StopsWhereItIs) {
   std::filesystem::create_directories(root / "from/inside");
   put(root / "from/inside/f", "x");
@@ -122,6 +132,11 @@ TEST_F(CopyTreeTest, RefusesWhatIsNeitherFileDirectoryNorLink) {
   put(root / "taken", "y");
   EXPECT_EQ(copy("f", "taken"), "already_exists");
   EXPECT_EQ(get(root / "taken"), "y");
+}
+
+TEST_F(CopyTreeTest, RefusesWhatTheKernelTellsOfThisProcessAlone) {
+  EXPECT_EQ(copy("/proc/self/environ", "copy"), "permission_denied");
+  EXPECT_EQ(copy("/proc/version", "other"), "ok");
 }
 
 TEST_F(CopyTreeTest, EndsWhenADirectoryIsCopiedIntoItself) {

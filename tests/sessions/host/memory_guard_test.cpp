@@ -1,11 +1,17 @@
 #include "sessions/host/memory_guard.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "base/blocking_pool.hpp"
 #include "base/event.hpp"
+#include "base/unique_fd.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/fake_root.hpp"
 #include "tests/support/reactor_test.hpp"
@@ -134,12 +140,16 @@ CO_TEST(MemoryGuard, CallsItsOwnerWhenTheBoundIsReached) {
   root.write("proc/self/mountinfo", kMount2);
   version2(root, "", "94", "100", "");
   Event changed{executor};
+  BlockingPool looks{"test-looks", 1};
   std::vector<MemoryUse> calls;
-  MemoryGuard guard{
-      executor, MemoryGauge{root.path}, {.slowest = milliseconds{1}, .fastest = milliseconds{1}}, [&](MemoryUse use) {
-        calls.push_back(use);
-        changed.notify_all();
-      }};
+  MemoryGuard guard{executor,
+                    looks,
+                    MemoryGauge{root.path},
+                    {.slowest = milliseconds{1}, .fastest = milliseconds{1}},
+                    [&](MemoryUse use) {
+                      calls.push_back(use);
+                      changed.notify_all();
+                    }};
   guard.start();
   guard.start();
   for (int i = 0; i < 5; ++i) co_await test::pause(milliseconds{2});
@@ -162,20 +172,53 @@ CO_TEST(MemoryGuard, MayBeStoppedFromItsOwnCall) {
   version2(root, "", "100", "100", "");
   Event changed{executor};
   int calls = 0;
+  BlockingPool looks{"test-looks", 1};
   std::optional<MemoryGuard> guard;
-  guard.emplace(executor, MemoryGauge{root.path}, MemoryGuard::Options{.fastest = milliseconds{1}}, [&](MemoryUse) {
-    ++calls;
-    guard->stop();
-    changed.notify_all();
-  });
+  guard.emplace(executor, looks, MemoryGauge{root.path}, MemoryGuard::Options{.fastest = milliseconds{1}},
+                [&](MemoryUse) {
+                  ++calls;
+                  guard->stop();
+                  changed.notify_all();
+                });
   guard->start();
   while (calls == 0) co_await changed.wait();
   EXPECT_EQ(calls, 1);
 }
 
+CO_TEST(MemoryGuard, HoldsNobodyUpWhileTheKernelTakesItsTime) {
+  const FakeRoot root;
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("proc/self/mountinfo", kMount2);
+  version2(root, "", "1", "100", "");
+  // Who reads it waits for somebody who writes.
+  const auto file = root.path / "sys/fs/cgroup/memory.current";
+  std::filesystem::remove(file);
+  CO_ASSERT_TRUE(::mkfifo(file.c_str(), 0600) == 0);
+  Event changed{executor};
+  std::optional<MemoryUse> seen;
+  BlockingPool looks{"test-looks", 1};
+  std::optional<MemoryGuard> guard;
+  guard.emplace(executor, looks, MemoryGauge{root.path}, MemoryGuard::Options{}, [&](MemoryUse use) {
+    seen = use;
+    guard->stop();
+    changed.notify_all();
+  });
+  guard->start();
+  UniqueFd writer;
+  while (!writer) {
+    co_await test::pause(milliseconds{1});
+    writer.reset(::open(file.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));  // ENXIO until it is read
+  }
+  CO_ASSERT_TRUE(::write(writer.get(), "99\n", 3) == 3);
+  writer.reset();
+  while (!seen) co_await changed.wait();
+  EXPECT_EQ(seen->used, 99U);
+}
+
 CO_TEST(MemoryGuard, RestsWhereThereIsNoLimit) {
   const FakeRoot root;
-  MemoryGuard guard{executor, MemoryGauge{root.path}, {}, [](MemoryUse) { ADD_FAILURE(); }};
+  BlockingPool looks{"test-looks", 1};
+  MemoryGuard guard{executor, looks, MemoryGauge{root.path}, {}, [](MemoryUse) { ADD_FAILURE(); }};
   // That nothing is left on the reactor is checked after the test.
   guard.start();
   co_return;

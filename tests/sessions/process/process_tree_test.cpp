@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -23,10 +22,6 @@ using test::Child;
 using test::new_tag;
 using test::Tagged;
 using test::testcmd;
-
-bool contains(const std::vector<pid_t>& pids, pid_t pid) {
-  return std::ranges::find(pids, pid) != pids.end();
-}
 
 TEST(ProcessTree, ShowsAProcessAsProcDoes) {
   const Tagged tagged{{"stay"}};
@@ -89,21 +84,6 @@ TEST(ProcessTree, FindsAProcessOfAnotherUser) {
   const Tagged tagged{
       {"stay"}, Credentials{.uid = 65534, .gid = 65534, .groups = {65534}, .name = "x", .home = "/", .shell = ""}};
   EXPECT_EQ(pids_of(tagged.tag), std::vector<pid_t>{tagged.child->pid()});
-}
-
-TEST(ProcessTree, NamesTheProcessesThatHoldAPipe) {
-  Tagged tagged{{"daemon-and-stay"}};
-  const pid_t daemon = std::atoi(tagged.line.c_str());
-  struct stat info{};
-  ASSERT_EQ(::fstat(tagged.out.get(), &info), 0);
-  const auto holders = holders_of(tagged.tag, {info.st_ino});
-  EXPECT_TRUE(contains(holders, daemon));
-  EXPECT_TRUE(contains(holders, tagged.child->pid()));
-  struct stat null{};
-  ASSERT_EQ(::stat("/dev/null", &null), 0);
-  EXPECT_TRUE(holders_of(tagged.tag, {null.st_ino}).empty()) << "a device is not a terminal";
-  EXPECT_TRUE(holders_of(tagged.tag, {}).empty());
-  signal_tree(tagged.tag, SIGKILL);
 }
 
 /// As after its tag has come to be another process' too: the agent's mark can be lowered by its commands.

@@ -115,6 +115,22 @@ TEST(PodRecord, OneThatIsBeingMadeIsSoByTheClockOfTheServer) {
             SandboxState::failed);
 }
 
+TEST(PodRecord, OneThatNeverHadAnAgentIsToldApartFromOneThatHas) {
+  PodRecord record = some_record();
+  const kube::Object old = config_map_of(record, std::chrono::hours{1});
+  EXPECT_TRUE(describe(record, old, nullptr, wall_now()).was_never_up);
+  EXPECT_FALSE(describe(record, old, nullptr, *old.created()).was_never_up) << "it is being made";
+  EXPECT_FALSE(describe_unseen(record, old, {Errc::io_error, "away"}).was_never_up);
+  record.was_up = true;
+  EXPECT_FALSE(describe(record, old, nullptr, wall_now()).was_never_up);
+  // Started again, which was broken off: its volumes are there.
+  record.was_up = false;
+  record.begun_at = rfc3339(wall_now() - std::chrono::hours{1});
+  const Sandbox again = describe(record, old, nullptr, wall_now());
+  EXPECT_EQ(again.state, SandboxState::failed);
+  EXPECT_FALSE(again.was_never_up);
+}
+
 TEST(PodRecord, WhatTheClusterBrokeIsToldApartFromWhatEndedByItself) {
   const auto broken = [](json status) {
     kube::Object pod = running_pod();

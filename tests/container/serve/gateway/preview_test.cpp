@@ -193,7 +193,14 @@ TEST(Previews, ArentForPagesOfOtherOrigins) {
   EXPECT_EQ(with("Origin: https://3000-s01abc.boxes.example.com\r\n", "POST"), "cookie");
   EXPECT_EQ(with("Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\n"), "cookie");
   EXPECT_EQ(with("Sec-Fetch-Site: none\r\nSec-Fetch-Mode: navigate\r\n"), "cookie");
-  EXPECT_EQ(with("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n"), "cookie") << "a link to it";
+  EXPECT_EQ(with("Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: iframe\r\n"), "cookie");
+  for (const char* site : {"same-site", "cross-site"}) {
+    const std::string opens = std::string{"Sec-Fetch-Site: "} + site + "\r\nSec-Fetch-Mode: navigate\r\n";
+    EXPECT_EQ(with(opens + "Sec-Fetch-Dest: document\r\n"), "cookie") << "a link to it";
+    for (const char* frame : {"iframe", "frame", "embed", "object", "fencedframe"}) {
+      EXPECT_EQ(with(opens + "Sec-Fetch-Dest: " + frame + "\r\n"), "nothing") << frame;
+    }
+  }
   for (const char* origin :
        {"https://3000-s01abd.boxes.example.com", "https://3001-s01abc.boxes.example.com",
         "http://3000-s01abc.boxes.example.com", "https://3000-s01abc.boxes.example.com:8443", "null", ""}) {
@@ -201,7 +208,8 @@ TEST(Previews, ArentForPagesOfOtherOrigins) {
   }
   EXPECT_EQ(with("Sec-Fetch-Site: same-site\r\nSec-Fetch-Mode: no-cors\r\n"), "nothing");
   EXPECT_EQ(with("Sec-Fetch-Site: same-site\r\nSec-Fetch-Mode: websocket\r\n"), "nothing");
-  EXPECT_EQ(with("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n", "POST"), "nothing");
+  EXPECT_EQ(with("Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n", "POST"),
+            "nothing");
 }
 
 TEST(Previews, AreFoundAmongOthersOfTheirName) {

@@ -67,7 +67,12 @@ TEST(E2bMessages, KnowsFieldsByBothOfTheirNames) {
 
 TEST(E2bMessages, SelectsAProcessByPidOrTag) {
   EXPECT_EQ(read_connect(R"({"process":{"pid":7}})")->process.pid, 7U);
-  EXPECT_EQ(read_connect(R"({"process":{"pid":"7"}})")->process.pid, 7U);
+  for (const char* const pid : {"\"7\"", "7.0", "0.7e1", "\"70e-1\""}) {
+    EXPECT_EQ(read_connect(R"({"process":{"pid":)" + std::string{pid} + "}}")->process.pid, 7U) << pid;
+  }
+  for (const char* const pid : {"7.5", "-7.0", "1e300", "\" 7\"", "\"seven\"", "\"\"", "\"7e\"", "true", "[7]"}) {
+    EXPECT_EQ(read_connect(R"({"process":{"pid":)" + std::string{pid} + "}}").error().code, Errc::invalid_field) << pid;
+  }
   EXPECT_EQ(read_connect(R"({"process":{"tag":"t"}})")->process.tag, "t");
   EXPECT_EQ(read_connect(R"({"process":{}})").error().code, Errc::missing_field);
   EXPECT_EQ(read_connect(R"({"process":{"pid":-1}})").error().code, Errc::invalid_field);

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -274,6 +275,24 @@ CO_TEST(WarmShells, OneThatCanNotBeMarkedMakesRoomForAnother, Pool& pool) {
   co_await start_warm(pool, line("exit 42"));
   const Reaped reaped = co_await pool.end();
   EXPECT_TRUE(WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == 42);
+}
+
+CO_TEST(WarmShells, OneThatCanNotBecomeItsCommandSaysWhy, Pool& pool) {
+  rlimit own{};
+  CO_ASSERT_TRUE(::getrlimit(RLIMIT_NOFILE, &own) == 0);
+  SpawnRequest request = line("exit 126");
+  request.extra.emplace_back(make_pipe().read, static_cast<int>(own.rlim_cur));  // the first number that is too high
+  co_await start_warm(pool, request);
+  const Reaped reaped = co_await pool.end();
+  CO_ASSERT_TRUE(reaped.failure);
+  EXPECT_EQ(reaped.failure->stage, "descriptors");
+  EXPECT_EQ(reaped.failure->error, EBADF);
+  EXPECT_NE(reaped.failure->message.find("pass descriptors"), std::string::npos) << reaped.failure->message;
+  // The same status of a command is its own.
+  co_await start_warm(pool, line("exit 126"));
+  const Reaped own_end = co_await pool.end();
+  EXPECT_TRUE(WIFEXITED(own_end.status) && WEXITSTATUS(own_end.status) == 126);
+  EXPECT_FALSE(own_end.failure);
 }
 
 CO_TEST(WarmShells, TheyGoWhenNobodyAsks) {
