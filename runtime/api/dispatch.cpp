@@ -149,6 +149,8 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
                 .ignored = {},
                 .command_id = {},
                 .traceparent = account.traceparent};
+      // A relay ends both of its directions by itself.
+      if (!passes_on) http.end_body_at(call.identity.expires);
       outcome = co_await admit(call);
       if (outcome) outcome = co_await found.route->handler(call);
       account.command = std::move(call.command_id);

@@ -157,6 +157,31 @@ CO_TEST(HttpInput, TellsACutBodyFromAWholeOne) {
   }
 }
 
+CO_TEST(HttpInput, RefusesWhatComesOfABodyAfterItsEnd) {
+  for (const BodyFraming framing : {BodyFraming{BodyFraming::Kind::length, 10}, {BodyFraming::Kind::chunked, 0}}) {
+    Pipe pipe{executor};
+    std::array<char, 5> piece{};
+    const auto is_refused = [&]() -> Task<bool> {
+      auto got = co_await pipe.input.read_body(piece, kForever);
+      co_return !got && got.error().code == Errc::unauthenticated;
+    };
+    pipe.input.begin_body(framing);
+    pipe.input.end_body_at(wall_now() + 20ms);
+    EXPECT_TRUE(co_await is_refused()) << "nothing came";
+    pipe.send("3\r\nabc\r\n");
+    EXPECT_TRUE(co_await is_refused()) << "what came is too late";
+    auto ready = co_await pipe.input.body_readable(kForever);
+    CO_ASSERT_TRUE(!ready.has_value());
+    EXPECT_EQ(ready.error().code, Errc::unauthenticated);
+    pipe.input.begin_body(framing);
+    auto got = co_await pipe.input.read_body(piece, kForever);
+    EXPECT_TRUE(got.has_value()) << "the next request has an end of its own";
+    pipe.input.end_body_at(wall_now() + 1h);
+    while (got) got = co_await pipe.input.read_body(piece, 10ms);
+    EXPECT_EQ(got.error().code, Errc::timeout) << "a pause is judged as ever";
+  }
+}
+
 CO_TEST(HttpInput, LeavesWhatFollowsABodyInTheBuffer) {
   Pipe pipe{executor};
   pipe.input.begin_body({BodyFraming::Kind::chunked, 0});
