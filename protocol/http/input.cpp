@@ -18,6 +18,10 @@ std::unexpected<Error> expired() {
   return fail(Errc::unauthenticated, std::string{kExpired});
 }
 
+std::unexpected<Error> no_room() {
+  return fail(Errc::resource_exhausted, "other large bodies are being read, which leaves no memory for this one");
+}
+
 }  // namespace
 
 std::span<char> ReceiveBuffer::room(std::size_t most) {
@@ -78,7 +82,7 @@ Task<Result<>> HttpInput::readable_until_end(std::chrono::milliseconds idle_limi
     auto ready = co_await stream_.readable(limit);
     if (body_is_over()) co_return expired();
     const bool is_late = !ready && ready.error().code == Errc::timeout;
-    if (!is_late || limit == idle_limit) co_return ready;
+    if (!is_late || given_up_ || limit == idle_limit) co_return ready;
     idle_limit -= limit;  // the wall clock is behind the other one, or was set
   }
 }
@@ -98,6 +102,7 @@ void HttpInput::begin_body(BodyFraming framing) {
   }
   broken_.reset();
   body_end_.reset();
+  given_up_ = false;
   body_done_ =
       framing.kind == BodyFraming::Kind::none || (framing.kind == BodyFraming::Kind::length && framing.length == 0);
 }
@@ -183,7 +188,10 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
     return fail(Errc::payload_too_large, "the body is larger than " + std::to_string(limit) + " bytes");
   };
   if (body_left() > limit) co_return too_large();
-  BodyBudget::Share share{budget};
+  BodyBudget::Share share{budget, idle_limit, [this] {
+                            given_up_ = true;
+                            stream_.give_up_reading();
+                          }};
   std::string body;
   std::size_t size = 0;
   while (!body_done_) {
@@ -192,13 +200,12 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
     if (framing_.kind == BodyFraming::Kind::length)
       step = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kBodyRead));
     const std::size_t room = size + std::min(step - 1, limit - size) + 1;
-    if (!share.grow_to(room)) {
-      co_return fail(Errc::resource_exhausted,
-                     "other large bodies are being read, which leaves no memory for this one");
-    }
+    if (!share.grow_to(room)) co_return no_room();
     body.resize(room);
-    SKIFF_CO_TRY(auto got, co_await read_body(std::span{body}.subspan(size), idle_limit));
-    size += got;
+    auto got = co_await read_body(std::span{body}.subspan(size), idle_limit);
+    if (!got && share.is_lost()) co_return no_room();
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    size += *got;
     if (size > limit) co_return too_large();
   }
   body.resize(size);

@@ -71,7 +71,8 @@ class HttpInput {
   [[nodiscard]] Task<Result<>> body_readable(std::chrono::milliseconds idle_limit);
   /// The next bytes of the body, 0 at its end. `invalid_request` when it is broken or cut short.
   [[nodiscard]] Task<Result<std::size_t>> read_body(std::span<char> into, std::chrono::milliseconds idle_limit);
-  /// The rest of the body; `payload_too_large` above `limit`, `resource_exhausted` when `budget`, if any, is used up.
+  /// The rest of the body; `payload_too_large` above `limit`, `resource_exhausted` when `budget`, if any, is used up,
+  /// or gives to others what a slow body holds.
   [[nodiscard]] Task<Result<std::string>> read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit,
                                                           BodyBudget* budget = nullptr);
   [[nodiscard]] Headers& trailers() noexcept { return chunks_->trailers(); }
@@ -97,6 +98,7 @@ class HttpInput {
   std::uint64_t left_ = 0;
   std::uint64_t received_ = 0;
   std::optional<WallTime> body_end_;
+  bool given_up_ = false;  ///< the body, while it is waited for
   bool body_done_ = true;
   bool ended_ = false;
 };

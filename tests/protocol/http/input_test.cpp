@@ -5,9 +5,11 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -179,6 +181,33 @@ CO_TEST(HttpInput, RefusesWhatComesOfABodyAfterItsEnd) {
     pipe.input.end_body_at(wall_now() + 1h);
     while (got) got = co_await pipe.input.read_body(piece, 10ms);
     EXPECT_EQ(got.error().code, Errc::timeout) << "a pause is judged as ever";
+  }
+}
+
+constexpr std::size_t kLarge = std::size_t{2} << 20U;
+
+Task<> read_whole(HttpInput* input, BodyBudget* budget, std::optional<Result<std::string>>* body) {
+  *body = co_await input->read_whole_body(kLarge, 200ms, budget);
+}
+
+CO_TEST(HttpInput, GivesASlowBodyUpWhenAnotherNeedsTheRoom) {
+  for (const bool has_end : {false, true}) {
+    BodyBudget budget{kLarge};
+    Pipe pipe{executor};
+    pipe.input.begin_body({BodyFraming::Kind::length, kLarge});
+    if (has_end) pipe.input.end_body_at(wall_now() + 1h);
+    std::optional<Result<std::string>> body;
+    TaskGroup group{executor};
+    group.spawn("read", read_whole(&pipe.input, &budget, &body));
+    BodyBudget::Share other{&budget, 1h, [] {}};
+    EXPECT_FALSE(other.grow_to(kLarge)) << "it has not taken long yet";
+    while (!body && !other.grow_to(kLarge)) {
+      pipe.send("x");
+      co_await pause(1ms);
+    }
+    co_await group.join();
+    CO_ASSERT_TRUE(body.has_value() && !body->has_value());
+    EXPECT_EQ(body->error().code, Errc::resource_exhausted);
   }
 }
 
