@@ -136,7 +136,7 @@ Task<Result<>> stat_files(Call& call) {
       if (stop.stop_requested()) return fs::stopped_error();
       if (text.back() != '[') text += ',';
       if (auto seen = fs::look_at(*tree, path)) {
-        const auto tag = fs::entity_tag(seen->object.get(), seen->entry, may_hash);
+        const auto tag = fs::entity_tag(seen->object.get(), seen->entry, may_hash, stop);
         if (tag && tag->starts_with("\"h-")) may_hash -= std::min(may_hash, seen->entry.size);
         wants_more = wants_more || wants_long_hash(seen->entry, tag);
         append_entry(text, path, seen->entry, tag ? *tag : std::string_view{});
@@ -187,9 +187,8 @@ Task<Result<>> set_file_mode(Call& call) {
   if (!mode) co_return std::unexpected{std::move(mode.error())};
   auto conditions = conditions_of(call);
   if (!conditions) co_return std::unexpected{std::move(conditions.error())};
-  auto work = [tree = file.tree, path = request.path, mode = *mode, conditions = std::move(*conditions)] {
-    return fs::set_mode(*tree, path, mode, conditions);
-  };
+  auto work = [tree = file.tree, path = request.path, mode = *mode, conditions = std::move(*conditions)](
+                  const std::stop_token& stop) { return fs::set_mode(*tree, path, mode, conditions, stop); };
   co_return co_await change(call, request.path, std::move(work));
 }
 
