@@ -26,6 +26,11 @@ Result<> check_query(const Route& route, const protocol::Target& target, bool le
     ignored.push_back(parameter.name);
   }
   for (const QueryParameter& known : route.query) {
+    // One of the two would be left out of account, and whoever asks can't know which.
+    if (!known.repeated && std::ranges::count(target.query, known.name, &protocol::Target::Parameter::name) > 1) {
+      return fail(Errc::invalid_field, "the query parameter " + std::string{known.name} + " is given more than once",
+                  std::string{known.name});
+    }
     if (known.required && !target.parameter(known.name)) {
       return fail(Errc::missing_field, "the query parameter " + std::string{known.name} + " is required",
                   std::string{known.name});
