@@ -124,7 +124,11 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
   // credential.
   const bool passes_on = found.route != nullptr && found.route->passes_on();
   Result<> outcome = passes_on ? check_host(agent.browser_guard, http) : check_browser(agent.browser_guard, http);
-  if (outcome) {
+  const bool may_read = outcome && !passes_on && let_page_read(agent.browser_guard, http);
+  if (may_read && is_preflight(request)) {
+    auto response = preflight_answer(request);
+    (void)co_await http.respond(std::move(response));
+  } else if (outcome) {
     // 401 comes before 404, 405 and the body: a stranger learns nothing.
     Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, found.route, request.headers);
     if (!identity) {
