@@ -173,6 +173,7 @@ Command describe_command() {
           .summary = "show all details of sandboxes",
           .text = "Of a sandbox in a cluster also its containers, volumes, conditions and the events about it.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
+          .aliases = {"inspect"},
           .make = &make_invocation<Describe>};
 }
 

@@ -107,6 +107,7 @@ TEST(Parse, KnowsTheNamesThatKubectlAndDockerHave) {
   EXPECT_EQ(parse_words({"get"})->command->name, "ps");
   EXPECT_EQ(parse_words({"ls"})->command->name, "ps");
   EXPECT_EQ(parse_words({"port-forward", "box", "80"})->command->name, "forward");
+  EXPECT_EQ(parse_words({"inspect", "box"})->command->name, "describe");
   std::set<std::string_view> names;
   for (const Command& command : commands()) {
     for (const std::string_view alias : command.aliases) EXPECT_TRUE(names.insert(alias).second) << alias;
@@ -125,7 +126,7 @@ TEST(Parse, TellsTheNearestCommand) {
 
 TEST(Parse, TellsWhatOthersCallDifferently) {
   const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
-  EXPECT_NE(message({"inspect", "box"}).find("Here it is: skiff describe NAME"), std::string::npos);
+  EXPECT_NE(message({"stats", "box"}).find("Here it is: skiff top NAME"), std::string::npos);
   EXPECT_NE(message({"sh", "box"}).find("Here it is: skiff shell NAME"), std::string::npos);
   EXPECT_NE(message({"help", "nosuch"}).find("there is no command \"nosuch\""), std::string::npos);
 }
