@@ -1,6 +1,8 @@
 """Sessions: create, show, list, change, delete, the environment they give, and what runs in them."""
 
+import io
 import os
+import tarfile
 
 import pytest
 
@@ -207,3 +209,19 @@ def test_an_idle_session_goes_away_by_itself(agent):
 def test_a_session_with_a_running_command_is_not_idle(agent):
     sid = agent.session(idle_timeout_ms=200)
     assert agent.run("sleep 1; echo lived", session=sid)["stdout"] == "lived\n"
+
+
+def test_an_archive_of_one_file_is_found_by_its_absolute_path_in_any_root(agent, tmp_path):
+    extra = tmp_path / "extra"
+    extra.mkdir()
+    (extra / "there").write_text("outside")
+    (agent.root / "deep").mkdir()
+    (agent.root / "deep/file").write_text("inside")
+    sid = agent.request("POST", "/v1/sessions", json={"extra_roots": [{"path": str(extra)}]}).json()["id"]
+    for path, text in ((agent.root / "deep/file", b"inside"), (extra / "there", b"outside")):
+        packed = agent.request("GET", f"/v1/sessions/{sid}/files:archive?path={path}")
+        assert packed.status == 200, packed.body
+        with tarfile.open(fileobj=io.BytesIO(packed.body)) as tar:
+            assert tar.getnames() == [path.name] and tar.extractfile(path.name).read() == text
+    agent.request("GET", f"/v1/sessions/{sid}/files:archive?path={extra}/none").problem(404, "path_not_found")
+    agent.request("GET", f"/v1/sessions/{sid}/files:archive?path=/etc/passwd").problem(403, "path_escapes_root")
