@@ -3,11 +3,18 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <exception>
 #include <system_error>
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include "base/worker_thread.hpp"
 
 namespace skiff {
+namespace asio = boost::asio;
 namespace {
 
 thread_local BlockingPool* this_threads_pool = nullptr;
@@ -44,6 +51,27 @@ void BlockingPool::post(std::move_only_function<void()> job) {
     add_thread();
   }
   ready_.notify_one();
+}
+
+Task<> BlockingPool::run_job(std::move_only_function<void()>* job) {
+  const Executor executor = co_await asio::this_coro::executor;
+  std::exception_ptr failure;
+  co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(
+      [&](auto handler) {
+        // The guard keeps the reactor running while the only thing outstanding is on another thread.
+        post(
+            [&failure, job, executor, handler = std::move(handler), guard = asio::make_work_guard(executor)]() mutable {
+              try {
+                (*job)();
+              } catch (...) {
+                failure = std::current_exception();
+              }
+              asio::post(executor, std::move(handler));
+              guard.reset();
+            });
+      },
+      use_task);
+  if (failure) std::rethrow_exception(failure);
 }
 
 BlockingPool* BlockingPool::current() noexcept {

@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -11,11 +10,6 @@
 #include <thread>
 #include <type_traits>
 #include <utility>
-
-#include <boost/asio/any_completion_handler.hpp>
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 
 #include "base/task.hpp"
 
@@ -71,30 +65,16 @@ class BlockingPool {
   /// (std::bad_alloc) is thrown at the caller.
   template <class Work>
   Task<std::invoke_result_t<Work&>> run(Work work) {
-    using R = std::invoke_result_t<Work&>;
-    const Executor executor = co_await boost::asio::this_coro::executor;
-    std::optional<R> result;
-    std::exception_ptr failure;
-    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<Executor>, void()>(
-        [&](auto handler) {
-          // The guard keeps the reactor running while the only thing outstanding is on another thread.
-          post([&result, &failure, &work, executor, handler = std::move(handler),
-                guard = boost::asio::make_work_guard(executor)]() mutable {
-            try {
-              result.emplace(work());
-            } catch (...) {
-              failure = std::current_exception();
-            }
-            boost::asio::post(executor, std::move(handler));
-            guard.reset();
-          });
-        },
-        use_task);
-    if (failure) std::rethrow_exception(failure);
+    std::optional<std::invoke_result_t<Work&>> result;
+    std::move_only_function<void()> job = [&result, &work] { result.emplace(work()); };
+    co_await run_job(&job);
     co_return std::move(*result);
   }
 
  private:
+  /// What `run` does whatever the job: in the binary once, and not for each of them.
+  Task<> run_job(std::move_only_function<void()>* job);
+
   /// A job that has waited and comes back in its turn.
   struct Returning {
     std::condition_variable granted;

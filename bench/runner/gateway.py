@@ -23,7 +23,6 @@ REPLICAS = 2        # that have them: each has its own descriptors
 SPARE = 200         # descriptors beside those of the sockets
 FEW = 100           # sockets of each, before those that count
 A_SANDBOX = 1000    # sockets of each: below the limit of its agent
-TURNS = 5           # of each way that a large file is moved
 PATIENCE = 60
 LEASE_MS = 3_600_000  # whatever becomes of the runner
 FILES = 65_536      # open ones that a process may have, where the machine lets root say so
@@ -113,8 +112,8 @@ def skiff(folder: Folder, home: Path) -> list[str]:
 class Gateway:
     """Begun when it is first asked for."""
 
-    def __init__(self, folder: Folder, size: int, seconds: float):
-        self.folder, self.size, self.seconds = folder, size, seconds
+    def __init__(self, folder: Folder, size: int, seconds: float, turns: int):
+        self.folder, self.size, self.seconds, self.turns = folder, size, seconds, turns
         self.home = folder.files / "gateway"
         self.serve: Serve | None = None
         self.doors: dict[str, Reached] = {}
@@ -178,7 +177,7 @@ class Gateway:
         """Straight to the agent and through it, again and again: one takes a tenth of a second, and what else the machine does
         in that is no part of the comparison."""
         rates = {"agent": [], kind: []}
-        for turn in range(TURNS):
+        for turn in range(self.turns):
             for name in rates if turn % 2 == 0 else reversed(rates):
                 rates[name].append(transfer(self._door(name))["mb_per_s"])
         return {"mb_per_s": statistics.median(rates[kind]), "agent_mb_per_s": statistics.median(rates["agent"])}

@@ -34,6 +34,7 @@ class Effort:
     tree_files: int
     read_bytes: int      # of one command, by each of many readers
     sandboxes: int       # by one launcher
+    turns: int           # that a large file takes through the gateway and past it
 
     @property
     def files_bytes(self) -> int:
@@ -42,8 +43,8 @@ class Effort:
         return 4 * self.bulk_bytes + 8192 * self.tree_files
 
 
-FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000)
-QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50)
+FULL = Effort(1.0, 1.0, 1024 * MEGABYTE, 300, 25, 3.0, 100_000, 4 * MEGABYTE, 1000, 5)
+QUICK = Effort(0.3, 0.3, 256 * MEGABYTE, 60, 8, 1.0, 20_000, 2 * MEGABYTE, 50, 1)
 
 
 class Bench:
@@ -56,7 +57,7 @@ class Bench:
         self.files = Files(folder, effort.bulk_bytes)
         self.search = Search(folder, effort.tree_files)
         self.sandboxes = Sandboxes(folder, effort.sandboxes)
-        self.gateway = Gateway(folder, effort.bulk_bytes // 4, effort.seconds)
+        self.gateway = Gateway(folder, effort.bulk_bytes // 4, effort.seconds, effort.turns)
 
     def server(self, kind: str) -> Server:
         server = self.servers.get(kind)

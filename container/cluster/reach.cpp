@@ -8,6 +8,7 @@
 
 #include "base/deadline.hpp"
 #include "base/small_file.hpp"
+#include "base/with_timeout.hpp"
 #include "container/agent/client.hpp"
 #include "container/cluster/gateway.hpp"
 #include "container/cluster/pod_manifest.hpp"
@@ -29,6 +30,9 @@ constexpr std::array<std::string_view, 6> kWays{"url", "in-cluster", "gateway", 
 /// Of an address that may lie behind a firewall which says nothing.
 constexpr milliseconds kDirectPatience{2'000};
 constexpr milliseconds kTunnelPatience{10'000};
+/// Of an agent, once it is connected to: a busy one takes its time, and one that is frozen says nothing for ever.
+constexpr milliseconds kAnswerPatience{30'000};
+constexpr milliseconds kLeastPatience{1'000};
 constexpr std::size_t kMostCaBytes = 1024 * 1024;
 
 /// Under which a node can be reached from outside; empty when it does not say.
@@ -125,6 +129,14 @@ std::shared_ptr<kube::PortForward> Reach::forward(const ReachTarget& target, std
 milliseconds Reach::tunnel_patience() const {
   const auto left = cluster_->client().transport().waited_for() - std::chrono::steady_clock::now();
   return std::max(kTunnelPatience, std::chrono::duration_cast<milliseconds>(left / 3));
+}
+
+/// Nobody waits longer than he said; one way that is silent leaves time for those behind it.
+milliseconds Reach::answer_patience() const {
+  const SteadyTime until = cluster_->client().transport().waited_for();
+  if (until == SteadyTime{}) return kAnswerPatience;
+  const auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+  return std::clamp(left, kLeastPatience, std::max(kAnswerPatience, left / 3));
 }
 
 Endpoint Reach::by_address(std::string host, std::uint16_t port) const {
@@ -263,7 +275,15 @@ Task<Reach::Trial> Reach::try_ways(const ReachTarget* target) {
     } else {
       // A router answers /healthz itself.
       std::string path = way == Way::gateway ? "/readyz" : "/healthz";
-      works = co_await probe(cluster_->executor(), &*endpoint, std::move(path), &passes);
+      const milliseconds patience = answer_patience();
+      auto answered = co_await within(std::chrono::steady_clock::now() + patience,
+                                      probe(cluster_->executor(), &*endpoint, std::move(path), &passes));
+      if (answered) {
+        works = std::move(*answered);
+      } else {
+        passes = true;
+        works = fail(Errc::timeout, "no answer within " + std::to_string(patience.count()) + " ms");
+      }
     }
     if (works) {
       endpoint->way = way_word(way);

@@ -88,6 +88,7 @@ class Reach {
   [[nodiscard]] Task<Result<Endpoint>> by_service(const ReachTarget* target);
   [[nodiscard]] Result<Endpoint> by_url(const kube::Url& url) const;
   [[nodiscard]] std::chrono::milliseconds tunnel_patience() const;
+  [[nodiscard]] std::chrono::milliseconds answer_patience() const;
   [[nodiscard]] Endpoint by_address(std::string host, std::uint16_t port) const;
   [[nodiscard]] std::shared_ptr<kube::PortForward> forward(const ReachTarget& target, std::uint16_t port);
 

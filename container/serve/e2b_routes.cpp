@@ -181,6 +181,11 @@ Result<LogQuery> log_query_of(const protocol::Target& target, std::string_view s
   return query;
 }
 
+Task<Result<std::vector<LogEntry>>> read_in_turn(Call* call, AgentClient* agent, LogQuery query) {
+  const auto turn = co_await call->service.log_turns().enter(call->key.tenant);
+  co_return co_await read_sandbox_log(agent, std::move(query));
+}
+
 /// One that is asleep has no log: its commands have gone with its processes.
 Task<Result<HttpResponse>> logs_of(Call* call, LogQuery query, bool lines) {
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
@@ -189,8 +194,8 @@ Task<Result<HttpResponse>> logs_of(Call* call, LogQuery query, bool lines) {
                co_await call->service.fleet().endpoint(call->key.tenant, sandbox.name, {.scope = "read"}));
   AgentClient agent{call->service.executor(), std::move(endpoint)};
   auto read =
-      co_await within(std::chrono::steady_clock::now() + kLogPatience, read_sandbox_log(&agent, std::move(query)));
-  if (!read) co_return fail(Errc::timeout, "the agent does not return its log in time");
+      co_await within(std::chrono::steady_clock::now() + kLogPatience, read_in_turn(call, &agent, std::move(query)));
+  if (!read) co_return fail(Errc::timeout, "the log was not read in time: ask again");
   if (!*read) co_return std::unexpected{std::move(read->error())};
   co_return json_answer(200, logs_json(**read, lines));
 }

@@ -93,6 +93,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       fleet_{tenants, &keys_, &templates_},
       bring_ups_{executor},
       followers_{&fleet_, &bring_ups_},
+      log_turns_{executor},
       door_{&fleet_, &keys_},
       gateway_{executor, door_, gateway_options(options_)},
       until_next_sweep_{executor} {}

@@ -15,6 +15,7 @@
 #include "container/serve/followers.hpp"
 #include "container/serve/gateway/gateway.hpp"
 #include "container/serve/key_store.hpp"
+#include "container/serve/log_turns.hpp"
 #include "container/serve/route.hpp"
 #include "container/serve/stats.hpp"
 #include "container/serve/templates.hpp"
@@ -56,6 +57,7 @@ class Service {
   [[nodiscard]] Followers& followers() noexcept { return followers_; }
   [[nodiscard]] KeyCache& keys() noexcept { return keys_; }
   [[nodiscard]] Door& door() noexcept { return door_; }
+  [[nodiscard]] LogTurns& log_turns() noexcept { return log_turns_; }
   [[nodiscard]] const ServiceOptions& options() const noexcept { return options_; }
   [[nodiscard]] Executor executor() const noexcept { return executor_; }
 
@@ -81,6 +83,7 @@ class Service {
   Fleet fleet_;
   BringUps bring_ups_;
   Followers followers_;
+  LogTurns log_turns_;
   Door door_;
   Gateway gateway_;
   Stats stats_;

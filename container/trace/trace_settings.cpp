@@ -92,7 +92,7 @@ protocol::Headers headers(const VariableReader& read) {
   for (const auto& [name, value] : read.pairs(read.exporter("HEADERS"), "OTEL_EXPORTER_OTLP_HEADERS")) {
     const bool is_text = std::ranges::none_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
     if (is_token(name) && is_text) {
-      all.add(name, value);
+      all.set(name, value);
     } else {
       read.warn("OTEL_EXPORTER_OTLP_HEADERS: \"" + name + "\" is left out: it can't go into a header");
     }

@@ -16,10 +16,11 @@ namespace skiff::fs {
 Appender::Appender(std::string path, Place place, UniqueFd fd, std::optional<std::uint64_t> offset, bool created)
     : path_{std::move(path)}, place_{std::move(place)}, fd_{std::move(fd)}, offset_{offset}, created_{created} {}
 
-Result<Appender> Appender::begin(const Tree& tree, std::string_view path, AppendOptions options) {
+Result<Appender> Appender::begin(const Tree& tree, std::string_view path, AppendOptions options,
+                                 const std::stop_token& stop) {
   SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  SKIFF_TRY(auto target, check_file_target(place, options.conditions, path));
+  SKIFF_TRY(auto target, check_file_target(place, options.conditions, path, stop));
 
   constexpr int kFlags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   const bool create = !target.has_value();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -25,7 +26,8 @@ struct AppendOptions {
 class Appender {
  public:
   /// Does not fail for a wrong offset: see `check`. Errors: as of Writer::begin.
-  [[nodiscard]] static Result<Appender> begin(const Tree& tree, std::string_view path, AppendOptions options = {});
+  [[nodiscard]] static Result<Appender> begin(const Tree& tree, std::string_view path, AppendOptions options = {},
+                                              const std::stop_token& stop = {});
 
   /// Whether the file ends at the offset. Errors: append_offset_mismatch; then `size()` is where it ends.
   [[nodiscard]] Result<> check();

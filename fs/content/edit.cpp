@@ -35,19 +35,21 @@ Result<std::string> read_text(const Place& place, std::string_view path) {
   return text;
 }
 
-Result<Edited> edit(const Tree& tree, std::string_view path, std::span<const Edit> edits, const EditOptions& options) {
+Result<Edited> edit(const Tree& tree, std::string_view path, std::span<const Edit> edits, const EditOptions& options,
+                    const std::stop_token& stop) {
   SKIFF_TRY(
       auto writer,
       Writer::begin(tree, path,
-                    {.conditions = options.conditions, .parents = Parents::require, .durability = options.durability}));
+                    {.conditions = options.conditions, .parents = Parents::require, .durability = options.durability},
+                    stop));
   const Place& place = writer.place();
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  SKIFF_TRY_VOID(check_file_target(place, options.conditions, path));
+  SKIFF_TRY_VOID(check_file_target(place, options.conditions, path, stop));
   SKIFF_TRY(auto text, read_text(place, path));
   SKIFF_TRY(auto replaced, replace(text, edits));
   Diff diff = unified_diff(options.name.empty() ? path : options.name, text, replaced.text, replaced.changed);
   SKIFF_TRY_VOID(writer.write(replaced.text));
-  SKIFF_TRY(auto written, writer.commit_locked());
+  SKIFF_TRY(auto written, writer.commit_locked(stop));
   return Edited{.written = std::move(written), .diff = std::move(diff.text), .diff_cut = diff.cut};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -38,7 +39,7 @@ struct Edited {
 /// are bytes: any encoding, any line ends. Errors: those of Writer; path_not_found, edit_not_found (its field is
 /// "/edits/N/old"), payload_too_large.
 [[nodiscard]] Result<Edited> edit(const Tree& tree, std::string_view path, std::span<const Edit> edits,
-                                  const EditOptions& options = {});
+                                  const EditOptions& options = {}, const std::stop_token& stop = {});
 
 /// The whole file at a place, for who edits it; its name is locked. Errors: path_not_found, not_a_regular_file,
 /// is_a_directory, payload_too_large.

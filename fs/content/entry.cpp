@@ -14,6 +14,7 @@
 
 #include "fs/path/descriptor.hpp"
 #include "fs/path/path.hpp"
+#include "fs/path/stop.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -90,10 +91,10 @@ std::string hash_tag(const Sha256::Digest& digest) {
   return "\"h-" + to_hex(digest) + '"';
 }
 
-Result<std::optional<Sha256::Digest>> hash_object(int fd, std::uint64_t size) {
+Result<std::optional<Sha256::Digest>> hash_object(int fd, std::uint64_t size, const std::stop_token& stop) {
   const UniqueFd file = reopen(fd, O_RDONLY);
   if (!file) return std::unexpected{system_error(errno, "open a file to hash it")};
-  return hash_file(file.get(), size);
+  return hash_file(file.get(), size, stop);
 }
 
 /// Eight hexadecimal digits, the first one in the lowest byte: each step moves half of what is there away from the
@@ -179,12 +180,13 @@ bool time_tag_is_final(const Entry& entry) {
   return entry.type != EntryType::file || entry.modified != entry.changed || entry.seen - entry.changed >= kTick;
 }
 
-std::optional<std::string> entity_tag(int fd, const Entry& entry, std::uint64_t most_hashed) {
+std::optional<std::string> entity_tag(int fd, const Entry& entry, std::uint64_t most_hashed,
+                                      const std::stop_token& stop) {
   Entry seen = entry;
   for (int i = 0; i < kMostHashTries; ++i) {
     if (time_tag_is_final(seen)) return time_tag(seen);
     if (seen.size > most_hashed) return std::nullopt;
-    auto digest = hash_object(fd, seen.size);
+    auto digest = hash_object(fd, seen.size, stop);
     if (!digest) return std::nullopt;
     auto after = entry_of(fd);
     if (!after) return std::nullopt;
@@ -194,10 +196,11 @@ std::optional<std::string> entity_tag(int fd, const Entry& entry, std::uint64_t 
   return std::nullopt;
 }
 
-Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size) {
+Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size, const std::stop_token& stop) {
   Sha256 sha;
   const auto buffer = std::make_unique_for_overwrite<char[]>(kHashBlock);
   for (std::uint64_t offset = 0;;) {
+    if (stop.stop_requested()) return stopped_error();
     // One byte more than there were shows that it has grown.
     const std::size_t block = std::min<std::uint64_t>(kHashBlock, size - offset + 1);
     const ssize_t got = ::pread(fd, buffer.get(), block, static_cast<off_t>(offset));
@@ -234,15 +237,15 @@ Result<TagList> TagList::parse(std::string_view text) {
   return broken();
 }
 
-Result<bool> TagList::match(int fd, const Entry& entry) const {
-  return compare(fd, entry, false);
+Result<bool> TagList::match(int fd, const Entry& entry, const std::stop_token& stop) const {
+  return compare(fd, entry, false, stop);
 }
 
-Result<bool> TagList::match_weakly(int fd, const Entry& entry) const {
-  return compare(fd, entry, true);
+Result<bool> TagList::match_weakly(int fd, const Entry& entry, const std::stop_token& stop) const {
+  return compare(fd, entry, true, stop);
 }
 
-Result<bool> TagList::compare(int fd, const Entry& entry, bool weakly) const {
+Result<bool> TagList::compare(int fd, const Entry& entry, bool weakly, const std::stop_token& stop) const {
   if (any_) return true;
   std::optional<std::string> by_content;
   for (const Tag& tag : tags_) {
@@ -251,7 +254,7 @@ Result<bool> TagList::compare(int fd, const Entry& entry, bool weakly) const {
       if (tag.text == time_tag(entry)) return true;
     } else if (tag.text.starts_with("\"h-") && entry.type == EntryType::file && entry.size <= kMostHashedForTag) {
       if (!by_content) {
-        SKIFF_TRY(auto digest, hash_object(fd, entry.size));
+        SKIFF_TRY(auto digest, hash_object(fd, entry.size, stop));
         by_content = digest ? hash_tag(*digest) : std::string{};
       }
       if (tag.text == *by_content) return true;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,13 +67,16 @@ inline constexpr std::size_t kMostTimeTag = 72;  ///< bytes: four numbers of at 
 inline constexpr std::uint64_t kMostHashedForTag = 64ULL << 20U;
 
 /// The entry's tag; `fd` is the entry's own descriptor, also O_PATH. None for a fresh file that is larger than
-/// `most_hashed` bytes, can't be read or is changing just now.
+/// `most_hashed` bytes, can't be read or is changing just now, and when `stop` is requested while it is hashed.
 [[nodiscard]] std::optional<std::string> entity_tag(int fd, const Entry& entry,
-                                                    std::uint64_t most_hashed = kMostHashedForTag);
+                                                    std::uint64_t most_hashed = kMostHashedForTag,
+                                                    const std::stop_token& stop = {});
 
 /// The SHA-256 of a whole regular file that was seen to have `size` bytes, whatever the descriptor's position. None if
-/// it has more by now: who writes it can make it endless, so no more than `size` bytes are hashed.
-[[nodiscard]] Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size);
+/// it has more by now: who writes it can make it endless, so no more than `size` bytes are hashed. Errors: also
+/// cancelled when `stop` is requested.
+[[nodiscard]] Result<std::optional<Sha256::Digest>> hash_file(int fd, std::uint64_t size,
+                                                              const std::stop_token& stop = {});
 
 /// The value of If-Match or If-None-Match (RFC 9110, 13.1): `*` or a list of tags.
 class TagList {
@@ -84,17 +88,17 @@ class TagList {
 
   /// Strong comparison, for If-Match: an "h-" tag is judged by hashing the file, an "m-" tag by its times, each
   /// whatever form the server would give now. No file above `kMostHashedForTag` has an "h-" tag. `fd` may be O_PATH.
-  /// Errors: those of reading.
-  [[nodiscard]] Result<bool> match(int fd, const Entry& entry) const;
+  /// Errors: those of `hash_file`.
+  [[nodiscard]] Result<bool> match(int fd, const Entry& entry, const std::stop_token& stop = {}) const;
   /// Weak comparison, for If-None-Match: `W/` does not matter.
-  [[nodiscard]] Result<bool> match_weakly(int fd, const Entry& entry) const;
+  [[nodiscard]] Result<bool> match_weakly(int fd, const Entry& entry, const std::stop_token& stop = {}) const;
 
  private:
   struct Tag {
     std::string text;  // with its quotes
     bool weak = false;
   };
-  [[nodiscard]] Result<bool> compare(int fd, const Entry& entry, bool weakly) const;
+  [[nodiscard]] Result<bool> compare(int fd, const Entry& entry, bool weakly, const std::stop_token& stop) const;
 
   std::vector<Tag> tags_;
   bool any_ = false;

@@ -16,21 +16,22 @@ namespace {
 constexpr auto kUnchanged = static_cast<uid_t>(-1);
 
 Result<> check_conditions(const Place& place, const Conditions& conditions, const std::optional<Entry>& entry,
-                          std::string_view path) {
+                          std::string_view path, const std::stop_token& stop) {
   if (conditions.must_be_new && entry) return fail(Errc::precondition_failed, in_quotes(path) + " exists");
   if (!conditions.if_match) return {};
   if (!entry) return fail(Errc::precondition_failed, in_quotes(path) + " does not exist");
   const UniqueFd object{::openat(place.parent.get(), place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
   if (!object) return std::unexpected{system_error(errno, "open " + in_quotes(path))};
   SKIFF_TRY(auto now, entry_of(object.get()));
-  SKIFF_TRY(auto matches, conditions.if_match->match(object.get(), now));
+  SKIFF_TRY(auto matches, conditions.if_match->match(object.get(), now, stop));
   if (!matches) return fail(Errc::precondition_failed, in_quotes(path) + " was changed: it has another entity tag");
   return {};
 }
 
 }  // namespace
 
-Result<std::optional<Entry>> check_target(const Place& place, const Conditions& conditions, std::string_view path) {
+Result<std::optional<Entry>> check_target(const Place& place, const Conditions& conditions, std::string_view path,
+                                          const std::stop_token& stop) {
   std::optional<Entry> entry;
   auto looked = entry_at(place.parent.get(), place.name.c_str());
   if (looked) {
@@ -38,14 +39,14 @@ Result<std::optional<Entry>> check_target(const Place& place, const Conditions& 
   } else if (looked.error().code != Errc::path_not_found) {
     return std::unexpected{std::move(looked.error())};
   }
-  SKIFF_TRY_VOID(check_conditions(place, conditions, entry, path));
+  SKIFF_TRY_VOID(check_conditions(place, conditions, entry, path, stop));
   return entry;
 }
 
-Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
-                                               std::string_view path) {
+Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions, std::string_view path,
+                                               const std::stop_token& stop) {
   if (place.directory) return fail(Errc::is_a_directory, in_quotes(path) + " names a directory");
-  auto entry = check_target(place, conditions, path);
+  auto entry = check_target(place, conditions, path, stop);
   if (!entry || !*entry || (**entry).type == EntryType::file) return entry;
   if ((**entry).type == EntryType::directory) return fail(Errc::is_a_directory, in_quotes(path) + " is a directory");
   return fail(Errc::not_a_regular_file, in_quotes(path) + " is a " + std::string{name((**entry).type)});

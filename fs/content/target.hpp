@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <stop_token>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -28,13 +29,14 @@ struct Attributes {
   std::optional<FileTime> modified = {};
 };
 
-/// What is at a place now, if anything, once the conditions are found to hold. Errors: precondition_failed.
+/// What is at a place now, if anything, once the conditions are found to hold. Errors: precondition_failed, cancelled
+/// when `stop` is requested while a file is hashed for them.
 [[nodiscard]] Result<std::optional<Entry>> check_target(const Place& place, const Conditions& conditions,
-                                                        std::string_view path);
+                                                        std::string_view path, const std::stop_token& stop = {});
 
 /// The same for a place that is to hold a regular file. Errors: also not_a_regular_file, is_a_directory.
 [[nodiscard]] Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
-                                                             std::string_view path);
+                                                             std::string_view path, const std::stop_token& stop = {});
 
 /// Sets them on an open file that has not been published yet. `replaced` is what has its name now. Errors:
 /// permission_denied for an owner that was asked for.

@@ -37,9 +37,10 @@ Result<Sha256::Digest> parse_sha256(std::string_view hex) {
 Writer::Writer(std::string path, WriteOptions options, Place place, StagedFile staged)
     : path_{std::move(path)}, options_{std::move(options)}, place_{std::move(place)}, staged_{std::move(staged)} {}
 
-Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptions options) {
+Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptions options,
+                             const std::stop_token& stop) {
   SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
-  SKIFF_TRY_VOID(check_file_target(place, options.conditions, path));
+  SKIFF_TRY_VOID(check_file_target(place, options.conditions, path, stop));
   auto staged = StagedFile::make(place.parent.get(), 0666, options.naming);
   if (!staged) {
     staged.error().message = "write " + in_quotes(path) + ": " + staged.error().message;
@@ -57,27 +58,27 @@ Result<> Writer::write(std::span<const char> bytes) {
   return {};
 }
 
-Result<Written> Writer::commit() {
+Result<Written> Writer::commit(const std::stop_token& stop) {
   // Both take long for a big file, so they come before the lock.
-  SKIFF_TRY_VOID(check_sum());
+  SKIFF_TRY_VOID(check_sum(stop));
   SKIFF_TRY_VOID(sync_bytes());
   SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
-  return put_in_place();
+  return put_in_place(stop);
 }
 
-Result<Written> Writer::commit_locked() {
-  SKIFF_TRY_VOID(check_sum());
+Result<Written> Writer::commit_locked(const std::stop_token& stop) {
+  SKIFF_TRY_VOID(check_sum(stop));
   SKIFF_TRY_VOID(sync_bytes());
-  return put_in_place();
+  return put_in_place(stop);
 }
 
-Result<> Writer::check_sum() const {
+Result<> Writer::check_sum(const std::stop_token& stop) const {
   if (!options_.sha256) return {};
   SKIFF_TRY(auto status, status_of(fd()));
   Result<std::optional<Sha256::Digest>> digest = sha_.digest();
   // What was spliced in has not been seen.
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size != hashed_) digest = hash_file(fd(), size);
+  if (size != hashed_) digest = hash_file(fd(), size, stop);
   if (!digest) return std::unexpected{std::move(digest.error())};
   if (*digest == *options_.sha256) return {};
   const std::string found =
@@ -90,8 +91,8 @@ Result<> Writer::sync_bytes() const {
   return std::unexpected{system_error(errno, "sync " + in_quotes(path_))};
 }
 
-Result<Written> Writer::put_in_place() {
-  SKIFF_TRY(auto target, check_file_target(place_, options_.conditions, path_));
+Result<Written> Writer::put_in_place(const std::stop_token& stop) {
+  SKIFF_TRY(auto target, check_file_target(place_, options_.conditions, path_, stop));
   bool created = !target.has_value();
   SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, target));
   auto published = staged_.publish(place_.name, created ? Existing::refuse : Existing::replace);
@@ -108,12 +109,13 @@ Result<Written> Writer::put_in_place() {
   return written(fd(), created);
 }
 
-Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes, WriteOptions options) {
+Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes, WriteOptions options,
+                           const std::stop_token& stop) {
   constexpr std::size_t kFew = 1 << 20;
   options.naming = bytes.size() <= kFew ? Naming::temporary : Naming::nameless;
-  SKIFF_TRY(auto writer, Writer::begin(tree, path, std::move(options)));
+  SKIFF_TRY(auto writer, Writer::begin(tree, path, std::move(options), stop));
   SKIFF_TRY_VOID(writer.write(bytes));
-  return writer.commit();
+  return writer.commit(stop);
 }
 
 int write_all(int fd, std::span<const char> bytes) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -35,8 +36,9 @@ struct WriteOptions {
 class Writer {
  public:
   /// Checks what can be checked before the bytes come. Errors: those of Tree::locate; precondition_failed,
-  /// is_a_directory, not_a_regular_file, no_space.
-  [[nodiscard]] static Result<Writer> begin(const Tree& tree, std::string_view path, WriteOptions options = {});
+  /// is_a_directory, not_a_regular_file, no_space; cancelled, as of `check_target`.
+  [[nodiscard]] static Result<Writer> begin(const Tree& tree, std::string_view path, WriteOptions options = {},
+                                            const std::stop_token& stop = {});
 
   /// Errors: no_space, io_error; the writer is of no use then.
   [[nodiscard]] Result<> write(std::span<const char> bytes);
@@ -45,18 +47,20 @@ class Writer {
   [[nodiscard]] int fd() const noexcept { return staged_.fd(); }
 
   /// Checks sum and conditions, the latter again and with the name locked, and puts the file in place. Once. Errors:
-  /// also checksum_mismatch.
-  [[nodiscard]] Result<Written> commit();
+  /// also checksum_mismatch, and cancelled when `stop` is requested while something is hashed: nothing was changed
+  /// then. `Durability::synced` can't be stopped: fsync(2) returns when the disk has the bytes, however long that
+  /// takes.
+  [[nodiscard]] Result<Written> commit(const std::stop_token& stop = {});
 
   /// The same for who holds the NameLock of `place()` already.
-  [[nodiscard]] Result<Written> commit_locked();
+  [[nodiscard]] Result<Written> commit_locked(const std::stop_token& stop = {});
   [[nodiscard]] const Place& place() const noexcept { return place_; }
 
  private:
   Writer(std::string path, WriteOptions options, Place place, StagedFile staged);
-  [[nodiscard]] Result<> check_sum() const;
+  [[nodiscard]] Result<> check_sum(const std::stop_token& stop) const;
   [[nodiscard]] Result<> sync_bytes() const;
-  [[nodiscard]] Result<Written> put_in_place();
+  [[nodiscard]] Result<Written> put_in_place(const std::stop_token& stop);
 
   std::string path_;
   WriteOptions options_;
@@ -68,7 +72,7 @@ class Writer {
 
 /// All of a small file at once; `options.naming` is chosen here.
 [[nodiscard]] Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes,
-                                         WriteOptions options = {});
+                                         WriteOptions options = {}, const std::stop_token& stop = {});
 
 /// Writes until all is written. Gives an errno, 0 when done.
 [[nodiscard]] int write_all(int fd, std::span<const char> bytes);

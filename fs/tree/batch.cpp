@@ -143,7 +143,7 @@ class Batch {
   template <class Make>
   Result<> stage_file(Prepared& one, Make make) const {
     const Operation& operation = *one.operation;
-    SKIFF_TRY(one.found, check_file_target(one.place, operation.conditions, operation.path));
+    SKIFF_TRY(one.found, check_file_target(one.place, operation.conditions, operation.path, stop_));
     std::string text;
     SKIFF_TRY_VOID(make(text));
     SKIFF_TRY(auto staged, StagedFile::make(one.place.parent.get(), 0666));
@@ -163,9 +163,9 @@ class Batch {
     return {};
   }
 
-  static Result<> check(Prepared& one) {
+  Result<> check(Prepared& one) const {
     const Operation& operation = *one.operation;
-    SKIFF_TRY(auto found, check_target(one.place, operation.conditions, operation.path));
+    SKIFF_TRY(auto found, check_target(one.place, operation.conditions, operation.path, stop_));
     if (!found) return fail(Errc::path_not_found, "there is no " + in_quotes(operation.path));
     one.found = std::move(found);
     const bool directory = one.found->type == EntryType::directory;
@@ -301,9 +301,9 @@ Result<Outcome> run_one(const Tree& tree, const Operation& operation, const std:
   switch (operation.kind) {
     case OperationKind::write:
       return outcome(write_file(tree, operation.path, operation.content,
-                                {.conditions = operation.conditions, .attributes = {.mode = operation.mode}}));
+                                {.conditions = operation.conditions, .attributes = {.mode = operation.mode}}, stop));
     case OperationKind::edit: {
-      SKIFF_TRY(auto edited, edit(tree, operation.path, operation.edits, {.conditions = operation.conditions}));
+      SKIFF_TRY(auto edited, edit(tree, operation.path, operation.edits, {.conditions = operation.conditions}, stop));
       return Outcome{.written = std::move(edited.written), .diff = std::move(edited.diff), .diff_cut = edited.diff_cut};
     }
     case OperationKind::remove:

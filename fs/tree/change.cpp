@@ -55,7 +55,7 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
   keys.push_back(std::move(*from_key));
   keys.push_back(std::move(*to_key));
   NameLock lock{std::move(keys)};
-  SKIFF_TRY(auto entry, check_target(from, options.conditions, from_path));
+  SKIFF_TRY(auto entry, check_target(from, options.conditions, from_path, options.stop));
   if (!entry) return fail(Errc::path_not_found, "there is no " + in_quotes(from_path));
   if (to.directory && entry->type != EntryType::directory) {
     return fail(Errc::not_a_directory, in_quotes(to_path) + " names a directory, " + in_quotes(from_path) + " is none");
@@ -121,7 +121,8 @@ Result<Written> make_link(const Tree& tree, std::string_view path, std::string_v
   return what_is_at(place, true);
 }
 
-Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, const Conditions& conditions) {
+Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, const Conditions& conditions,
+                         const std::stop_token& stop) {
   std::optional<NameLock> lock;
   if (conditions.if_match) {
     SKIFF_TRY(auto place, tree.locate(path, Links::follow));
@@ -129,7 +130,7 @@ Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, c
     std::vector<NameKey> keys;
     keys.push_back(std::move(key));
     lock.emplace(std::move(keys));
-    SKIFF_TRY_VOID(check_target(place, conditions, path));
+    SKIFF_TRY_VOID(check_target(place, conditions, path, stop));
   }
   SKIFF_TRY(auto object, tree.open_object(path, Links::follow, Use::change));
   if (::chmod(proc_path(object.get()).c_str(), mode & 07777U) != 0) return failed(errno, "set the mode of", path);
@@ -140,7 +141,7 @@ Result<> remove(const Tree& tree, std::string_view path, Contents contents, cons
                 const std::stop_token& stop) {
   SKIFF_TRY(auto place, tree.locate(path, Links::keep));
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
-  SKIFF_TRY(auto entry, check_target(place, conditions, path));
+  SKIFF_TRY(auto entry, check_target(place, conditions, path, stop));
   if (!entry) return fail(Errc::path_not_found, "there is no " + in_quotes(path));
   const bool directory = entry->type == EntryType::directory;
   if (directory && contents == Contents::remove) return remove_tree(tree, place.parent.get(), place.name, stop);
@@ -178,7 +179,7 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
   SKIFF_TRY(auto object, tree.open_object(from, Links::keep));
   SKIFF_TRY(auto source, entry_of(object.get()));
   if (options.conditions.if_match) {
-    SKIFF_TRY(auto matches, options.conditions.if_match->match(object.get(), source));
+    SKIFF_TRY(auto matches, options.conditions.if_match->match(object.get(), source, options.stop));
     if (!matches) return fail(Errc::precondition_failed, in_quotes(from) + " was changed: it has another entity tag");
   }
   SKIFF_TRY(auto place, tree.locate(to, Links::keep, options.parents));

@@ -27,7 +27,7 @@ namespace skiff::fs {
 
 /// Of what a link leads to. Errors: precondition_failed, path_not_found.
 [[nodiscard]] Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode,
-                                       const Conditions& conditions = {});
+                                       const Conditions& conditions = {}, const std::stop_token& stop = {});
 
 enum class Contents : unsigned char { refuse, remove };
 /// A directory with `Contents::refuse` must be empty. What is below a root that can only be read stays. Errors:

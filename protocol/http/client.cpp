@@ -199,7 +199,10 @@ Task<Result<>> HttpClient::State::start(std::shared_ptr<State> self, Request req
   if (!is_token(request.method))
     co_return fail(Errc::invalid_field, "\"" + request.method + "\" is not an HTTP method");
   SKIFF_CO_TRY_VOID(co_await ensure_connected(self));
-  Headers headers{{"Host", host_field(self->options)}};
+  // Which of two a server goes by is anybody's guess. Host may be told; the framing is what is done here.
+  const std::string host{request.headers.find("Host").value_or(host_field(self->options))};
+  for (const std::string_view name : {"Host", "Content-Length", "Transfer-Encoding"}) request.headers.remove(name);
+  Headers headers{{"Host", host}};
   headers.append(request.headers);
   const bool may_be_empty =
       request.method == "GET" || request.method == "HEAD" || request.method == "DELETE" || request.method == "CONNECT";

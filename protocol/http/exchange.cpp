@@ -96,6 +96,10 @@ Task<Result<std::size_t>> HttpExchange::read_body_some(std::span<char> into) {
   co_return std::unexpected{body_error(std::move(got.error()))};
 }
 
+void HttpExchange::end_body_at(std::optional<WallTime> end) noexcept {
+  if (end) connection_.input_.end_body_at(*end);
+}
+
 bool HttpExchange::has_body() {
   return connection_.input_.has_body();
 }
@@ -103,7 +107,7 @@ bool HttpExchange::has_body() {
 Task<Result<>> HttpExchange::body_readable() {
   if (has_body()) co_return Result<>{};
   SKIFF_CO_TRY_VOID(co_await send_continue());
-  auto ready = co_await connection_.stream_.readable(connection_.limits().body_idle_time);
+  auto ready = co_await connection_.input_.body_readable(connection_.limits().body_idle_time);
   if (ready) co_return ready;
   close_after_ = true;
   co_return std::unexpected{body_error(std::move(ready.error()))};

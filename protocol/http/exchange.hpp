@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/blocking_pool.hpp"
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "protocol/http/message.hpp"
@@ -69,6 +70,9 @@ class HttpExchange {
   [[nodiscard]] bool has_body();
   /// After the end of a chunked body: the fields behind it. Empty for other bodies.
   [[nodiscard]] const Headers& trailers() const noexcept;
+  /// What the request was admitted with holds until then: reading what comes of its body later fails with
+  /// `unauthenticated`.
+  void end_body_at(std::optional<WallTime> end) noexcept;
   /// From now on reading the body sends no "100 Continue": `inform` does, when somebody else has asked for the body.
   void relay_continue() noexcept { relays_continue_ = true; }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/expiry.hpp"
+
 namespace skiff::protocol {
 namespace {
 
@@ -11,6 +13,14 @@ constexpr std::size_t kFirstBuffer = 4 * 1024;
 constexpr std::size_t kBodyBuffer = 64 * 1024;
 /// One read of a whole body, at most.
 constexpr std::size_t kBodyRead = 256 * 1024;
+
+std::unexpected<Error> expired() {
+  return fail(Errc::unauthenticated, std::string{kExpired});
+}
+
+std::unexpected<Error> no_room() {
+  return fail(Errc::resource_exhausted, "other large bodies are being read, which leaves no memory for this one");
+}
 
 }  // namespace
 
@@ -42,7 +52,7 @@ void ReceiveBuffer::release() noexcept {
   capacity_ = begin_ = end_ = 0;
 }
 
-Task<Result<bool>> HttpInput::fill(std::size_t most, std::chrono::milliseconds limit) {
+Task<Result<bool>> HttpInput::fill(Of what, std::size_t most, std::chrono::milliseconds limit) {
   const std::uint64_t before = received_;
   for (;;) {
     // Another call (one that watches for the peer's end) may have read while this one waited.
@@ -56,7 +66,24 @@ Task<Result<bool>> HttpInput::fill(std::size_t most, std::chrono::milliseconds l
       buffer_.received(**got);
       co_return **got > 0;
     }
-    SKIFF_CO_TRY_VOID(co_await stream_.readable(limit));
+    SKIFF_CO_TRY_VOID(co_await (what == Of::body ? body_readable(limit) : stream_.readable(limit)));
+  }
+}
+
+Task<Result<>> HttpInput::body_readable(std::chrono::milliseconds idle_limit) {
+  return body_end_ ? readable_until_end(idle_limit) : stream_.readable(idle_limit);
+}
+
+Task<Result<>> HttpInput::readable_until_end(std::chrono::milliseconds idle_limit) {
+  using std::chrono::milliseconds;
+  for (;;) {
+    if (body_is_over()) co_return expired();
+    const milliseconds limit = std::min(idle_limit, std::chrono::ceil<milliseconds>(*body_end_ - wall_now()));
+    auto ready = co_await stream_.readable(limit);
+    if (body_is_over()) co_return expired();
+    const bool is_late = !ready && ready.error().code == Errc::timeout;
+    if (!is_late || given_up_ || limit == idle_limit) co_return ready;
+    idle_limit -= limit;  // the wall clock is behind the other one, or was set
   }
 }
 
@@ -74,6 +101,8 @@ void HttpInput::begin_body(BodyFraming framing) {
     chunks_.reset();
   }
   broken_.reset();
+  body_end_.reset();
+  given_up_ = false;
   body_done_ =
       framing.kind == BodyFraming::Kind::none || (framing.kind == BodyFraming::Kind::length && framing.length == 0);
 }
@@ -111,13 +140,14 @@ Task<Result<std::size_t>> HttpInput::read_payload(std::span<char> into, std::uin
       if (*got) note(**got);
       co_return std::move(*got);
     }
-    SKIFF_CO_TRY_VOID(co_await stream_.readable(idle_limit));
+    SKIFF_CO_TRY_VOID(co_await body_readable(idle_limit));
   }
 }
 
 Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono::milliseconds idle_limit) {
   constexpr std::string_view kCutShort = "the connection ended before the body did";
   if (body_done_) co_return std::size_t{0};
+  if (body_is_over()) co_return expired();
   if (framing_.kind != BodyFraming::Kind::chunked) {
     const bool counted = framing_.kind == BodyFraming::Kind::length;
     auto got = co_await read_payload(into, counted ? left_ : UINT64_MAX, idle_limit);
@@ -138,7 +168,7 @@ Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono
     if (const std::uint64_t left = chunks_->payload_left(); left > 0) {
       // A small rest of a chunk is read with the framing behind it, in one call.
       if (buffer_.empty() && left < into.size()) {
-        SKIFF_CO_TRY(auto filled, co_await fill(kBodyBuffer, idle_limit));
+        SKIFF_CO_TRY(auto filled, co_await fill(Of::body, kBodyBuffer, idle_limit));
         if (!filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
       }
       auto got = co_await read_payload(into, left, idle_limit);
@@ -147,7 +177,7 @@ Task<Result<std::size_t>> HttpInput::read_body(std::span<char> into, std::chrono
       chunks_->take_payload(*got);
       co_return got;
     }
-    SKIFF_CO_TRY(auto filled, co_await fill(kBodyBuffer, idle_limit));
+    SKIFF_CO_TRY(auto filled, co_await fill(Of::body, kBodyBuffer, idle_limit));
     if (!filled) co_return fail(Errc::invalid_request, std::string{kCutShort});
   }
 }
@@ -158,7 +188,10 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
     return fail(Errc::payload_too_large, "the body is larger than " + std::to_string(limit) + " bytes");
   };
   if (body_left() > limit) co_return too_large();
-  BodyBudget::Share share{budget};
+  BodyBudget::Share share{budget, idle_limit, [this] {
+                            given_up_ = true;
+                            stream_.give_up_reading();
+                          }};
   std::string body;
   std::size_t size = 0;
   while (!body_done_) {
@@ -167,13 +200,12 @@ Task<Result<std::string>> HttpInput::read_whole_body(std::size_t limit, std::chr
     if (framing_.kind == BodyFraming::Kind::length)
       step = static_cast<std::size_t>(std::min<std::uint64_t>(left_, kBodyRead));
     const std::size_t room = size + std::min(step - 1, limit - size) + 1;
-    if (!share.grow_to(room)) {
-      co_return fail(Errc::resource_exhausted,
-                     "other large bodies are being read, which leaves no memory for this one");
-    }
+    if (!share.grow_to(room)) co_return no_room();
     body.resize(room);
-    SKIFF_CO_TRY(auto got, co_await read_body(std::span{body}.subspan(size), idle_limit));
-    size += got;
+    auto got = co_await read_body(std::span{body}.subspan(size), idle_limit);
+    if (!got && share.is_lost()) co_return no_room();
+    if (!got) co_return std::unexpected{std::move(got.error())};
+    size += *got;
     if (size > limit) co_return too_large();
   }
   body.resize(size);

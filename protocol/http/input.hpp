@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "protocol/http/body_budget.hpp"
@@ -49,10 +51,14 @@ class HttpInput {
 
   /// Waits until the buffer has got more: false at the end of the stream, or when it already holds `most` bytes. Two of
   /// these calls may be under way at once.
-  [[nodiscard]] Task<Result<bool>> fill(std::size_t most, std::chrono::milliseconds limit);
+  [[nodiscard]] Task<Result<bool>> fill(std::size_t most, std::chrono::milliseconds limit) {
+    return fill(Of::stream, most, limit);
+  }
 
   /// How the body that follows is framed.
   void begin_body(BodyFraming framing);
+  /// What the body is read for holds until then: what has not come by that time is refused with `unauthenticated`.
+  void end_body_at(WallTime end) noexcept { body_end_ = end; }
   [[nodiscard]] bool body_done() const noexcept { return body_done_; }
   /// Of a body with a length; 0 for others.
   [[nodiscard]] std::uint64_t body_left() const noexcept {
@@ -61,9 +67,12 @@ class HttpInput {
   [[nodiscard]] BodyFraming::Kind body_kind() const noexcept { return framing_.kind; }
   /// Whether `read_body` has something at once: bytes that are in the buffer, the end, or an error.
   [[nodiscard]] bool has_body();
+  /// Ends when `read_body` may have something, with the errors of that.
+  [[nodiscard]] Task<Result<>> body_readable(std::chrono::milliseconds idle_limit);
   /// The next bytes of the body, 0 at its end. `invalid_request` when it is broken or cut short.
   [[nodiscard]] Task<Result<std::size_t>> read_body(std::span<char> into, std::chrono::milliseconds idle_limit);
-  /// The rest of the body; `payload_too_large` above `limit`, `resource_exhausted` when `budget`, if any, is used up.
+  /// The rest of the body; `payload_too_large` above `limit`, `resource_exhausted` when `budget`, if any, is used up,
+  /// or gives to others what a slow body holds.
   [[nodiscard]] Task<Result<std::string>> read_whole_body(std::size_t limit, std::chrono::milliseconds idle_limit,
                                                           BodyBudget* budget = nullptr);
   [[nodiscard]] Headers& trailers() noexcept { return chunks_->trailers(); }
@@ -71,6 +80,11 @@ class HttpInput {
  private:
   [[nodiscard]] Task<Result<std::size_t>> read_payload(std::span<char> into, std::uint64_t most,
                                                        std::chrono::milliseconds idle_limit);
+
+  enum class Of : unsigned char { stream, body };
+  [[nodiscard]] Task<Result<bool>> fill(Of what, std::size_t most, std::chrono::milliseconds limit);
+  [[nodiscard]] Task<Result<>> readable_until_end(std::chrono::milliseconds idle_limit);
+  [[nodiscard]] bool body_is_over() const noexcept { return body_end_ && wall_now() >= *body_end_; }
 
   void note(std::size_t got) noexcept;
   /// Uses up what is in the buffer before the next payload of a chunked body.
@@ -83,6 +97,8 @@ class HttpInput {
   BodyFraming framing_;
   std::uint64_t left_ = 0;
   std::uint64_t received_ = 0;
+  std::optional<WallTime> body_end_;
+  bool given_up_ = false;  ///< the body, while it is waited for
   bool body_done_ = true;
   bool ended_ = false;
 };

@@ -331,6 +331,10 @@ void Stream::shutdown_write() noexcept {
   ::shutdown(fd(), SHUT_WR);
 }
 
+void Stream::give_up_reading() {
+  if (state_ && state_->read_deadline) state_->read_deadline->expires_after(milliseconds{0});
+}
+
 void Stream::cancel() noexcept {
   if (!state_) return;
   ++state_->cancellations;

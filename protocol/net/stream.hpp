@@ -75,6 +75,8 @@ class Stream {
   void probe_peer(std::chrono::seconds idle) noexcept;
   /// Ends our direction (with close_notify on TLS); reading goes on.
   void shutdown_write() noexcept;
+  /// A read that waits for no longer than a limit ends with `timeout`, as if that were reached.
+  void give_up_reading();
   /// Ends the calls that are under way; the stream stays open.
   void cancel() noexcept;
   /// Ends the calls that are under way and closes the descriptor, once.

@@ -26,6 +26,11 @@ Result<> check_query(const Route& route, const protocol::Target& target, bool le
     ignored.push_back(parameter.name);
   }
   for (const QueryParameter& known : route.query) {
+    // One of the two would be left out of account, and whoever asks can't know which.
+    if (!known.repeated && std::ranges::count(target.query, known.name, &protocol::Target::Parameter::name) > 1) {
+      return fail(Errc::invalid_field, "the query parameter " + std::string{known.name} + " is given more than once",
+                  std::string{known.name});
+    }
     if (known.required && !target.parameter(known.name)) {
       return fail(Errc::missing_field, "the query parameter " + std::string{known.name} + " is required",
                   std::string{known.name});
@@ -119,7 +124,11 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
   // credential.
   const bool passes_on = found.route != nullptr && found.route->passes_on();
   Result<> outcome = passes_on ? check_host(agent.browser_guard, http) : check_browser(agent.browser_guard, http);
-  if (outcome) {
+  const bool may_read = outcome && !passes_on && let_page_read(agent.browser_guard, http);
+  if (may_read && is_preflight(request)) {
+    auto response = preflight_answer(request);
+    (void)co_await http.respond(std::move(response));
+  } else if (outcome) {
     // 401 comes before 404, 405 and the body: a stranger learns nothing.
     Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, found.route, request.headers);
     if (!identity) {
@@ -149,6 +158,8 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
                 .ignored = {},
                 .command_id = {},
                 .traceparent = account.traceparent};
+      // A relay ends both of its directions by itself.
+      if (!passes_on) http.end_body_at(call.identity.expires);
       outcome = co_await admit(call);
       if (outcome) outcome = co_await found.route->handler(call);
       account.command = std::move(call.command_id);

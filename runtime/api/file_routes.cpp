@@ -104,6 +104,7 @@ constexpr std::array kFileRoutes{
           .scope = Scope::exec,
           .body = Body::stream,
           .while_draining = false,
+          .long_with = "fsync",
           .handler = write_file,
           .query = kWriteQuery,
           .describe = describe_write_file},

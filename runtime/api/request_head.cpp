@@ -57,4 +57,30 @@ Result<> check_browser(const BrowserGuard& guard, const protocol::HttpExchange& 
   return guard.check_origin(request.headers.find("Origin"), http.is_tls() ? "https" : "http", host_of(http));
 }
 
+bool let_page_read(const BrowserGuard& guard, protocol::HttpExchange& http) {
+  if (!guard.lists_any_origin()) return false;
+  http.extra_headers().set("Vary", "Origin");
+  const auto origin = http.request().headers.find("Origin");
+  if (!origin || !guard.lists_origin(*origin)) return false;
+  // Without Access-Control-Allow-Credentials: a token is sent by the page itself, and never by the browser.
+  http.extra_headers().set("Access-Control-Allow-Origin", *origin);
+  http.extra_headers().set("Access-Control-Expose-Headers", "*");
+  return true;
+}
+
+bool is_preflight(const protocol::HttpRequest& request) {
+  return request.method == "OPTIONS" && request.headers.contains("Origin") &&
+         request.headers.contains("Access-Control-Request-Method");
+}
+
+protocol::HttpResponse preflight_answer(const protocol::HttpRequest& request) {
+  protocol::HttpResponse answer{.status = 204};
+  answer.headers.add("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE");
+  // Whatever it wants to send: what is not known is refused by the request itself.
+  const std::string_view fields = request.headers.get("Access-Control-Request-Headers");
+  if (!fields.empty()) answer.headers.add("Access-Control-Allow-Headers", fields);
+  answer.headers.add("Access-Control-Max-Age", "600");
+  return answer;
+}
+
 }  // namespace skiff::runtime::api

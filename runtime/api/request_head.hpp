@@ -19,4 +19,13 @@ namespace skiff::runtime::api {
 /// origin_not_allowed.
 [[nodiscard]] Result<> check_browser(const BrowserGuard& guard, const protocol::HttpExchange& http);
 
+/// Lets the page that asks read the answer, whichever it is, if its origin is listed (Fetch, 3.2: CORS). False if not.
+bool let_page_read(const BrowserGuard& guard, protocol::HttpExchange& http);
+
+/// Whether a browser asks if a page may send something: it shows no credential then.
+[[nodiscard]] bool is_preflight(const protocol::HttpRequest& request);
+
+/// The answer to that for a page that may read: it says nothing of what there is.
+[[nodiscard]] protocol::HttpResponse preflight_answer(const protocol::HttpRequest& request);
+
 }  // namespace skiff::runtime::api

@@ -149,13 +149,17 @@ Result<> BrowserGuard::check_host(std::optional<std::string_view> host, const st
 
 Result<> BrowserGuard::check_origin(std::optional<std::string_view> origin, std::string_view scheme,
                                     std::optional<std::string_view> host) const {
-  if (!origin) return {};
+  if (!origin || lists_origin(*origin)) return {};
   if (const auto normal = normal_origin(*origin)) {
-    if (std::ranges::count(origins_, *normal) > 0) return {};
     if (host && normal_origin(std::string{scheme} + "://" + std::string{*host}) == normal) return {};
   }
   return fail(Errc::origin_not_allowed, "this Origin is not allowed: start skiffd with --allowed-origin for it",
               "Origin");
+}
+
+bool BrowserGuard::lists_origin(std::string_view origin) const {
+  const auto normal = normal_origin(origin);
+  return normal && std::ranges::count(origins_, *normal) > 0;
 }
 
 bool is_safe_method(std::string_view method) noexcept {

@@ -37,6 +37,10 @@ class BrowserGuard {
   [[nodiscard]] Result<> check_origin(std::optional<std::string_view> origin, std::string_view scheme,
                                       std::optional<std::string_view> host) const;
 
+  /// Whether the list has it: its pages may also read the answers. Not so the agent's own origin, which needs no leave.
+  [[nodiscard]] bool lists_origin(std::string_view origin) const;
+  [[nodiscard]] bool lists_any_origin() const noexcept { return !origins_.empty(); }
+
  private:
   bool any_host_ = false;
   bool cluster_names_ = false;

@@ -41,16 +41,34 @@ def test_cursors_that_are_made_up_lead_nowhere(world):
                      query("/v1/commands", cursor=cursor), query("/v1/sessions", cursor=cursor)):
             answer = world.request("GET", path, token=READER)
             assert answer.status in (200, 400), (path, answer)
+            if answer.status == 400:
+                assert answer.problem(400, "invalid_field")["field"] == "cursor"
             assert b"secret\"" not in answer.body, (cursor, path)
             if answer.status == 200:
                 assert {item.get("path", "").partition("/")[0] for item in answer.json()["items"]} <= {"", "d", "e", "f", "z", "out", "default"}
-    for cursor in ("-1", "x", str(1 << 63), str((1 << 63) - 1), "0", "1.5", "0x1"):
+    for cursor, status in (("-1", 400), ("x", 400), (str(1 << 63), 400), (str((1 << 63) - 1), 200), ("0", 200), ("1.5", 400), ("0x1", 400)):
         with world.stream("GET", query("/v1/files:watch", cursor=cursor) + "&path=d", token=READER) as stream:
-            assert stream.status in (200, 400), (cursor, stream.status)
-            if stream.status == 200:
+            assert stream.status == status, cursor
+            if status == 200:
                 assert next(stream.sse())[1] in ("watching", "overflow")
     world.baseline = None  # a directory that was watched stays so for a while
     assert world.request("GET", "/healthz").status == 200
+
+
+NAMES = (b"out", b"out/secret", b"~", b"\n")  # that there could be
+
+
+@pytest.mark.parametrize("cursor", [b64(one) for one in MADE_UP if one not in NAMES] + [b64(b"x" * 256), "=", "!!!", "a"],
+                         ids=lambda cursor: cursor[:20])
+def test_a_cursor_that_no_list_gives_is_refused(world, cursor):
+    for path in ("/v1/files:list", "/v1/sessions/default/files:list"):
+        assert world.request("GET", query(path, cursor=cursor), token=READER).problem(400, "invalid_field")["field"] == "cursor"
+
+
+@pytest.mark.parametrize("cursor", ["!!!", "a b", "../x", "-", "x" * 200])
+def test_a_cursor_that_is_not_an_id_is_refused(world, cursor):
+    for path in ("/v1/commands", "/v1/sessions", "/v1/sessions/default/commands"):
+        assert world.request("GET", query(path, cursor=cursor), token=READER).problem(400, "invalid_field")["field"] == "cursor"
 
 
 def test_a_page_goes_on_where_it_was_although_links_come_and_go(world):

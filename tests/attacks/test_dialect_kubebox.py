@@ -108,13 +108,13 @@ def test_a_probe_is_answered_when_strangers_have_all_places(start_kubebox):
         assert box.request("GET", "/file_exists?session_id=s&file_path=f").status == 503
 
 
-@pytest.mark.parametrize("headers", [{"Host": "evil.example.com"}, {"Origin": "http://evil.example.com"}])
-def test_web_pages_are_kept_away(box, headers):
+@pytest.mark.parametrize("headers, status", [({"Host": "evil.example.com"}, 421), ({"Origin": "http://evil.example.com"}, 403)])
+def test_web_pages_are_kept_away(box, headers, status):
     body = {"session_id": "s", "command": "touch ran"}
     answer = box.request("POST", "/run_command", json=body, headers=headers)
-    assert answer.status in (403, 421) and answer.json()["detail"]
+    assert answer.status == status and answer.json()["detail"]
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "a" * 22 + "=="}
-    assert box.request("GET", PATH, headers={**upgrade, **headers}).status in (403, 421)
+    assert box.request("GET", PATH, headers={**upgrade, **headers}).status == status
     assert not (box.agent.root / "ws/ran").exists()
 
 
@@ -152,7 +152,7 @@ def test_a_client_of_no_process_cannot_end_another_ones(box):
     started = box.agent.start("exec sleep 300", session="native")
     for process in (started["pid"], started["id"], -1, 1.5, None, [], {}, "kubebox-1", 2**70):
         answer = box.ask("kill_command", session_id="native", process_id=process)
-        assert answer.status in (404, 422), answer
+        assert answer.status == 404, answer
     assert box.post("kill_all_processes", session_id="native") == {"success": True, "failed_processes": []}
     assert box.agent.request("GET", f"/v1/sessions/native/commands/{started['id']}").json()["state"] == "running"
 

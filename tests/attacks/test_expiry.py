@@ -4,6 +4,8 @@ taken."""
 import datetime
 import json
 import os
+import select
+import tarfile
 import time
 
 import pytest
@@ -162,6 +164,62 @@ def test_stdin_that_comes_in_pieces_is_taken_up_to_the_end(world):
             assert refused.headers["WWW-Authenticate"].startswith("Bearer")
     agent.request("POST", "/v1/commands/cat/stdin?eof=true", body=b"")
     assert "".join(event["data"] for event in agent.output("cat") if event["type"] == "output") == "before\n"
+
+
+FILE = tarfile.TarInfo("f")
+FILE.size = 100_000
+TAR = FILE.tobuf() + b"x" * 1000
+UNFINISHED = {  # what is asked for, and how its body begins
+    "put": ("PUT", "/v1/files/f", b"x" * 300_000),
+    "put-small": ("PUT", "/v1/files/f", b"x" * 100),
+    "edit": ("PATCH", "/v1/files/f", b'{"edits":'),
+    "archive": ("PUT", "/v1/files:archive", TAR),
+    "batch": ("POST", "/v1/files:batch", b'{"operations":'),
+    "run": ("POST", "/v1/run", b"touch f"),
+    "start": ("POST", "/v1/commands", b'{"command":"touch f"'),
+    "mcp": ("POST", "/mcp", b'{"jsonrpc":"2.0"'),
+}
+
+
+@pytest.mark.parametrize("pace", ["pauses", "trickles", "chunked"])
+@pytest.mark.parametrize("what", UNFINISHED)
+def test_a_body_that_is_not_there_at_the_end_is_refused(world, what, pace):
+    agent, (method, path, piece) = world.agent, UNFINISHED[what]
+    framing = {"Transfer-Encoding": "chunked"} if pace == "chunked" else {"Content-Length": str(len(piece) + 60_000)}
+    kind = {} if what == "run" else {"Content-Type": "application/json"}
+    if pace == "chunked" and piece:
+        piece = b"%x\r\n%s\r\n" % (len(piece), piece)
+    with agent.connect() as sock:
+        sock.sendall(request_bytes(method, path, agent.headers({**framing, **kind}, token=world.token), piece))
+
+        def answered():
+            if pace == "trickles":
+                sock.sendall(b" ")
+            return select.select([sock], [], [], 0)[0]
+
+        until(answered, what="an answer")
+        assert world.is_over()
+        with Stream(sock, method) as answer:
+            refused = answer.answer()
+            assert refused.problem(401, "unauthenticated")["detail"] == "the token has expired"
+            assert refused.headers["WWW-Authenticate"].startswith("Bearer")
+            assert refused.headers["Connection"] == "close"
+    until(lambda: [path for path in agent.root.rglob("*") if path.is_file()] == [], what="the end of what was begun")
+    assert agent.request("GET", "/v1/commands").json()["items"] == []
+
+
+def test_an_append_keeps_what_came_in_time(world):
+    """As one whose client has left: it can be resumed."""
+    agent, block = world.agent, b"x" * (1 << 20)
+    headers = agent.headers({"Content-Length": str(2 * len(block))}, token=world.token)
+    with agent.connect() as sock:
+        sock.sendall(request_bytes("PATCH", "/v1/files/f?append=true", headers, block))
+        until(lambda: (agent.root / "f").exists() and (agent.root / "f").stat().st_size == len(block), what="the first half")
+        until(world.is_over, what="the end of the token")
+        sock.sendall(block)
+        with Stream(sock, "PATCH") as answer:
+            answer.answer().problem(401, "unauthenticated")
+    assert (agent.root / "f").read_bytes() == block
 
 
 def test_an_answer_that_was_asked_for_in_time_is_given(world):

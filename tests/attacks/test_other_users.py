@@ -42,7 +42,7 @@ def agent(start_agent):
 
 @pytest.mark.parametrize("command", [AS_LEADER, AS_CHILD])
 def test_a_command_at_its_time_limit_is_over_and_says_that_it_is_not_all(agent, command):
-    with untouchable(agent, command, timeout_ms=1000, kill_grace_ms=0) as (cid, _):
+    with untouchable(agent, command, timeout_ms=3000, kill_grace_ms=0) as (cid, _):
         shown = agent.ended(cid)
         assert (shown["cause"], shown["kill_level"]) == ("timeout", "incomplete")
         assert agent.request("DELETE", f"/v1/commands/{cid}").status == 204

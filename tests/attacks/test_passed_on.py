@@ -33,7 +33,7 @@ def test_what_two_could_read_differently_is_not_passed_on(agent, fields):
     with Upstream(seen) as upstream:
         head = f"POST {upstream.path()} HTTP/1.1\r\nHost: {agent.host}\r\nAuthorization: Bearer {agent.token}\r\n{fields}\r\n\r\n"
         raw = agent.exchange(head.encode("latin-1") + b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert answers(raw)[0] in (400, 501) and len(answers(raw)) == 1
+        assert answers(raw) == [400]
         assert not seen.requests
 
 

@@ -1,7 +1,8 @@
-"""Clients that begin large bodies and never end them: each is within its limit, all together would be more memory than
-there is."""
+"""Clients that begin large bodies and never end them, or send a byte now and then: each is within its limit, all together
+would be more memory than there is."""
 
 import contextlib
+import select
 
 import proc
 from waiting import until
@@ -11,13 +12,22 @@ SCRIPT = 16 << 20  # --max-script-bytes
 ALL = 128 << 20    # of bodies that are read at the same time
 
 
-def begun(agent, size):
-    """A connection with all of a script but its last byte."""
+def begun(agent, size, missing=1):
+    """A connection with all of a script but its last bytes."""
     sock = agent.connect()
     head = request_bytes("POST", "/v1/run", {**agent.headers(), "Content-Length": str(size)})
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it may be refused on the way
-        sock.sendall(head + b"#" * (size - 1))
+        sock.sendall(head + b"#" * (size - missing))
     return sock
+
+
+def large_one(agent):
+    """The status of a whole script that is as large as it may be; none when the connection was broken on the way."""
+    with contextlib.suppress(ConnectionError), agent.connect() as sock:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            sock.sendall(request_bytes("POST", "/v1/run", {**agent.headers(), "Content-Length": str(SCRIPT)}))
+            sock.sendall(b"true\n" + b"#" * (SCRIPT - 5))
+        return Stream(sock, "POST").answer().status
 
 
 def test_bodies_that_never_end_have_a_limit_together(agent):
@@ -29,10 +39,30 @@ def test_bodies_that_never_end_have_a_limit_together(agent):
         assert proc.rss_bytes(agent.pid) - before < proc.allowance(ALL + (64 << 20))
         Stream(last, "POST").answer().problem(503, "resource_exhausted")
         assert agent.request("POST", "/v1/run", body=b"echo small").status == 200
-    until(lambda: agent.request("POST", "/v1/run", body=b"true\n" + b"#" * (SCRIPT - 5)).status == 200, what="room for large ones")
+    until(lambda: large_one(agent) == 200, what="room for large ones")
 
 
 def test_one_that_is_being_sent_ends_as_it_should(agent):
     with begun(agent, SCRIPT) as sock:
         sock.sendall(b"\n")
         assert Stream(sock, "POST").status == 200
+
+
+def test_those_that_trickle_leave_room_for_others(start_agent):
+    """They never pause for long; what takes longer than a pause may last makes room for what needs it."""
+    agent = start_agent("--body-timeout", "3s")
+    with contextlib.ExitStack() as held:
+        socks = [held.enter_context(begun(agent, SCRIPT, missing=1 << 18)) for _ in range(ALL // SCRIPT)]
+
+        def large_one_is_served():
+            for sock in socks:
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    sock.sendall(b"#")
+            return large_one(agent) == 200
+
+        until(large_one_is_served, seconds=40, what="room for one that does not trickle")
+        refused = select.select(socks, [], [], 0)[0]
+        assert 0 < len(refused) < len(socks)  # the longest, and no more than it took
+        answer = Stream(refused[0], "POST").answer()
+        answer.problem(503, "resource_exhausted")
+        assert answer.headers["Retry-After"]

@@ -28,5 +28,33 @@ CO_TEST(Expiry, CallsWhenTheTimeIsOverAndNotBefore) {
   }
 }
 
+CO_TEST(Expiry, IsAtThatTimeHoweverTheClockIsSetMeanwhile) {
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  struct Set {
+    milliseconds left;  ///< when it begins
+    milliseconds step;
+  };
+  for (const Set& set : {Set{.left = milliseconds{20}, .step = milliseconds{-60}},
+                         Set{.left = hours{24 * 365}, .step = hours{24 * 366}}}) {
+    milliseconds step{0};
+    const auto wall = [&step] { return wall_now() + step; };
+    const WallTime end = wall() + set.left;
+    Event reached{executor};
+    int calls = 0;
+    const Expiry expiry{executor,
+                        end,
+                        [&] {
+                          EXPECT_GE(wall(), end);
+                          ++calls;
+                          reached.notify_all();
+                        },
+                        {.wall = wall, .looked_at_each = milliseconds{5}}};
+    step = set.step;
+    while (calls == 0) co_await reached.wait();
+    EXPECT_EQ(calls, 1);
+  }
+}
+
 }  // namespace
 }  // namespace skiff

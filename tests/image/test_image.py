@@ -1,6 +1,5 @@
 """The image is what a careful cluster wants: one file, no root, and it works with everything taken away."""
 
-import errno
 import json
 import os
 import pathlib
@@ -65,7 +64,7 @@ def test_it_runs_commands_in_an_image_without_a_shell(start):
     assert "skiffd" in result["stdout"]
     result = agent.run("true")
     assert (result["cause"], result["exit_code"]) == ("spawn_failed", 127)
-    assert result["error"]["errno"] in (errno.ENOENT, "ENOENT")
+    assert result["error"]["errno"] == "ENOENT"
 
 
 def test_wait_stream_and_background_work_under_the_default_filter(agent):
@@ -122,7 +121,7 @@ def test_a_stop_from_outside_drains_and_ends_with_status_0(agent):
 
 def test_without_a_credential_it_refuses_and_says_what_to_set(start):
     container = start()
-    assert container.wait() not in (0, None)
+    assert container.wait() == 2
     assert "SKIFF_TOKEN" in container.stderr()
 
 

@@ -1,6 +1,7 @@
 """A file system that hangs: a FUSE server that speaks to /dev/fuse itself (linux/fuse.h). It has the files `held`, which
-can't be opened until it is told so, `free`, and `endless`, a line of a GiB that comes in small pieces, and what makes it a
-cgroup with one controller; nobody learns before that that there is no `hung` and no `skiff-...`. As on any that behaves, the one who waits can be killed."""
+can't be opened until it is told so, `free`, and `endless`, a line of a GiB that comes in small pieces, `large` and `larger`, as
+large as a file may be to be hashed, in smaller ones, and what makes it a cgroup with one controller; nobody learns before that
+that there is no `hung` and no `skiff-...`. As on any that behaves, the one who waits can be killed."""
 
 import errno
 import os
@@ -16,20 +17,21 @@ LOOKUP, FORGET, GETATTR, OPEN, READ, WRITE, RELEASE, FLUSH, INIT = 1, 2, 3, 14, 
 OPENDIR, READDIR, RELEASEDIR, INTERRUPT, DESTROY, BATCH_FORGET = 27, 28, 29, 36, 38, 42
 UNANSWERED = {FORGET, BATCH_FORGET, INTERRUPT}
 IN_HEADER, OUT_HEADER = struct.Struct("<IIQQIIIHH"), struct.Struct("<IiQ")
-INODES = {b"held": 2, b"free": 3, b"endless": 4, b"cgroup.controllers": 5, b"cgroup.subtree_control": 6}
+INODES = {b"held": 2, b"free": 3, b"endless": 4, b"cgroup.controllers": 5, b"cgroup.subtree_control": 6, b"large": 7, b"larger": 8}
 HUNG = b"hung"
 GROUP = b"skiff-"
 CONTENT = b"here\n"
 CONTROLLERS = b"pids\n"
 assert len(CONTENT) == len(CONTROLLERS)
-ENDLESS, PIECE = 1 << 30, b"x" * 256
+SIZES = {4: 1 << 30, 7: 64 << 20, 8: 64 << 20}
+PIECES = {4: b"x" * 256, 7: b"x" * 16, 8: b"x" * 16}
 DIRECT_IO = 1
 VALID_SECONDS = 3600
 
 
 def _attributes(inode):
     mode = stat.S_IFDIR | 0o755 if inode == 1 else stat.S_IFREG | 0o644
-    size = 0 if inode == 1 else ENDLESS if inode == INODES[b"endless"] else len(CONTENT)
+    size = 0 if inode == 1 else SIZES.get(inode, len(CONTENT))
     return struct.pack("<QQQQQQIIIIIIIIII", inode, size, 1, 0, 0, 0, 0, 0, 0, mode, 1, os.getuid(), os.getgid(), 0, 4096, 0)
 
 
@@ -45,7 +47,7 @@ class HangingFiles:
         self.folder = folder
         self.waiting = {}  # numbers of requests, and what each is told in the end
         self.hangs = True
-        self.pieces = 0  # of the endless file
+        self.pieces = 0  # of the files that come in such
         self.changed = threading.Condition()
         self.over = threading.Event()
         self.thread = threading.Thread(target=self._serve, daemon=True)
@@ -73,7 +75,7 @@ class HangingFiles:
             assert self.changed.wait_for(lambda: len(self.waiting) >= count, 20), f"{len(self.waiting)} of {count} hang"
 
     def let_go(self):
-        """From here on nothing hangs."""
+        """From here on nothing hangs, or comes in small pieces."""
         with self.changed:
             self.hangs = False
             waiting, self.waiting = self.waiting, {}
@@ -119,9 +121,10 @@ class HangingFiles:
                 self._hold(unique, struct.pack("<QII", 0, 0, 0))
             elif opcode == LOOKUP and (body.rstrip(b"\0") == HUNG or body.startswith(GROUP)):
                 self._hold(unique, b"", errno.ENOENT)
-            elif opcode == READ and inode == INODES[b"endless"]:
+            elif opcode == READ and inode in PIECES:
                 self.pieces += 1
-                self._answer(unique, PIECE)
+                _, _, size = struct.unpack_from("<QQI", body)
+                self._answer(unique, PIECES[inode] if self.hangs else b"x" * size)
             elif opcode not in UNANSWERED:
                 self._answer(unique, *self._result(opcode, inode, body))
 
@@ -138,7 +141,7 @@ class HangingFiles:
         if opcode == GETATTR:
             return struct.pack("<QII", VALID_SECONDS, 0, 0) + _attributes(inode),
         if opcode in (OPEN, OPENDIR):
-            return struct.pack("<QII", 0, DIRECT_IO if inode == INODES[b"endless"] else 0, 0),
+            return struct.pack("<QII", 0, DIRECT_IO if inode in PIECES else 0, 0),
         if opcode == READ:
             _, offset, size = struct.unpack_from("<QQI", body)
             return (CONTROLLERS if inode == INODES[b"cgroup.controllers"] else CONTENT)[offset:offset + size],

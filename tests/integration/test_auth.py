@@ -10,6 +10,7 @@ import pytest
 import websockets
 
 from signing import Signer, b64url
+from upstream import Upstream, answering
 from wire import query
 
 OPEN = ("/", "/healthz", "/readyz", "/openapi.json", "/asyncapi.json")
@@ -231,6 +232,57 @@ def test_an_unknown_host_is_421_unless_it_is_allowed(start_agent):
         agent.request("GET", "/v1/sessions", headers={"Host": host}).problem(421, "host_not_allowed")
     for host in ("localhost", f"localhost:{agent.port}", "127.0.0.1", agent.host, f"[::1]:{agent.port}", "box.example"):
         assert agent.request("GET", "/v1/sessions", headers={"Host": host}).status == 200, host
+
+
+NOBODY = {"Authorization": None}
+PREFLIGHT = {"Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": "authorization,content-type"}
+
+
+def cors(answer):
+    return {name.lower(): value for name, value in answer.headers.items() if name.lower().startswith("access-control-")}
+
+
+def test_pages_of_an_allowed_origin_may_use_the_api(start_agent):
+    agent = start_agent("--allowed-origin", "https://app.example")
+    origin = {"Origin": "https://app.example"}
+    asked = agent.request("OPTIONS", "/v1/files/f", headers={**origin, **PREFLIGHT, **NOBODY})
+    assert (asked.status, asked.body) == (204, b"")
+    assert cors(asked) == {"access-control-allow-origin": "https://app.example", "access-control-expose-headers": "*",
+                           "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+                           "access-control-allow-headers": "authorization,content-type", "access-control-max-age": "600"}
+    assert agent.request("OPTIONS", "/no/such/path", headers={**origin, **PREFLIGHT, **NOBODY}).status == 204
+    for answer in (agent.request("PUT", "/v1/files/f", body=b"x", headers=origin), agent.request("GET", "/v1/files/f", headers=origin),
+                   agent.request("GET", "/no/such/path", headers=origin), agent.request("GET", "/v1/files/f", headers=origin, token="no")):
+        assert cors(answer) == {"access-control-allow-origin": "https://app.example", "access-control-expose-headers": "*"}, answer
+        assert answer.headers["Vary"] == "Origin"
+    # Without what a browser asks with it is a method that there is not.
+    agent.request("OPTIONS", "/v1/files/f", headers=origin).problem(405)
+    agent.request("OPTIONS", "/v1/files/f", headers={**origin, **NOBODY}).problem(401)
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "https://app.example.evil.example", "http://app.example",
+                                    "https://app.example:8443", "*", ""])
+def test_other_pages_are_told_nothing(start_agent, origin):
+    agent = start_agent("--allowed-origin", "https://app.example")
+    agent.request("OPTIONS", "/v1/files/f", headers={"Origin": origin, **PREFLIGHT, **NOBODY}).problem(401)
+    for path in ("/v1/sessions", "/healthz", "/no/such/path"):
+        answer = agent.request("GET", path, headers={"Origin": origin})
+        assert not cors(answer) and answer.headers["Vary"] == "Origin"
+    agent.request("OPTIONS", "/v1/files/f", headers={"Origin": "https://app.example", "Host": "evil.example", **PREFLIGHT}).problem(421)
+
+
+def test_without_allowed_origins_nothing_is_said_of_any(agent):
+    for headers in ({}, {"Origin": "https://app.example"}, {"Origin": f"http://{agent.host}"}):
+        answer = agent.request("GET", "/v1/sessions", headers=headers)
+        assert not cors(answer) and "Vary" not in answer.headers
+    agent.request("OPTIONS", "/v1/files/f", headers={"Origin": "https://app.example", **PREFLIGHT, **NOBODY}).problem(401)
+
+
+def test_a_server_on_a_port_says_itself_whose_pages_may_use_it(start_agent):
+    agent = start_agent("--allowed-origin", "https://app.example")
+    with Upstream(answering(b"x", "200 OK", "Access-Control-Allow-Origin: https://other.example")) as upstream:
+        answer = agent.request("GET", upstream.path(), headers={"Origin": "https://app.example"})
+    assert cors(answer) == {"access-control-allow-origin": "https://other.example"}
 
 
 def test_a_foreign_origin_can_neither_change_anything_nor_open_a_websocket(start_agent):

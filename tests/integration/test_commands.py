@@ -18,7 +18,7 @@ def test_wait_answers_with_the_whole_result(agent):
     assert (result["stdout"], result["stderr"]) == ("out\n", "err\n")
     assert (result["state"], result["cause"], result["exit_code"]) == ("ended", "exited", 3)
     assert result.get("signal") is None
-    assert result["output_complete"] is True and result.get("truncated") in (False, None)
+    assert result["output_complete"] is True and result["truncated"] is False
     assert result["started_at"] <= result["ended_at"] and result["started_at"].endswith("Z")
     assert result["duration_ms"] >= 0 and result["id"]
 
@@ -182,7 +182,7 @@ def test_stderr_can_be_merged_into_stdout(agent):
 def test_a_timeout_ends_the_tree_and_keeps_the_output(agent):
     result = agent.run("(sleep 300 &); echo begun; sleep 301", timeout_ms=300)
     assert (result["cause"], result["exit_code"], result["stdout"]) == ("timeout", None, "begun\n")
-    assert result["signal"] in ("SIGTERM", "SIGKILL")
+    assert result["signal"] == "SIGTERM"
     until(lambda: not agent.strays())
 
 
@@ -238,7 +238,7 @@ def test_limits_are_kept_or_refused_but_never_forgotten(start_agent):
     cut = agent.run("head -c 100000 /dev/zero > big; wc -c < big", limits={"file_size_bytes": 4096})
     assert os.path.getsize(agent.root / "big") == 4096, cut
     busy = agent.run("while :; do :; done", limits={"cpu_time_ms": 1000}, timeout_ms=60_000)
-    assert busy["cause"] == "signaled" and busy["signal"] in ("SIGXCPU", "SIGKILL"), busy
+    assert busy["cause"] == "signaled" and busy["signal"] == "SIGXCPU", busy
     answer = agent.request("POST", "/v1/commands", json={"command": "true", "limits": {"memory_bytes": 1 << 30}})
     answer.problem(422, "limit_unavailable")
 

@@ -4,10 +4,12 @@ import base64
 import concurrent.futures
 import ctypes
 import hashlib
+import io
 import json
 import os
 import shutil
 import socket
+import tarfile
 import threading
 from urllib.parse import quote
 
@@ -384,6 +386,21 @@ def test_an_archive_goes_out_and_comes_back(agent, format):
     assert agent.request("PUT", f"{FILES}:archive?path=third&most_bytes=1000", body=packed.body).problem(
         413, "payload_too_large")
     assert not any((agent.root / "third").iterdir())
+
+
+def test_an_archive_of_one_file_is_found_by_its_absolute_path_in_any_root(agent, tmp_path):
+    extra = tmp_path / "extra"
+    extra.mkdir()
+    (extra / "there").write_text("outside")
+    put(agent, "deep/file", b"inside")
+    sid = agent.request("POST", "/v1/sessions", json={"extra_roots": [{"path": str(extra)}]}).json()["id"]
+    for path, text in ((agent.root / "deep/file", b"inside"), (extra / "there", b"outside")):
+        packed = agent.request("GET", f"/v1/sessions/{sid}/files:archive?path={path}")
+        assert packed.status == 200, packed.body
+        with tarfile.open(fileobj=io.BytesIO(packed.body)) as tar:
+            assert tar.getnames() == [path.name] and tar.extractfile(path.name).read() == text
+    agent.request("GET", f"/v1/sessions/{sid}/files:archive?path={extra}/none").problem(404, "path_not_found")
+    agent.request("GET", f"/v1/sessions/{sid}/files:archive?path=/etc/passwd").problem(403, "path_escapes_root")
 
 
 @pytest.fixture

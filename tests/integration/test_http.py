@@ -44,6 +44,32 @@ def test_an_unknown_field_is_400_and_named(agent, body, named):
     assert named in json.dumps(agent.request("POST", "/v1/commands", json=body).problem(400, "unknown_field"))
 
 
+def single_parameters(agent):
+    """(method, path, name, others) of each query parameter that may be given once, with those that must be there."""
+    for path, item in agent.request("GET", "/openapi.json").json()["paths"].items():
+        for method, operation in item.items():
+            known = [one for one in operation["parameters"] if one["in"] == "query"] if "parameters" in operation else []
+            for parameter in known:
+                if parameter["schema"].get("type") != "array":
+                    yield method.upper(), path, parameter["name"], [
+                        one["name"] for one in known if one.get("required") and one is not parameter]
+
+
+def test_a_query_parameter_that_is_given_twice_is_400_and_named(agent):
+    """Also with one value: who sends two heads of a list may mean either."""
+    asked = list(single_parameters(agent))
+    assert ("GET", "/v1/sessions/{sid}/commands", "limit", []) in asked
+    agent.start("sleep 600", id="c1")
+    values = {"sid": "default", "cid": "c1", "path": "f", "port": "9"}
+    for method, path, name, others in asked:
+        where = f"{path.format(**values)}?{name}=1&{name}=1" + "".join(f"&{other}=1" for other in others)
+        for headers in ({}, {"Prefer": "handling=lenient"}):
+            refused = agent.request(method, where, json={} if method in ("POST", "PATCH") else None, headers=headers)
+            assert refused.problem(400, "invalid_field")["field"] == name, (method, where)
+    for path in ("/v1/files:stat?path=a&path=b", "/v1/files:archive?path=.&path=.", "/v1/sessions?label=a%3Db&label=a%3Db"):
+        assert agent.request("GET", path).status == 200, path
+
+
 def test_under_lenient_handling_unknown_fields_are_ignored_and_listed(agent):
     answer = agent.request("POST", "/v1/commands", json={"command": "echo hi", "from_the_future": 1},
                            headers={"Prefer": "handling=lenient"})

@@ -4,12 +4,14 @@ import json
 import pathlib
 import signal
 import socket
+import subprocess
 
 import pytest
 
 from launcher import Skiff
 from signing import Signer
 from test_tls import make_certificate, trusting
+from waiting import until
 
 
 class DirectSkiff(Skiff):
@@ -68,6 +70,43 @@ def test_with_an_address_and_a_token_every_command_works_there(skiff, agent):
     assert not (agent.root / "there").exists()
     assert "skiffd " in skiff("version", "x")[0]
     assert skiff("tool", "x", "none", status=125)[1]
+
+
+def test_paths_from_the_root_of_the_container_are_copied_as_docker_does(skiff, agent, tmp_path):
+    """By a session of its own, whose end is that of the copy."""
+    there = tmp_path / "outside"
+    (there / "tree").mkdir(parents=True)
+    (there / "tree/file").write_text("text")
+    (there / "link").symlink_to(there / "tree/file")  # an absolute one leads on
+    (skiff.work / "new").write_text("new")
+
+    assert skiff("cp", f"x:{there}/tree/file", f"x:{there}/link", f"x:{there}/tree", "back") == ("", "")
+    assert [(skiff.work / "back" / name).read_text() for name in ("file", "link", "tree/file")] == ["text"] * 3
+    skiff("cp", "new", f"x:{there}")
+    skiff("cp", "new", f"x:{there}/tree/other")
+    assert (there / "new").read_text() == (there / "tree/other").read_text() == "new"
+    skiff("cp", "new", f"x:{agent.root}/inside")
+    assert (agent.root / "inside").read_text() == "new"
+    archive = skiff.start("cp", f"x:{there}/tree", "-").communicate(timeout=60)[0]
+    skiff("cp", "-", f"x:{there}/again", typed=archive)
+    assert (there / "again/other").read_text() == "new"
+    assert "No such file" in skiff("cp", f"x:{there}/none", "none", status=125)[1]
+    assert "escapes" not in skiff("cp", "new", f"x:{there}/none/of/that/", status=125)[1]
+    assert skiff("session", "ls", "x", "-o", "name")[0] == "default\n"
+
+    # A session that somebody names has the roots that it was given.
+    skiff("session", "create", "x", "mine")
+    assert "skiff exec" in skiff("cp", "-s", "mine", f"x:{there}/new", "none", status=125)[1]
+    skiff("session", "rm", "x", "mine")
+
+
+def test_an_interrupted_copy_leaves_no_session(skiff, agent, tmp_path):
+    sessions = lambda: skiff("session", "ls", "x", "-o", "name")[0].split()  # noqa: E731
+    process = skiff.start("cp", "-", f"x:{tmp_path}", stdin=subprocess.PIPE)
+    until(lambda: len(sessions()) == 2, what="its session")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130 and sessions() == ["default"]
 
 
 def test_it_is_listed_described_and_examined(skiff, agent):
@@ -140,6 +179,7 @@ def test_a_key_signs_tokens_for_the_sandbox_that_is_named(tmp_path, start_agent)
     assert reader("files", "ls", "x", "-o", "name")[0] == ""
     assert "scope" in reader("exec", "x", "true", status=125)[1]
     assert "--key-file" in reader("token", "x", status=125)[1]
+    assert "skiff exec x cat /etc/passwd" in reader("cp", "x:/etc/passwd", "none", status=125)[1], "it makes no session"
     signer.private.write_text("no key")
     assert "not an Ed25519 private key" in skiff("ps", status=125)[1]
 
@@ -201,8 +241,9 @@ def test_auto_takes_the_agent_only_where_no_cluster_is_named(skiff, tmp_path):
     """A flag of a cluster wins, whatever a forgotten variable says; and without a token it is not an agent to speak to."""
     kubeconfig = tmp_path / "kubeconfig"
     kubeconfig.write_text("{}")
-    for flags in (["--context", "x"], ["--kubeconfig", "/no/such/file"], ["-n", "prod", "--kubeconfig", kubeconfig]):
-        err = skiff(*flags, "ps", status=125)[1]
-        assert "kubeconfig" in err or "context" in err, err
+    for flags, said in ((["--context", "x"], "--context needs a kubeconfig"),
+                        (["--kubeconfig", "/no/such/file"], "kubeconfig: open"),
+                        (["-n", "prod", "--kubeconfig", kubeconfig], "sets no current-context")):
+        assert said in skiff(*flags, "ps", status=125)[1]
     assert skiff("ps", "-o", "name", env={"SKIFF_TOKEN": ""})[0] == "", "the driver local has none"
     assert pathlib.Path(skiff.state).exists()

@@ -54,6 +54,7 @@ LOOK = {  # the line -> what it prints
     "skiff get pod web -o jsonpath='{.state}'": "running",
     "skiff ls -o json": '"items"',
     "skiff describe pod web": "labels:",
+    "skiff inspect web": "labels:",
     "skiff logs --tail 2 web": "19\n20\n",
     "skiff logs --tail=2 pod/web": "19\n20\n",
     "skiff logs --since 1h web": "1\n2\n",
@@ -102,7 +103,8 @@ HINTS = {  # the line -> what it says to type
     "skiff run --rm --privileged alpine ls": "--pod-overrides FILE",
     "skiff run --rm --entrypoint sh alpine -c 'echo hi'": "skiff run IMAGE COMMAND",
     "skiff run web --image=nginx --command -- sleep 9": "omit it",
-    "skiff run web --image=nginx -- true": "--name web",
+    "skiff run web --image=nginx -- true": "takes no image",
+    "skiff run web --image=nginx --name other -- true": "is another one",
     "skiff run nginx": "the command to run is missing",
     "skiff exec -c main web ls": "omit it",
     "skiff logs -t web": "--timestamps",
@@ -111,14 +113,16 @@ HINTS = {  # the line -> what it says to type
     "skiff cp f.txt web:/tmp/f.txt": "skiff exec -i web sh -c 'cat > /tmp/f.txt'",
     "skiff cp web:/etc/hostname .": "skiff exec web cat /etc/hostname > FILE",
     "skiff cp -r f.txt web:f.txt": "omit it",
+    "skiff up new --timeout 2m": "--wait TIME",
     "skiff stop --time 5 web": "-t TIME",
     "skiff stop -s INT web": "skiff kill NAME",
     "skiff start -ai web": "skiff attach NAME",
     "skiff rm -v web": "omit it",
     "skiff top pods": "skiff top NAME",
     "skiff stats --no-stream": "skiff top NAME",
-    "skiff inspect web": "skiff describe NAME",
     "skiff events": "skiff describe NAME",
+    "skiff get events": "skiff describe NAME",
+    "skiff delete -f pod.yaml": "kubectl delete -f pod.yaml",
     "skiff debug web -it --image=busybox": "skiff shell NAME",
     "skiff label pod web tier=front": "--label NAME=VALUE",
     "skiff expose pod web --port 80": "--service KIND",
@@ -200,7 +204,9 @@ def test_a_command_of_its_own_is_run_as_docker_runs_it(skiff):
 RUNS = {  # the line -> what its container is like
     "skiff run --rm --dry-run=client alpine echo hi": {"image": "alpine"},
     "skiff run -d --name web -u 1000:1001 --dry-run=client alpine sleep 300": {"image": "alpine", "runAsUser": 1000, "runAsGroup": 1001},
-    "skiff run --name dry --image=alpine --dry-run=client -- sleep 1": {"image": "alpine"},
+    "skiff run --name dry --image=alpine --dry-run=client -- sleep 1": {"image": "alpine", "name": "skiff-dry"},
+    "skiff run web --image=nginx --dry-run=client -- sleep 9": {"image": "nginx", "name": "skiff-web"},
+    "skiff run tmp --rm -i --image=busybox --dry-run=client -- sh": {"image": "busybox", "name": "skiff-tmp"},
 }
 
 
@@ -208,9 +214,11 @@ RUNS = {  # the line -> what its container is like
 def test_a_run_in_a_cluster_is_tried_dry_and_says_what_it_leaves_out(skiff, line):
     cluster = {"SKIFF_DRIVER": "pod", "SKIFF_AGENT_IMAGE": "registry.test/skiffd", "SKIFF_OUTPUT": "json"}
     out, err = typed(skiff, line, env=cluster)
-    pod = next(each for each in json.loads(out)["items"] if each["kind"] == "Pod")["spec"]
+    made = next(each for each in json.loads(out)["items"] if each["kind"] == "Pod")
+    pod = made["spec"]
     container = pod["containers"][0]
-    found = {**pod.get("securityContext", {}), **container.get("securityContext", {}), "image": container["image"]}
+    found = {**pod.get("securityContext", {}), **container.get("securityContext", {}), "image": container["image"],
+             "name": made["metadata"]["name"]}
     assert {name: found.get(name) for name in RUNS[line]} == RUNS[line]
     assert "the command is not included" in err
     assert "is not included" not in typed(skiff, line.replace("skiff run", "skiff run -q"), env=cluster)[1]

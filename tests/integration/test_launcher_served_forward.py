@@ -107,18 +107,20 @@ def test_a_forwarded_connection_ends_when_either_side_has_left(skiff):
 
 
 def test_a_port_on_which_nobody_listens_is_told_and_the_next_connection_works(skiff):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        number = free.getsockname()[1]
-    process = skiff.start("forward", "box", f":{number}")
-    port = int(process.stdout.readline().decode().split(" -> ")[0].rsplit(":", 1)[1])
-    with socket.create_connection(("127.0.0.1", port), 60) as client:
-        assert received(client) == b""
-    with socket.create_server(("127.0.0.1", number)) as server, socket.create_connection(("127.0.0.1", port), 60) as client:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        number = server.getsockname()[1]
+        process = skiff.start("forward", "box", f":{number}")
+        port = int(process.stdout.readline().decode().split(" -> ")[0].rsplit(":", 1)[1])
+        with socket.create_connection(("127.0.0.1", port), 60) as client:
+            assert received(client) == b""
+        server.listen()
         server.settimeout(60)
-        connection, _ = server.accept()
-        with connection:
-            connection.sendall(b"now")
-            assert client.recv(3, socket.MSG_WAITALL) == b"now"
+        with socket.create_connection(("127.0.0.1", port), 60) as client:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"now")
+                assert client.recv(3, socket.MSG_WAITALL) == b"now"
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 130
     assert f"nothing listens on port {number}" in process.communicate()[1].decode()

@@ -10,6 +10,7 @@ from wire import request_bytes
 
 NOT_OFFERED = ("prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "tasks/list", "roots/list",
                "sampling/createMessage", "elicitation/create", "rpc.discover", "", "Ping")
+INVALID, NOT_JSON = -32600, -32700  # a request that is none, and what is not even JSON
 
 
 @pytest.fixture(params=[NEWEST, WITH_HANDSHAKE[0]])
@@ -32,11 +33,13 @@ def test_an_id_comes_back_as_it_was(agent, id):
     assert answer.status == 200 and answer.json() == {"jsonrpc": "2.0", "id": json.loads(id), "result": {}}
 
 
-@pytest.mark.parametrize("id", ["null", "1.5", "true", "[1]", "{}", "1e400", "18446744073709551616", f'"{"x" * 300}"'])
-def test_what_is_not_an_id_is_refused(agent, id):
+@pytest.mark.parametrize("id, code", [
+    ("null", INVALID), ("1.5", INVALID), ("true", INVALID), ("[1]", INVALID), ("{}", INVALID), ("1e400", NOT_JSON),
+    ("18446744073709551616", INVALID), (f'"{"x" * 300}"', INVALID)])
+def test_what_is_not_an_id_is_refused(agent, id, code):
     answer = post_text(Mcp(agent), '{"jsonrpc":"2.0","id":%s,"method":"ping"}' % id)
     assert answer.status == 400 and answer.json()["id"] is None
-    assert answer.json()["error"]["code"] in (-32600, -32700) and answer.json()["error"]["message"]
+    assert answer.json()["error"]["code"] == code and answer.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("body", ['{"jsonrpc":"2.0","id":4,"method":5}', '{"jsonrpc":2.0,"id":4,"method":"ping"}',
@@ -48,10 +51,12 @@ def test_a_broken_request_is_refused_with_its_id(agent, body):
     assert answer.headers.get_content_type() == "application/json"
 
 
-@pytest.mark.parametrize("body", ["", " ", "null", "true", '"x"', "{} {}", "\ufeff{}", "{'a':1}", '{"a":1,}', "NaN"])
-def test_what_is_not_json_or_not_a_message_is_refused(agent, body):
+@pytest.mark.parametrize("body, code", [
+    *((body, NOT_JSON) for body in ("", " ", "{} {}", "{'a':1}", '{"a":1,}', "NaN")),
+    *((body, INVALID) for body in ("null", "true", '"x"', "\ufeff{}"))])
+def test_what_is_not_json_or_not_a_message_is_refused(agent, body, code):
     answer = post_text(Mcp(agent), body)
-    assert answer.status == 400 and answer.json()["id"] is None and answer.json()["error"]["code"] in (-32700, -32600)
+    assert answer.status == 400 and answer.json()["id"] is None and answer.json()["error"]["code"] == code
 
 
 def test_members_that_are_not_known_are_passed_over(client):

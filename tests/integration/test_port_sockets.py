@@ -221,16 +221,15 @@ def test_a_silence_after_one_end_has_an_end(start_agent):
 
 
 def test_who_does_not_listen_and_what_is_no_port_is_told_before_the_handshake(agent):
-    closed = socket.create_server(("127.0.0.1", 0))
-    port = closed.getsockname()[1]
-    closed.close()
-
     def asked(path, **how):
         return agent.request("GET", path, headers={
             "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
             "Sec-WebSocket-Key": base64.b64encode(bytes(16)).decode(), **how})
 
-    asked(f"/v1/ports/{port}:tcp").problem(502, "port_not_listening")
+    with socket.socket() as held:  # and does not listen
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        asked(f"/v1/ports/{port}:tcp").problem(502, "port_not_listening")
     for none in "0", "65536", "x", "-1", "127.0.0.1:80", "10.0.0.1:5432", "localhost:80", "1%00":
         asked(f"/v1/ports/{none}:tcp").problem(400)
     asked(f"/v1/ports/{agent.port}:tcp").problem(400, "invalid_field")

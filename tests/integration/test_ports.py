@@ -9,7 +9,7 @@ import time
 import pytest
 
 from signing import Signer
-from upstream import Recorded, Upstream, answering, echo_bytes, upgraded
+from upstream import TWICE, Recorded, Upstream, answering, echo_bytes, repeated, upgraded
 from waiting import until
 from wire import request_bytes
 
@@ -87,6 +87,18 @@ def test_fields_of_one_connection_stay_there(agent):
     names = {name.lower() for name in answer.headers}
     assert not {"x-hop", "keep-alive", "proxy-authenticate", "proxy-connection", "connection"} & names
     assert answer.headers["X-Stays"] == "1" and answer.headers.get_all("Set-Cookie") == ["a=1", "b=2"]
+
+
+@pytest.mark.parametrize("body", [b"", b"Content-Length: 1\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"],
+                         ids=["none", "length", "chunked"])
+def test_what_the_agent_writes_stands_there_once(agent, recorded, body):
+    """However often the client has sent it. Its own fields are its own."""
+    seen, upstream = recorded
+    own = b"X-Own: 1\r\nX-Own: 2\r\n"
+    head = request_bytes("POST", upstream.path(), agent.headers())[:-2]
+    assert agent.exchange(head + TWICE + own + (body or b"Content-Length: 0\r\n\r\n")).startswith(b"HTTP/1.1 ")
+    assert repeated(seen.requests[-1][1]) == ["x-own"], seen.requests[-1]
+    assert seen.values("X-Own") == ["1", "2"]
 
 
 def test_an_answer_keeps_its_own_fields(agent):
@@ -183,9 +195,9 @@ def test_the_agents_own_ports_are_not_passed_to(start_agent):
 
 
 def test_nobody_listens(agent):
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        port = sock.getsockname()[1]
-    agent.request("GET", f"/v1/ports/{port}/").problem(502, "port_not_listening")
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        agent.request("GET", f"/v1/ports/{sock.getsockname()[1]}/").problem(502, "port_not_listening")
 
 
 def test_a_full_backlog_and_silence_are_504(start_agent):

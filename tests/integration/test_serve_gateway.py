@@ -13,7 +13,7 @@ import threading
 import pytest
 
 import proc
-from upstream import Upstream
+from upstream import TWICE, Recorded, Upstream, repeated
 from waiting import until, until_still
 from wire import request_bytes
 
@@ -62,7 +62,8 @@ def test_what_was_removed_is_gone_for_the_next_request(servers, key, by):
         assert run(servers[0], key, sandbox, "echo here") == "here\n"
     assert servers[by].request("DELETE", f"/v1/sandboxes/{sandbox}", key=key).status == 204
     for port in 7070, 49983, 3000:
-        assert servers[0].request("GET", f"/s/{sandbox}/{port}/health", key=key).status in (404, 502), port
+        gone = servers[0].request("GET", f"/s/{sandbox}/{port}/health", key=key)
+        assert gone.status == (502 if port == 49983 else 404), port
     assert servers[0].request("GET", f"/s/{sandbox}/7070/v1/version", key=key).status == 404
 
 
@@ -119,6 +120,22 @@ def test_one_connection_carries_one_request_after_the_other(servers, serving, ke
         assert servers[0].request("GET", f"/s/{sandbox}/7070/v1/version", key=key).status == 200
     assert connections_to(serving, sandbox) == before
     until(lambda: not connections_to(serving, sandbox))  # nobody comes any more
+
+
+@pytest.mark.parametrize("arguments", [[], ["--behind-proxy"]], ids=["first", "behind-proxy"])
+def test_what_the_gateway_writes_stands_there_once(serving, key, arguments):
+    """However often the client has sent it, to a server in the sandbox and to its agent."""
+    server = serving.start(*arguments)
+    sandbox, seen = made(server, key), Recorded()
+    head = request_bytes("GET", "{}", {"Host": server.host, "X-API-Key": key}).decode()
+    twice = TWICE + 2 * b"traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n" + 2 * b"X-Own: 1\r\n"
+    with Upstream(seen) as upstream:
+        for port in (upstream.port, 7070):
+            with socket.create_connection(server.host.rsplit(":", 1), timeout=60) as sock:
+                sock.sendall(head.format(f"/s/{sandbox}/{port}/v1/version").encode()[:-2] + twice + b"\r\n")
+                assert sock.recv(12) == (b"HTTP/1.1 204" if port == upstream.port else b"HTTP/1.1 200")
+    (_, fields, _), = seen.requests
+    assert repeated(fields) in (["x-own"], ["traceparent", "x-own"]), fields
 
 
 def asking(server, key, sandbox, port):

@@ -1,8 +1,12 @@
 """E2B's logs of a sandbox: what its commands did, told by `skiff serve` from what the agent keeps."""
 
+import concurrent.futures
 import json
+import sys
 
 import pytest
+
+import proc
 
 
 @pytest.fixture
@@ -94,3 +98,18 @@ def test_much_output_is_told_from_its_end(server, key, sandbox):
     run(server, key, sandbox, command="yes | head -c 3000000; echo the end")
     entries = logs(server, key, sandbox, "?direction=backward&limit=3")
     assert [entry["message"] for entry in entries] == ["ended: exit code 0", "the end", "y"]
+
+
+# Each byte is told by itself: the agent reads them one by one.
+SLOWLY = "import os, time\nfor _ in range(20_000): os.write(1, b'x'); time.sleep(0.0001)"
+
+
+def test_many_who_ask_at_once_cost_no_more_memory_than_a_few(server, key, sandbox):
+    for _ in range(2):
+        run(server, key, sandbox, argv=[sys.executable, "-c", SLOWLY])
+    assert [entry["message"] for entry in logs(server, key, sandbox)].count("x" * 8192 + "...") == 2
+    before = proc.rss_bytes(server.process.pid)
+    with concurrent.futures.ThreadPoolExecutor(100) as pool:
+        told_to_all = list(pool.map(lambda _: len(logs(server, key, sandbox)), range(100)))
+    assert set(told_to_all) == {6}
+    assert int(proc.status(server.process.pid, "VmHWM").split()[0]) * 1024 - before < proc.allowance(48 << 20)

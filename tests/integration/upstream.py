@@ -146,6 +146,19 @@ def saying(*parts):
     return serve
 
 
+def repeated(fields):
+    """The names that stand there more than once."""
+    names = [name.lower() for name, _ in fields]
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+# What a client may send twice, and what a proxy writes itself or takes away.
+TWICE = b"".join(2 * (line + b"\r\n") for line in (
+    b"Connection: X-Hop, TE, close", b"TE: trailers", b"Keep-Alive: timeout=9", b"X-Hop: 1", b"Via: 1.1 before", b"Forwarded: for=9.9.9.9",
+    b"X-Forwarded-For: 9.9.9.9", b"X-Forwarded-Host: example.org", b"X-Forwarded-Proto: https", b"X-Forwarded-Prefix: /p",
+    b"Expect: 100-continue", b"Proxy-Authorization: Basic eDp5"))
+
+
 class Recorded:
     """Answers 204 to everything and keeps what came."""
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include <gtest/gtest.h>
+
 #include "base/clock.hpp"
 #include "container/kube/time.hpp"
 #include "protocol/json/base64.hpp"
@@ -83,6 +85,10 @@ Task<> FakeApiServer::answer(protocol::HttpExchange& exchange) {
   Request request{
       .method = head.method, .path = head.target.path, .type = std::string{head.headers.get("Content-Type")}};
   for (const auto& [name, value] : head.target.query) request.query[name] = value;
+  // Lists of an impersonated user's groups are repeated fields, as Kubernetes has it.
+  for (const auto [name, value] : head.headers) {
+    if (head.headers.count(name) > 1 && !name.starts_with("Impersonate-")) ADD_FAILURE() << name << " is sent twice";
+  }
   auto body = co_await exchange.read_body(kLargestBody);
   if (!body) co_return;
   request.text = std::move(*body);

@@ -8,6 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/finally.hpp"
+#include "base/id.hpp"
+#include "container/agent/answer.hpp"
 #include "container/agent/copy.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
@@ -86,23 +89,64 @@ void add(TarSummary& all, TarSummary one) {
 /// Where a tar archive comes from or goes to in place of a file.
 constexpr const char* kStream = "-";
 
-/// One connection for all that is of one sandbox. Like every connection it ends with the work: it would keep the
-/// reactor running.
+/// A session of ours goes by itself when skiff was killed.
+constexpr std::chrono::milliseconds kOrphanTime = std::chrono::hours{1};
+
+/// One connection for all that is of one sandbox, and the session by whose roots its paths go. Like every connection it
+/// ends with the work: it would keep the reactor running.
 class Agents {
  public:
-  explicit Agents(Context* context) : context_{context} {}
+  Agents(Context* context, std::string session) : context_{context}, session_{std::move(session)} {}
 
   Task<Result<AgentClient*>> of(std::string name) {
     if (!agent_ || name != name_) {
+      co_await close();
       SKIFF_CO_TRY(agent_, co_await context_->agent(name));
       name_ = std::move(name);
     }
     co_return agent_.get();
   }
 
+  /// docker and kubectl take paths from the root of the container, and the files of a sandbox are those of its own
+  /// directory. So one that leads elsewhere goes by a session of ours, with the container's root among its roots: it
+  /// reaches what a command of the sandbox could. Where there is no container, or no such session is made, it stays
+  /// with the one that was asked for, which says why not.
+  Task<std::string> session_for(std::string path) {
+    if (session_ != kDefaultSession || !path.starts_with('/')) co_return session_;
+    auto driver = co_await context_->driver();
+    if (!driver || (*driver)->name() == "local" || !co_await leads_elsewhere(std::move(path))) co_return session_;
+    if (!whole_.empty()) co_return whole_;
+    whole_ = new_id("cp");  // known before it is there: an answer may be lost
+    nlohmann::json request{{"id", whole_}, {"idle_timeout_ms", kOrphanTime.count()}};
+    request["extra_roots"].push_back({{"path", "/"}, {"access", "rw"}});
+    std::string body = request.dump();
+    auto made = co_await agent_->post("/v1/sessions", std::move(body));
+    if (!made) co_await close();
+    co_return whole_.empty() ? session_ : whole_;
+  }
+
+  /// Removes the session of ours; whatever was copied by it has ended.
+  Task<> close() {
+    if (whole_.empty()) co_return;
+    agent_->http().close();
+    (void)co_await agent_->remove("/v1/sessions/" + protocol::percent_encode(std::exchange(whole_, {})));
+  }
+
  private:
+  Task<bool> leads_elsewhere(std::string path) {
+    auto answer = co_await agent_->get(files_of(session_) + ":stat?path=" + protocol::percent_encode(path));
+    if (!answer) co_return false;
+    AgentAnswer page{*answer, "its answer"};
+    const nlohmann::json& items = page.list("items");
+    if (items.size() != 1) co_return false;
+    AgentAnswer item{items.front(), "an item of its list"};
+    co_return find_code(item.text("error/code")) == Errc::path_escapes_root;
+  }
+
   Context* context_;
+  std::string session_;
   std::string name_ = {};
+  std::string whole_ = {};  ///< the session of ours, once there is one
   std::unique_ptr<AgentClient> agent_ = {};
 };
 
@@ -125,16 +169,24 @@ class Copy final : public Invocation {
     if (is_stream && sources.size() > 1) {
       co_return fail(Errc::invalid_field, "- is a whole archive: it takes one other path");
     }
-    Agents agents{&context};
-    if (to == kStream) co_return co_await print_archive(&agents, *remote_of(sources.front()), session_.files());
-    if (is_stream) co_return co_await read_archive(&agents, *there, session_.files());
+    Agents agents{&context, session_.session()};
+    auto work = [&](this auto) -> Task<Result<int>> {
+      if (to == kStream) co_return co_await print_archive(&agents, *remote_of(sources.front()));
+      if (is_stream) co_return co_await read_archive(&agents, *there);
+      co_return co_await copy_all(&context, &agents, sources, to);
+    };
+    co_return co_await finally(std::move(work), [&] { return agents.close(); });
+  }
+
+ private:
+  static Task<Result<int>> copy_all(Context* context, Agents* agents, std::vector<std::string> sources,
+                                    std::string to) {
     Failures failures{"cp", "copied", sources.size()};
     TarSummary all;
     for (const std::string& source : sources) {
       // Of several each goes below the destination, which is a directory then.
       const std::string into = sources.size() > 1 && !to.ends_with('/') ? to + "/" : to;
-      auto copied =
-          co_await copy(&agents, source, into, session_.session(), shows_progress() && !context.options().quiet);
+      auto copied = co_await copy(agents, source, into, shows_progress() && !context->options().quiet);
       if (copied) {
         add(all, std::move(*copied));
       } else {
@@ -148,23 +200,22 @@ class Copy final : public Invocation {
       if (all.shown.size() < all.left_out) links += "\n...";
       say(links);
     }
-    const std::string& form = context.options().output;
+    const std::string& form = context->options().output;
     if (form == "json" || form == "yaml") {
       const nlohmann::json value{
           {"entries", all.entries}, {"bytes", all.bytes}, {"skipped", all.skipped}, {"links_left_out", all.left_out}};
-      SKIFF_CO_TRY_VOID(context.show(value, "", ""));
+      SKIFF_CO_TRY_VOID(context->show(value, "", ""));
     }
     auto status = std::move(failures).status();
     if (status && all.left_out > 0) co_return 1;
     co_return status;
   }
 
- private:
-  static Task<Result<TarSummary>> copy(Agents* agents, std::string from, std::string to, std::string session,
-                                       bool shows) {
+  static Task<Result<TarSummary>> copy(Agents* agents, std::string from, std::string to, bool shows) {
     const auto source = remote_of(from);
     const auto target = remote_of(to);
     SKIFF_CO_TRY(auto agent, co_await agents->of(source ? source->name : target->name));
+    std::string session = co_await agents->session_for(source ? source->path : target->path);
     Meter meter;
     CopyProgress progress;
     if (shows) {
@@ -178,7 +229,7 @@ class Copy final : public Invocation {
     co_return copied;
   }
 
-  /// docker and kubectl take paths from the root of the container: the agent's files are those of its own directory.
+  /// Where `session_for` could not help.
   static Error explained(Error error, const Remote& remote, bool is_out) {
     if (error.code != Errc::path_escapes_root || !remote.path.starts_with('/')) return error;
     error.message += "; " + remote.name + ":PATH without a / begins at the sandbox's directory, and `skiff exec ";
@@ -187,9 +238,10 @@ class Copy final : public Invocation {
     return error;
   }
 
-  static Task<Result<int>> print_archive(Agents* agents, Remote from, std::string files) {
+  static Task<Result<int>> print_archive(Agents* agents, Remote from) {
     SKIFF_CO_TRY(auto agent, co_await agents->of(from.name));
-    auto head = co_await agent->open(files + ":archive?path=" + protocol::percent_encode(from.path));
+    const std::string session = co_await agents->session_for(from.path);
+    auto head = co_await agent->open(files_of(session) + ":archive?path=" + protocol::percent_encode(from.path));
     if (!head) co_return std::unexpected{explained(std::move(head.error()), from, true)};
     std::string block(kArchiveBlock, '\0');
     for (;;) {
@@ -199,10 +251,11 @@ class Copy final : public Invocation {
     }
   }
 
-  static Task<Result<int>> read_archive(Agents* agents, Remote to, std::string files) {
+  static Task<Result<int>> read_archive(Agents* agents, Remote to) {
     SKIFF_CO_TRY(auto input, standard_input());
     SKIFF_CO_TRY(auto agent, co_await agents->of(to.name));
-    std::string path = files + ":archive?path=" + protocol::percent_encode(to.path);
+    const std::string session = co_await agents->session_for(to.path);
+    std::string path = files_of(session) + ":archive?path=" + protocol::percent_encode(to.path);
     auto sent = co_await upload(agent, std::move(path), std::move(input), {}, {});
     if (!sent) co_return std::unexpected{explained(std::move(sent.error()), to, false)};
     co_return 0;
@@ -221,13 +274,15 @@ Command cp_command() {
       .text =
           "The last PATH is the destination. Like cp -r, skiff copies into the destination if it is a directory,\n"
           "and to that name otherwise; DIR/. means the contents of DIR. Several sources are copied into a directory,\n"
-          "which skiff creates if necessary. skiff keeps modes and links. From a sandbox it leaves out links that "
-          "lead\n"
-          "outside the copy, and exits with 1 then. - is a tar archive: read from stdin, or written to stdout.\n"
+          "which skiff creates if necessary. In a sandbox, PATH is relative to its directory, or with a leading / to\n"
+          "the root of its container, which the local driver does not have. skiff keeps modes and links. From a\n"
+          "sandbox it leaves out links that lead outside the copy, and exits with 1 then. - is a tar archive: read\n"
+          "from stdin, or written to stdout.\n"
           "\n"
           "  skiff cp src demo:work\n"
           "  skiff cp demo:work/result.json .\n"
           "  skiff cp a.txt b.txt demo:inputs\n"
+          "  skiff cp demo:/etc/os-release .\n"
           "  skiff cp demo:work - | tar x",
       .words = {{.name = "FROM", .kind = WordKind::any_path},
                 {.name = "PATH", .kind = WordKind::any_path, .repeated = true}},

@@ -173,6 +173,7 @@ Command describe_command() {
           .summary = "show all details of sandboxes",
           .text = "For a sandbox in a cluster also shows its containers, volumes, conditions and events.",
           .words = {{.name = "NAME", .kind = WordKind::sandbox, .repeated = true}},
+          .aliases = {"inspect"},
           .make = &make_invocation<Describe>};
 }
 

@@ -11,6 +11,7 @@
 #include "base/in_parallel.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/foreign_words.hpp"
 #include "container/cli/in_namespace.hpp"
 #include "container/cli/json_path.hpp"
 #include "container/cli/output.hpp"
@@ -164,8 +165,14 @@ class Ps final : public Invocation {
   Task<Result<SandboxPage>> get_named(Driver* driver) {
     SandboxPage page;
     for (const std::string& name : names_) {
-      SKIFF_CO_TRY(auto sandbox, co_await driver->get(name));
-      page.items.push_back(std::move(sandbox));
+      auto sandbox = co_await driver->get(name);
+      if (!sandbox) {
+        // `get events`: a kind of objects, for who knows kubectl.
+        const std::string_view line = line_for_command(name);
+        if (!line.empty()) sandbox.error().message += "; for " + name + " there is: " + std::string{line};
+        co_return std::unexpected{std::move(sandbox.error())};
+      }
+      page.items.push_back(std::move(*sandbox));
     }
     co_return page;
   }

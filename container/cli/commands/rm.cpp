@@ -53,6 +53,13 @@ class Rm final : public Invocation {
       co_return fail(Errc::invalid_field, is_by_list ? std::string{all_ ? "--all" : "--label"} + " takes no names"
                                                      : "name what to remove, or say --all or --label NAME=VALUE");
     }
+    for (const std::string& name : arguments.words) {
+      // No name has a dot but that of somebody's claim.
+      const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
+      if (!is_file || name.starts_with("claim/")) continue;
+      const std::string what = '"' + name + "\" is a file, and -f is --force here";
+      co_return fail(Errc::invalid_field, what + ": skiff rm NAME, or kubectl delete -f " + name);
+    }
     SKIFF_CO_TRY(auto how, removal_.removal());
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     std::vector<Chosen> chosen;

@@ -50,17 +50,7 @@ class Run final : public Invocation {
 
   Task<Result<int>> run(Context& context, SettingsTable::Arguments arguments) override {
     SKIFF_CO_TRY(auto request, command_.request(std::move(arguments.rest)));
-    if (rm_ && !keep_.empty()) {
-      co_return fail(Errc::invalid_field, "--rm and --keep contradict each other: use --name to set only a name");
-    }
-    if (!keep_.empty() && !name_.empty() && keep_ != name_) {
-      co_return fail(Errc::invalid_field, "--keep and --name are different names");
-    }
-    if (!arguments.words.empty() && std::ranges::count(arguments.given, "--image") > 0) {
-      const std::string& word = arguments.words.front();
-      co_return fail(Errc::invalid_field,
-                     "the image is given twice, by --image and by \"" + word + "\"; for a name use --name " + word);
-    }
+    SKIFF_CO_TRY_VOID(settle_names(arguments, request));
     const std::string& given = keep_.empty() ? name_ : keep_;
     const std::string name = given.empty() ? make_name("run-") : given;
     const bool is_kept = !rm_ && (!given.empty() || detach_);
@@ -113,6 +103,27 @@ class Run final : public Invocation {
   }
 
  private:
+  /// Its name is said in one way. With --image that may be the word before the command, as kubectl has it: then the
+  /// command is left running unless somebody is to be attached.
+  Result<> settle_names(SettingsTable::Arguments& arguments, const nlohmann::json& request) {
+    if (rm_ && !keep_.empty()) {
+      return fail(Errc::invalid_field, "--rm and --keep contradict each other: use --name to set only a name");
+    }
+    if (!keep_.empty() && !name_.empty() && keep_ != name_) {
+      return fail(Errc::invalid_field, "--keep and --name are different names");
+    }
+    if (arguments.words.empty() || std::ranges::count(arguments.given, "--image") == 0) return {};
+    const std::string word = std::exchange(arguments.words, {}).front();
+    const std::string& other = keep_.empty() ? name_ : keep_;
+    if (!other.empty() && other != word) {
+      return fail(Errc::invalid_field,
+                  "--image says the image, so \"" + word + "\" is a name, and \"" + other + "\" is another one");
+    }
+    if (other.empty()) name_ = word;
+    if (!rm_ && !request.contains("stdin_open") && !request.contains("tty")) detach_ = true;
+    return {};
+  }
+
   /// What was printed as what --dry-run would make: the command is none of that.
   static Result<int> with_note(const Context& context, Result<int> printed) {
     if (printed && !context.options().quiet) {
@@ -152,14 +163,16 @@ Command run_command() {
           "You must give the command: skiff does not run the image's ENTRYPOINT and CMD. skiff removes the sandbox\n"
           "when the command has ended, unless you give --keep, --name or -d. The local driver takes no IMAGE: the\n"
           "command runs on this machine, in a new directory. If skiff is killed, the command continues, and the\n"
-          "sandbox ends by itself 5 minutes after the command (--idle-ttl).\n"
+          "sandbox ends by itself 5 minutes after the command (--idle-ttl). With --image, the word before the command\n"
+          "is a name, as in kubectl run; without -i, -t and --rm skiff then leaves the command running.\n"
           "\n"
           "  skiff run python:3.12 -- python -c 'print(6 * 7)'\n"
           "  skiff run -- sh -c 'echo hello from $(uname)'\n"
           "  seq 9 | skiff run -i -- sort -r\n"
           "  skiff run -it --keep demo -- bash\n"
-          "  skiff run -d --name web python:3.12 python3 -m http.server",
-      .words = {{.name = "IMAGE", .optional = true}},
+          "  skiff run -d --name web python:3.12 python3 -m http.server\n"
+          "  skiff run web --image python:3.12 -- python3 -m http.server",
+      .words = {{.name = "IMAGE|NAME", .optional = true}},
       .rest = Rest::required,
       .makes_sandboxes = true,
       .make = &make_invocation<Run>};

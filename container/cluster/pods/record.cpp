@@ -163,6 +163,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
                   .expires_at = record.expires_at,
                   .address = {},
                   .details = {{"namespace", record.namespace_name}, {"pod", record.pod}}};
+  if (!record.spec.pod.pool.empty()) sandbox.details["pool"] = record.spec.pod.pool;
   if (record.stopped) {
     sandbox.state = SandboxState::stopped;
     sandbox.expires_at.reset();
@@ -179,7 +180,9 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   }
   sandbox.state = pod->state;
   sandbox.reason = pod->reason;
-  sandbox.details = pod->details;
+  auto details = pod->details;
+  details.merge(sandbox.details);  // what the Pod does not know
+  sandbox.details = std::move(details);
   sandbox.was_broken = pod->was_broken;
   const bool is_over = sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed;
   if (is_over && !sandbox.was_broken) sandbox.expires_at.reset();

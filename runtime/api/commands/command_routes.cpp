@@ -185,8 +185,6 @@ Task<Result<>> write_stdin(Call& call) {
   for (;;) {
     SKIFF_CO_TRY(auto got, co_await call.http.read_body_some(buffer));
     if (got == 0) break;
-    // The body may come for longer than the token lives.
-    SKIFF_CO_TRY_VOID(require(call.identity, Scope::exec));
     Slice bytes{std::string{buffer.data(), got}};
     SKIFF_CO_TRY_VOID(co_await command->write_stdin(std::move(bytes), at));
     if (at) *at += got;

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "fs/archive/archive.hpp"
+#include "fs/path/descend.hpp"
 #include "fs/tree/change.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/pool_stream.hpp"
@@ -146,11 +147,18 @@ Task<Result<>> read_archive(Call& call) {
     if (parameter.name == "path") options->paths.push_back(parameter.value);
   }
   Producer producer = [tree = file.tree, options](const fs::ByteSink& sink, const std::stop_token& stop) -> Result<> {
-    // A single directory is the archive's own root; of several paths each keeps its name.
+    // A single directory is the archive's own root; of several paths each keeps its name. One file by its absolute path
+    // may lie in any root: in an archive it has its name alone.
     std::string root;
     if (options->paths.size() == 1) {
-      if (auto directory = tree->open_directory(options->paths.front()))
+      std::string& only = options->paths.front();
+      if (auto directory = tree->open_directory(only)) {
         root = std::exchange(options->paths, {}).front();
+      } else if (only.starts_with('/')) {
+        const fs::DirectoryAndName parts = fs::directory_and_name(only);
+        root = parts.directory.empty() ? "/" : parts.directory;
+        only = std::string{parts.name};
+      }
     }
     SKIFF_TRY(auto directory, tree->open_directory(root));
     SKIFF_TRY_VOID(fs::write_archive(directory, *options, stop, sink));

@@ -38,14 +38,14 @@ Result<Opened> open_for(const FileCall& file, const ReadOptions& options, const 
   Opened result{{.file = std::move(opened)}};
   const fs::Entry& entry = result.file.entry;
   const int fd = result.file.fd.get();
-  result.tag = fs::entity_tag(fd, entry, options.may_hash);
+  result.tag = fs::entity_tag(fd, entry, options.may_hash, stop);
   if (options.may_hash == kQuicklyHashed &&
       (wants_long_hash(entry, result.tag) || (options.none_match_hashes && entry.size > kQuicklyHashed))) {
     result.is_long = true;
     return result;
   }
   if (options.none_match) {
-    SKIFF_TRY(auto same, options.none_match->match_weakly(fd, entry));
+    SKIFF_TRY(auto same, options.none_match->match_weakly(fd, entry, stop));
     result.unchanged = same;
     if (same) return result;
   }
@@ -91,13 +91,17 @@ Task<Result<fs::Written>> upload(Call& call, const FileCall& file, fs::WriteOpti
   using Kind = protocol::BodyFraming::Kind;
   if (framing.kind == Kind::none || (framing.kind == Kind::length && framing.length <= kSmallFile)) {
     SKIFF_CO_TRY(auto body, co_await call.http.read_body(kSmallFile));
-    auto work = [&] { return fs::write_file(*file.tree, file.path, body, std::move(options)); };
+    auto work = [&](const std::stop_token& stop) {
+      return fs::write_file(*file.tree, file.path, body, std::move(options), stop);
+    };
     co_return co_await on_disk(call, std::move(work));
   }
-  auto begin = [&] { return fs::Writer::begin(*file.tree, file.path, std::move(options)); };
+  auto begin = [&](const std::stop_token& stop) {
+    return fs::Writer::begin(*file.tree, file.path, std::move(options), stop);
+  };
   SKIFF_CO_TRY(auto writer, co_await on_disk(call, std::move(begin)));
   SKIFF_CO_TRY_VOID(co_await store_bytes(&call.agent.disk, body_of(&call.http), &writer));
-  auto commit = [&] { return writer.commit(); };
+  auto commit = [&](const std::stop_token& stop) { return writer.commit(stop); };
   co_return co_await on_disk(call, std::move(commit));
 }
 
@@ -107,34 +111,33 @@ Task<Result<>> append_file(Call& call, const FileCall& file) {
   fs::AppendOptions options;
   SKIFF_CO_TRY(options.conditions, conditions_of(call));
   SKIFF_CO_TRY(options.offset, call.query_number("offset", std::numeric_limits<std::uint64_t>::max()));
-  auto begin = [&] {
-    auto begun = fs::Appender::begin(*file.tree, file.path, std::move(options));
-    std::optional<Error> refused;
+  std::optional<Error> refused;
+  auto begin = [&](const std::stop_token& stop) {
+    auto begun = fs::Appender::begin(*file.tree, file.path, std::move(options), stop);
     if (begun) {
       if (auto fits = begun->check(); !fits) refused = std::move(fits.error());
     }
-    return std::pair{std::move(begun), std::move(refused)};
+    return begun;
   };
-  auto [appender, refused] = co_await on_disk(call, std::move(begin));
-  if (!appender) co_return std::unexpected{std::move(appender.error())};
+  SKIFF_CO_TRY(auto appender, co_await on_disk(call, std::move(begin)));
   const auto memory = std::make_unique_for_overwrite<char[]>(kUploadBlock);
   const std::span<char> block{memory.get(), kUploadBlock};
   const ByteSource body = body_of(&call.http);
   while (!refused) {
     SKIFF_CO_TRY(auto got, co_await receive(&body, block));
-    auto write = [&] { return appender->write(block.first(got)); };
+    auto write = [&] { return appender.write(block.first(got)); };
     if (auto wrote = co_await on_disk(call, std::move(write)); !wrote) refused = std::move(wrote.error());
     if (got < block.size()) break;
   }
   if (!refused) {
-    auto finish = [&] { return appender->finish(); };
+    auto finish = [&] { return appender.finish(); };
     auto done = co_await on_disk(call, std::move(finish));
     if (done) co_return co_await answer_entry(call, done->created ? 201 : 200, file.path, done->entry, done->tag);
     refused = std::move(done.error());
   }
   if (refused->code != Errc::append_offset_mismatch) co_return std::unexpected{std::move(*refused)};
   // Where to go on from, so that an upload can be resumed without asking once more.
-  const protocol::ProblemMember size{"size", static_cast<std::int64_t>(appender->size())};
+  const protocol::ProblemMember size{"size", static_cast<std::int64_t>(appender.size())};
   co_return co_await call.http.respond(problem_response(*refused, call.request_id, {&size, 1}));
 }
 

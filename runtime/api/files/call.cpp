@@ -8,6 +8,7 @@
 
 #include <boost/asio/basic_waitable_timer.hpp>
 
+#include "base/beside.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/files/entry_text.hpp"
 
@@ -21,7 +22,8 @@ Task<Result<FileCall>> FileCall::of(const Call& call) {
 
 bool is_long(const Call& call) {
   const std::string_view with = call.route.long_with;
-  return with == kAlwaysLong || (!with.empty() && call.query(with));
+  if (with == kAlwaysLong || (!with.empty() && call.query(with))) return true;
+  return call.http.request().headers.get("If-Match").contains("\"h-");
 }
 
 bool wants_long_hash(const fs::Entry& entry, const std::optional<std::string>& tag) {
@@ -37,6 +39,16 @@ Task<> stop_without_client(protocol::HttpExchange* http, std::stop_source* stop)
       patience{http->executor(), kShutPatience};
   co_await patience.async_wait(use_task);
   stop->request_stop();
+}
+
+Task<> run_long(Call* call, StoppableJob* job) {
+  std::stop_source stop;
+  auto work = [job, &stop] {
+    (*job)(stop.get_token());
+    return true;
+  };
+  Task<bool> working = call->agent.long_work.run(std::move(work));
+  (void)co_await run_beside(stop_without_client(&call->http, &stop), std::move(working));
 }
 
 std::string relative_prefix(std::string_view path) {

@@ -2,13 +2,13 @@
 
 #include <chrono>
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 
-#include "base/beside.hpp"
 #include "fs/content/entry.hpp"
 #include "fs/content/target.hpp"
 #include "fs/path/stop.hpp"
@@ -32,23 +32,30 @@ struct FileCall {
   [[nodiscard]] static Task<Result<FileCall>> of(const Call& call);
 };
 
-/// Whether the call is long work by its route's `long_with`.
+/// Whether the call is long work: by its route's `long_with`, or because an If-Match is judged by hashing a file.
 [[nodiscard]] bool is_long(const Call& call);
 
 /// Requests `stop` some time after the client has shut its sending half, or left.
 [[nodiscard]] Task<> stop_without_client(protocol::HttpExchange* http, std::stop_source* stop);
 
+/// What `on_long` does whatever the work: in the binary once, and not for each of them.
+using StoppableJob = std::move_only_function<void(const std::stop_token& stop)>;
+[[nodiscard]] Task<> run_long(Call* call, StoppableJob* job);
+
 /// Runs `work(stop)` on a thread for long work and answers what it returns; `stop` is requested when nobody waits for
 /// that any more. Errors: also cancelled, when that was so before its turn came.
 template <class Work>
 Task<std::invoke_result_t<Work&, const std::stop_token&>> on_long(Call& call, Work work) {
-  std::stop_source stop;
-  auto job = [&]() -> std::invoke_result_t<Work&, const std::stop_token&> {
-    if (stop.stop_requested()) return fs::stopped_error();
-    return work(stop.get_token());
+  std::optional<std::invoke_result_t<Work&, const std::stop_token&>> result;
+  StoppableJob job = [&result, &work](const std::stop_token& stop) {
+    if (stop.stop_requested()) {
+      result.emplace(fs::stopped_error());
+    } else {
+      result.emplace(work(stop));
+    }
   };
-  auto working = call.agent.long_work.run(std::move(job));
-  co_return co_await run_beside(stop_without_client(&call.http, &stop), std::move(working));
+  co_await run_long(&call, &job);
+  co_return std::move(*result);
 }
 
 /// Runs `work()`, or `work(stop)`, on a disk thread and answers what it returns; on one for long work, as `on_long`, if

@@ -144,7 +144,9 @@ Task<Result<>> edit_file(Call& call, const FileCall& file) {
   SKIFF_CO_TRY(auto request, call.decode<EditsRequest>());
   SKIFF_CO_TRY(auto edits, edits_of(request.edits, "/edits"));
   SKIFF_CO_TRY(auto conditions, conditions_of(call));
-  auto work = [&] { return fs::edit(*file.tree, file.path, edits, {.conditions = std::move(conditions)}); };
+  auto work = [&](const std::stop_token& stop) {
+    return fs::edit(*file.tree, file.path, edits, {.conditions = std::move(conditions)}, stop);
+  };
   SKIFF_CO_TRY(auto edited, co_await on_disk(call, std::move(work)));
   std::string text;
   append_edited(text, file.path, edited);

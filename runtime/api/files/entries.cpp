@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,14 @@ template <class Change>
 Task<Result<>> change(Call& call, std::string path, Change work) {
   SKIFF_CO_TRY(auto written, co_await on_disk(call, std::move(work)));
   co_return co_await answer_entry(call, written.created ? 201 : 200, path, written.entry, written.tag);
+}
+
+/// As a list gives paths; however long, for a tree may be deeper than any path can say.
+bool is_path_of_a_list(std::string_view text) {
+  return std::ranges::all_of(text | std::views::split('/'), [](const auto& part) {
+    const std::string_view name{part};
+    return !name.empty() && name != "." && name != ".." && !name.contains('\0') && name.size() <= fs::kMostNameBytes;
+  });
 }
 
 using Transferring = Result<fs::Written> (*)(const fs::Tree&, std::string_view, std::string_view, const fs::Transfer&);
@@ -89,8 +98,8 @@ Result<std::function<bool(std::string_view)>> wanted_by(std::string_view pattern
 
 Result<std::string> list_cursor(std::string_view next_cursor) {
   auto decoded = protocol::decode_base64url(next_cursor);
-  if (!decoded) return fail(Errc::invalid_field, "cursor must be the next_cursor of an answer", "cursor");
-  return std::move(*decoded);
+  if (decoded && (decoded->empty() || is_path_of_a_list(*decoded))) return std::move(*decoded);
+  return fail(Errc::invalid_field, "cursor must be the next_cursor of an answer", "cursor");
 }
 
 Task<Result<>> list_files(Call& call) {
@@ -136,7 +145,7 @@ Task<Result<>> stat_files(Call& call) {
       if (stop.stop_requested()) return fs::stopped_error();
       if (text.back() != '[') text += ',';
       if (auto seen = fs::look_at(*tree, path)) {
-        const auto tag = fs::entity_tag(seen->object.get(), seen->entry, may_hash);
+        const auto tag = fs::entity_tag(seen->object.get(), seen->entry, may_hash, stop);
         if (tag && tag->starts_with("\"h-")) may_hash -= std::min(may_hash, seen->entry.size);
         wants_more = wants_more || wants_long_hash(seen->entry, tag);
         append_entry(text, path, seen->entry, tag ? *tag : std::string_view{});
@@ -187,9 +196,8 @@ Task<Result<>> set_file_mode(Call& call) {
   if (!mode) co_return std::unexpected{std::move(mode.error())};
   auto conditions = conditions_of(call);
   if (!conditions) co_return std::unexpected{std::move(conditions.error())};
-  auto work = [tree = file.tree, path = request.path, mode = *mode, conditions = std::move(*conditions)] {
-    return fs::set_mode(*tree, path, mode, conditions);
-  };
+  auto work = [tree = file.tree, path = request.path, mode = *mode, conditions = std::move(*conditions)](
+                  const std::stop_token& stop) { return fs::set_mode(*tree, path, mode, conditions, stop); };
   co_return co_await change(call, request.path, std::move(work));
 }
 

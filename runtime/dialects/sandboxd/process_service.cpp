@@ -51,7 +51,9 @@ std::optional<GrpcStatus> start_failure(const sessions::Command& command) {
   if (!exit || !exit->failure) return std::nullopt;
   const auto& failure = *exit->failure;
   GrpcCode code = GrpcCode::internal;
-  if (failure.error == ENOENT || failure.error == ENOTDIR) code = GrpcCode::not_found;
+  if (failure.error == ENOENT || failure.error == ENOTDIR || failure.error == ENAMETOOLONG || failure.error == ELOOP) {
+    code = GrpcCode::not_found;
+  }
   if (failure.error == EACCES || failure.error == EPERM) code = GrpcCode::permission_denied;
   if (failure.error == EAGAIN || failure.error == ENOMEM || failure.error == EMFILE || failure.error == E2BIG) {
     code = GrpcCode::resource_exhausted;

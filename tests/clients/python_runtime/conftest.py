@@ -22,14 +22,14 @@ def outcome(tmp_path, start_agent):
     """Runs a client's cases, with `url` at what stands in front of the agent: {name: None, or how it failed}."""
     fakes = []
 
-    def run(*command, url=None):
-        fake = FakeKubernetes(tmp_path, pod_ip="" if url else "10.0.0.9")
+    def run(*command, url=None, sandbox="", **variables):
+        fake = FakeKubernetes(tmp_path, pod_ip="" if url else "10.0.0.9", sandbox=sandbox)
         fakes.append(fake)
         agent = start_agent("--dialect", "python-runtime=127.0.0.1:0")
         door = Door(agent)
         return run_cases(command, HERE, KUBECONFIG=str(fake.kubeconfig), RUNTIME_URL=url or door.url,
                          RUNTIME_PORT=str(door.port), HOME=str(tmp_path), RUNTIME_ROOT=os.path.realpath(agent.root),
-                         PYTHONPATH=str(HERE.parent.parent / "integration"))
+                         PYTHONPATH=str(HERE.parent.parent / "integration"), **variables)
 
     yield run
     for fake in fakes:

@@ -32,7 +32,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return {"apiVersion": f"{place['group']}/{place['version']}", "kind": kind,
                 "metadata": {"name": name, "namespace": place["namespace"], "uid": f"uid-{name}", "resourceVersion": "1"},
                 "spec": {},
-                "status": {"conditions": [ready], "sandbox": {"name": name, "podIPs": ips}, "podIPs": ips}}
+                "status": {"conditions": [ready], "sandbox": {"name": self.server.sandbox or name, "podIPs": ips}, "podIPs": ips}}
 
     def place(self):
         url = urllib.parse.urlsplit(self.path)
@@ -78,12 +78,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class FakeKubernetes:
-    """Without a `pod_ip` nobody knows one, and sandboxes are found by name."""
+    """Without a `pod_ip` nobody knows one, and sandboxes are found by name. With a `sandbox` each claim gets that one."""
 
-    def __init__(self, folder, pod_ip="10.0.0.9"):
+    def __init__(self, folder, pod_ip="10.0.0.9", sandbox=""):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.names = set()
-        self.server.pod_ip = pod_ip
+        self.server.names = {sandbox} if sandbox else set()
+        self.server.pod_ip, self.server.sandbox = pod_ip, sandbox
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
         self.thread.start()
         self.kubeconfig = folder / "kubeconfig"

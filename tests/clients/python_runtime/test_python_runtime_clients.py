@@ -38,6 +38,14 @@ def test_python_client_through_the_router(outcome, router, requirements, script,
     check(outcome(python_of(HERE / requirements), script, url=router), least)
 
 
+def test_python_client_through_serve(outcome, serving, key):
+    """Two replicas, the second of which has not made the sandbox. The runtime is what listens in it, as one in an image does."""
+    first, second = serving.start(), serving.start()
+    sandbox = first.request("POST", "/v1/sandboxes", {}, key).json()["id"]
+    check(outcome(python_of(HERE / "newest.txt"), "through_serve.py", url=second.url, sandbox=sandbox, SERVE_KEY=key), 15)
+    assert second.told().count('"route":"gateway:') > 15
+
+
 @pytest.mark.parametrize("versions", ["go.mod", "older.mod"] if all_versions() else ["go.mod"])
 def test_go_client(outcome, versions):
     check(outcome(go_program(HERE / "go", file=versions)), 7)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <gtest/gtest.h>
+#include <boost/asio/ip/tcp.hpp>
 #include <nlohmann/json.hpp>
 
 #include "tests/container/cluster/fake_cluster.hpp"
@@ -240,6 +241,17 @@ CO_TEST(Reach, WaitsForAGatewayAsLongAsItsCaller, FakeCluster& fake) {
   found = co_await look(&fake, options, target);
   EXPECT_TRUE(found.has_value()) << found.error().message;
   co_await router.stop();
+}
+
+CO_TEST(Reach, WaitsForNoFrozenAgentLongerThanItsCaller, FakeCluster& fake) {
+  // It is connected to, as by the kernel for a process that is stopped, and says nothing.
+  boost::asio::ip::tcp::acceptor silent{executor, {boost::asio::ip::address_v4::loopback(), 0}};
+  const auto waiting =
+      fake.cluster->client().transport().wait_until(std::chrono::steady_clock::now() + std::chrono::seconds{1});
+  auto found = co_await look(&fake, {.url = "http://127.0.0.1:" + std::to_string(silent.local_endpoint().port())});
+  CO_ASSERT_TRUE(!found);
+  EXPECT_EQ(found.error().code, Errc::sandbox_not_running);
+  EXPECT_TRUE(found.error().message.contains("url: no answer within ")) << found.error().message;
 }
 
 CO_TEST(Reach, WaitsNoLongerForOthersWhoBeginToWaitMeanwhile, FakeCluster& fake) {

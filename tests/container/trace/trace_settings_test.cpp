@@ -60,6 +60,9 @@ TEST(TraceSettings, DecodeHeadersAndKeepSecretsOutOfWarnings) {
       settings_from({{"OTEL_EXPORTER_OTLP_HEADERS", "a=1"}, {"OTEL_EXPORTER_OTLP_TRACES_HEADERS", "b=2"}}).headers;
   EXPECT_EQ(own.get("a"), "");
   EXPECT_EQ(own.get("b"), "2");
+  const auto twice = settings_from({{"OTEL_EXPORTER_OTLP_HEADERS", "x-key=1,X-Key=2"}}).headers;
+  EXPECT_EQ(twice.size(), 1U);
+  EXPECT_EQ(twice.get("x-key"), "2");
   EXPECT_EQ(warning({{"OTEL_EXPORTER_OTLP_HEADERS", "a=1,geheim"}}).find("geheim"), std::string::npos);
   EXPECT_EQ(warning({{"OTEL_EXPORTER_OTLP_HEADERS", "a=geheim%0d%0aX:1"}}).find("geheim"), std::string::npos);
 }

@@ -197,6 +197,20 @@ TEST_F(EntryTest, HashesNoMoreThanWasSeenOfAFileThatGrows) {
   if (tag) EXPECT_TRUE(tag->starts_with("\"m-")) << *tag;
 }
 
+TEST_F(EntryTest, HashesNothingForNobody) {
+  put(root / "f", "abc");
+  const UniqueFd file = open("f", O_RDONLY);
+  const Entry entry = fresh(entry_of(file.get()).value());
+  std::stop_source left;
+  left.request_stop();
+  const std::stop_token stop = left.get_token();
+  EXPECT_EQ(word(hash_file(file.get(), entry.size, stop)), "cancelled");
+  EXPECT_FALSE(entity_tag(file.get(), entry, kMostHashedForTag, stop));
+  const auto by_content = TagList::parse("\"h-" + to_hex(Sha256::of("abc")) + '"').value();
+  EXPECT_EQ(word(by_content.match(file.get(), entry, stop)), "cancelled");
+  EXPECT_EQ(word(by_content.match_weakly(file.get(), entry, stop)), "cancelled");
+}
+
 TEST_F(EntryTest, MatchesTagsInEitherForm) {
   put(root / "f", "abc");
   const UniqueFd file = open("f");

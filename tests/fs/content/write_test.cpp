@@ -90,6 +90,18 @@ TEST_F(WriteTest, ChecksConditionsBeforeAndAfterTheBytes) {
   EXPECT_EQ(get(root / "g"), "someone else's");
 }
 
+TEST_F(WriteTest, ChangesNothingWhenItIsStoppedWhileItHashes) {
+  put(root / "f", "abc");
+  const auto by_content = if_match("\"h-" + to_hex(Sha256::of("abc")) + '"');
+  std::stop_source left;
+  Writer writer = Writer::begin(tree, "f", by_content, left.get_token()).value();
+  ASSERT_TRUE(writer.write(std::string{"new"}));
+  left.request_stop();
+  EXPECT_EQ(word(writer.commit(left.get_token())), "cancelled");
+  EXPECT_EQ(word(Writer::begin(tree, "f", by_content, left.get_token())), "cancelled");
+  EXPECT_EQ(get(root / "f"), "abc");
+}
+
 TEST_F(WriteTest, KeepsTheOldContentUntilItIsCommitted) {
   put(root / "f", "old");
   {

@@ -2,7 +2,6 @@
 
 import contextlib
 import http.client
-import os
 import socket
 import subprocess
 
@@ -96,8 +95,13 @@ def in_the_network_of_pods(world):
         finally:
             connection.close()
 
+    def listens():
+        """Its socket has the name before it listens."""
+        with socket.socket(socket.AF_UNIX) as sock:
+            return sock.connect_ex(path) == 0
+
     try:
-        until(lambda: process.poll() is not None or os.path.exists(path), 30, "its socket")
+        until(lambda: process.poll() is not None or listens(), 30, "its socket")
         assert process.poll() is None, (world.skiff.work / "inside.log").read_text()
         yield ask
         process.terminate()

@@ -132,6 +132,18 @@ def test_one_run_is_one_pod_and_leaves_nothing(skiff, namespace):
     assert namespace.of_skiff() == []
 
 
+def test_run_with_a_name_and_an_image_is_that_of_kubectl(skiff, namespace):
+    """It is left running under its name, unless somebody is attached."""
+    assert skiff("run", "web", f"--image={BUSYBOX}", "--", "sh", "-c", "echo begun; exec sleep 1000")[0] == "web\n"
+    assert skiff("exec", "web", "--", "echo", "there")[0] == "there\n"
+    process = skiff.start("logs", "-f", "web")
+    assert process.stdout.readline() == b"begun\n"
+    skiff("rm", "-f", "web")
+    process.communicate(timeout=60)
+    assert skiff("run", "tmp", "--rm", "-i", f"--image={BUSYBOX}", "--", "cat", typed=b"typed\n")[0] == "typed\n"
+    assert namespace.of_skiff() == []
+
+
 # langchain-kubernetes: a namespace for each sandbox, with quota
 def test_a_namespace_of_its_own_goes_with_it(skiff, cluster, namespace):
     # The controller of namespaces comes again after half of the time that their pods are given.

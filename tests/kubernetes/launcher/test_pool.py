@@ -62,7 +62,8 @@ def test_a_dry_run_changes_no_pool(skiff, pool):
 def test_a_sandbox_from_a_pool_has_its_environment_labels_and_lease_bound_late(skiff, pool):
     up = skiff.up("box", "--pool", pool, "--env", "GREETING=hello", "--label", "team=blue", "--ttl", "1h",
                   "--setup", "echo set up, $GREETING > note")
-    assert up["details"]["pod"].startswith("skiff-pool-warm-"), up
+    assert up["details"]["pod"].startswith("skiff-pool-warm-") and up["details"]["pool"] == pool, up
+    assert skiff("ps", "-o", "wide", "--no-headers")[0].split()[-1] == pool
     assert up["labels"] == {"team": "blue"} and up["expires_at"]
     assert run(skiff, "echo $GREETING $LEVEL; cat note") == "hello pool\nset up, hello\n"
     pod = skiff.namespace.get("pod", up["details"]["pod"])

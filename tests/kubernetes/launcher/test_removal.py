@@ -157,6 +157,37 @@ def test_rm_removes_many_at_a_time(skiff, namespace):
     assert (process.returncode, out) == (0, b"a\nb\n"), err
 
 
+def test_stop_and_start_take_many_at_a_time(skiff, namespace):
+    pods = [f"pod/skiff-{name}" for name in ("a", "b")]
+    # No node takes one of them before both are made.
+    gate = skiff.overrides({"schedulingGates": [{"name": HOLD}]})
+
+    def open_gates():
+        for pod in pods:
+            namespace.wait(pod, "create")
+        for pod in pods:
+            namespace.patch(pod, {"spec": {"schedulingGates": None}})
+
+    ups = [skiff.start("up", name, "-q", *gate) for name in ("a", "b")]
+    open_gates()
+    ended = [process.communicate(timeout=100) for process in ups]
+    assert [process.returncode for process in ups] == [0, 0], ended
+    for pod in pods:
+        hold(namespace, pod)
+    try:
+        process = skiff.start("stop", "a", "b")
+        for pod in pods:
+            await_deletion(namespace, pod)
+    finally:
+        release(namespace, *pods)
+    out, err = process.communicate(timeout=100)
+    assert (process.returncode, out) == (0, b"a\nb\n"), err
+    process = skiff.start("start", "-q", "a", "b")
+    open_gates()
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == 0, err
+
+
 def test_a_namespace_goes_only_with_the_sandbox_that_it_was_made_for(skiff, cluster, make_namespace):
     made = skiff.up("box", "--namespace-per-sandbox", *skiff.overrides(BRIEF))
     own = made["details"]["namespace"]

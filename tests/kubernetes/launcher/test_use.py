@@ -77,6 +77,17 @@ def test_files_and_folders_are_copied_either_way(shared):
     assert "copied" in shared("files", "ls", "box")[0]
 
 
+def test_paths_from_the_root_of_the_container_are_those_of_docker_and_kubectl(shared):
+    (shared.work / "note").write_text("hello")
+    shared("cp", "note", "box:/tmp/there")
+    assert shared("exec", "box", "cat", "/tmp/there")[0] == "hello"
+    shared("cp", "box:/tmp/there", "note-again")
+    shared("cp", "box:/etc/passwd", "passwd")
+    assert (shared.work / "note-again").read_text() == "hello" and "root:" in (shared.work / "passwd").read_text()
+    assert "Permission denied" in shared("cp", "note", "box:/etc/there", status=125)[1]
+    assert shared("session", "ls", "box", "-o", "name")[0] == "default\n"
+
+
 def test_background_commands_are_found_again(shared):
     assert shared("exec", "--mode", "background", "--id", "job", "-i", "box", "--", "sh", "-c", "echo one; read line; echo $line; exit 4")[0] == "job\n"
     assert "job" in shared("top", "box")[0]

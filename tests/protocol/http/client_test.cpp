@@ -61,6 +61,17 @@ CO_TEST(HttpClient, KeepsItsConnectionAcrossRequests, Served<answer_with_host>& 
   client.close();
 }
 
+CO_TEST(HttpClient, SendsTheFieldsOfItsConnectionOnce, Served<answer_with_host>& server) {
+  HttpClient client{executor, to(server.address)};
+  const Headers others{{"host", "other.example"}, {"content-length", "99"}, {"transfer-encoding", "chunked"}};
+  HttpClient::Request request{.method = "POST", .target = "/", .headers = others, .body = "body"};
+  auto reply = co_await client.request(std::move(request));
+  CO_ASSERT_TRUE(reply.has_value()) << reply.error().message;
+  EXPECT_EQ(reply->head.status, 201u);
+  EXPECT_EQ(reply->body, "POST other.example body");
+  client.close();
+}
+
 CO_TEST(HttpClient, StreamsBothWays, Served<answer_with_host>& server) {
   HttpClient client{executor, to(server.address)};
   HttpClient::Request request{.method = "PUT", .target = "/stream"};

@@ -5,9 +5,11 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "base/deadline.hpp"
 #include "base/task_group.hpp"
 #include "tests/support/reactor_test.hpp"
 
@@ -154,6 +156,58 @@ CO_TEST(HttpInput, TellsACutBodyFromAWholeOne) {
     auto body = co_await pipe.input.read_whole_body(100, 1s);
     CO_ASSERT_TRUE(!body.has_value());
     EXPECT_EQ(body.error().code, Errc::invalid_request);
+  }
+}
+
+CO_TEST(HttpInput, RefusesWhatComesOfABodyAfterItsEnd) {
+  for (const BodyFraming framing : {BodyFraming{BodyFraming::Kind::length, 10}, {BodyFraming::Kind::chunked, 0}}) {
+    Pipe pipe{executor};
+    std::array<char, 5> piece{};
+    const auto is_refused = [&]() -> Task<bool> {
+      auto got = co_await pipe.input.read_body(piece, kForever);
+      co_return !got && got.error().code == Errc::unauthenticated;
+    };
+    pipe.input.begin_body(framing);
+    pipe.input.end_body_at(wall_now() + 20ms);
+    EXPECT_TRUE(co_await is_refused()) << "nothing came";
+    pipe.send("3\r\nabc\r\n");
+    EXPECT_TRUE(co_await is_refused()) << "what came is too late";
+    auto ready = co_await pipe.input.body_readable(kForever);
+    CO_ASSERT_TRUE(!ready.has_value());
+    EXPECT_EQ(ready.error().code, Errc::unauthenticated);
+    pipe.input.begin_body(framing);
+    auto got = co_await pipe.input.read_body(piece, kForever);
+    EXPECT_TRUE(got.has_value()) << "the next request has an end of its own";
+    pipe.input.end_body_at(wall_now() + 1h);
+    while (got) got = co_await pipe.input.read_body(piece, 10ms);
+    EXPECT_EQ(got.error().code, Errc::timeout) << "a pause is judged as ever";
+  }
+}
+
+constexpr std::size_t kLarge = std::size_t{2} << 20U;
+
+Task<> read_whole(HttpInput* input, BodyBudget* budget, std::optional<Result<std::string>>* body) {
+  *body = co_await input->read_whole_body(kLarge, 200ms, budget);
+}
+
+CO_TEST(HttpInput, GivesASlowBodyUpWhenAnotherNeedsTheRoom) {
+  for (const bool has_end : {false, true}) {
+    BodyBudget budget{kLarge};
+    Pipe pipe{executor};
+    pipe.input.begin_body({BodyFraming::Kind::length, kLarge});
+    if (has_end) pipe.input.end_body_at(wall_now() + 1h);
+    std::optional<Result<std::string>> body;
+    TaskGroup group{executor};
+    group.spawn("read", read_whole(&pipe.input, &budget, &body));
+    BodyBudget::Share other{&budget, 1h, [] {}};
+    EXPECT_FALSE(other.grow_to(kLarge)) << "it has not taken long yet";
+    while (!body && !other.grow_to(kLarge)) {
+      pipe.send("x");
+      co_await pause(1ms);
+    }
+    co_await group.join();
+    CO_ASSERT_TRUE(body.has_value() && !body->has_value());
+    EXPECT_EQ(body->error().code, Errc::resource_exhausted);
   }
 }
 

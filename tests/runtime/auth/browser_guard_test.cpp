@@ -130,6 +130,20 @@ TEST_F(Guard, RefusesPatternsItCouldNotCompare) {
   }
 }
 
+TEST_F(Guard, ListsWhatItWasToldAndNothingElse) {
+  const BrowserGuard guard = *BrowserGuard::create({}, {"https://App.example:443", "http://localhost:3000"});
+  EXPECT_TRUE(guard.lists_any_origin());
+  EXPECT_FALSE(plain.lists_any_origin());
+  for (const char* listed : {"https://app.example", "HTTPS://app.example:443", "http://localhost:3000"}) {
+    EXPECT_TRUE(guard.lists_origin(listed)) << listed;
+    EXPECT_FALSE(plain.lists_origin(listed)) << listed;
+  }
+  for (const char* other : {"", "null", "*", "http://app.example", "https://app.example:8443", "http://localhost",
+                            "https://x.app.example", "https://app.example.x"}) {
+    EXPECT_FALSE(guard.lists_origin(other)) << other;
+  }
+}
+
 TEST_F(Guard, LetsPagesOfTheSameOriginPass) {
   EXPECT_TRUE(origin(plain, "http://localhost:7070"));
   EXPECT_TRUE(origin(plain, "HTTP://LOCALHOST:7070"));

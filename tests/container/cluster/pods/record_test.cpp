@@ -82,6 +82,9 @@ TEST(PodRecord, StatesFollowFromRecordAndPod) {
   EXPECT_EQ(running.expires_at, record.expires_at);
   EXPECT_EQ(running.address, "http://skiff-box-svc.ns:7070");
   EXPECT_EQ(running.details.at("node"), "node0");
+  EXPECT_FALSE(running.details.contains("pool"));
+  record.spec.pod.pool = "warm";
+  EXPECT_EQ(describe(record, old, &pod, wall_now()).details.at("pool"), "warm");
 
   kube::Object over = running_pod();
   over.json["status"] = {{"phase", "Succeeded"}};

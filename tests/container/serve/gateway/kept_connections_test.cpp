@@ -109,8 +109,7 @@ CO_TEST(KeptConnections, AreNotKeptForEver) {
   co_return;
 }
 
-// --- with the gateway
-// -------------------------------------------------------------------------------------------------
+// --- with the gateway ---
 
 CannedServer::Answer canned_ok(std::string body, bool then_close = false) {
   return {"HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body, then_close};
