@@ -203,10 +203,11 @@ Task<> serve_connect(protocol::Upgraded upgraded, Agent* agent, SocketForm form,
   const Agent::OpenSocket open{*agent};
   Connection connection{std::move(upgraded), *agent, form, std::move(caller)};
   TaskGroup group{agent->executor};
-  auto serve = [&](this auto) -> Task<> {
+  // Not a coroutine of its own, whose frame would be there for as long as the connection is.
+  auto serve = [&] {
     group.spawn("drain", connection.watch_drain());
     group.spawn("expiry", connection.watch_expiry());
-    co_await connection.receive();
+    return connection.receive();
   };
   co_await finally(std::move(serve), [&](this auto) -> Task<> {
     co_await end_tasks(&group);

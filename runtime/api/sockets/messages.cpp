@@ -218,7 +218,7 @@ std::vector<protocol::SchemaRef> client_messages() {
                               "/v1/connect: start a command, as POST .../commands does, and attach to it.",
                               {session, until}),
       message<AttachFields>("AttachMessage", "attach", "/v1/connect: attach to a command.", {session}),
-      message<NoFields>("DetachMessage", "detach", "Let go of a command, which goes on."),
+      message<NoFields>("DetachMessage", "detach", "Detach from a command, which continues."),
       message<StdinFields>("StdinMessage", "stdin", "Input: exactly one of data and data_base64."),
       message<NoFields>("StdinCloseMessage", "stdin_close", "The end of the input."),
       message<SignalRequest>("SignalMessage", "signal", "Send a signal."),
