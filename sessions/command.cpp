@@ -146,8 +146,9 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   // Its time runs from here: a program on a disk that hangs may take long to start.
   self->watch_time();
   if (CgroupHome::is_for(self->spec_.limits)) {
-    auto make = [&] { return supervisor.cgroups.make(self->tag_, self->spec_.limits); };
-    auto group = co_await supervisor.spawner.threads().run(std::move(make));
+    std::expected<std::unique_ptr<CommandGroup>, SpawnFailure> group;
+    co_await run_on(&supervisor.spawner.threads(),
+                    [&] { group = supervisor.cgroups.make(self->tag_, self->spec_.limits); });
     if (!group) {
       self->spawn_failed(std::move(group.error()));
       co_return;
@@ -226,11 +227,8 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   while (!self->pumps_at_end() || self->kills_ > 0 || self->group_) {
     if (self->log_->overflowed()) self->end(Cause::output_limit);
     if (self->pumps_at_end() && self->kills_ == 0) {
-      auto remove = [group = std::move(self->group_)]() mutable {
-        group.reset();
-        return true;
-      };
-      co_await supervisor.ending.thread().run(std::move(remove));
+      std::unique_ptr<CommandGroup> group = std::move(self->group_);
+      co_await run_on(&supervisor.ending.thread(), [&group] { group.reset(); });
     } else {
       co_await self->changed_.wait();
     }

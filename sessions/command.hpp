@@ -115,6 +115,8 @@ class Command : public std::enable_shared_from_this<Command> {
   /// Again and again while it starts; from the second time on in earnest.
   void give_up_starting();
   void watch_time();
+  /// Runs `work` on a thread of the pool; it may refer to the caller's frame.
+  [[nodiscard]] static Task<> run_on(BlockingPool* pool, std::function<void()> work);
   /// Of its pipes that are not at their end.
   [[nodiscard]] std::vector<ino_t> open_pipes();
   /// Those of its processes that keep its pipes open.

@@ -115,8 +115,9 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   self->kill_level_ = verified ? "tree" : "incomplete";
   // What has taken its tag off is in it still. The group is there as long as this goes on.
   if (const CommandGroup* const group = self->group_.get()) {
-    auto kill = [group] { return group->kill(); };
-    if (co_await self->supervisor_.ending.thread().run(std::move(kill))) self->kill_level_ = "cgroup";
+    bool killed = false;
+    co_await run_on(&self->supervisor_.ending.thread(), [&] { killed = group->kill(); });
+    if (killed) self->kill_level_ = "cgroup";
   }
   // Who holds a pipe now can't be ended, or has left the tree: nobody waits for that. What is in the pipe comes first.
   for (auto& one : self->pumps_) one->leader_ended();
@@ -125,6 +126,14 @@ Task<> Command::kill_tree(std::shared_ptr<Command> self, std::chrono::millisecon
   if (!verified) self->given_up_ = true;
   --self->kills_;
   self->changed_.notify_all();
+}
+
+Task<> Command::run_on(BlockingPool* pool, std::function<void()> work) {
+  auto all = [&work] {
+    work();
+    return true;
+  };
+  co_await pool->run(std::move(all));
 }
 
 std::vector<ino_t> Command::open_pipes() {
@@ -145,8 +154,9 @@ Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
 Task<> Command::add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders) {
   const auto turn = self->supervisor_.look_for_holders();
   if (!turn) co_return;
-  auto look = [inodes = self->open_pipes(), holders] { return other_holders_of(inodes, *holders); };
-  const std::vector<pid_t> others = co_await self->supervisor_.holders.run(std::move(look));
+  const std::vector<ino_t> inodes = self->open_pipes();
+  std::vector<pid_t> others;
+  co_await run_on(&self->supervisor_.holders, [&] { others = other_holders_of(inodes, *holders); });
   holders->insert(holders->end(), others.begin(), others.end());
 }
 
@@ -185,22 +195,17 @@ Task<> Command::look_at_memory(std::shared_ptr<Command> self) {
   self->looked_at_memory_ = true;
   const bool killed = self->killed_unasked_;
   if (!killed && !self->group_) co_return;
-  struct Seen {
-    std::optional<std::uint64_t> peak_bytes;
-    bool in_group = false;
-    std::optional<std::uint64_t> kills;
-  };
-  auto look = [group = self->group_.get(), memory = &self->supervisor_.memory, killed] {
-    Seen seen;
-    if (group != nullptr) seen.peak_bytes = group->peak_bytes();
-    seen.in_group = killed && group != nullptr && group->out_of_memory();
-    if (killed) seen.kills = memory->oom_kills();
-    return seen;
-  };
-  const Seen seen = co_await self->supervisor_.ending.thread().run(std::move(look));
-  self->peak_bytes_ = seen.peak_bytes;
-  const bool anywhere = killed && self->supervisor_.out_of_memory(seen.kills);
-  if (!seen.in_group && !anywhere) co_return;
+  std::optional<std::uint64_t> peak_bytes;
+  std::optional<std::uint64_t> kills;
+  bool in_group = false;
+  co_await run_on(&self->supervisor_.ending.thread(), [&, group = self->group_.get()] {
+    if (group != nullptr) peak_bytes = group->peak_bytes();
+    in_group = killed && group != nullptr && group->out_of_memory();
+    if (killed) kills = self->supervisor_.memory.oom_kills();
+  });
+  self->peak_bytes_ = peak_bytes;
+  const bool anywhere = killed && self->supervisor_.out_of_memory(kills);
+  if (!in_group && !anywhere) co_return;
   self->cause_at_exit_ = Cause::oom;
   if (!self->ending_) self->ending_ = Cause::oom;
 }

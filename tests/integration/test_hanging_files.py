@@ -202,12 +202,13 @@ def test_a_command_is_ended_while_all_threads_for_files_hang(agent, net):
 def test_a_cgroup_that_hangs_holds_nobody_up(net, start_agent):
     agent = start_agent("--cgroup", "root/net", wrapper=net.wrapper, pass_fds=(net.device,))
     assert "pids" in agent.request("GET", "/v1/capabilities").json()["command_limits"]
-    cid = agent.start("true", limits={"pids": 9})["id"]
-    net.until_held(1)
-    all_else_works(agent)
-    net.let_go()
-    shown = agent.ended(cid)
-    assert (shown["cause"], shown["error"]["stage"]) == ("spawn_failed", "cgroup")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(agent.run, "true", limits={"pids": 9})
+        net.until_held(1)
+        all_else_works(agent)
+        net.let_go()
+        result = asked.result(30)
+    assert (result["cause"], result["error"]["stage"]) == ("spawn_failed", "cgroup")
 
 
 @pytest.mark.parametrize("file, line, said, cause", [

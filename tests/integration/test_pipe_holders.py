@@ -70,6 +70,7 @@ def test_one_that_holds_no_pipe_is_not_named(agent):
     result = agent.run("sleep 1000 > /dev/null 2>&1 & echo $!")
     assert "background" not in result and result["output_complete"] is True
     assert proc.alive(int(result["stdout"]))
+    os.kill(int(result["stdout"]), signal.SIGKILL)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else without a set-user-id program")

@@ -22,7 +22,7 @@ bool contains(const std::vector<pid_t>& pids, pid_t pid) {
   return std::ranges::find(pids, pid) != pids.end();
 }
 
-ino_t pipe_inode(int fd) {
+ino_t pipe_of(int fd) {
   struct stat info{};
   return ::fstat(fd, &info) == 0 ? info.st_ino : 0;
 }
@@ -30,21 +30,21 @@ ino_t pipe_inode(int fd) {
 TEST(PipeHolders, AreThoseOfTheTreeThatCanWriteToIt) {
   Tagged tagged{{"daemon-and-stay"}};
   const pid_t daemon = std::atoi(tagged.line.c_str());
-  const auto holders = holders_of(tagged.tag, {pipe_inode(tagged.out.get())});
+  const auto holders = holders_of(tagged.tag, {pipe_of(tagged.out.get())});
   EXPECT_TRUE(contains(holders, daemon));
   EXPECT_TRUE(contains(holders, tagged.child->pid()));
   struct stat null{};
   ASSERT_EQ(::stat("/dev/null", &null), 0);
   EXPECT_TRUE(holders_of(tagged.tag, {null.st_ino}).empty()) << "a device is not a pipe";
   EXPECT_TRUE(holders_of(tagged.tag, {}).empty());
-  EXPECT_TRUE(other_holders_of({pipe_inode(tagged.out.get())}, holders).empty());
+  EXPECT_TRUE(other_holders_of({pipe_of(tagged.out.get())}, holders).empty());
   signal_tree(tagged.tag, SIGKILL);
 }
 
 TEST(PipeHolders, AreOthersToo) {
   const Tagged tagged{{"stay"}};
   const Tagged other{{"stay"}};
-  const ino_t inode = pipe_inode(tagged.out.get());
+  const ino_t inode = pipe_of(tagged.out.get());
   EXPECT_TRUE(holders_of(other.tag, {inode}).empty());
   EXPECT_EQ(other_holders_of({inode}, {}), std::vector<pid_t>{tagged.child->pid()});
   EXPECT_TRUE(other_holders_of({inode}, {tagged.child->pid()}).empty());
@@ -52,7 +52,7 @@ TEST(PipeHolders, AreOthersToo) {
 
 TEST(PipeHolders, AreNotThoseThatOnlyReadIt) {
   test::Pipe pipe = test::make_pipe();
-  const ino_t inode = pipe_inode(pipe.read.get());
+  const ino_t inode = pipe_of(pipe.read.get());
   SpawnRequest request = test::testcmd({"stay"});
   request.in = std::move(pipe.read);
   const test::Child reader{std::move(request)};
