@@ -59,6 +59,8 @@ constexpr std::size_t kLongWorkThreads = 4;
 constexpr std::size_t kWatchThreads = 2;
 /// Calls that may wait until a name is free that another call is about to change.
 constexpr std::size_t kWaitsForNames = 32;
+/// That are made at a time: each is a few dozen megabytes until it is whole, and the reactor makes them one by one.
+constexpr std::size_t kLargeAnswers = 4;
 
 }  // namespace
 
@@ -75,6 +77,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                  outlived_ = true;
                  stop(why);
                }},
+      large_answers{on, kLargeAnswers},
       disk{"skiff-disk", settings.disk_threads, kWaitsForNames},
       long_work{"skiff-long", kLongWorkThreads, kWaitsForNames},
       search{"skiff-search", kSearchThreads, kTransfers},

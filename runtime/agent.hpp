@@ -7,6 +7,7 @@
 #include "base/blocking_pool.hpp"
 #include "base/deadline.hpp"
 #include "base/event.hpp"
+#include "base/in_parallel.hpp"
 #include "base/task_group.hpp"
 #include "fs/watch/shared_watches.hpp"
 #include "runtime/activity.hpp"
@@ -74,10 +75,11 @@ struct Agent {
   BrowserGuard browser_guard;
   RequestCounts requests;
   Activity activity;
-  BlockingPool disk;       ///< for what is over in a moment
-  BlockingPool long_work;  ///< for what goes through a tree or a large file: see `api::on_disk`
-  BlockingPool search;     ///< for searches and archives: what they send or take goes as fast as the client does
-  BlockingPool watching;   ///< for the watches of directories
+  Turnstile large_answers;  ///< see `api::turn_to_answer`
+  BlockingPool disk;        ///< for what is over in a moment
+  BlockingPool long_work;   ///< for what goes through a tree or a large file: see `api::on_disk`
+  BlockingPool search;      ///< for searches and archives: what they send or take goes as fast as the client does
+  BlockingPool watching;    ///< for the watches of directories
   fs::DirectoryWatches watches;
   sessions::ListeningTcp listening_tcp;
   sessions::PatternThread pattern_thread;

@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "protocol/json/utf8.hpp"
+#include "runtime/agent.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -78,7 +79,17 @@ class Excerpt {
   bool cut_ = false;
 };
 
+bool is_large(const sessions::Command& command, std::size_t max_bytes) {
+  return std::min<std::uint64_t>(command.log()->next_offset(), 2 * std::uint64_t{max_bytes}) > kLargeOutput;
+}
+
 }  // namespace
+
+Task<std::optional<Turnstile::Place>> turn_to_answer(Agent* agent, std::shared_ptr<sessions::Command> command,
+                                                     std::size_t max_bytes) {
+  if (!is_large(*command, max_bytes)) co_return std::nullopt;
+  co_return co_await agent->large_answers.enter();
+}
 
 Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {
   const auto log = command->log();
@@ -110,7 +121,7 @@ Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::si
       }
     }
   }
-  if (std::min<std::uint64_t>(stop_at, max_bytes) > kLargeOutput) {
+  if (is_large(*command, max_bytes)) {
     const Executor executor = co_await boost::asio::this_coro::executor;
     co_await boost::asio::post(executor, use_task);
   }

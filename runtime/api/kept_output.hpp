@@ -3,10 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "base/in_parallel.hpp"
 #include "base/task.hpp"
 #include "sessions/command.hpp"
+
+namespace skiff::runtime {
+struct Agent;
+}
 
 namespace skiff::runtime::api {
 
@@ -21,6 +27,14 @@ struct KeptOutput {
 
 /// What takes longer than a turn of the reactor may: it goes step by step.
 inline constexpr std::uint64_t kLargeOutput = std::uint64_t{1} << 20U;
+
+/// To be had, and kept until its answer is whole, before reading the output of a command that may be large. Only a few
+/// large answers are made at a time, however many are asked for: until it is whole, one takes several times its size.
+/// Nothing is waited for, and nothing given, for one that is not large. It must not be held while a client is waited
+/// for.
+[[nodiscard]] Task<std::optional<Turnstile::Place>> turn_to_answer(Agent* agent,
+                                                                   std::shared_ptr<sessions::Command> command,
+                                                                   std::size_t max_bytes);
 
 /// Reads the command's log up to where it is now, at most `max_bytes` of each stream. What a background process wrote
 /// after the exit is not part of it.

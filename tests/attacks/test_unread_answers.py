@@ -53,3 +53,20 @@ def test_answers_that_nobody_takes_have_a_limit_together(agent, what):
         sock.sendall(request_bytes(*request[:2], fields, request[2]))
         with Stream(sock, request[0]) as stream:
             assert len(stream.answer().body) > 5 * MIB
+
+
+def test_many_that_are_asked_for_at_once_are_not_all_in_memory(agent):
+    method, path, body = result(agent)
+    agent.request(method, path, body=body, headers={"Content-Type": "application/json"})
+    sockets = []
+    with contextlib.ExitStack() as all_:
+        for _ in range(READERS):
+            sock = all_.enter_context(agent.connect(60))
+            fields = agent.headers({"Content-Type": "application/json", "Content-Length": str(len(body))})
+            sock.sendall(request_bytes(method, path, fields, body))
+            sockets.append(sock)
+        for sock in sockets:
+            with contextlib.suppress(ConnectionError):  # it was cut off
+                sock.recv(1)
+        most = int(proc.status(agent.pid, "VmHWM").split()[0]) * 1024
+        assert most < proc.allowance(320 * MIB)

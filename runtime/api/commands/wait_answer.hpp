@@ -9,11 +9,16 @@
 #include "runtime/api/schema_parts.hpp"
 #include "sessions/command.hpp"
 
+namespace skiff::runtime {
+struct Agent;
+}
+
 namespace skiff::runtime::api {
 
 /// The answer of a WAIT: what a command has said so far, head and tail where it is more than `max_bytes` a stream, and
-/// how it ended if it has.
-[[nodiscard]] Task<std::string> wait_result(std::shared_ptr<sessions::Command> command, std::size_t max_bytes);
+/// how it ended if it has. Large ones take turns.
+[[nodiscard]] Task<std::string> wait_result(Agent* agent, std::shared_ptr<sessions::Command> command,
+                                            std::size_t max_bytes);
 
 /// How that is described: the component CommandResult.
 [[nodiscard]] std::vector<Member> result_members();

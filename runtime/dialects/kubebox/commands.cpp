@@ -88,10 +88,13 @@ std::string result_of(const api::KeptOutput& output, const sessions::ExitStatus&
 
 Task<Result<>> answer_wait(Request* request, std::shared_ptr<sessions::Command> command) {
   SKIFF_CO_TRY(const auto begun, co_await until_exit(request, command));
-  const api::KeptOutput output = co_await api::kept_output(command, request->agent.settings.keep_bytes);
   std::string text;
-  std::function<void()> compose = [&] { text = result_of(output, *command->exit_status()); };
-  co_await by_size(&request->agent, output.out.size() + output.err.size(), std::move(compose));
+  {
+    const auto turn = co_await api::turn_to_answer(&request->agent, command, request->agent.settings.keep_bytes);
+    const api::KeptOutput output = co_await api::kept_output(command, request->agent.settings.keep_bytes);
+    std::function<void()> compose = [&] { text = result_of(output, *command->exit_status()); };
+    co_await by_size(&request->agent, output.out.size() + output.err.size(), std::move(compose));
+  }
   co_return co_await answer(request, std::move(text), begun);
 }
 
