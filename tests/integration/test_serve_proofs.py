@@ -254,28 +254,31 @@ def test_what_was_cut_without_a_key_is_in_the_list_and_goes_although_its_removal
     assert serving.skiff.names() == [] and not agents(serving)
 
 
-def test_what_was_cut_and_nobody_can_ask_for_again_goes_by_itself(serving, servers, key):
+def test_what_was_cut_and_nobody_can_ask_for_again_goes_by_itself(serving, key):
     """Its client has no id of it. What has a key or a name is kept for whoever comes back."""
-    first = servers[0]
+    serving.hold_agents()
+    first = serving.start()
     asked = [({}, {}), ({}, {}), ({}, {"Idempotency-Key": "once"}), ({"name": "demo"}, {})]
     with concurrent.futures.ThreadPoolExecutor(len(asked)) as pool:
         cut = [pool.submit(attempt, first, "POST", "/v1/sandboxes", body, key, fields) for body, fields in asked]
-        until(lambda: MOMENTS["an agent"](serving), 30, "an agent", every=0)
+        until(lambda: sum(bool(record.get("pid")) for record in half_made(serving)) == len(asked), 30, "all agents")
         first.kill()
-        told = [one.result() for one in cut]
-    whole = {answer.json()["id"] for answer in told if answer is not None}
-    half = {record["name"] for record in half_made(serving) if record["half_made"]}
-    stays = {record["name"] for record in half_made(serving) if record["name"] == "demo" or "serve.creation" in record["labels"]}
-    assert half - stays, "nothing was cut in the middle"
+        assert [one.result() for one in cut] == [None] * len(asked)
+    records = half_made(serving)
+    assert all(record["half_made"] for record in records)
+    stays = {record["name"] for record in records if record["name"] == "demo" or "serve.creation" in record["labels"]}
+    lost = {record["name"] for record in records} - stays
+    assert len(stays) == len(lost) == 2
     third = serving.start()  # which looks at once
-    until(lambda: not (half - stays) & set(serving.skiff.names()), 60, "what is lost has gone")
-    for one in half - stays:
+    until(lambda: set(serving.skiff.names()) == stays, 60, "what is lost has gone")
+    for one in lost:
         assert not agents_of(serving, one)
         assert third.request("GET", f"/v1/sandboxes/{one}", key=key).status == 404
-    assert whole | stays <= set(serving.skiff.names())
+    serving.let_agents_go()
     for body, fields in asked[2:]:
         answer = third.request("POST", "/v1/sandboxes", {**body, "get_or_create": True} if body else {}, key, fields)
         assert answer.status in (200, 201) and answer.json()["state"] == "running", answer.body
+    assert set(serving.skiff.names()) == stays
 
 
 def test_a_wake_up_that_was_cut_is_begun_again_and_the_files_are_there(serving, servers, key):
