@@ -52,4 +52,14 @@ Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work) {
   }
 }
 
+Task<std::string> compose_result(Agent* agent, std::shared_ptr<sessions::Command> command, std::size_t most,
+                                 Compose compose) {
+  const auto turn = co_await api::turn_to_answer(agent, command, most);
+  const api::KeptOutput output = co_await api::kept_output(command, most);
+  std::string text;
+  std::function<void()> work = [&] { text = compose(output); };
+  co_await by_size(agent, output.out.size() + output.err.size(), std::move(work));
+  co_return text;
+}
+
 }  // namespace skiff::runtime::dialects

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "base/task.hpp"
 #include "protocol/http/message.hpp"
 #include "runtime/agent.hpp"
+#include "runtime/api/kept_output.hpp"
 #include "sessions/process/exit_status.hpp"
 
 /// What the originals that are made with FastAPI, in Python, have in common.
@@ -27,5 +29,11 @@ namespace skiff::runtime::dialects {
 /// Does work that goes through so many bytes of JSON: in a turn of the reactor where they are few, else on a thread for
 /// long work.
 [[nodiscard]] Task<> by_size(Agent* agent, std::size_t bytes, std::function<void()> work);
+
+using Compose = std::function<std::string(const api::KeptOutput&)>;
+/// What `compose` makes of what a command has said, at most `most` bytes of each stream. It may run on another thread;
+/// large ones take turns.
+[[nodiscard]] Task<std::string> compose_result(Agent* agent, std::shared_ptr<sessions::Command> command,
+                                               std::size_t most, Compose compose);
 
 }  // namespace skiff::runtime::dialects

@@ -88,13 +88,9 @@ std::string result_of(const api::KeptOutput& output, const sessions::ExitStatus&
 
 Task<Result<>> answer_wait(Request* request, std::shared_ptr<sessions::Command> command) {
   SKIFF_CO_TRY(const auto begun, co_await until_exit(request, command));
-  std::string text;
-  {
-    const auto turn = co_await api::turn_to_answer(&request->agent, command, request->agent.settings.keep_bytes);
-    const api::KeptOutput output = co_await api::kept_output(command, request->agent.settings.keep_bytes);
-    std::function<void()> compose = [&] { text = result_of(output, *command->exit_status()); };
-    co_await by_size(&request->agent, output.out.size() + output.err.size(), std::move(compose));
-  }
+  Compose compose = [&](const auto& output) { return result_of(output, *command->exit_status()); };
+  const std::size_t most = request->agent.settings.keep_bytes;
+  auto text = co_await compose_result(&request->agent, command, most, std::move(compose));
   co_return co_await answer(request, std::move(text), begun);
 }
 

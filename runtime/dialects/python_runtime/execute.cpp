@@ -57,13 +57,8 @@ bool is_for_later(Errc code) {
 Task<Result<>> answer_result(Request* request, std::shared_ptr<sessions::Command> command, ExecuteLimit limit,
                              bool tells_timeout) {
   const Executed how = executed(*command->exit_status(), limit.time, limit.asked);
-  std::string text;
-  {
-    const auto turn = co_await api::turn_to_answer(&request->agent, command, kKeptBytes);
-    const api::KeptOutput output = co_await api::kept_output(command, kKeptBytes);
-    std::function<void()> compose = [&] { text = execute_answer(output, how, tells_timeout); };
-    co_await by_size(&request->agent, output.out.size() + output.err.size(), std::move(compose));
-  }
+  Compose compose = [&](const auto& output) { return execute_answer(output, how, tells_timeout); };
+  auto text = co_await compose_result(&request->agent, std::move(command), kKeptBytes, std::move(compose));
   co_return co_await answer_text(request, std::move(text));
 }
 
