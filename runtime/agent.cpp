@@ -78,6 +78,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
                  stop(why);
                }},
       large_answers{on, kLargeAnswers},
+      composed_answers{on, kLargeAnswers},
       disk{"skiff-disk", settings.disk_threads, kWaitsForNames},
       long_work{"skiff-long", kLongWorkThreads, kWaitsForNames},
       search{"skiff-search", kSearchThreads, kTransfers},

@@ -75,11 +75,12 @@ struct Agent {
   BrowserGuard browser_guard;
   RequestCounts requests;
   Activity activity;
-  Turnstile large_answers;  ///< see `api::turn_to_answer`
-  BlockingPool disk;        ///< for what is over in a moment
-  BlockingPool long_work;   ///< for what goes through a tree or a large file: see `api::on_disk`
-  BlockingPool search;      ///< for searches and archives: what they send or take goes as fast as the client does
-  BlockingPool watching;    ///< for the watches of directories
+  Turnstile large_answers;     ///< see `api::turn_to_answer`
+  Turnstile composed_answers;  ///< the same of dialects, which wait for `long_work` meanwhile
+  BlockingPool disk;           ///< for what is over in a moment
+  BlockingPool long_work;      ///< for what goes through a tree or a large file: see `api::on_disk`
+  BlockingPool search;         ///< for searches and archives: what they send or take goes as fast as the client does
+  BlockingPool watching;       ///< for the watches of directories
   fs::DirectoryWatches watches;
   sessions::ListeningTcp listening_tcp;
   sessions::PatternThread pattern_thread;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <new>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
@@ -152,6 +153,7 @@ Task<std::vector<pid_t>> Command::background(std::shared_ptr<Command> self) {
 }
 
 Task<> Command::add_others(std::shared_ptr<Command> self, std::vector<pid_t>* holders) {
+  if (self->terminal_) co_return;  // who holds the other end of a terminal can't be told from its own
   const auto turn = self->supervisor_.look_for_holders();
   if (!turn) co_return;
   const std::vector<ino_t> inodes = self->open_pipes();
@@ -198,11 +200,15 @@ Task<> Command::look_at_memory(std::shared_ptr<Command> self) {
   std::optional<std::uint64_t> peak_bytes;
   std::optional<std::uint64_t> kills;
   bool in_group = false;
-  co_await run_on(&self->supervisor_.ending.thread(), [&, group = self->group_.get()] {
-    if (group != nullptr) peak_bytes = group->peak_bytes();
-    in_group = killed && group != nullptr && group->out_of_memory();
-    if (killed) kills = self->supervisor_.memory.oom_kills();
-  });
+  try {
+    co_await run_on(&self->supervisor_.ending.thread(), [&, group = self->group_.get()] {
+      if (group != nullptr) peak_bytes = group->peak_bytes();
+      in_group = killed && group != nullptr && group->out_of_memory();
+      if (killed) kills = self->supervisor_.memory.oom_kills();
+    });
+  } catch (const std::bad_alloc&) {
+    // It has an end without these figures, too.
+  }
   self->peak_bytes_ = peak_bytes;
   const bool anywhere = killed && self->supervisor_.out_of_memory(kills);
   if (!in_group && !anywhere) co_return;

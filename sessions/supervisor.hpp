@@ -118,7 +118,7 @@ struct Supervisor {
   SupervisorLimits limits;
   CgroupHome cgroups;
   LastDescriptors last_descriptors;
-  ProcessLooks ending{"skiff-ending"};       ///< for what ends commands, which waits for no process
+  ProcessLooks ending{"skiff-ending"};       ///< for what ends commands, and the files of cgroups
   ProcessLooks looks{"skiff-looks"};         ///< for what clients ask to see
   BlockingPool holders{"skiff-holders", 1};  ///< for looks at the descriptors of all processes
   std::size_t holder_looks = 0;              ///< under way, or waiting for their turn

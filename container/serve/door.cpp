@@ -61,7 +61,7 @@ Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const
   // Digests, so that no time tells how much of it was right.
   const auto opens = [digest = sha256_hex(shown)](const std::string& token) { return sha256_hex(token) == digest; };
   SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(placed->sandbox, opens));
-  if (!tenant) co_return fail(Errc::unauthenticated, "the access token belongs to another sandbox");
+  if (!tenant) co_return fail(Errc::unauthenticated, "the access token is not one of this sandbox");
   if (names_another(*placed, *tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
   Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}}, .who = "access-token"};
   if (placed->port != kE2bPort) admitted.permission.credential_fields = {std::string{kAccessToken}};

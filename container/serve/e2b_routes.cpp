@@ -30,6 +30,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostListed = 100;
 constexpr milliseconds kMetricsPatience{10'000};
 constexpr milliseconds kLogPatience{30'000};
+/// An agent has so much of that: one that says nothing must not keep its tenant's turn from all other sandboxes.
+constexpr milliseconds kLogReading{5'000};
 constexpr std::size_t kLatestTime = 253'402'300'799'999;  // the end of the year 9999
 constexpr std::array kLogLevels{LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error};
 constexpr std::size_t kLongestMetrics = std::size_t{64} << 10U;
@@ -183,7 +185,10 @@ Result<LogQuery> log_query_of(const protocol::Target& target, std::string_view s
 
 Task<Result<std::vector<LogEntry>>> read_in_turn(Call* call, AgentClient* agent, LogQuery query) {
   const auto turn = co_await call->service.log_turns().enter(call->key.tenant);
-  co_return co_await read_sandbox_log(agent, std::move(query));
+  auto read =
+      co_await within(std::chrono::steady_clock::now() + kLogReading, read_sandbox_log(agent, std::move(query)));
+  if (!read) co_return fail(Errc::timeout, "the sandbox's agent did not give its log in time");
+  co_return std::move(*read);
 }
 
 /// One that is asleep has no log: its commands have gone with its processes.

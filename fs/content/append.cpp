@@ -78,7 +78,10 @@ Result<> Appender::write(std::span<const char> bytes) {
   SKIFF_TRY_VOID(check_locked());
   // As the kernel does when it is written to by a process without rights: they were given to other bytes.
   SKIFF_TRY(auto status, status_of(fd_.get()));
-  if ((status.st_mode & 06000U) != 0 && ::fchmod(fd_.get(), status.st_mode & 01777U) != 0) {
+  const bool is_set_id =
+      (status.st_mode & S_ISUID) != 0 || (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
+  // Of somebody else's file the kernel takes them (EPERM is for a process that has no rights to keep them).
+  if (is_set_id && ::fchmod(fd_.get(), status.st_mode & 01777U) != 0 && errno != EPERM) {
     return std::unexpected{system_error(errno, "take the set-id bits of " + in_quotes(path_))};
   }
   if (const int error = write_all(fd_.get(), bytes); error != 0) {

@@ -37,7 +37,8 @@ std::string temporary_name() {
 
 bool is_temporary(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.size() == kNameBegin.size() + kNameDigits && name.starts_with(kNameBegin);
+  return name.size() == kNameBegin.size() + kNameDigits && name.starts_with(kNameBegin) &&
+         name.find_first_not_of("0123456789abcdef", kNameBegin.size()) == std::string_view::npos;
 }
 
 int rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to) {

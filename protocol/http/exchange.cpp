@@ -216,7 +216,10 @@ Task<Result<>> HttpExchange::respond(HttpResponse response) {
     part.remove_prefix(cut);
     skip -= cut;
   }
-  const HeldAnswers::Held held{connection_.service_.answers, response.body.size(), [this] { connection_.abort(); }};
+  std::optional<HeldAnswers::Held> held;
+  if (response.body.size() > HeldAnswers::kFree) {
+    held.emplace(connection_.service_.answers, response.body.size(), [this] { connection_.abort(); });
+  }
   co_return co_await send(rest);
 }
 

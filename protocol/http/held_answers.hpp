@@ -12,6 +12,9 @@ namespace skiff::protocol {
 /// So together they have a bound, and when it is reached the one that waits longest is cut off. Reactor thread only.
 class HeldAnswers {
  public:
+  /// Up to here an answer is not worth to be counted, nor its client's trouble.
+  static constexpr std::size_t kFree = std::size_t{64} << 10U;
+
   explicit HeldAnswers(std::size_t most) : most_{most} {}
   HeldAnswers(const HeldAnswers&) = delete;
   HeldAnswers& operator=(const HeldAnswers&) = delete;

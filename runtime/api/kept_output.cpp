@@ -7,7 +7,6 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "protocol/json/utf8.hpp"
-#include "runtime/agent.hpp"
 
 namespace skiff::runtime::api {
 namespace {
@@ -85,10 +84,10 @@ bool is_large(const sessions::Command& command, std::size_t max_bytes) {
 
 }  // namespace
 
-Task<std::optional<Turnstile::Place>> turn_to_answer(Agent* agent, std::shared_ptr<sessions::Command> command,
+Task<std::optional<Turnstile::Place>> turn_to_answer(Turnstile* turns, std::shared_ptr<sessions::Command> command,
                                                      std::size_t max_bytes) {
   if (!is_large(*command, max_bytes)) co_return std::nullopt;
-  co_return co_await agent->large_answers.enter();
+  co_return co_await turns->enter();
 }
 
 Task<KeptOutput> kept_output(std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {

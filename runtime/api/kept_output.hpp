@@ -10,10 +10,6 @@
 #include "base/task.hpp"
 #include "sessions/command.hpp"
 
-namespace skiff::runtime {
-struct Agent;
-}
-
 namespace skiff::runtime::api {
 
 /// What a command has said so far, stream by stream: all of it, or its beginning and its end, cut between characters.
@@ -32,7 +28,7 @@ inline constexpr std::uint64_t kLargeOutput = std::uint64_t{1} << 20U;
 /// large answers are made at a time, however many are asked for: until it is whole, one takes several times its size.
 /// Nothing is waited for, and nothing given, for one that is not large. It must not be held while a client is waited
 /// for.
-[[nodiscard]] Task<std::optional<Turnstile::Place>> turn_to_answer(Agent* agent,
+[[nodiscard]] Task<std::optional<Turnstile::Place>> turn_to_answer(Turnstile* turns,
                                                                    std::shared_ptr<sessions::Command> command,
                                                                    std::size_t max_bytes);
 

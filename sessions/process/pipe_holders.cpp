@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -44,7 +45,7 @@ Holds holds(pid_t pid, const std::vector<ino_t>& inodes, std::size_t& left) {
   const std::string directory = "/proc/" + std::to_string(pid) + "/fd/";
   if (left == 0) return Holds::unknown;
   Holds answer = Holds::no;
-  each_numbered_entry(directory.c_str(), [&](int fd) {
+  const bool looked = each_numbered_entry(directory.c_str(), [&](int fd) {
     if (left == 0) {
       answer = Holds::unknown;
     } else if (--left; writes_to(directory + std::to_string(fd), inodes)) {
@@ -52,6 +53,8 @@ Holds holds(pid_t pid, const std::vector<ino_t>& inodes, std::size_t& left) {
     }
     return answer == Holds::no;
   });
+  // Without a descriptor to look with, nothing is known.
+  if (!looked && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) return Holds::unknown;
   return answer;
 }
 

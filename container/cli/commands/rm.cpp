@@ -53,12 +53,14 @@ class Rm final : public Invocation {
       co_return fail(Errc::invalid_field, is_by_list ? std::string{all_ ? "--all" : "--label"} + " takes no names"
                                                      : "name what to remove, or say --all or --label NAME=VALUE");
     }
-    for (const std::string& name : arguments.words) {
-      // No name has a dot but that of somebody's claim.
-      const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json");
-      if (!is_file || name.starts_with("claim/")) continue;
-      const std::string what = '"' + name + "\" is a file, and -f is --force here";
-      co_return fail(Errc::invalid_field, what + ": skiff rm NAME, or kubectl delete -f " + name);
+    // No name has a dot but that of somebody's claim.
+    const auto file = std::ranges::find_if(arguments.words, [](const std::string& name) {
+      return !name.starts_with("claim/") &&
+             (name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json"));
+    });
+    if (file != arguments.words.end()) {
+      co_return fail(Errc::invalid_field, '"' + *file + "\" is a file, and -f is --force here: skiff rm NAME, or " +
+                                              "kubectl delete -f " + *file);
     }
     SKIFF_CO_TRY(auto how, removal_.removal());
     SKIFF_CO_TRY(auto driver, co_await context.driver());

@@ -168,8 +168,13 @@ Task<Result<KnownPod>> PodDriver::find_running(std::string name) {
   auto known = co_await find_sandbox(cluster_, name);
   if (!known) co_return std::unexpected{std::move(known.error())};
   const Sandbox sandbox = describe_known(*known);
-  if (sandbox.state == SandboxState::running) co_return known;
-  co_return std::unexpected{not_running(sandbox)};
+  if (sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sandbox)};
+  // Whoever made it was killed before it could: but it is used, so it is not half made. Who may not say so uses it
+  // all the same.
+  if (known->record && !known->record->was_up) {
+    (void)co_await note_up(cluster_, &*known, known->record->expires_at);
+  }
+  co_return known;
 }
 
 Task<Result<Sandbox>> PodDriver::get(std::string name) {

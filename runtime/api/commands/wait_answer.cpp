@@ -4,6 +4,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "protocol/json/utf8.hpp"
+#include "runtime/agent.hpp"
 #include "runtime/api/command_answer.hpp"
 #include "runtime/api/kept_output.hpp"
 
@@ -65,7 +66,7 @@ const Answer<ResultOf>& result_answer() {
 }  // namespace
 
 Task<std::string> wait_result(Agent* agent, std::shared_ptr<sessions::Command> command, std::size_t max_bytes) {
-  const auto turn = co_await turn_to_answer(agent, command, max_bytes);
+  const auto turn = co_await turn_to_answer(&agent->large_answers, command, max_bytes);
   const KeptOutput kept = co_await kept_output(command, max_bytes);
   // Each step through a long answer is a turn of its own.
   const Executor executor = co_await boost::asio::this_coro::executor;

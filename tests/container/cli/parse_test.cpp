@@ -126,7 +126,7 @@ TEST(Parse, TellsTheNearestCommand) {
 
 TEST(Parse, TellsWhatOthersCallDifferently) {
   const auto message = [](std::vector<const char*> words) { return parse_words(std::move(words)).error().message; };
-  EXPECT_NE(message({"inspect", "box"}).find("Here it is: skiff describe NAME"), std::string::npos);
+  EXPECT_NE(message({"restart", "box"}).find("Here it is: skiff stop NAME"), std::string::npos);
   EXPECT_NE(message({"sh", "box"}).find("Here it is: skiff shell NAME"), std::string::npos);
   EXPECT_NE(message({"help", "nosuch"}).find("there is no command \"nosuch\""), std::string::npos);
 }

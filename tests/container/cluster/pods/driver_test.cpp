@@ -261,6 +261,31 @@ CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted, DrivenCluster& on)
   EXPECT_TRUE(*removed);
 }
 
+CO_TEST(PodDriver, SaysOfOneThatIsUsedThatItWasUp, DrivenCluster& on) {
+  PodRecord record = sandbox_record("box", "s1");
+  record.was_up = false;
+  put_sandbox(on.fake.server, record);
+  auto connection = co_await on.driver.dial("box", 80);
+  EXPECT_EQ(on.record_says("was_up"), "true");
+  on.fake.server.erase(kube::kPods, "default", "skiff-box");
+  auto sandbox = co_await on.driver.get("box");
+  CO_ASSERT_TRUE(sandbox.has_value());
+  EXPECT_EQ(sandbox->state, SandboxState::failed);
+  EXPECT_FALSE(sandbox->was_never_up) << "somebody may have files in it";
+}
+
+CO_TEST(PodDriver, UsesOneWhoseRecordItMayNotChange, DrivenCluster& on) {
+  PodRecord record = sandbox_record("box", "s1");
+  record.was_up = false;
+  put_sandbox(on.fake.server, record);
+  on.fake.server.before = [](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (request.method != "PATCH") return std::nullopt;
+    return fakes::FakeApiServer::refusal(403, "Forbidden", "configmaps \"skiff-box\" is forbidden");
+  };
+  auto endpoint = co_await on.driver.endpoint("box", {});
+  EXPECT_TRUE(endpoint.has_value()) << endpoint.error().message;
+}
+
 CO_TEST(PodDriver, ReachesNoAgentOfASandboxThatDoesNotRun, DrivenCluster& on) {
   put_sandbox(on.fake.server, "box", "s1");
   on.fake.server.change(kube::kPods, "default", "skiff-box", [](json& pod) { pod["status"] = {{"phase", "Failed"}}; });
