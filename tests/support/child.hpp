@@ -16,6 +16,7 @@
 
 #include "base/unique_fd.hpp"
 #include "sessions/process/spawn.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/pipe.hpp"
 
 /// Real children for tests.
@@ -27,7 +28,7 @@ inline constexpr std::chrono::seconds kPatience{20};
 inline sessions::SpawnRequest testcmd(std::vector<std::string> words, UniqueFd out = {}) {
   sessions::SpawnRequest request;
   request.argv = std::move(words);
-  request.argv.insert(request.argv.begin(), SKIFF_TESTCMD);
+  request.argv.insert(request.argv.begin(), kTestcmd);
   request.env = {"PATH=/usr/bin:/bin"};
   request.cwd = "/";
   request.out = std::move(out);

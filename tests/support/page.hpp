@@ -12,12 +12,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/paths.hpp"
+
 /// The pages in docs/ that are made from the tables in the code.
 namespace skiff::test {
 
 /// The committed page is this text. Under SKIFF_UPDATE_DOCS=1 it becomes it.
 inline void expect_page(const std::string& name, const std::string& text) {
-  const std::filesystem::path path = std::filesystem::path{SKIFF_DOCS} / name;
+  const std::filesystem::path path = std::filesystem::path{kDocs} / name;
   if (std::getenv("SKIFF_UPDATE_DOCS") != nullptr) std::ofstream{path} << text;
   std::ifstream file{path};
   const std::string committed{std::istreambuf_iterator<char>{file}, {}};

@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/paths.hpp"
+
 namespace skiff::container {
 namespace {
 
@@ -19,7 +21,7 @@ using Ports = std::map<std::string, std::vector<std::uint16_t>>;
 /// What docs/dialects/ports.md says, which is made from skiffd's table: `NAME` in the first cell, numbers in the
 /// second.
 Ports documented() {
-  std::ifstream page{std::string{SKIFF_DOCS} + "/dialects/ports.md"};
+  std::ifstream page{std::string{test::kDocs} + "/dialects/ports.md"};
   Ports found;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| `")) continue;

@@ -7,13 +7,14 @@
 #include <string>
 
 #include "tests/support/child.hpp"
+#include "tests/support/paths.hpp"
 
 namespace skiff::sessions {
 namespace {
 
 /// A plan to run testcmd with one or two words.
 struct Plan {
-  explicit Plan(std::string word, std::string second = {}) : words{SKIFF_TESTCMD, std::move(word), std::move(second)} {
+  explicit Plan(std::string word, std::string second = {}) : words{test::kTestcmd, std::move(word), std::move(second)} {
     argv = {words[0].data(), words[1].data(), words[2].empty() ? nullptr : words[2].data(), nullptr};
     plan.candidates = candidates.data();
     plan.argv = argv.data();
@@ -21,7 +22,7 @@ struct Plan {
     plan.shell_argv = shell_argv.data();
   }
   std::array<std::string, 3> words;
-  std::array<const char*, 2> candidates{SKIFF_TESTCMD, nullptr};
+  std::array<const char*, 2> candidates{test::kTestcmd, nullptr};
   std::array<char*, 4> argv{};
   std::array<char*, 1> envp{nullptr};
   std::string shell = "/bin/sh";

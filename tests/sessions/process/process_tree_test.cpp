@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/child.hpp"
+#include "tests/support/paths.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -33,7 +34,7 @@ TEST(ProcessTree, ShowsAProcessAsProcDoes) {
   EXPECT_EQ(info.group, info.pid);
   EXPECT_EQ(info.session, info.pid);
   EXPECT_EQ(info.name, "testcmd");
-  EXPECT_EQ(info.command_line, std::string{SKIFF_TESTCMD} + " stay");
+  EXPECT_EQ(info.command_line, std::string{test::kTestcmd} + " stay");
   EXPECT_GT(info.rss_bytes, 0U);
   EXPECT_GT(info.start_ticks, 0U);
 }

@@ -13,6 +13,7 @@
 
 #include "sessions/process/tag.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/reactor_test.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -146,7 +147,7 @@ CO_TEST(WarmShells, TheCommandFindsWhatItWouldHaveFoundCold) {
 CO_TEST(WarmShells, ALastCommandThatIsKilledIsTheLeader) {
   // bash replaces itself by it, as it does when it was not started ahead.
   Pool pool{executor};
-  SpawnRequest request = line(std::string{"true && "} + SKIFF_TESTCMD + " signal 9");
+  SpawnRequest request = line(std::string{"true && "} + test::kTestcmd + " signal 9");
   request.argv.front() = "/bin/bash";
   co_await start_warm(pool, request);
   const Reaped reaped = co_await pool.end();
