@@ -1,5 +1,6 @@
 #include "container/local/state_directory.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,6 +8,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -34,6 +38,28 @@ Result<std::string> default_path() {
     return std::string{home} + "/.local/state/skiff";
   }
   return fail(Errc::invalid_field, "skiff has no directory for its state: set HOME or XDG_STATE_HOME");
+}
+
+std::string proc_path(const UniqueFd& fd) {
+  return "/proc/self/fd/" + std::to_string(fd.get());
+}
+
+/// Its owner may do all with a directory and those in it. By descriptors, as a command may swap a name for a link.
+void make_removable(int parent, const char* name) {
+  const UniqueFd directory{::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+  struct stat status{};
+  if (!directory || ::fstat(directory.get(), &status) != 0) return;
+  if ((status.st_mode & S_IRWXU) != S_IRWXU) {
+    (void)::chmod(proc_path(directory).c_str(), (status.st_mode & 07777U) | S_IRWXU);
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> reader{
+      ::fdopendir(::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), &::closedir};
+  if (!reader) return;
+  while (const dirent* entry = ::readdir(reader.get())) {
+    const std::string_view found = entry->d_name;
+    const bool maybe_directory = entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN;
+    if (maybe_directory && found != "." && found != "..") make_removable(::dirfd(reader.get()), entry->d_name);
+  }
 }
 
 Result<> write_all(int fd, std::string_view text, const files::path& path) {
@@ -130,12 +156,7 @@ Result<> remove_directory(const files::path& path) {
   files::remove_all(path, error);
   if (!error) return {};
   // A directory without w and x keeps its entries: open them all, then once more.
-  std::error_code ignored;
-  files::permissions(path, files::perms::owner_all, files::perm_options::add, ignored);
-  for (files::recursive_directory_iterator at{path, ignored}, end; at != end; at.increment(ignored)) {
-    if (at->is_symlink(ignored) || !at->is_directory(ignored)) continue;
-    files::permissions(at->path(), files::perms::owner_all, files::perm_options::add, ignored);
-  }
+  make_removable(AT_FDCWD, path.c_str());
   files::remove_all(path, error);
   if (error) return std::unexpected{system_error(error.value(), "remove " + shown(path))};
   return {};

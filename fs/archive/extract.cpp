@@ -19,6 +19,7 @@
 #include "fs/archive/extract_check.hpp"
 #include "fs/archive/tar.hpp"
 #include "fs/path/descend.hpp"
+#include "fs/path/owner.hpp"
 #include "fs/path/path.hpp"
 
 namespace skiff::fs {
@@ -71,6 +72,8 @@ class Extraction {
   struct Directory {
     std::string path;
     TarEntry entry;
+    dev_t device;
+    ino_t inode;
   };
 
   Result<> spool(const ByteSource& source) {
@@ -188,19 +191,20 @@ class Extraction {
     };
     if (entry.kind == TarEntry::Kind::directory) {
       // Writable until all that belongs into it is there.
-      if (::mkdirat(directory, name.c_str(), 0700) == 0) {
-      } else if (errno != EEXIST) {
-        return failed("make the directory ");
+      UniqueFd opened = make_private_directory(directory, name);
+      if (!opened && errno == EEXIST) {
+        opened.reset(::openat(directory, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       }
-      directories_.push_back({path, entry});
+      struct stat info{};
+      if (!opened || ::fstat(opened.get(), &info) != 0) return failed("make the directory ");
+      directories_.push_back({path, entry, info.st_dev, info.st_ino});
       return {};
     }
     if (::unlinkat(directory, name.c_str(), 0) != 0 && errno != ENOENT) return failed("replace ");
     if (entry.kind == TarEntry::Kind::file) return make_file(reader, entry, path, name);
     if (entry.kind == TarEntry::Kind::link) {
       if (::symlinkat(entry.target.c_str(), directory, name.c_str()) != 0) return failed("make the link ");
-      const auto times = times_of(entry);
-      (void)::utimensat(directory, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+      set_link_times(directory, name, times_of(entry));
       return {};
     }
     SKIFF_TRY(const auto target, clean_path(entry.target));
@@ -234,6 +238,11 @@ class Extraction {
     for (auto directory = directories_.rbegin(); directory != directories_.rend(); ++directory) {
       SKIFF_TRY(const auto opened, descend(directory_.get(), directory->path));
       const auto times = times_of(directory->entry);
+      struct stat info{};
+      // Something else that was put in its place keeps its own mode.
+      if (::fstat(opened.get(), &info) != 0 || info.st_dev != directory->device || info.st_ino != directory->inode) {
+        return fail(Errc::io_error, "the directory " + in_quotes(directory->path) + " was replaced by another one");
+      }
       if (::fchmod(opened.get(), mode_of(directory->entry)) != 0 || ::futimens(opened.get(), times.data()) != 0) {
         return std::unexpected{system_error(errno, "set the mode and the time of " + in_quotes(directory->path))};
       }

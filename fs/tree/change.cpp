@@ -130,9 +130,14 @@ Result<Written> set_mode(const Tree& tree, std::string_view path, mode_t mode, c
     std::vector<NameKey> keys;
     keys.push_back(std::move(key));
     lock.emplace(std::move(keys));
-    SKIFF_TRY_VOID(check_target(place, conditions, path, stop));
   }
+  // What is looked at is what is changed.
   SKIFF_TRY(auto object, tree.open_object(path, Links::follow, Use::change));
+  if (conditions.if_match) {
+    SKIFF_TRY(auto entry, entry_of(object.get()));
+    SKIFF_TRY(auto matches, conditions.if_match->match(object.get(), entry, stop));
+    if (!matches) return fail(Errc::precondition_failed, in_quotes(path) + " was changed: it has another entity tag");
+  }
   if (::chmod(proc_path(object.get()).c_str(), mode & 07777U) != 0) return failed(errno, "set the mode of", path);
   return written(object.get(), false);
 }

@@ -18,6 +18,7 @@
 #include "fs/content/write.hpp"
 #include "fs/path/descriptor.hpp"
 #include "fs/path/directory_reader.hpp"
+#include "fs/path/owner.hpp"
 #include "fs/path/stop.hpp"
 
 namespace skiff::fs {
@@ -65,12 +66,13 @@ class Copy {
     const ssize_t size = ::readlinkat(object, "", target.data(), target.size() - 1);
     if (size < 0) return failed(to);
     target[static_cast<std::size_t>(size)] = '\0';
-    if (::symlinkat(target.data(), to_directory, to.c_str()) != 0) return failed(to);
-    if (keep_ == Keep::everything) {
-      (void)::fchownat(to_directory, to.c_str(), status.st_uid, status.st_gid, AT_SYMLINK_NOFOLLOW);
-      const std::array times{status.st_atim, status.st_mtim};
-      (void)::utimensat(to_directory, to.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);
+    // Its owner from the beginning, where the agent may do that: what has the name later may be another's file.
+    std::optional<MadeFor> owner;
+    if (keep_ == Keep::everything && ::geteuid() == 0) {
+      if (auto made = MadeFor::begin(status.st_uid, status.st_gid, to)) owner.emplace(std::move(*made));
     }
+    if (::symlinkat(target.data(), to_directory, to.c_str()) != 0) return failed(to);
+    if (keep_ == Keep::everything) set_link_times(to_directory, to, std::array{status.st_atim, status.st_mtim});
     return {};
   }
 
@@ -82,8 +84,7 @@ class Copy {
     if (depth_ == kMostCopyDepth)
       return fail(Errc::name_too_long, "copy " + in_quotes(name) + ": directories lie too deep");
     // Ours alone until it is complete.
-    if (::mkdirat(to_directory, to.c_str(), 0700) != 0) return failed(to);
-    const UniqueFd made{::openat(to_directory, to.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
+    const UniqueFd made = make_private_directory(to_directory, to);
     if (!made) return failed(to);
     if (!top_) {
       SKIFF_TRY(top_, status_of(made.get()));

@@ -146,6 +146,39 @@ def test_words_that_nobody_else_uses_are_found(lint):
         'fs/a.cpp:3: "folders": better "directory"']
 
 
+@pytest.mark.parametrize("line", [
+    "::fchownat(directory, name.c_str(), uid, gid, AT_SYMLINK_NOFOLLOW);",
+    "(void)::fchmodat(\n    directory, name, 0644, 0);",
+    "fchmodat2(directory, name, 0644, 0);",
+    "::syscall(SYS_fchmodat, directory, name, 0644);",
+    "::utimensat(directory, name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW);",
+    "lchown(path.c_str(), uid, gid);",
+    "if (::chown(path.c_str(), uid, gid) != 0) {}",
+    "::chmod(path.c_str(), 0600);",
+    "std::filesystem::permissions(path, perms, options, error);",
+    "std::filesystem::last_write_time(path, now);",
+    "::utimes(path.c_str(), times);",
+    "::lsetxattr(path.c_str(), name, value, size, 0);",
+])
+def test_an_owner_or_a_mode_that_is_set_by_a_name_is_found(lint, line):
+    (found,) = lint("owners", {"runtime/dialects/e2b/a.cpp": f"// why\n{line}\n"})
+    assert found.startswith("runtime/dialects/e2b/a.cpp:2: ") and found.endswith(" by a name: open it, and use the descriptor")
+
+
+def test_an_owner_or_a_mode_that_is_set_by_a_descriptor_is_fine(lint):
+    assert lint("owners", {"fs/a.cpp": """// chmod(path) would be wrong
+::fchown(fd, uid, gid);
+::fchmod(fd, 0600);
+::fsetxattr(fd, name, value, size, 0);
+::fchownat(object.get(), "", uid, gid, AT_EMPTY_PATH);
+(void)::utimensat(link.get(), "", times.data(), AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
+::chmod(proc_path(object.get()).c_str(), mode);
+const auto mode = files::status(path).permissions();
+const auto time = files::last_write_time(path);
+fail("chmod(path): no", R"(chown(path))");
+"""}) == []
+
+
 def test_a_copy_of_the_version_is_found(lint):
     findings = lint("version", {
         "CMakeLists.txt": "project(x VERSION 1.2.3 LANGUAGES C)\n", "deploy/README.md": "image:1.2.3\n11.2.3 1.2.30 1.2.3.4\n",

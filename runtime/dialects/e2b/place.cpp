@@ -1,12 +1,11 @@
 #include "runtime/dialects/e2b/place.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "fs/path/owner.hpp"
 #include "fs/tree/change.hpp"
 #include "protocol/json/base64.hpp"
 #include "sessions/registry.hpp"
@@ -82,26 +81,17 @@ Error Place::explain(Error error, const std::string& path) const {
   return error;
 }
 
-Result<> Place::give_to_user(const std::string& path) const {
-  if (is_own_user) return {};
-  SKIFF_TRY(auto object, tree->open_object(path, fs::Links::keep, fs::Use::change));
-  if (::fchownat(object.get(), "", user.uid, user.gid, AT_EMPTY_PATH) != 0) {
-    return std::unexpected{system_error(errno, "give \"" + path + "\" to " + user.name)};
-  }
-  return {};
-}
-
 Result<> Place::make_directories(const std::string& path) const {
-  std::vector<std::string> missing;
-  for (std::string at = path; at.size() > 1; at.resize(at.rfind('/'))) {
-    const auto there = tree->open_object(at, fs::Links::follow);
-    if (there) break;
-    if (there.error().code != Errc::path_not_found) return std::unexpected{there.error()};
-    missing.push_back(at);
+  if (const auto there = tree->open_object(path, fs::Links::follow);
+      there || there.error().code != Errc::path_not_found) {
+    return there ? Result<>{} : std::unexpected{there.error()};
   }
-  if (missing.empty()) return {};
+  std::optional<fs::MadeFor> owner;
+  if (!is_own_user) {
+    SKIFF_TRY(auto made, fs::MadeFor::begin(user.uid, user.gid, path));
+    owner.emplace(std::move(made));
+  }
   SKIFF_TRY_VOID(fs::make_directory(*tree, path, fs::Parents::make));
-  for (const std::string& made : missing) SKIFF_TRY_VOID(give_to_user(made));
   return {};
 }
 

@@ -33,10 +33,9 @@ struct Place {
   }
   /// Says what to do about a path that is outside of the root.
   [[nodiscard]] Error explain(Error error, const std::string& path) const;
-  /// Makes the directory with all that is missing on the way to it, and gives those to the user. It blocks.
+  /// Makes the directory with all that is missing on the way to it, all of it the user's. It blocks. Errors:
+  /// permission_denied where the agent may not make something for another user.
   [[nodiscard]] Result<> make_directories(const std::string& path) const;
-  /// Nothing to do where the user is the agent's. It blocks. Errors: permission_denied.
-  [[nodiscard]] Result<> give_to_user(const std::string& path) const;
 };
 
 /// `user`: a name, or empty for the one by default. Errors: user_not_found.

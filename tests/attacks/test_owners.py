@@ -1,0 +1,123 @@
+"""A command of a lesser user swaps names in a directory that it may write to, in the moment in which the agent, which is root, makes something
+there: what is root's stays root's, with the mode that it had."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+from e2b import UNARY, encoded, start_client  # noqa: F401
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make something for another user")
+
+NOBODY = 65534
+# renameat2(2) with RENAME_EXCHANGE, as fast as it goes, until its input is closed.
+SWAP = """
+import ctypes, os, sys, threading
+os.chdir(sys.argv[1])
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+libc = ctypes.CDLL(None, use_errno=True)
+done = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), done.set()), daemon=True).start()
+print("swapping", flush=True)
+while not done.is_set():
+    for _ in range(2000):
+        libc.syscall(316, -100, b"made", -100, b"secret", 2)
+"""
+TRIES = 400
+
+
+@contextlib.contextmanager
+def swapping(directory):
+    swapper = subprocess.Popen([sys.executable, "-c", SWAP, directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert swapper.stdout.readline() == b"swapping\n"
+        yield
+    finally:
+        swapper.stdin.close()
+        swapper.stdout.close()
+        swapper.wait(10)
+
+
+def make_dir(client, _):
+    client.door.request("POST", "/filesystem.Filesystem/MakeDir", json={"path": "made"}, headers={**UNARY, "Authorization": AS_NOBODY})
+
+
+def move(client, root):
+    (root / "source").write_text("")
+    client.door.request("POST", "/filesystem.Filesystem/Move", json={"source": "source", "destination": "made/f"},
+                        headers={**UNARY, "Authorization": AS_NOBODY})
+
+
+def upload(client, _):
+    client.door.request("POST", "/files?path=made/f&username=nobody", body=b"x", headers={"Content-Type": "application/octet-stream"})
+
+
+def unpack(client, _):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        made = tarfile.TarInfo("made")
+        made.type, made.mode = tarfile.DIRTYPE, 0o777
+        archive.addfile(made)
+    client.agent.request("PUT", "/v1/files:archive", body=packed.getvalue())
+
+
+AS_NOBODY = "Basic " + encoded(b"nobody:")
+WAYS = {"MakeDir": make_dir, "Move": move, "POST files": upload, "PUT files:archive": unpack}
+
+
+def clear(root):
+    """What was made goes; the secret keeps its name, or gets it back."""
+    for _ in range(100_000):
+        for name in ("made/f", "secret/f"):
+            with contextlib.suppress(OSError):
+                os.unlink(root / name)
+        try:
+            os.rmdir(root / "made")
+            return
+        except FileNotFoundError:
+            return
+        except OSError:
+            continue  # it is the secret just now
+    raise AssertionError("what was made can not be removed")
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", ["file", "directory"])
+def test_what_is_swapped_in_keeps_its_owner_and_its_mode(start_client, way, what):  # noqa: F811
+    client = start_client()
+    root = client.agent.root
+    root.chmod(0o777)
+    secret = root / "secret"
+    if what == "file":
+        secret.write_text("root's alone")
+        secret.chmod(0o600)
+    else:
+        secret.mkdir(0o700)
+        (secret / "inside").write_text("")
+    held = os.open(secret, os.O_RDONLY)
+    had = os.fstat(held)
+    try:
+        with swapping(root):
+            for number in range(TRIES):
+                WAYS[way](client, root)
+                now = os.fstat(held)
+                assert (now.st_uid, now.st_gid, now.st_mode) == (had.st_uid, had.st_gid, had.st_mode), f"try {number}"
+                clear(root)
+    finally:
+        os.close(held)
+
+
+@pytest.mark.parametrize("way", ["MakeDir", "Move", "POST files"])
+def test_what_is_made_is_the_users(start_client, way):  # noqa: F811
+    client = start_client()
+    WAYS[way](client, client.agent.root)
+    made = (client.agent.root / "made").stat()
+    assert (made.st_uid, made.st_gid, made.st_mode & 0o777) == (NOBODY, NOBODY, 0o755)
+    # And what comes next is the agent's again.
+    assert client.agent.request("PUT", "/v1/files/next/f", body=b"x").status == 201
+    assert (client.agent.root / "next").stat().st_uid == (client.agent.root / "next/f").stat().st_uid == 0
