@@ -26,6 +26,12 @@ Error not_connected() {
   return {Errc::io_error, "the connection to the server is not open"};
 }
 
+milliseconds left(SteadyTime until) {
+  return std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
+}
+
+}  // namespace
+
 std::string host_field(const HttpClientOptions& options) {
   const bool ip6 = options.host.find(':') != std::string::npos;
   std::string host = ip6 ? "[" + options.host + "]" : options.host;
@@ -33,12 +39,6 @@ std::string host_field(const HttpClientOptions& options) {
   if (options.port != 0 && options.port != usual) host += ":" + std::to_string(options.port);
   return host;
 }
-
-milliseconds left(SteadyTime until) {
-  return std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
-}
-
-}  // namespace
 
 Task<Result<Stream>> connect(Address address, milliseconds limit, Executor executor) {
   const auto failed = [&](int error) { return std::unexpected{system_error(error, "connect to " + address.text())}; };

@@ -42,6 +42,9 @@ struct HttpClientOptions {
   std::size_t header_bytes = 64 * 1024;                          ///< of a response's head
 };
 
+/// What a server that is connected to so gets as Host.
+[[nodiscard]] std::string host_field(const HttpClientOptions& options);
+
 /// A whole answer.
 struct HttpReply {
   HttpResponseHead head;

@@ -245,6 +245,7 @@ Task<Result<>> send_answer(Relay* relay) {
   if (head->status == 101) co_return co_await switch_protocols(relay, std::move(*head));
   const auto length = length_of(*head);
   HttpResponse answer{.status = head->status, .headers = forwarded_answer(*head), .body = {}};
+  if (relay->options.change_answer) relay->options.change_answer(answer.headers);
   // A head whose body has come with it goes out with that.
   const bool at_once = relay->server.has_more();
   auto begun = co_await relay->http.start(std::move(answer), length,

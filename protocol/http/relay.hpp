@@ -48,6 +48,8 @@ struct RelayOptions {
   std::optional<WallTime> ends = {};
   /// For bodies that come fast and whose receiver keeps up; null: they move in blocks of 64 KiB. It must outlive them.
   LargeBlocks* large_blocks = nullptr;
+  /// Changes the fields of the answer before they go on, of interim ones not.
+  std::function<void(Headers& fields)> change_answer = {};
   /// Takes both connections over after a 101, as an UpgradeHandler does.
   std::move_only_function<Task<>(Upgraded client, Upgraded server)> upgraded = {};
 };

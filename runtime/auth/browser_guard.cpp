@@ -4,74 +4,14 @@
 #include <array>
 #include <utility>
 
+#include "protocol/http/origin.hpp"
+
 namespace skiff::runtime {
 namespace {
 
 using boost::asio::ip::address;
-
-std::string lower(std::string_view text) {
-  std::string result{text};
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return result;
-}
-
-/// The two parts of `uri-host [":" port]` (RFC 9110 section 7.2), the host in lower case without brackets and final
-/// dot.
-struct Authority {
-  std::string host;
-  std::string port;
-  bool bracketed = false;
-};
-
-std::optional<Authority> parse_authority(std::string_view text) {
-  Authority authority;
-  std::size_t end = 0;
-  if (text.starts_with('[')) {
-    end = text.find(']');
-    if (end == std::string_view::npos) return std::nullopt;
-    authority.host = lower(text.substr(1, end - 1));
-    authority.bracketed = true;
-    ++end;
-  } else {
-    end = std::min(text.find(':'), text.size());
-    authority.host = lower(text.substr(0, end));
-    if (authority.host.ends_with('.')) authority.host.pop_back();
-  }
-  const std::string_view rest = text.substr(end);
-  if (!rest.empty()) {
-    if (rest.front() != ':' || rest.size() > 6) return std::nullopt;
-    authority.port = rest.substr(1);
-  }
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto may_stand_in_host = [&](char c) {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' ||
-           (authority.bracketed && c == ':');
-  };
-  if (authority.host.empty() || !std::ranges::all_of(authority.host, may_stand_in_host) ||
-      !std::ranges::all_of(authority.port, is_digit)) {
-    return std::nullopt;
-  }
-  return authority;
-}
-
-/// Text that is equal for equal origins: lower case, without the port that the scheme implies.
-std::optional<std::string> normal_origin(std::string_view text) {
-  constexpr std::string_view kSeparator = "://";
-  const std::size_t colon = text.find(kSeparator);
-  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
-  const std::string scheme = lower(text.substr(0, colon));
-  auto authority = parse_authority(text.substr(colon + kSeparator.size()));
-  if (!authority) return std::nullopt;
-  if ((scheme == "http" && authority->port == "80") || (scheme == "https" && authority->port == "443")) {
-    authority->port.clear();
-  }
-  std::string origin = scheme + std::string{kSeparator};
-  origin += authority->bracketed ? "[" + authority->host + "]" : authority->host;
-  if (!authority->port.empty()) origin += ":" + authority->port;
-  return origin;
-}
+using protocol::normal_origin;
+using protocol::parse_authority;
 
 /// So that an IPv4 client of a socket that listens on both families is recognised.
 address unmapped(const address& ip) {
@@ -150,9 +90,7 @@ Result<> BrowserGuard::check_host(std::optional<std::string_view> host, const st
 Result<> BrowserGuard::check_origin(std::optional<std::string_view> origin, std::string_view scheme,
                                     std::optional<std::string_view> host) const {
   if (!origin || lists_origin(*origin)) return {};
-  if (const auto normal = normal_origin(*origin)) {
-    if (host && normal_origin(std::string{scheme} + "://" + std::string{*host}) == normal) return {};
-  }
+  if (host && protocol::is_origin_of(*origin, scheme, *host)) return {};
   return fail(Errc::origin_not_allowed, "this Origin is not allowed: start skiffd with --allowed-origin for it",
               "Origin");
 }

@@ -109,6 +109,7 @@ Headers fields_behind(const protocol::HttpRequest& request, const protocol::Forw
   // It is kept for the next request.
   protocol::remove_members(fields, "Connection", "close");
   remove_preview_cookie(fields);
+  remove_preview_links(fields);
   return fields;
 }
 

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <utility>
 
+#include "protocol/http/origin.hpp"
 #include "protocol/json/base64.hpp"
 
 namespace skiff::container::serve {
@@ -85,7 +86,8 @@ std::string origin_of(const protocol::HttpRequest& request, bool secure) {
 /// lay its page below their own in a frame.
 bool is_from_its_own_page(const protocol::HttpRequest& request, bool secure) {
   const protocol::Headers& fields = request.headers;
-  if (const auto origin = fields.find("Origin"); origin && !protocol::same_text(*origin, origin_of(request, secure))) {
+  const std::string_view scheme = secure ? "https" : "http";
+  if (const auto origin = fields.find("Origin"); origin && !protocol::is_origin_of(*origin, scheme, request.host)) {
     return false;
   }
   // Fetch Metadata (W3C): which of the requests without Origin are a page's to another site.
@@ -196,6 +198,15 @@ void remove_preview_cookie(protocol::Headers& fields) {
   if (!found) return;
   fields.remove("Cookie");
   for (const std::string& others : kept) fields.add("Cookie", others);
+}
+
+void remove_preview_links(protocol::Headers& fields) {
+  std::vector<std::string> referers;
+  for (const auto [name, value] : fields) {
+    if (protocol::same_text(name, "Referer")) referers.push_back(without_preview(value));
+  }
+  fields.remove("Referer");
+  for (const std::string& referer : referers) fields.add("Referer", referer);
 }
 
 std::string without_preview(std::string_view target) {

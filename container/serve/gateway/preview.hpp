@@ -56,6 +56,9 @@ class Previews {
 /// Takes the preview's cookie out of the fields of a request that goes on to a sandbox, and leaves the others.
 void remove_preview_cookie(protocol::Headers& fields);
 
+/// Takes the parameter of a preview, of whatever sandbox, out of Referer: the page that a link is on may be anywhere.
+void remove_preview_links(protocol::Headers& fields);
+
 /// Takes the preview's parameter out of a target, and leaves the rest byte for byte.
 [[nodiscard]] std::string without_preview(std::string_view target);
 

@@ -8,6 +8,7 @@
 
 #include "protocol/http/forward.hpp"
 #include "protocol/http/relay.hpp"
+#include "protocol/http/server_names.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/ports/local_server.hpp"
 #include "runtime/api/request_head.hpp"
@@ -22,6 +23,8 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kPorts = "/v1/ports/";
 constexpr int kPartsBefore = 3;  ///< of the path, up to the port
+/// What servers for development accept, and a client beside them would send.
+constexpr std::string_view kLocalHost = "localhost";
 
 Result<> check_request(const Call& call, std::uint16_t port) {
   SKIFF_TRY_VOID(check_port(call, port));
@@ -29,7 +32,7 @@ Result<> check_request(const Call& call, std::uint16_t port) {
   return call.identity.anonymous ? check_browser(call.agent.browser_guard, call.http) : Result<>{};
 }
 
-HttpClient::Request passed_on(Call& call, std::uint16_t port) {
+protocol::Headers fields_for(Call& call, std::uint16_t port) {
   const auto& request = call.http.request();
   const std::string peer = protocol::peer_host(call.http.peer());
   const std::string prefix = std::string{kPorts} + std::to_string(port);
@@ -37,16 +40,13 @@ HttpClient::Request passed_on(Call& call, std::uint16_t port) {
       request,
       {.name = call.agent.instance, .peer = peer, .scheme = call.http.is_tls() ? "https" : "http", .prefix = prefix});
   remove_own_fields(fields, call.agent.authenticator);
-  return {.method = request.method,
-          .target = protocol::target_behind(request, kPartsBefore),
-          .headers = std::move(fields),
-          .body = {}};
+  return fields;
 }
 
 protocol::HttpClientOptions server_on(const Agent& agent, std::uint16_t port) {
   const milliseconds connect_time = std::min<milliseconds>(kPortConnectTime, agent.settings.port_timeout);
   return {
-      .host = "localhost",  // what servers for development accept, and a client beside them would send
+      .host = std::string{kLocalHost},
       .port = port,
       .dial = [port, executor = agent.executor](milliseconds limit) { return connect_to_port(port, limit, executor); },
       .connect_time = connect_time,
@@ -85,15 +85,24 @@ Task<Result<>> pass_to_port(Call& call) {
   SKIFF_CO_TRY(const auto port, parse_port(call.params.at(0)));
   SKIFF_CO_TRY_VOID(check_request(call, port));
 
-  HttpClient server{call.agent.executor, server_on(call.agent, port)};
+  protocol::HttpClientOptions to_server = server_on(call.agent, port);
+  protocol::Headers fields = fields_for(call, port);
+  const protocol::ServerNames names{call.http.request(), fields, protocol::host_field(to_server)};
+  names.tell_server(fields);
+  HttpClient server{call.agent.executor, std::move(to_server)};
   const auto ends = call.identity.expires;
   protocol::RelayOptions options{.answer_time = call.agent.settings.port_timeout,
                                  .probe_idle = std::chrono::ceil<std::chrono::seconds>(call.agent.settings.keepalive),
                                  .ends = ends,
-                                 .upgraded = [agent = &call.agent, ends](Upgraded client, Upgraded behind) {
-                                   return carry_upgraded(agent, ends, std::move(client), std::move(behind));
-                                 }};
-  HttpClient::Request request = passed_on(call, port);
+                                 .change_answer = [names](protocol::Headers& answer) { names.tell_client(answer); },
+                                 .upgraded =
+                                     [agent = &call.agent, ends](Upgraded client, Upgraded behind) {
+                                       return carry_upgraded(agent, ends, std::move(client), std::move(behind));
+                                     }};
+  HttpClient::Request request{.method = call.http.request().method,
+                              .target = protocol::target_behind(call.http.request(), kPartsBefore),
+                              .headers = std::move(fields),
+                              .body = {}};
   co_return co_await protocol::relay(&call.http, &server, std::move(request), std::move(options));
 }
 
