@@ -72,11 +72,7 @@ Agent::Agent(Executor on, Settings with, Authenticator who, BrowserGuard browser
       authenticator{std::move(who)},
       browser_guard{std::move(browsers)},
       requests{api::routes().size(), std::move(dialects)},
-      activity{on,
-               [this](std::string_view why) {
-                 outlived_ = true;
-                 stop(why);
-               }},
+      activity{on, [this](std::string_view why) { stop(EndCause::lease, why); }},
       large_answers{on, kLargeAnswers},
       composed_answers{on, kLargeAnswers},
       disk{"skiff-disk", settings.disk_threads, kWaitsForNames},
@@ -163,15 +159,21 @@ void Agent::kill_everything() const {
   }
 }
 
-void Agent::stop(std::string_view why) {
-  if (std::exchange(stopping_, true)) return;
-  log::warning("stopping: commands are ended", {{"why", why}, {"live", supervisor.live}});
+bool Agent::stop(EndCause cause, std::string_view why) {
+  if (std::exchange(stopping_, true)) return false;
+  cause_ = cause;
+  why_ = why;
+  log::warning("stopping: commands are ended", {{"cause", word_of(cause)}, {"why", why}, {"live", supervisor.live}});
   stop_asked_.notify_all();
+  return true;
 }
 
 void Agent::fail(std::string_view why) {
   if (std::exchange(failed_, true)) return;
-  stop(why);
+  stop(EndCause::failure, why);
+  // Also while it ends for another reason, which it may not do in good order any more.
+  cause_ = EndCause::failure;
+  why_ = why;
   // What follows may end it before the log's thread has had its turn.
   const DeliberateWait wait;
   log::flush();

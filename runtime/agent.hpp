@@ -14,6 +14,7 @@
 #include "runtime/auth/audit_log.hpp"
 #include "runtime/auth/browser_guard.hpp"
 #include "runtime/auth/credentials.hpp"
+#include "runtime/last_word.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/own_limits.hpp"
 #include "runtime/self_defence.hpp"
@@ -43,8 +44,8 @@ struct Agent {
   /// SIGKILL to every process of every command; a `drain` that waits out their graces ends then.
   void kill_everything() const;
 
-  /// Asks for the agent's end, the first time with `why`, for the log.
-  void stop(std::string_view why);
+  /// Asks for the agent's end. The first cause counts, and `why` is for people; false: it ends already.
+  bool stop(EndCause cause, std::string_view why);
   /// The same because it can't go on: the process ends with a status that says so.
   void fail(std::string_view why);
   [[nodiscard]] bool failed() const noexcept { return failed_; }
@@ -53,7 +54,9 @@ struct Agent {
   OwnLimits::Kept keep_limits();
   [[nodiscard]] Task<> stop_asked();
   /// The lease or the idle time is over.
-  [[nodiscard]] bool outlived() const noexcept { return outlived_; }
+  [[nodiscard]] bool outlived() const noexcept { return stopping_ && cause_ == EndCause::lease; }
+  /// Writes down why it ends, where somebody wants to know; call it last of all.
+  void say_last_word() const noexcept { write_last_word(settings.termination_log, cause_, why_); }
 
   /// A WebSocket, as long as it is open.
   class OpenSocket {
@@ -104,7 +107,8 @@ struct Agent {
 
   Event stop_asked_;
   bool stopping_ = false;
-  bool outlived_ = false;
+  EndCause cause_ = EndCause::failure;
+  std::string why_ = {};
   bool failed_ = false;
   OwnLimits own_limits_;
 

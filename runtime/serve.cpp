@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <new>
@@ -19,6 +20,7 @@
 #include "runtime/agent.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/dispatch.hpp"
+#include "runtime/api/requests.hpp"
 #include "runtime/connection_limits.hpp"
 #include "runtime/exposure.hpp"
 #include "runtime/file_watch.hpp"
@@ -31,6 +33,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr int kWrongSettings = 2;
+/// Of a status that tells a signal, as a shell has it.
+constexpr int kSignalBase = 128;
 
 /// When the commands are gone, their streams have this long to send their last records.
 constexpr std::chrono::milliseconds kLastResponses{3000};
@@ -102,6 +106,12 @@ struct Running {
   [[nodiscard]] int exit_status() const { return agent.failed() ? 1 : status; }
 };
 
+/// A status of 0 would say that all is done: whoever ends it from outside has had a reason of his own.
+void end_by_signal(Running& running, int signal) {
+  if (!running.agent.stop(EndCause::signal, api::signal_name(signal))) return;
+  running.status = kSignalBase + signal;
+}
+
 void reload_certificate(Running& running) {
   if (running.tls == nullptr) return;
   const auto outcome = running.tls->reload();
@@ -115,7 +125,7 @@ void reload_certificate(Running& running) {
 /// SIGHUP: look at the files again. Where there are none, whoever started the agent from a terminal has left.
 void hang_up(Running& running, bool from_outside) {
   if (running.tls == nullptr && !running.agent.audit) {
-    if (from_outside) running.agent.stop("SIGHUP");
+    if (from_outside) end_by_signal(running, SIGHUP);
     return;
   }
   if (running.agent.audit) running.agent.audit->reopen();
@@ -135,10 +145,10 @@ Task<> watch_certificate(Running* running) {
 Task<> run_workload(Running* running) {
   if (auto started = co_await running->workload->start(); !started) {
     std::fprintf(stderr, "skiffd: %s\n", started.error().message.c_str());
-    running->agent.stop("the workload can't be run");
+    running->agent.stop(EndCause::workload, "the workload can't be run");
   }
   co_await running->workload->ended();
-  running->agent.stop("the workload has ended");
+  running->agent.stop(EndCause::workload, "the workload has ended");
 }
 
 /// Ends all commands, and the workload, with its grace.
@@ -162,7 +172,7 @@ Task<> all_drained(Running* running) {
 
 Task<> run_until_stopped(Running* running) {
   TaskGroup beside{running->agent.executor};
-  beside.spawn("signals", running->signals.watch([running] { running->agent.stop("a signal"); },
+  beside.spawn("signals", running->signals.watch([running](int signal) { end_by_signal(*running, signal); },
                                                  [running](bool from_outside) { hang_up(*running, from_outside); }));
   if (running->tls != nullptr) beside.spawn("certificate", watch_certificate(running));
   if (running->workload) beside.spawn("workload", run_workload(running));
@@ -172,6 +182,7 @@ Task<> run_until_stopped(Running* running) {
   Deadline last{running->agent.executor, [running] {
                   log::warning("some processes cannot be killed: the agent ends without them");
                   running->agent.audit.reset();
+                  running->agent.say_last_word();
                   log::flush();
                   std::_Exit(running->exit_status());
                 }};
@@ -350,6 +361,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
       log::error("memory ran out");
     }
   }
+  agent.say_last_word();
   log::info("stopped");
   return running.exit_status();
 }

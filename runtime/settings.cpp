@@ -153,6 +153,8 @@ std::vector<Setting> rows(Settings& s) {
        "The agent drains and exits with status 0 after this time, unless /v1/init or /v1/lease change it. 0: never."},
       {"idle-ttl", "SKIFF_IDLE_TTL", Duration{&s.idle_ttl, 0ms, std::chrono::days{365}}, "TIME", kProcess,
        "The agent drains and exits with status 0 after this time without a request, a live command or an open stream. 0: never."},
+      {"termination-log", "SKIFF_TERMINATION_LOG", Text{&s.termination_log}, "FILE", kProcess,
+       "Existing file into which the agent writes why it ends, as JSON: Kubernetes passes it on (terminationMessagePath). Empty: none."},
       {"memory-guard-percent", "SKIFF_MEMORY_GUARD_PERCENT", Count{&s.memory_guard_percent, 0, 100}, "N", kProcess,
        "Percentage of the container's memory limit above which the agent kills the largest command, before the kernel kills the container. 0: off."},
       {"cgroup", "SKIFF_CGROUP", Text{&s.cgroup}, "DIR", kProcess,

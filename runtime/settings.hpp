@@ -85,7 +85,8 @@ struct Settings {
   std::uint64_t max_output_bytes = 1 * kMiB;  ///< a stream in the result of a WAIT, where the request does not say
 
   // Process
-  Milliseconds drain_timeout{10'000};       ///< to end everything after SIGTERM
+  Milliseconds drain_timeout{10'000};  ///< to end everything after SIGTERM
+  std::string termination_log{"/dev/termination-log"};
   std::string cgroup = "auto";              ///< where commands with limits get cgroups: auto, none, or a directory
   Milliseconds ttl{0};                      ///< the lease at start; 0: none
   Milliseconds idle_ttl{0};                 ///< how long the sandbox may be idle; 0: for ever

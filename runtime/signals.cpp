@@ -101,7 +101,7 @@ Signals::Signals() {
   sigprocmask(SIG_BLOCK, &set_, nullptr);
 }
 
-Task<> Signals::watch(std::function<void()> stop, std::function<void(bool from_outside)> hang_up) {
+Task<> Signals::watch(std::function<void(int signal)> stop, std::function<void(bool from_outside)> hang_up) {
   const Executor executor = co_await asio::this_coro::executor;
   asio::posix::basic_stream_descriptor<Executor> source{executor, ::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK)};
   Uncounted uncounted{executor};
@@ -118,7 +118,7 @@ Task<> Signals::watch(std::function<void()> stop, std::function<void(bool from_o
       if (info.ssi_signo == SIGHUP) {
         hang_up(from_outside);
       } else if (from_outside) {
-        stop();
+        stop(static_cast<int>(info.ssi_signo));
       }
     }
   }

@@ -44,7 +44,7 @@ class Signals {
   /// Calls `stop` or `hang_up` for each, until cancelled. SIGTERM and SIGINT count only from outside, and not when the
   /// kernel may have lost who sent them; the log has one line a second about those that don't. `hang_up` is told
   /// whether SIGHUP came from there: its files may be read again at anybody's wish, the agent must not end at it.
-  [[nodiscard]] Task<> watch(std::function<void()> stop, std::function<void(bool from_outside)> hang_up);
+  [[nodiscard]] Task<> watch(std::function<void(int signal)> stop, std::function<void(bool from_outside)> hang_up);
 
  private:
   sigset_t set_{};

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNotFound = 127;
 constexpr int kCannotRun = 126;
-constexpr int kSignalBase = 128;
+constexpr int kBySignal = 128;
 
 UniqueFd duplicate(int fd) {
   return UniqueFd{::fcntl(fd, F_DUPFD_CLOEXEC, 0)};
@@ -56,7 +56,7 @@ Task<Result<>> Workload::start() {
   running_ = true;
   supervisor_.reaper.conclude_spawn(announced, *pid, [this](const sessions::Reaped& reaped) {
     running_ = false;
-    status_ = WIFEXITED(reaped.status) ? WEXITSTATUS(reaped.status) : kSignalBase + WTERMSIG(reaped.status);
+    status_ = WIFEXITED(reaped.status) ? WEXITSTATUS(reaped.status) : kBySignal + WTERMSIG(reaped.status);
     log::info("the workload has ended", {{"status", status_}});
     changed_.notify_all();
   });

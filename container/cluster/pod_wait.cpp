@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/with_timeout.hpp"
+#include "container/cluster/pod_end.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/pod_log.hpp"
 #include "container/kube/watch.hpp"
@@ -68,7 +69,9 @@ std::optional<PodVerdict> judge_terminated(const ContainerState& state, bool is_
   if (state.exit_code) why += " with status " + std::to_string(*state.exit_code);
   if (state.reason == "StartError" || state.reason == "ContainerCannotRun") why = state.reason;
   if (is_again) why += ", again and again";
-  return failure(is_again ? FailureReason::crash_loop : FailureReason::exited, with(std::move(why), state.message));
+  const auto word = last_word_in(state.message);
+  return failure(is_again ? FailureReason::crash_loop : FailureReason::exited,
+                 with(std::move(why), word ? word->why : state.message));
 }
 
 std::optional<PodVerdict> judge_phase(const kube::Object& pod) {

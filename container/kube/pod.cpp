@@ -23,6 +23,7 @@ ContainerState read_state(Json status, bool is_init) {
                        .reason = {},
                        .message = {},
                        .exit_code = entry.integer({"state", "terminated", "exitCode"}),
+                       .finished_at = entry.text({"state", "terminated", "finishedAt"}),
                        .last_reason = entry.text({"lastState", "terminated", "reason"}),
                        .last_exit_code = entry.integer({"lastState", "terminated", "exitCode"})};
   const char* key = "waiting";

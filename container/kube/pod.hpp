@@ -21,6 +21,7 @@ struct ContainerState {
   std::string reason;   ///< of waiting: ImagePullBackOff; of terminated: OOMKilled, Error, Completed
   std::string message;  ///< what the kubelet says about it
   std::optional<std::int64_t> exit_code;
+  std::string finished_at;  ///< RFC 3339
   /// Of the run before this one: why it is in CrashLoopBackOff.
   std::string last_reason;
   std::optional<std::int64_t> last_exit_code;

@@ -101,12 +101,14 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
     sandbox.state = SandboxState::failed;
     sandbox.reason = "its start was not finished";
     sandbox.was_never_up = record.half_made;
-  } else if (auto why = reason_in_log(log_end(records_.log(record.name)))) {
+  } else if (auto end = end_in_log(log_end(records_.log(record.name))); end && end->is_lease) {
     sandbox.state = SandboxState::ended;
-    sandbox.reason = std::move(*why);
+    sandbox.reason = std::move(end->why);
   } else {
+    // Its files are there, and `start` runs it again.
     sandbox.state = SandboxState::failed;
-    sandbox.reason = which + " was killed, or the machine was restarted";
+    sandbox.was_broken = true;
+    sandbox.reason = end ? which + " was ended: " + end->why : which + " was killed, or the machine was restarted";
   }
   return sandbox;
 }

@@ -88,7 +88,12 @@ class LocalRecords {
   std::filesystem::path directory_;
 };
 
-/// The agent's own reason for having ended in good order, as the end of its log tells it; nothing when it was killed.
-[[nodiscard]] std::optional<std::string> reason_in_log(std::string_view log_end);
+/// How an agent ended in good order.
+struct LoggedEnd {
+  bool is_lease = false;  ///< its lease or its idle time was over; else somebody ended it from outside
+  std::string why;
+};
+/// As the end of its log tells it; nothing when it was killed.
+[[nodiscard]] std::optional<LoggedEnd> end_in_log(std::string_view log_end);
 
 }  // namespace skiff::container

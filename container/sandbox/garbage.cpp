@@ -40,7 +40,7 @@ std::string reason_of(const Sandbox& sandbox) {
   const std::string late = outlived ? "its lease was over at " + *sandbox.expires_at : "";
   if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) {
     std::string why = std::string{state_word(sandbox.state)} + ": " + sandbox.reason;
-    if (!sandbox.was_broken) return why;
+    if (!sandbox.was_broken || sandbox.was_never_up) return why;
     // `start` brings it back, with its volumes.
     return outlived ? std::move(why) + "; " + late : std::string{};
   }

@@ -45,7 +45,7 @@ def test_the_agent_serves_and_ends_as_always(start_agent, unread):
     agent = start(start_agent, unread[0])
     ask(agent, 1000)
     assert agent.run("echo on")["stdout"] == "on\n"
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
 
 
 def test_what_is_lost_is_counted_and_told(start_agent, unread):

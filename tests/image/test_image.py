@@ -112,11 +112,11 @@ def test_a_signal_from_inside_does_not_end_it(agent):
     assert agent.run("echo still here")["stdout"] == "still here\n"
 
 
-def test_a_stop_from_outside_drains_and_ends_with_status_0(agent):
+def test_a_stop_from_outside_drains_and_says_so(agent):
     status, *_ = agent.request("POST", "/v1/commands", {"command": "sleep 1000", "mode": "background"})
     assert status == 202
     agent.container.terminate()
-    assert agent.container.wait() == 0
+    assert agent.container.wait() == 143
 
 
 def test_without_a_credential_it_refuses_and_says_what_to_set(start):

@@ -32,7 +32,7 @@ def test_requests_and_commands_are_told_with_who_asked(start_agent, tmp_path):
     agent.request("GET", "/v1/sessions/nope").problem(404)
     agent.request("GET", "/v1/sessions?limit=1", headers={"Authorization": f"Bearer {SECRET}"}).problem(401)
     agent.request("GET", "/healthz")
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
 
     started = lines(log, "command", command=result["id"])
     assert [(one["who"], one["session"], one["sha256"], one["size_bytes"]) for one in started] == [
@@ -54,7 +54,7 @@ def test_what_is_run_is_told_only_when_asked_for(start_agent, tmp_path):
     agent = start_agent("--audit-log", log, "--audit-commands", warm=False)
     agent.run("echo visible", secret_env={"S": SECRET})
     agent.run(argv=["echo", "visible too"])
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     assert lines(log, "command", command_line="echo visible")
     assert lines(log, "command", argv=["echo", "visible too"])
     assert SECRET not in log.read_text()
@@ -65,7 +65,7 @@ def test_no_control_character_reaches_whoever_looks_at_it_on_a_terminal(start_ag
     agent = start_agent("--audit-log", log, "--audit-commands", warm=False)
     line = "true '\x7f\x80\x9b2J\xa0\xe9\u20ac\x1b'"
     agent.run(line)
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     assert lines(log, "command", command_line=line)
     assert not [one for one in log.read_text() if one != "\n" and (one < " " or "\x7f" <= one < "\xa0")]
 
@@ -77,7 +77,7 @@ def test_commands_of_websockets_are_told_too_and_repeats_are_not(start_agent, tm
         for channel in 1, 2:
             ws.send({"type": "start", "channel": channel, "session": "default", "id": "once", "command": "true"})
             ws.until("exit", channel=channel)
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     (started,) = lines(log, "command")
     assert (started["command"], started["request_id"]) == ("once", "the-socket")
     assert lines(log, "request", route="/v1/connect", status=101)
@@ -92,7 +92,7 @@ def test_a_signed_token_is_named_by_its_subject(start_agent, tmp_path):
     anonymous = signer.token()
     for token in signer.token(sub="alice", jti="t-1"), signer.token(jti="t-2"), anonymous:
         assert agent.request("GET", "/v1/sessions", token=token).status == 200
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     assert lines(log, "request", who="jwt:alice") and lines(log, "request", who="jwt:t-2")
     assert lines(log, "request", who="jwt:" + sha256(anonymous)[:8])
 
@@ -112,7 +112,7 @@ def test_no_line_is_lost_when_it_is_rotated_under_load(start_agent, tmp_path):
             for job in jobs:
                 job.result()
             until(log.exists)
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     told = [one["request_id"] for path in tmp_path.glob("audit*") for one in lines(path, "request")]
     assert sorted(told) == sorted(f"n{number}" for number in range(250))
 

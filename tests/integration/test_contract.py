@@ -426,7 +426,7 @@ def test_sockets_close_with_the_codes_promised(agent):
     with agent.ws("/v1/connect") as ws:
         agent.process.terminate()
         seen[1001] = ws.code()
-    assert agent.process.wait(15) == 0
+    assert agent.process.wait(15) == 143
     assert seen == {int(code): int(code) for code in PROMISED.asked["close"]}
 
 

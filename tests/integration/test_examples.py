@@ -244,7 +244,7 @@ def test_a_terminal_that_was_never_told_its_size_has_eighty_columns(client):
 def test_the_terminal_is_restored_when_the_agent_goes_away(client):
     with Terminal(client.start, "shell") as terminal:
         terminal.ready()
-        assert client.agent.terminate() == 0
+        assert client.agent.terminate() == 143
         terminal.until(lambda: terminal.process.poll() is not None, "the client's end")
         assert termios.tcgetattr(terminal.slave) == terminal.before
 

@@ -210,7 +210,7 @@ def test_exits_are_told_when_the_agent_stops(box):
         box.agent.process.send_signal(signal.SIGTERM)
         assert joined(socket.until_exits(process)[process]) == ("", "", -15)
         assert socket.ws.close_code() == 1001
-    assert box.agent.process.wait(30) == 0
+    assert box.agent.process.wait(30) == 143
 
 
 # --- kill, status ---

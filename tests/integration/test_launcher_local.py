@@ -96,6 +96,17 @@ def test_an_agent_that_was_killed_behind_our_back_is_told_and_started_again(skif
     assert skiff("exec", "box", "--", "echo", "back")[0] == "back\n"
 
 
+def test_an_agent_that_was_ended_from_outside_has_not_had_its_time(skiff):
+    pid = int(skiff.up("box", "--ttl", "1h")["details"]["pid"])
+    skiff("exec", "box", "--", "sh", "-c", "echo kept > file")
+    os.kill(pid, signal.SIGTERM)
+    sandbox = until(lambda: not proc.alive(pid) and skiff.json("ps")["items"][0], what="its end")
+    assert sandbox["state"] == "failed" and "SIGTERM" in sandbox["reason"], sandbox
+    assert [item["name"] for item in skiff.json("gc")["kept"]] == ["box"]
+    skiff("start", "box")
+    assert skiff("exec", "box", "--", "cat", "file")[0] == "kept\n"
+
+
 def test_gc_removes_what_has_ended_and_says_why(skiff):
     skiff.up("alive")
     skiff.up("stopped")
@@ -106,8 +117,10 @@ def test_gc_removes_what_has_ended_and_says_why(skiff):
     until(lambda: {"over": "ended", "killed": "failed"}.items()
           <= {item["name"]: item["state"] for item in skiff.json("ps")["items"]}.items(), what="their ends")
     done = skiff.json("gc")
-    assert {item["name"]: item["reason"].split(":")[0] for item in done["deleted"]} == {"over": "ended", "killed": "failed"}
-    assert [item["name"] for item in done["kept"]] == ["alive", "stopped"]
+    assert {item["name"]: item["reason"].split(":")[0] for item in done["deleted"]} == {"over": "ended"}
+    # Nobody has written down that its time was over: its files are there, and `start` runs it again.
+    assert [item["name"] for item in done["kept"]] == ["alive", "killed", "stopped"]
+    skiff("rm", "killed")
     assert skiff.names() == ["alive", "stopped"]
     until(lambda: [item["name"] for item in skiff.json("gc", "--max-idle", "10ms")["deleted"]] == ["alive"])
     assert skiff.names() == ["stopped"]

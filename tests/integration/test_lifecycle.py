@@ -159,7 +159,7 @@ def test_a_stop_tells_everybody_and_leaves_nothing(agent):
         assert [next(events)["type"], bytes_of(next(events))] == ["started", b"s\n"]
         until(lambda: (shown := agent.request("GET", "/v1/commands/w")).status == 200
               and shown.json()["output"]["bytes"]["stdout"] == 2)
-        assert agent.terminate() == 0
+        assert agent.terminate() == 143
         assert list(events)[-1]["cause"] == "shutdown"
         assert list(follower.events())[-1]["cause"] == "shutdown"
     waiter.join(20)
@@ -182,21 +182,42 @@ def test_while_it_drains_it_takes_no_new_commands_and_says_so(agent):
         assert refused.headers["Retry-After"]
         (agent.root / "go").touch()
         assert list(events)[-1]["cause"] == "shutdown"
-    assert agent.process.wait(15) == 0
+    assert agent.process.wait(15) == 143
+
+
+@pytest.mark.parametrize("arguments, end, status, word", [
+    ((), signal.SIGTERM, 143, {"ended_by": "signal", "why": "SIGTERM"}),
+    ((), signal.SIGINT, 130, {"ended_by": "signal", "why": "SIGINT"}),
+    (("--ttl", "200ms"), None, 0, {"ended_by": "lease", "why": "the lease is over"}),
+    (("--idle-ttl", "200ms"), None, 0, {"ended_by": "lease", "why": "nobody used the sandbox for the idle time"}),
+    (("--", "sh", "-c", "exit 4"), None, 4, {"ended_by": "workload", "why": "the workload has ended"}),
+    # A program that ends well when it is told to says nothing of who told it.
+    (("--", "sh", "-c", "trap 'exit 0' TERM; echo up; while :; do sleep 0.05; done"), signal.SIGTERM, 0,
+     {"ended_by": "signal", "why": "SIGTERM"})])
+def test_why_it_ends_is_its_status_and_written_down(start_agent, tmp_path, arguments, end, status, word):
+    log = tmp_path / "termination-log"
+    log.write_text('{"ended_by":"lease","why":"forged by a command"}')
+    agent = start_agent("--termination-log", log, *arguments, warm=False)
+    if "--" in arguments and end:
+        assert agent.next_line() == "up"
+    if end:
+        agent.process.send_signal(end)
+    assert agent.process.wait(20) == status
+    assert json.loads(log.read_text()) == word
 
 
 def test_a_second_sigterm_does_no_harm(agent):
     agent.start("trap '' TERM; sleep 300", kill_grace_ms=300)
     agent.process.send_signal(signal.SIGTERM)
     agent.process.send_signal(signal.SIGTERM)
-    assert agent.process.wait(15) == 0
+    assert agent.process.wait(15) == 143
     assert not agent.strays()
 
 
 def test_a_hangup_ends_it_as_there_are_no_files_to_read_again(agent):
     agent.start("sleep 300")
     agent.process.send_signal(signal.SIGHUP)
-    assert agent.process.wait(15) == 0
+    assert agent.process.wait(15) == 129
     assert not agent.strays()
 
 

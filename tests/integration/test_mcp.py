@@ -442,7 +442,7 @@ def test_what_it_starts_is_a_command_of_the_agent(start_agent, tmp_path):
     done = Mcp(agent).tool("run_command", command="echo seen")
     assert agent.request("GET", f"/v1/commands/{done['id']}").json()["command"] == "echo seen"
     assert 'route="/mcp"' in agent.request("GET", "/metrics").text
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     entries = [json.loads(line) for line in log.read_text().splitlines()]
     assert [one["event"] for one in entries if one.get("command") == done["id"]] == ["command", "request"]
 
@@ -453,7 +453,7 @@ def test_an_agent_that_stops_ends_what_is_under_way(start_agent):
     with client.stream("tools/call", {"name": "run_command", "arguments": {"command": "sleep 100"}}) as waits, \
             client.news() as news:
         until(lambda: client.tool("list_commands", state="running")["items"])
-        assert agent.terminate() == 0
+        assert agent.terminate() == 143
         assert list(events(news)) == []
         (answer,) = [message for _, message in events(waits) if message]
     assert answer["result"]["structuredContent"]["cause"] == "shutdown"

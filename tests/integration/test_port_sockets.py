@@ -314,7 +314,7 @@ def test_it_is_use_and_ends_when_the_agent_stops(start_agent):
         assert open_sockets(agent) == 1
         agent.process.send_signal(signal.SIGTERM)
         assert ws.close_code() == 1001
-    assert agent.process.wait(30) == 0
+    assert agent.process.wait(30) == 143
 
 
 # --- many, and slow ones ---

@@ -257,7 +257,7 @@ def test_an_agent_that_drains_passes_nothing_on(start_agent, recorded):
             sock.sendall(b"goes on")
             assert sock.recv(100) == b"goes on"
             (agent.root / "go").touch()
-            assert agent.process.wait(15) == 0
+            assert agent.process.wait(15) == 143
             assert sock.recv(100) == b""
     assert not seen.requests
 

@@ -50,7 +50,7 @@ class Served:
 
     def finish(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(20) == 0
+        assert self.process.wait(20) == 143
         self.process.stdout.close()
         until(lambda: not proc.belonging(self.mark, self.folder), what="an end of all that it started")
 

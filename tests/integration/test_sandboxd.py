@@ -283,7 +283,7 @@ def test_health(client, doors):
     except ConnectionError:
         pass
     assert watch.messages()[:2] == [field(1, 1), field(1, 2)]
-    assert doors[0].agent.process.wait(30) == 0
+    assert doors[0].agent.process.wait(30) == 143
 
 
 def test_the_end_of_the_agent_ends_streams_with_their_exit(client, doors):
@@ -292,7 +292,7 @@ def test_the_end_of_the_agent_ends_streams_with_their_exit(client, doors):
     doors[0].agent.process.terminate()
     client.finish(call)
     assert output(call) == b"up\nbye\n" and exit_code(call) == 9 and call.status == OK
-    assert doors[0].agent.process.wait(30) == 0
+    assert doors[0].agent.process.wait(30) == 143
 
 
 def test_commands_are_the_agents(client, doors):

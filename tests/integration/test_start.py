@@ -29,7 +29,7 @@ def refused(*arguments, cwd, status=2):
 def test_one_line_on_stdout_says_where_it_listens(agent):
     assert re.fullmatch(r"skiffd listening on http://127\.0\.0\.1:[1-9]\d*", agent.line)
     assert agent.request("GET", "/healthz").status == 200
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     assert agent.process.stdout.read() == b""
 
 
@@ -147,7 +147,7 @@ def test_the_root_can_come_from_a_variable_alone(tmp_path):
             assert done.stdout == f"{root}\n", done
         finally:
             process.terminate()
-            assert process.wait(15) == 0
+            assert process.wait(15) == 143
 
 
 def test_only_the_digest_of_a_token_need_be_known(start_agent):
@@ -180,7 +180,7 @@ def test_several_listeners_serve_the_same_agent_and_unix_sockets_work(start_agen
 def test_a_unix_socket_alone_is_enough(start_agent, tmp_path):
     agent = start_agent(listen=f"unix:{tmp_path}/only.sock")
     assert agent.run("echo hi")["stdout"] == "hi\n"
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     assert not os.path.exists(f"{tmp_path}/only.sock")
 
 
@@ -215,7 +215,7 @@ def test_a_unix_socket_that_is_taken_is_told_without_talk_of_ports(tmp_path):
 def test_health_asks_a_running_agent_and_fails_for_none(start_agent):
     agent = start_agent()
     assert skiffd("health", env={"SKIFF_LISTEN": agent.host}).returncode == 0
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     done = skiffd("health", env={"SKIFF_LISTEN": agent.host})
     assert done.returncode == 1 and done.stderr.strip(), done
 

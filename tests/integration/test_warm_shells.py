@@ -112,7 +112,7 @@ def test_they_go_with_the_agent(start_agent):
     agent = start_agent()
     agent.run("true")
     waiting = until(agent.waiting_shells, what="a shell that waits")
-    assert agent.terminate() == 0
+    assert agent.terminate() == 143
     until(lambda: not any(proc.alive(pid) for pid in waiting), what="the end of the shells that waited")
 
 

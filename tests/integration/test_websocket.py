@@ -240,7 +240,7 @@ def test_shutdown_tells_the_cause_and_closes_with_its_code(agent):
     cid = agent.start("echo up; sleep 300")["id"]
     with attach(agent, cid) as ws, agent.ws("/v1/connect") as idle:
         ws.until("output")
-        assert agent.terminate() == 0
+        assert agent.terminate() == 143
         assert ws.until("exit")[-1]["cause"] == "shutdown"
         assert (ws.code(), idle.code()) == (1001, 1001)
 

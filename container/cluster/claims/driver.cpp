@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
+#include "base/in_parallel.hpp"
 #include "base/with_timeout.hpp"
 #include "container/agent/client.hpp"
 #include "container/cluster/checks.hpp"
@@ -28,6 +29,8 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kLargestPage = 500;
 constexpr std::size_t kRemovedAtOnce = 16;
+/// Pods that have ended, of which a list tells how.
+constexpr std::size_t kClaimLooksAtOnce = 16;
 constexpr std::string_view kClaims = "claims:";
 constexpr std::string_view kBare = "sandboxes:";
 
@@ -55,16 +58,6 @@ Result<> refuse_haste(const Removal& how) {
   return fail(Errc::invalid_field,
               "with --driver claim the controller ends Pods, in its own time: leave out --force and --grace-period",
               how.force ? "--force" : "--grace-period");
-}
-
-Error not_running(const Object& object) {
-  const Sandbox sandbox = describe_claim(object);
-  std::string message = "sandbox \"" + sandbox.name + "\" ";
-  message += sandbox.state == SandboxState::stopped    ? "is stopped"
-             : sandbox.state == SandboxState::creating ? "is still being made"
-                                                       : "does not run any more: " + sandbox.reason;
-  if (sandbox.state != SandboxState::creating) message += "; `skiff start " + sandbox.name + "` runs it again";
-  return {Errc::sandbox_not_running, std::move(message), "name"};
 }
 
 Error no_agent(const Object& pod) {
@@ -109,7 +102,7 @@ Task<Result<Object>> ClaimDriver::find(std::string name) {
 Task<Result<Object>> ClaimDriver::find_running(std::string name) {
   auto object = co_await find(std::move(name));
   if (object && judge_claim(*object).state != SandboxState::running) {
-    co_return std::unexpected{not_running(*object)};
+    co_return std::unexpected{not_running(co_await described(std::move(*object)))};
   }
   co_return object;
 }
@@ -125,12 +118,23 @@ Task<Result<std::optional<Object>>> ClaimDriver::sandbox_of(Object object) {
   co_return std::unexpected{std::move(sandbox.error().error)};
 }
 
+Task<Sandbox> ClaimDriver::described(Object object) {
+  Sandbox sandbox = describe_claim(object);
+  if (!judge_claim(object).lost_pod) co_return sandbox;
+  const std::string namespace_name = object.namespace_name();
+  auto its = co_await sandbox_of(std::move(object));
+  if (!its || !*its) co_return sandbox;
+  auto pod = co_await cluster_->client().get(kube::kPods, namespace_name, pod_name(**its));
+  if (pod) describe_end(sandbox, *pod);
+  co_return sandbox;
+}
+
 Task<Result<ReachTarget>> ClaimDriver::target_of(Object object) {
   SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
-  if (!sandbox) co_return std::unexpected{not_running(object)};
+  if (!sandbox) co_return std::unexpected{not_running(describe_claim(object))};
   const std::string pod = pod_name(*sandbox);
   auto found = co_await cluster_->client().get(kube::kPods, object.namespace_name(), pod);
-  if (!found && found.error().not_found()) co_return std::unexpected{not_running(object)};
+  if (!found && found.error().not_found()) co_return std::unexpected{not_running(describe_claim(object))};
   if (!found) co_return std::unexpected{std::move(found.error().error)};
   if (!runs_agent(*found)) co_return std::unexpected{no_agent(*found)};
   co_return ReachTarget{.sandbox = describe_claim(object).name,
@@ -259,7 +263,7 @@ Task<Result<PodOptions>> ClaimDriver::set_network(std::string, std::string, std:
 
 Task<Result<Sandbox>> ClaimDriver::get(std::string name) {
   SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
-  Sandbox sandbox = describe_claim(object);
+  Sandbox sandbox = co_await described(object);
   if (is_claim(object) && sandbox.state == SandboxState::running) {
     SKIFF_CO_TRY(auto claimed, co_await sandbox_of(std::move(object)));
     if (claimed) sandbox.details["pod"] = pod_name(*claimed);
@@ -286,11 +290,13 @@ Task<Result<SandboxPage>> ClaimDriver::list_some(SandboxFilter filter) {
   if (!page && !(claims && page.error().not_found())) co_return std::unexpected{std::move(page.error().error)};
   SandboxPage found;
   if (page) {
-    for (const Object& object : page->items) {
-      if (is_claimed(object)) continue;
-      Sandbox sandbox = describe_claim(object);
-      if (has_wanted_state(sandbox, filter)) found.items.push_back(std::move(sandbox));
-    }
+    std::erase_if(page->items, is_claimed);
+    std::vector<Sandbox> all(page->items.size());
+    const auto look = [this](Object object, Sandbox* into) -> Task<> { *into = co_await described(std::move(object)); };
+    co_await in_parallel(all.size(), kClaimLooksAtOnce,
+                         [&](std::size_t index) { return look(std::move(page->items[index]), &all[index]); });
+    std::erase_if(all, [&](const Sandbox& sandbox) { return !has_wanted_state(sandbox, filter); });
+    found.items = std::move(all);
     if (!page->continue_token.empty()) found.next = std::string{prefix} + page->continue_token;
   }
   if (claims && found.next.empty()) found.next = kBare;
@@ -315,7 +321,7 @@ Task<Result<SandboxPage>> ClaimDriver::list(SandboxFilter filter) {
 Task<Result<Object>> ClaimDriver::suspend(Object object, Removal how) {
   SKIFF_CO_TRY(auto api, co_await pools_.api());
   SKIFF_CO_TRY(auto sandbox, co_await sandbox_of(object));
-  if (!sandbox) co_return std::unexpected{not_running(object)};
+  if (!sandbox) co_return std::unexpected{not_running(describe_claim(object))};
   const std::string pod = pod_name(*sandbox);
   json mode = mode_patch(api, false);
   // What is stopped on purpose doesn't run out of time.
@@ -389,7 +395,7 @@ Task<Result<bool>> ClaimDriver::remove_if(std::string name, std::string id, Remo
   if (!object && object.error().code == Errc::sandbox_not_found) co_return false;
   if (!object) co_return std::unexpected{std::move(object.error())};
   if (!id.empty() && describe_claim(*object).id != id) co_return false;
-  if (how.only_if && !how.only_if(describe_claim(*object))) co_return false;
+  if (how.only_if && !how.only_if(co_await described(*object))) co_return false;
   SKIFF_CO_TRY_VOID(co_await remove_found(std::move(*object), std::move(how)));
   co_return true;
 }

@@ -55,6 +55,8 @@ class ClaimDriver final : public Driver {
   [[nodiscard]] Task<Result<kube::Object>> find_running(std::string name);
   /// The Sandbox of either; nothing when it has none (yet, or any more).
   [[nodiscard]] Task<Result<std::optional<kube::Object>>> sandbox_of(kube::Object object);
+  /// As it is now: one whose Pod has ended says how by its Pod.
+  [[nodiscard]] Task<Sandbox> described(kube::Object object);
   [[nodiscard]] Task<Result<ReachTarget>> target_of(kube::Object object);
   [[nodiscard]] Task<Result<Endpoint>> endpoint_of(ReachTarget target, std::string owner, TokenGrant grant);
 

@@ -8,6 +8,8 @@
 
 #include "container/cluster/creation_mark.hpp"
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod_end.hpp"
+#include "container/kube/pod.hpp"
 #include "container/kube/time.hpp"
 
 namespace skiff::container {
@@ -252,9 +254,11 @@ ClaimVerdict judge_claim(const Object& object) {
     return {.state = SandboxState::ended, .reason = "its lease is over"};
   }
   if (ready->reason == "PodSucceeded") {
-    return {.state = SandboxState::ended, .reason = "its agent has ended: its lease or its idle time is over"};
+    return {.state = SandboxState::failed, .reason = "its Pod has ended, and nothing says why", .lost_pod = true};
   }
-  if (ready->reason == "PodFailed") return {.state = SandboxState::failed, .reason = "its Pod has failed"};
+  if (ready->reason == "PodFailed") {
+    return {.state = SandboxState::failed, .reason = "its Pod has failed", .lost_pod = true};
+  }
   const bool is_rejected = std::ranges::find(kRejections, ready->reason) != kRejections.end() ||
                            (ready->reason == "ReconcilerError" && ready->message.contains(" is forbidden: "));
   if (is_rejected) return {.state = SandboxState::failed, .reason = sentence(*ready), .rejected = true};
@@ -276,7 +280,8 @@ Sandbox describe_claim(const Object& object) {
                   .created_at = object.text({"metadata", "creationTimestamp"}),
                   .expires_at = {},
                   .address = {},
-                  .details = {{"namespace", object.namespace_name()}, {"kind", object.text({"kind"})}}};
+                  .details = {{"namespace", object.namespace_name()}, {"kind", object.text({"kind"})}},
+                  .was_broken = verdict.lost_pod};
   const std::string end =
       is_claim(object) ? object.text({"spec", "lifecycle", "shutdownTime"}) : object.text({"spec", "shutdownTime"});
   if (!end.empty()) sandbox.expires_at = end;
@@ -304,6 +309,19 @@ Sandbox describe_claim(const Object& object) {
     sandbox.address = "http://" + (is_v6 ? "[" + ip + "]" : ip) + ":" + std::to_string(spec.pod.agent_port);
   }
   return sandbox;
+}
+
+void describe_end(Sandbox& sandbox, const Object& pod) {
+  const std::string phase = kube::pod_phase(pod);
+  if (phase != "Succeeded" && phase != "Failed") return;
+  PodEnd end = end_of(pod);
+  const bool is_late = end.by == EndedBy::unsaid && was_lease_over(end.ended_at, sandbox.expires_at);
+  const bool is_own = is_own_end(end.by) || is_late;
+  sandbox.state = is_own ? SandboxState::ended : SandboxState::failed;
+  sandbox.was_broken = !is_own && end.by != EndedBy::deadline;
+  sandbox.reason = is_late ? "its lease was over" : std::move(end.why);
+  sandbox.details["ended_by"] = word_of(is_late ? EndedBy::lease : end.by);
+  if (!end.ended_at.empty()) sandbox.details["ended_at"] = std::move(end.ended_at);
 }
 
 }  // namespace skiff::container

@@ -65,10 +65,13 @@ struct ClaimVerdict {
   SandboxState state = SandboxState::creating;
   std::string reason = {};  ///< why it ended or failed; while it is made what it waits for
   bool rejected = false;    ///< it was refused: no waiting mends it
+  bool lost_pod = false;    ///< its Pod has ended: that says how, and the claim does not
 };
 [[nodiscard]] ClaimVerdict judge_claim(const kube::Object& object);
 
 /// `object` is the claim, or the bare Sandbox.
 [[nodiscard]] Sandbox describe_claim(const kube::Object& object);
+/// The same when its Pod has ended, by what that says.
+void describe_end(Sandbox& sandbox, const kube::Object& pod);
 
 }  // namespace skiff::container

@@ -72,6 +72,17 @@ Task<Result<KnownPod>> look(Cluster* cluster, std::string name, std::string obje
   co_return known;
 }
 
+/// What an event still tells of the end of a Pod that is gone; nobody is asked about one that never was.
+Task<> look_for_end(Cluster* cluster, KnownPod* known) {
+  if (known->pod || !known->record || known->record->stopped || known->record->pod_uid.empty()) co_return;
+  kube::ListOptions about{.field_selector = "involvedObject.uid=" + known->record->pod_uid};
+  auto events = co_await cluster->client().list(kube::kEvents, known->record->namespace_name, std::move(about));
+  if (!events) co_return;  // who may not list events is told what the record knows
+  for (const Object& event : events->items) {
+    if (auto end = end_in_event(event.text({"reason"}), event.text({"message"}))) known->end = std::move(end);
+  }
+}
+
 /// Until a Pod that is missing is missing for a record that is still as it was: a `stop` between the two looks takes
 /// the Pod too.
 Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::string object_name) {
@@ -79,7 +90,11 @@ Task<Result<KnownPod>> look_twice(Cluster* cluster, std::string name, std::strin
   for (;;) {
     auto known = co_await look(cluster, name, object_name);
     const bool is_missing = known && known->record && !known->record->stopped && !known->pod;
-    if (!is_missing || known->config_map->resource_version() == seen) co_return known;
+    if (!is_missing) co_return known;
+    if (known->config_map->resource_version() == seen) {
+      co_await look_for_end(cluster, &*known);
+      co_return known;
+    }
     seen = known->config_map->resource_version();
   }
 }
@@ -155,6 +170,10 @@ Sandbox describe_known(const KnownPod& known) {
   if (known.damage) return describe_damaged(*known.config_map, *known.damage);
   if (known.record) {
     Sandbox sandbox = describe_with(*known.record, *known.config_map, known.pod, known.seen_at);
+    if (known.end && sandbox.state == SandboxState::failed) {
+      sandbox.reason = "its pod is gone: " + known.end->why;
+      sandbox.details["ended_by"] = word_of(known.end->by);
+    }
     if (!known.service || !sandbox.details.contains("service")) return sandbox;
     sandbox.details["cluster_ip"] = kube::cluster_ip(*known.service);
     const auto addresses = kube::load_balancer_addresses(*known.service);
@@ -269,6 +288,7 @@ Task<> look_alone(Cluster* cluster, KnownPod known, std::optional<Sandbox>* sand
   auto pod = co_await cluster->client().get(kube::kPods, known.record->namespace_name, known.record->pod);
   const bool is_unknown = !pod && !pod.error().not_found();
   if (pod) known.pod = std::move(*pod);
+  if (!is_unknown) co_await look_for_end(cluster, &known);
   *sandbox = is_unknown ? describe_unseen(*known.record, *known.config_map, pod.error().error) : describe_known(known);
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/cluster/cluster.hpp"
+#include "container/cluster/pod_end.hpp"
 #include "container/cluster/pods/record.hpp"
 #include "container/kube/object.hpp"
 #include "container/sandbox/driver.hpp"
@@ -22,6 +23,7 @@ struct KnownPod {
   std::optional<PodRecord> record = {};
   std::optional<kube::Object> pod = {};      ///< none for one that is stopped, or whose Pod was deleted
   std::optional<kube::Object> service = {};  ///< where somebody has looked at it
+  std::optional<PodEnd> end = {};            ///< of a Pod that is gone, where an event still tells
   std::optional<Error> damage = {};          ///< why the record can't be read
   WallTime seen_at = wall_now();             ///< by the clock of the API server, as its times are
 };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "container/cluster/labels.hpp"
+#include "container/cluster/pod_end.hpp"
 #include "container/cluster/pod_manifest.hpp"
 #include "container/cluster/pod_wait.hpp"
 #include "container/kube/pod.hpp"
@@ -16,6 +17,19 @@ namespace {
 
 /// A record without a Pod is younger than this while the Pod is being made.
 constexpr std::chrono::minutes kBeingMade{1};
+
+/// Why one whose Pod is gone is no more, when nobody has written anything.
+constexpr std::string_view kDeleted = "its pod was deleted: by a drain of its node, or by somebody";
+
+/// Also for the moment in which its containers have ended and its phase does not say so yet.
+bool has_ended(const kube::Object& pod) {
+  const std::string phase = kube::pod_phase(pod);
+  if (phase == "Succeeded" || phase == "Failed") return true;
+  if (phase != "Running" || pod.is_being_deleted()) return false;
+  const PodVerdict verdict = judge_pod(pod);
+  return verdict.is_final &&
+         (verdict.failure == FailureReason::exited || verdict.failure == FailureReason::out_of_memory);
+}
 
 struct StateNow {
   SandboxState state = SandboxState::creating;
@@ -34,13 +48,10 @@ bool is_node_silent(const kube::Object& pod) {
   return ready && ready->status == "False" && ready->reason.empty() && containers && containers->status == "True";
 }
 
-/// By a drain, an eviction, a preemption, or a node that was shut down: a Pod that fails by its containers has no
-/// reason of its own, and one that has had its time has this one.
-bool was_broken_by_cluster(const kube::Object& pod) {
-  const auto disruption = pod.condition("DisruptionTarget");
-  if (disruption && disruption->status == "True") return true;
-  const std::string reason = pod.text({"status", "reason"});
-  return !reason.empty() && reason != "DeadlineExceeded";
+/// Of one that is over. Whatever nobody has written down as its own end is kept, and `start` runs it again.
+StateNow state_at(const PodEnd& end) {
+  if (is_own_end(end.by)) return {SandboxState::ended, end.why};
+  return {SandboxState::failed, end.why, end.by != EndedBy::deadline};
 }
 
 StateNow state_of(const kube::Object& pod) {
@@ -49,16 +60,16 @@ StateNow state_of(const kube::Object& pod) {
       is_node_silent(pod) ? "its node " + pod.text({"spec", "nodeName"}) + " does not answer" : std::string{};
   if (pod.is_being_deleted()) {
     std::string why = "its pod is being deleted";
+    const auto disruption = disruption_of(pod);
+    if (disruption && silent.empty()) why.append(": ").append(disruption->why);
     if (!silent.empty()) why.append(", but ").append(silent).append(": `skiff rm --force` does not wait for it");
-    return {SandboxState::ended, std::move(why), true};
+    return {disruption ? SandboxState::failed : SandboxState::ended, std::move(why), true};
   }
-  if (phase == "Succeeded") return {SandboxState::ended, "its lease or idle time was over, or it was told to end"};
+  if (has_ended(pod)) return state_at(end_of(pod));
   if (phase == "Running" && kube::is_pod_ready(pod)) return {SandboxState::running};
   if (phase == "Running" && !silent.empty()) return {SandboxState::running, silent};
   const PodVerdict verdict = judge_pod(pod);
-  if (verdict.failure && (verdict.is_final || phase == "Failed")) {
-    return {SandboxState::failed, verdict.detail, phase == "Failed" && was_broken_by_cluster(pod)};
-  }
+  if (verdict.failure && verdict.is_final) return {SandboxState::failed, verdict.detail};
   // One that has answered before and now does not, for a while, is busy rather than new.
   if (phase == "Running") return {SandboxState::running, verdict.detail};
   std::string how{phase_word(verdict.phase)};
@@ -70,7 +81,28 @@ std::map<std::string, std::string> details_of(const kube::Object& pod) {
   std::map<std::string, std::string> details{{"namespace", pod.namespace_name()}, {"pod", pod.name()}};
   if (auto node = pod.text({"spec", "nodeName"}); !node.empty()) details["node"] = std::move(node);
   if (auto ip = kube::pod_ip(pod); !ip.empty()) details["pod_ip"] = std::move(ip);
+  if (has_ended(pod)) {
+    PodEnd end = end_of(pod);
+    details["ended_by"] = word_of(end.by);
+    if (!end.ended_at.empty()) details["ended_at"] = std::move(end.ended_at);
+  }
   return details;
+}
+
+bool was_ended_by(const Sandbox& sandbox, EndedBy by) {
+  const auto found = sandbox.details.find("ended_by");
+  return found != sandbox.details.end() && found->second == word_of(by);
+}
+
+bool is_at_deadline(const Sandbox& sandbox) {
+  return was_ended_by(sandbox, EndedBy::deadline);
+}
+
+/// An agent of an older release says nothing as it ends, whatever the cause: its record says when its lease was over.
+bool had_its_time(const Sandbox& sandbox) {
+  const auto ended_at = sandbox.details.find("ended_at");
+  const bool is_unsaid = was_ended_by(sandbox, EndedBy::unsaid) && ended_at != sandbox.details.end();
+  return is_unsaid && was_lease_over(ended_at->second, sandbox.expires_at);
 }
 
 std::string image_of(const kube::Object& pod) {
@@ -173,7 +205,7 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
     const auto begun = record.begun_at ? kube::parse_time(*record.begun_at) : config_map.created();
     if (!record.was_up && begun && now - *begun < kBeingMade + record.spec.wait) return sandbox;
     sandbox.state = SandboxState::failed;
-    sandbox.reason = "its pod was deleted";
+    sandbox.reason = kDeleted;
     sandbox.was_broken = true;
     sandbox.was_never_up = !record.was_up && !record.begun_at;
     return sandbox;
@@ -184,6 +216,17 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   details.merge(sandbox.details);  // what the Pod does not know
   sandbox.details = std::move(details);
   sandbox.was_broken = pod->was_broken;
+  if (had_its_time(sandbox)) {
+    sandbox.state = SandboxState::ended;
+    sandbox.reason = "its lease was over";
+    sandbox.was_broken = false;
+  }
+  const bool has_content = record.was_up || record.begun_at;
+  if (sandbox.state == SandboxState::failed) {
+    // Also one that can't be brought up again for now: what it has is on its volumes.
+    if (has_content && !is_at_deadline(sandbox)) sandbox.was_broken = true;
+    sandbox.was_never_up = !has_content;
+  }
   const bool is_over = sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed;
   if (is_over && !sandbox.was_broken) sandbox.expires_at.reset();
   if (sandbox.state != SandboxState::running) return sandbox;

@@ -74,14 +74,23 @@ TEST(LocalRecords, OfALaterVersionAreReadAndDamagedOnesAreTold) {
   EXPECT_EQ(records.names().value(), std::vector<std::string>{"box"});
 }
 
-TEST(ReasonInLog, IsThatOfTheLastLines) {
-  EXPECT_EQ(reason_in_log("{\"message\":\"stopping\",\"why\":\"the lease is over\"}\n{\"message\":\"stopped\"}\n"),
-            "the lease is over");
+TEST(EndInLog, IsThatOfTheLastLines) {
+  const auto over =
+      end_in_log("{\"message\":\"stopping\",\"cause\":\"lease\",\"why\":\"it is over\"}\n{\"message\":\"stopped\"}\n");
+  ASSERT_TRUE(over);
+  EXPECT_TRUE(over->is_lease);
+  EXPECT_EQ(over->why, "it is over");
+  // As an older agent has it.
+  EXPECT_TRUE(end_in_log("{\"message\":\"stopping\",\"why\":\"the lease is over\"}\n")->is_lease);
+  EXPECT_FALSE(end_in_log("{\"message\":\"stopping\",\"why\":\"a signal\"}\n")->is_lease);
   // The end of a log may begin in the middle of a line.
-  EXPECT_EQ(reason_in_log("rest\"}\n{\"why\":\"SIGTERM\"}"), "SIGTERM");
-  EXPECT_EQ(reason_in_log("{\"message\":\"serving\"}\n"), std::nullopt);
-  EXPECT_EQ(reason_in_log(""), std::nullopt);
-  EXPECT_EQ(reason_in_log("\n\n"), std::nullopt);
+  const auto ended = end_in_log("rest\"}\n{\"cause\":\"signal\",\"why\":\"SIGTERM\"}");
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(ended->is_lease);
+  EXPECT_EQ(ended->why, "SIGTERM");
+  EXPECT_FALSE(end_in_log("{\"message\":\"serving\"}\n"));
+  EXPECT_FALSE(end_in_log(""));
+  EXPECT_FALSE(end_in_log("\n\n"));
 }
 
 }  // namespace

@@ -159,14 +159,16 @@ CO_TEST(Collect, KeepsWhatItsHostHasBrokenUntilItsLeaseIsOver, ListingDriver& dr
   driver.add("lost", SandboxState::failed).was_broken = true;
   driver.add_late("leased", SandboxState::failed, -hours{1});
   driver.now["leased"].was_broken = true;
+  driver.add("half-made", SandboxState::failed).was_broken = true;
+  driver.now["half-made"].was_never_up = true;
   driver.add_late("late", SandboxState::failed, hours{1});
   driver.now["late"].was_broken = true;
   driver.now["late"].reason = "its pod was deleted";
   const Collected collected = co_await collect_from(&driver);
   EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("drained", "leased", "lost"));
-  EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("late"));
-  EXPECT_TRUE(collected.removed[0].reason.starts_with("failed: its pod was deleted; its lease was over at "))
-      << collected.removed[0].reason;
+  EXPECT_THAT(names_of_verdicts(collected.removed), ElementsAre("half-made", "late"));
+  EXPECT_TRUE(collected.removed[1].reason.starts_with("failed: its pod was deleted; its lease was over at "))
+      << collected.removed[1].reason;
 }
 
 CO_TEST(Collect, RemovesWhatNeverCameUpWithinItsLease, ListingDriver& driver) {
@@ -275,12 +277,13 @@ void fail_pod(FakeCluster& fake, const std::string& name) {
                      [](nlohmann::json& pod) { pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}}; });
 }
 
-/// By its own doing.
+/// Its lease was over, as its agent has written down.
 void end_pod(FakeCluster& fake, const std::string& name) {
   fake.server.change(kube::kPods, "default", "skiff-" + name, [](nlohmann::json& pod) {
-    pod["status"] = {{"phase", "Failed"},
-                     {"containerStatuses",
-                      nlohmann::json::array({{{"name", "sandbox"}, {"state", {{"terminated", {{"exitCode", 3}}}}}}})}};
+    const nlohmann::json ended{{"exitCode", 0}, {"message", R"({"ended_by":"lease","why":"the lease is over"})"}};
+    pod["status"] = {
+        {"phase", "Succeeded"},
+        {"containerStatuses", nlohmann::json::array({{{"name", "sandbox"}, {"state", {{"terminated", ended}}}}})}};
   });
 }
 
@@ -289,6 +292,8 @@ CO_TEST(Collect, OfAClusterTakesOnlyWhatSkiffMadeInThisNamespace, FakeCluster& f
   fakes::put_sandbox(fake.server, "dead", "s1");
   end_pod(fake, "dead");
   fakes::put_sandbox(fake.server, "live", "s2");
+  fakes::put_sandbox(fake.server, "evicted", "s7");
+  fail_pod(fake, "evicted");
   fake.server.put(kube::kPods, fakes::sandbox_pod("one-run", "s3"));
   fail_pod(fake, "one-run");
   kube::Object foreign = fakes::sandbox_pod("foreign", "s4");
@@ -307,8 +312,8 @@ CO_TEST(Collect, OfAClusterTakesOnlyWhatSkiffMadeInThisNamespace, FakeCluster& f
 
   const Collected collected = co_await collect_from(&driver);
   EXPECT_THAT(verdicts(collected.removed),
-              ElementsAre("dead: failed: its main process ended with status 3", "one-run: failed: Evicted"));
-  EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("live"));
+              ElementsAre("dead: ended: the lease is over", "one-run: failed: it was evicted by its node (Evicted)"));
+  EXPECT_THAT(names_of_verdicts(collected.kept), ElementsAre("evicted", "live"));
   EXPECT_FALSE(fake.server.find(kube::kConfigMaps, "default", "skiff-dead"));
   EXPECT_TRUE(fake.server.find(kube::kPods, "default", "skiff-foreign"));
   EXPECT_TRUE(fake.server.find(kube::kPods, "default", "skiff-waiting")) << "its pool sees to it";
@@ -326,7 +331,7 @@ CO_TEST(Collect, OfAClusterWaitsForAPodThatIsSlowToGo, FakeCluster& fake) {
     return std::nullopt;
   };
   const Collected collected = co_await collect_from(&driver);
-  EXPECT_THAT(verdicts(collected.removed), ElementsAre("stuck: failed: its main process ended with status 3"));
+  EXPECT_THAT(verdicts(collected.removed), ElementsAre("stuck: ended: the lease is over"));
   EXPECT_THAT(fake.server.all(kube::kPods), IsEmpty());
   EXPECT_THAT(fake.server.all(kube::kConfigMaps), IsEmpty());
   co_await driver.close();

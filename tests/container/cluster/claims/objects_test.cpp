@@ -192,8 +192,31 @@ TEST(ClaimVerdict, FollowsTheConditionReady) {
             SandboxState::stopped);
   EXPECT_EQ(state("False", "SandboxExpired"), SandboxState::ended);
   EXPECT_EQ(state("False", "ClaimExpired"), SandboxState::ended);
-  EXPECT_EQ(state("False", "PodSucceeded"), SandboxState::ended);
+  // How it ended its Pod says, and the claim does not.
+  EXPECT_EQ(state("False", "PodSucceeded"), SandboxState::failed);
+  EXPECT_TRUE(judge_claim(with_ready(bare(), "False", "PodSucceeded")).lost_pod);
+  EXPECT_TRUE(judge_claim(with_ready(bare(), "False", "PodFailed")).lost_pod);
   EXPECT_EQ(state("False", "PodFailed"), SandboxState::failed);
+}
+
+TEST(ClaimVerdict, OfAPodThatHasEndedIsWhatThatSays) {
+  Sandbox sandbox = describe_claim(with_ready(bare(), "False", "PodSucceeded"));
+  EXPECT_TRUE(sandbox.was_broken) << "nobody has said yet that its time was over";
+  Object pod;
+  pod.json["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "disk"}};
+  describe_end(sandbox, pod);
+  EXPECT_EQ(sandbox.state, SandboxState::failed);
+  EXPECT_TRUE(sandbox.was_broken);
+  EXPECT_EQ(sandbox.reason, "it was evicted by its node (Evicted): disk");
+  EXPECT_EQ(sandbox.details["ended_by"], "eviction");
+  const json word{{"ended_by", "lease"}, {"why", "the lease is over"}};
+  const json over{{"exitCode", 0}, {"message", word.dump()}, {"finishedAt", "2026-01-01T09:00:00Z"}};
+  pod.json["status"] = {{"phase", "Succeeded"},
+                        {"containerStatuses", json::array({{{"name", "sandbox"}, {"state", {{"terminated", over}}}}})}};
+  describe_end(sandbox, pod);
+  EXPECT_EQ(sandbox.state, SandboxState::ended);
+  EXPECT_FALSE(sandbox.was_broken);
+  EXPECT_EQ(sandbox.reason, "the lease is over");
 }
 
 TEST(ClaimVerdict, KnowsWhatNoWaitingMends) {

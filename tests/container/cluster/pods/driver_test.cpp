@@ -261,6 +261,34 @@ CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted, DrivenCluster& on)
   EXPECT_TRUE(*removed);
 }
 
+CO_TEST(PodDriver, TellsHowAPodEndedThatIsGone, DrivenCluster& on) {
+  PodRecord record = sandbox_record("box", "s1");
+  record.was_up = true;
+  record.pod_uid = "uid-of-it";
+  put_sandbox(on.fake.server, record);
+  on.fake.server.erase(kube::kPods, "default", "skiff-box");
+  const auto said = [&](std::string_view reason) {
+    kube::Object event = kube::Object::make(kube::kEvents, "default", "e-" + std::string{reason});
+    event.json["involvedObject"] = {{"uid", "uid-of-it"}};
+    event.json["reason"] = reason;
+    event.json["message"] = "by a Pod on node0";
+    on.fake.server.put(kube::kEvents, std::move(event));
+  };
+  said("Killing");
+  auto sandbox = co_await on.driver.get("box");
+  CO_ASSERT_TRUE(sandbox.has_value());
+  EXPECT_EQ(sandbox->reason, "its pod was deleted: by a drain of its node, or by somebody");
+  said("Preempted");
+  sandbox = co_await on.driver.get("box");
+  CO_ASSERT_TRUE(sandbox.has_value());
+  EXPECT_EQ(sandbox->reason, "its pod is gone: it was preempted by a Pod of higher priority: by a Pod on node0");
+  EXPECT_EQ(sandbox->details["ended_by"], "preemption");
+  EXPECT_TRUE(sandbox->was_broken);
+  auto listed = co_await on.driver.list({});
+  CO_ASSERT_TRUE(listed.has_value() && listed->items.size() == 1);
+  EXPECT_EQ(listed->items[0].reason, sandbox->reason);
+}
+
 CO_TEST(PodDriver, SaysOfOneThatIsUsedThatItWasUp, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.was_up = false;

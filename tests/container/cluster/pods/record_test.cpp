@@ -37,6 +37,14 @@ kube::Object running_pod() {
   return pod;
 }
 
+json ended_status(std::string_view phase, int status, std::string_view message) {
+  const json container{
+      {"name", "sandbox"},
+      {"state",
+       {{"terminated", {{"exitCode", status}, {"message", message}, {"finishedAt", "2026-01-01T09:00:00Z"}}}}}};
+  return {{"phase", phase}, {"containerStatuses", json::array({container})}};
+}
+
 TEST(PodRecord, IsReadAsItWasWritten) {
   const PodRecord record = some_record();
   const auto again = read_record(make_record(record, "ns", "skiff-box"));
@@ -87,15 +95,67 @@ TEST(PodRecord, StatesFollowFromRecordAndPod) {
   EXPECT_EQ(describe(record, old, &pod, wall_now()).details.at("pool"), "warm");
 
   kube::Object over = running_pod();
-  over.json["status"] = {{"phase", "Succeeded"}};
+  over.json["status"] = ended_status("Succeeded", 0, R"({"ended_by":"lease","why":"the lease is over"})");
   Sandbox alone = describe_pod(over);
   EXPECT_EQ(describe(record, old, &alone, wall_now()).state, SandboxState::ended);
+  EXPECT_EQ(describe(record, old, &alone, wall_now()).reason, "the lease is over");
+  EXPECT_FALSE(describe(record, old, &alone, wall_now()).expires_at);
   over.json["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "disk"}};
   alone = describe_pod(over);
-  EXPECT_EQ(describe(record, old, &alone, wall_now()).reason, "Evicted: disk");
+  EXPECT_EQ(describe(record, old, &alone, wall_now()).reason, "it was evicted by its node (Evicted): disk");
 
   record.stopped = true;
   EXPECT_EQ(describe(record, old, nullptr, wall_now()).state, SandboxState::stopped);
+}
+
+TEST(PodRecord, OneThatEndedWellWithoutAWordIsKept) {
+  PodRecord record = some_record();
+  record.was_up = true;
+  const kube::Object old = config_map_of(record, std::chrono::hours{1});
+  kube::Object over = running_pod();
+  over.json["status"] = ended_status("Succeeded", 0, "");
+  const Sandbox alone = describe_pod(over);
+  const Sandbox kept = describe(record, old, &alone, wall_now());
+  EXPECT_EQ(kept.state, SandboxState::failed);
+  EXPECT_TRUE(kept.was_broken);
+  EXPECT_FALSE(kept.was_never_up);
+  EXPECT_EQ(kept.expires_at, record.expires_at) << "until then it is kept";
+  EXPECT_EQ(kept.details.at("ended_by"), "unsaid");
+  // An agent of an older release says nothing: its record does.
+  record.expires_at = "2026-01-01T08:59:00.000Z";
+  const Sandbox over_by_record = describe(record, old, &alone, wall_now());
+  EXPECT_EQ(over_by_record.state, SandboxState::ended);
+  EXPECT_FALSE(over_by_record.was_broken);
+}
+
+TEST(PodRecord, OneWhosePhaseIsLateHasEndedAllTheSame) {
+  kube::Object pod = running_pod();
+  pod.json["status"] = ended_status("Running", 0, R"({"ended_by":"lease","why":"over"})");
+  EXPECT_EQ(describe_pod(pod).state, SandboxState::ended);
+  EXPECT_EQ(describe_pod(pod).details.at("ended_by"), "lease");
+  pod.json["status"] = ended_status("Running", 143, "");
+  EXPECT_TRUE(describe_pod(pod).was_broken);
+}
+
+TEST(PodRecord, WhatHasFilesIsKeptHoweverItFailed) {
+  PodRecord record = some_record();
+  const kube::Object old = config_map_of(record, std::chrono::hours{1});
+  kube::Object pod = running_pod();
+  const auto seen = [&] {
+    const Sandbox alone = describe_pod(pod);
+    return describe(record, old, &alone, wall_now());
+  };
+  pod.json["status"] = ended_status("Failed", 3, "");
+  EXPECT_TRUE(seen().was_never_up) << "nothing is in it";
+  record.was_up = true;
+  EXPECT_TRUE(seen().was_broken && !seen().was_never_up);
+  // Started again, with an image that can't be pulled any more.
+  record.was_up = false;
+  record.begun_at = rfc3339(wall_now() - std::chrono::hours{1});
+  const json waiting{{"name", "sandbox"}, {"state", {{"waiting", {{"reason", "ImagePullBackOff"}}}}}};
+  pod.json["status"] = {{"phase", "Pending"}, {"containerStatuses", json::array({waiting})}};
+  EXPECT_EQ(seen().state, SandboxState::failed);
+  EXPECT_TRUE(seen().was_broken && !seen().was_never_up);
 }
 
 TEST(PodRecord, AnOldOneThatIsJustBeingStartedHasNotLostItsPod) {
@@ -145,8 +205,9 @@ TEST(PodRecord, WhatTheClusterBrokeIsToldApartFromWhatEndedByItself) {
   EXPECT_TRUE(broken({{"phase", "Failed"}, {"reason", "NodeShutdown"}}));
   EXPECT_TRUE(broken({{"phase", "Failed"}, {"conditions", disrupted}}));
   EXPECT_FALSE(broken({{"phase", "Failed"}, {"reason", "DeadlineExceeded"}}));
-  EXPECT_FALSE(broken({{"phase", "Failed"}}));
-  EXPECT_FALSE(broken({{"phase", "Succeeded"}}));
+  EXPECT_TRUE(broken({{"phase", "Failed"}}));
+  EXPECT_TRUE(broken({{"phase", "Succeeded"}}));
+  EXPECT_FALSE(broken(ended_status("Succeeded", 0, R"({"ended_by":"lease","why":"over"})")));
   kube::Object leaving = running_pod();
   leaving.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_TRUE(describe_pod(leaving).was_broken);
@@ -164,9 +225,14 @@ TEST(PodRecord, APodWhoseNodeIsSilentSaysSo) {
   EXPECT_EQ(describe_pod(pod).reason, "its node node0 does not answer");
   pod.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_EQ(describe_pod(pod).reason, "its pod is being deleted");
+  kube::Object drained = running_pod();
+  drained.json["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  drained.json["status"]["conditions"].push_back(
+      {{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "EvictionByEvictionAPI"}});
+  EXPECT_EQ(describe_pod(drained).reason, "its pod is being deleted: it was evicted, as a drain of its node does");
   pod.json["status"]["conditions"].push_back(
       {{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByTaintManager"}});
-  EXPECT_EQ(describe_pod(pod).state, SandboxState::ended);
+  EXPECT_EQ(describe_pod(pod).state, SandboxState::failed);
   EXPECT_EQ(describe_pod(pod).reason,
             "its pod is being deleted, but its node node0 does not answer: `skiff rm --force` does not wait for it");
 }

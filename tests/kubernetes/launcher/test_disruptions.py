@@ -1,0 +1,73 @@
+"""What a cluster does to sandboxes: it is told by name, and what they have is kept."""
+
+import pytest
+
+from waiting import until
+
+
+@pytest.fixture
+def volume(namespace):
+    """One for the claim of a sandbox `box` with `--volume`: nothing here makes volumes by itself."""
+    folder = namespace.cluster.folder / f"volume-{namespace.name}"
+    folder.mkdir()
+    folder.chmod(0o777)
+    claim = {"namespace": namespace.name, "name": "skiff-box-vol-0"}
+    namespace.cluster.api.create({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": folder.name}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": str(folder)}, "claimRef": claim}})
+    yield folder
+    namespace.cluster.kubectl("delete", "persistentvolume", folder.name, "--wait=false")
+
+
+def ended(skiff, cause):
+    """As `ps` has it, when it has ended so."""
+    def look():
+        one = skiff.json("ps", "box")
+        return one if one["state"] != "running" and one["details"].get("ended_by") == cause else None
+    return until(look, seconds=60, what=f"an end by {cause}")
+
+
+def kept(skiff):
+    assert [one["name"] for one in skiff.json("gc")["kept"]] == ["box"]
+
+
+def test_an_eviction_is_no_end_of_a_lease_and_leaves_record_and_volume(skiff, namespace, volume):
+    skiff.up("box", "--disk", "8Mi:16Mi", "--ttl", "1h", "--volume", "100Mi:/workspace")
+    skiff("exec", "box", "--", "sh", "-c", "echo precious > /workspace/file")
+    skiff("exec", "box", "--mode", "background", "--", "dd", "if=/dev/zero", "of=/tmp/big", "bs=1M", "count=64")
+    seen = ended(skiff, "eviction")
+    assert seen["state"] == "failed", seen
+    assert "(Evicted)" in seen["reason"] and seen["expires_at"], seen
+    assert "(Evicted)" in skiff("exec", "box", "--", "true", status=125)[1]
+    kept(skiff)
+    skiff("start", "box")
+    assert skiff("exec", "box", "--", "cat", "/workspace/file")[0] == "precious\n"
+
+
+def test_a_drain_is_no_end_of_a_lease(skiff, namespace):
+    skiff.up("box")
+    namespace.cluster.api.request("POST", f"/api/v1/namespaces/{namespace.name}/pods/skiff-box/eviction", {
+        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "skiff-box"}})
+    namespace.wait("pod/skiff-box", "delete")
+    seen = skiff.json("ps", "box")
+    assert seen["state"] == "failed" and "drain" in seen["reason"], seen
+    kept(skiff)
+    skiff("start", "box")
+    assert skiff("exec", "box", "--", "echo", "back")[0] == "back\n"
+
+
+def test_an_agent_that_is_killed_for_memory_is_told(skiff):
+    skiff.up("box", "--memory", "24Mi")
+    # What lies in a memory file system is freed with the container only: so the kernel comes to the agent itself.
+    fill = "dd if=/dev/zero of=/dev/shm/$0 bs=1M count=40; dd if=/dev/zero of=/dev/shm/1$0 bs=1M count=40"
+    skiff("exec", "box", "--mode", "background", "--", "sh", "-c", fill)
+    seen = ended(skiff, "out_of_memory")
+    assert seen["state"] == "failed" and "OOMKilled" in seen["reason"], seen
+    kept(skiff)
+
+
+def test_a_lease_that_is_over_is_told_by_its_agent(skiff):
+    skiff.up("box")
+    skiff("extend", "box", "--ttl", "100ms")
+    seen = ended(skiff, "lease")
+    assert (seen["state"], seen["reason"]) == ("ended", "the lease is over"), seen
+    assert [one["name"] for one in skiff.json("gc")["deleted"]] == ["box"]
