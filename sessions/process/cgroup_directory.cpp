@@ -1,6 +1,7 @@
 #include "sessions/process/cgroup_directory.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -26,6 +27,22 @@ bool lists(std::string_view comma_list, std::string_view wanted) {
     comma_list.remove_prefix(std::min(one.size() + 1, comma_list.size()));
   }
   return false;
+}
+
+/// Of a path there: a blank is "\040" (proc_pid_mountinfo(5)).
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    int code = 0;
+    if (text[i] == '\\' &&
+        std::from_chars(text.data() + i + 1, text.data() + std::min(i + 4, text.size()), code, 8).ec == std::errc{}) {
+      plain += static_cast<char>(code);
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
 }
 
 struct Mount {
@@ -97,6 +114,19 @@ std::optional<CgroupDirectory> find_cgroup(const std::filesystem::path& root, co
     return CgroupDirectory{version2, directory.lexically_normal(), mounted.lexically_normal()};
   }
   return std::nullopt;
+}
+
+std::optional<std::vector<std::filesystem::path>> writable_cgroup_mounts(const std::filesystem::path& root) {
+  std::ifstream in{root / "proc/self/mountinfo"};
+  if (!in) return std::nullopt;
+  std::vector<std::filesystem::path> points;
+  for (std::string line; std::getline(in, line);) {
+    const auto words = words_of(line);
+    const auto dash = std::ranges::find(words, "-");
+    if (words.size() < 6 || words.end() - dash < 4 || !dash[1].starts_with("cgroup")) continue;
+    if (!lists(words[5], "ro") && !lists(dash[3], "ro")) points.emplace_back(unescaped(words[4]));
+  }
+  return points;
 }
 
 std::optional<std::uint64_t> read_cgroup_number(const std::filesystem::path& file) {

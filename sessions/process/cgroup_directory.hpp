@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace skiff::sessions {
 
@@ -28,6 +29,10 @@ struct CgroupQuery {
 /// The first version (1, then 2) that has the controller for this process; nothing where none is mounted. `root` is put
 /// before /proc and /sys/fs/cgroup: for tests.
 [[nodiscard]] std::optional<CgroupDirectory> find_cgroup(const std::filesystem::path& root, const CgroupQuery& query);
+
+/// Where cgroups of any version can be written to, as far as their mounts go; nothing when the mounts can't be read.
+[[nodiscard]] std::optional<std::vector<std::filesystem::path>> writable_cgroup_mounts(
+    const std::filesystem::path& root);
 
 /// A number in a file; nothing for "max", for what version 1 means by it, and when the file can't be read.
 [[nodiscard]] std::optional<std::uint64_t> read_cgroup_number(const std::filesystem::path& file);

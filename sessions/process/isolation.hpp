@@ -14,7 +14,8 @@ namespace skiff::sessions {
 /// How far a command is kept in, on top of what the container does.
 enum class Isolation : unsigned char {
   none,
-  protect,   ///< it can't signal or trace what is not its own, the agent and other commands, nor set their limits
+  protect,   ///< it can't signal, trace or freeze what is not its own, the agent and other commands, nor set their
+             ///< limits
   landlock,  ///< and it writes only below its roots and /tmp, and reads only there and in system directories
 };
 

@@ -36,6 +36,18 @@ TEST(CgroupDirectory, LevelsGoUpToTheMount) {
   EXPECT_EQ(seen, (std::vector<std::string>{"/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"}));
 }
 
+TEST(CgroupDirectory, OfMountsThoseThatCanBeWrittenToAreFound) {
+  const FakeRoot root;
+  EXPECT_FALSE(writable_cgroup_mounts(root.path));
+  root.write("proc/self/mountinfo",
+             "22 1 0:20 / /proc rw,nosuid - proc proc rw\n"
+             "30 25 0:26 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup rw,nsdelegate\n"
+             "31 25 0:27 / /a\\040b\\134 rw - cgroup cgroup rw,freezer\n"
+             "32 25 0:28 / /mount/is/ro ro,relatime - cgroup2 cgroup rw\n"
+             "33 25 0:29 / /all/are/ro rw - cgroup cgroup ro,pids\n");
+  EXPECT_EQ(writable_cgroup_mounts(root.path), (std::vector<std::filesystem::path>{"/sys/fs/cgroup", "/a b\\"}));
+}
+
 TEST(CgroupDirectory, NumbersThatMeanNoLimitAreAbsent) {
   const FakeRoot root;
   root.write("max", "max\n");

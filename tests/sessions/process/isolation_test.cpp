@@ -1,6 +1,7 @@
 #include "sessions/process/isolation.hpp"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,10 +57,12 @@ bool refuses_to_signal(pid_t pid) {
   return ::kill(pid, 0) != 0 && errno == EPERM;
 }
 
+enum class Cgroups : unsigned char { elsewhere, inside };
+
 /// 0 when all `checks` hold in a process that has put on the rules, with root and library as its grounds; else the
 /// number of the first that does not. What it looks at is in no directory that everybody may use.
 template <class Checks>
-int status_under(Isolation level, Checks checks) {
+int status_under(Isolation level, Checks checks, Cgroups cgroups = Cgroups::elsewhere) {
   if (offered_isolation().size() == 1) return kNotHere;
   return test::status_in_child([&]() -> int {
     const std::filesystem::path top = "/mnt";
@@ -67,6 +70,11 @@ int status_under(Isolation level, Checks checks) {
     for (const char* directory : {"root", "library", "outside"}) {
       std::filesystem::create_directory(top / directory);
       std::ofstream{top / directory / "file"} << "text";
+    }
+    if (cgroups == Cgroups::inside) {
+      std::filesystem::create_directories(top / "root/deep/cgroup");
+      std::filesystem::create_directories(top / "root/deep/beside");
+      if (::mount("none", (top / "root/deep/cgroup").c_str(), "cgroup2", 0, nullptr) != 0) return kNotHere;
     }
     const auto roots =
         fs::Tree::open({.path = top / "root"}, {{.path = top / "library", .access = fs::Access::read_only}});
@@ -94,6 +102,33 @@ TEST(Ruleset, ThatProtectsKeepsOthersFromSignalsAndNoFileFromTheCommand) {
   });
   if (status == kNotHere) GTEST_SKIP() << "no Landlock with scopes, or no mounts here";
   EXPECT_EQ(status, 0);
+}
+
+bool is_closed_cgroup(const std::filesystem::path& group) {
+  if (!std::filesystem::exists(group / "cgroup.subtree_control")) return true;
+  return refuses(group / "cgroup.procs", O_WRONLY) && refuses(group / "cgroup.subtree_control", O_RDWR) &&
+         opens(group / "cgroup.procs", O_RDONLY);
+}
+
+TEST(Ruleset, KeepsCgroupsFromTheCommandAndNothingBesideThem) {
+  for (const Isolation level : {Isolation::protect, Isolation::landlock}) {
+    const int status = status_under(
+        level,
+        [&](const std::filesystem::path& top) {
+          std::error_code error;
+          return std::array{is_closed_cgroup(top / "root/deep/cgroup"), is_closed_cgroup("/sys/fs/cgroup"),
+                            is_closed_cgroup("/sys/fs/cgroup/unified"), opens(top / "root/file", O_WRONLY),
+                            opens(top / "root/deep/beside/new", O_WRONLY | O_CREAT),
+                            ::rename((top / "root/deep/beside/new").c_str(), (top / "root/moved").c_str()) == 0,
+                            std::filesystem::create_directories(top / "root/deep/beside/a/b", error),
+                            std::filesystem::remove_all(top / "root/deep/beside/a", error) == 2,
+                            // Mounted once more, it would have no rule.
+                            ::mount("none", (top / "root/deep").c_str(), "cgroup2", 0, nullptr) != 0};
+        },
+        Cgroups::inside);
+    if (status == kNotHere) GTEST_SKIP() << "no Landlock with scopes, or no mounts here";
+    EXPECT_EQ(status, 0) << name(level);
+  }
 }
 
 TEST(Ruleset, OfLandlockKeepsTheCommandBelowItsRoots) {

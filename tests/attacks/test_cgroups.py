@@ -1,0 +1,93 @@
+"""What an isolated command does to its agent by cgroups: it kills or freezes the agent's, or moves the agent into one that
+it makes. Root may write to all that are mounted, the agent's own user to what was delegated to it."""
+
+import contextlib
+import os
+import pathlib
+
+import pytest
+
+import proc
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can delegate a cgroup")
+
+MOUNTS = [pathlib.Path(words[4]) for words in map(str.split, open("/proc/self/mountinfo"))
+          if words[words.index("-") + 1].startswith("cgroup") and words[5].startswith("rw")]
+
+# Each line that is printed is an attempt that worked. $1: the agent; the others: cgroups.
+ATTEMPTS = """
+agent=$1; shift
+write() { if (echo "$1" > "$2") 2>/dev/null; then echo "$1 > $2"; fi; }
+for group in "$@"; do
+  for mine in "$group" "$group/itest-$$"; do
+    mkdir "$mine" 2>/dev/null
+    for file in cgroup.procs cgroup.threads tasks; do [ ! -e "$mine/$file" ] || write "$agent" "$mine/$file"; done
+    [ ! -e "$mine/freezer.state" ] || write FROZEN "$mine/freezer.state"
+    [ ! -e "$mine/cgroup.freeze" ] || write 1 "$mine/cgroup.freeze"
+    [ ! -e "$mine/cgroup.kill" ] || write 1 "$mine/cgroup.kill"
+  done
+done
+mkdir -p anew
+mount -t cgroup2 none anew 2>/dev/null && echo mounted
+unshare -UrmC mount -t cgroup2 none anew 2>/dev/null && echo mounted as root of a user namespace
+echo done
+"""
+
+
+@pytest.fixture(params=["protect", "landlock"])
+def level(request):
+    return request.param
+
+
+def attacked_by(agent, level, groups):
+    """What the attempts that worked print."""
+    if level not in agent.request("GET", "/v1/capabilities").json()["isolation"]:
+        pytest.skip("this kernel has no Landlock scopes")
+    # With all of the file system for a root, too.
+    sid = agent.session(isolation=level, extra_roots=[{"path": "/", "access": "rw"}])
+    try:
+        result = agent.run(argv=["sh", "-c", ATTEMPTS, "sh", str(agent.pid), *map(str, groups)], session=sid)
+    finally:
+        for group in groups:
+            for made in group.glob("itest-*"):
+                with contextlib.suppress(OSError):
+                    made.rmdir()
+    assert agent.request("GET", "/healthz").status == 200 and proc.alive(agent.pid)
+    return result["stdout"]
+
+
+def test_of_root_they_reach_no_cgroup(agent, level):
+    if not MOUNTS:
+        pytest.skip("no cgroup can be written to here")
+    own = pathlib.Path(f"/proc/{agent.pid}/cgroup").read_text()
+    assert attacked_by(agent, level, MOUNTS) == "done\n"
+    assert pathlib.Path(f"/proc/{agent.pid}/cgroup").read_text() == own
+
+
+@pytest.fixture
+def delegated():
+    """A cgroup of user 1000, with one in it for the agent."""
+    mount = next((point for point in MOUNTS if (point / "cgroup.subtree_control").exists()), None)
+    if mount is None:
+        pytest.skip("no cgroup of version 2 can be made here")
+    group = mount / ("itest-" + os.urandom(6).hex())
+    agents = group / "agent"
+    agents.mkdir(parents=True)
+    for path in (group, agents, *group.glob("cgroup.*"), *agents.glob("cgroup.*")):
+        os.chown(path, 1000, 1000)
+    yield group
+    agents.rmdir()
+    group.rmdir()
+
+
+def test_of_the_agents_user_they_do_not_reach_what_was_delegated(start_agent, tmp_path, delegated, level):
+    tmp_path.chmod(0o755)
+    become = ["sh", "-c", f'echo $$ > {delegated}/agent/cgroup.procs && chown -R 1000:1000 "$PWD" && '
+              'exec setpriv --reuid 1000 --regid 1000 --clear-groups "$@"', "sh"]
+    agent = start_agent("--cgroup", "none", wrapper=become)
+    assert attacked_by(agent, level, [delegated / "agent", delegated]) == "done\n"
+    assert str(agent.pid) in (delegated / "agent/cgroup.procs").read_text().split()
+    result = agent.run("echo x > here; mkdir -p a/b; mv here a/b/there; cat a/b/there; rm -r a; ls",
+                       session=agent.session(isolation="protect"))
+    assert (result["stdout"], result["stderr"]) == ("x\nanew\n", ""), result
+    assert agent.terminate() == 0
