@@ -1,6 +1,8 @@
 #include "runtime/health.hpp"
 
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -19,6 +21,13 @@ Task<> ask(protocol::HttpClientOptions options, Result<protocol::HttpReply>* rep
   *reply = co_await client.request(std::move(request), std::size_t{64} << 10U);
 }
 
+/// A machine need not have both families, whatever the agent was told to listen on.
+std::vector<std::string> hosts_of(const protocol::Address& address) {
+  if (!address.is_any()) return {address.host()};
+  if (address.family() == AF_INET) return {"127.0.0.1"};
+  return {"::1", "127.0.0.1"};
+}
+
 }  // namespace
 
 int check_health(const Settings& settings) {
@@ -28,16 +37,11 @@ int check_health(const Settings& settings) {
     std::fprintf(stderr, "skiffd health: %s\n", address.error().message.c_str());
     return 1;
   }
-  protocol::HttpClientOptions options{.host = "127.0.0.1", .connect_time = kPatience, .idle_time = kPatience};
+  protocol::HttpClientOptions options{.host = {}, .connect_time = kPatience, .idle_time = kPatience};
   if (address->is_unix()) {
     options.unix_path = address->path();
   } else {
     options.port = address->port();
-    if (address->host() == "::") {
-      options.host = "::1";
-    } else if (address->host() != "0.0.0.0") {
-      options.host = address->host();
-    }
     if (!settings.tls_cert.empty()) {
       // It is this very container's own agent; its certificate is for names that only its clients know.
       protocol::TlsClientSettings trust;
@@ -50,10 +54,14 @@ int check_health(const Settings& settings) {
       options.tls = std::move(*tls);
     }
   }
-  boost::asio::io_context io;
   Result<protocol::HttpReply> reply = fail(Errc::internal, "no answer");
-  boost::asio::co_spawn(io.get_executor(), ask(std::move(options), &reply), boost::asio::detached);
-  io.run();
+  for (std::string& host : hosts_of(*address)) {
+    options.host = std::move(host);
+    boost::asio::io_context io;
+    boost::asio::co_spawn(io.get_executor(), ask(options, &reply), boost::asio::detached);
+    io.run();
+    if (reply || reply.error().code == Errc::timeout) break;
+  }
   if (!reply) {
     std::fprintf(stderr, "skiffd health: %s: %s\n", where.c_str(), reply.error().message.c_str());
     return 1;

@@ -245,11 +245,13 @@ void warn_of(const dialects::Wanted& wanted, const Settings& settings) {
 }
 
 Result<std::vector<std::unique_ptr<dialects::Service>>> open_dialects(Agent& agent,
-                                                                      const std::vector<dialects::Wanted>& wanted) {
+                                                                      const std::vector<dialects::Wanted>& wanted,
+                                                                      std::span<const protocol::Address> all) {
   std::vector<std::unique_ptr<dialects::Service>> services;
   for (const dialects::Wanted& one : wanted) {
     for (std::size_t i = 0; i < one.addresses.size(); ++i) {
-      SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, one.addresses[i]));
+      const auto any = protocol::any_address(one.addresses[i], all);
+      SKIFF_TRY(auto listener, protocol::Listener::open(agent.executor, one.addresses[i], any));
       std::shared_ptr<protocol::Listener> listening = std::move(listener);
       agent.own_ports.push_back(listening->address().port());
       const dialects::Door& door = one.dialect->doors[i];
@@ -326,9 +328,11 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
                                      return response;
                                    }}};
   agent.server = &server;
+  std::vector<protocol::Address> all = *addresses;
+  for (const dialects::Wanted& one : *wanted) all.insert(all.end(), one.addresses.begin(), one.addresses.end());
   protocol::Address first;
   for (const protocol::Address& address : *addresses) {
-    auto listener = protocol::Listener::open(executor, address);
+    auto listener = protocol::Listener::open(executor, address, protocol::any_address(address, all));
     if (!listener && listener.error().code == Errc::already_exists && !address.is_unix()) {
       listener.error().message += " (--listen 127.0.0.1:0 or SKIFF_LISTEN=127.0.0.1:0 selects a free port)";
     }
@@ -340,7 +344,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
         "\n");
     server.listen(listening, listening->address().is_unix() ? nullptr : tls);
   }
-  auto services = open_dialects(agent, *wanted);
+  auto services = open_dialects(agent, *wanted, all);
   if (!services) return failed(services.error(), 1);
   if (!made_token.empty()) {
     print_token_help(first, tls != nullptr, made_token);

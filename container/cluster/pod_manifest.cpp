@@ -91,14 +91,16 @@ json environment(const SandboxSpec& spec, const ManifestContext& context) {
   merged["SANDBOX_ID"] = context.sandbox_id;
   merged["SKIFF_SANDBOX_ID"] = context.sandbox_id;
   merged["SKIFF_PUBLIC_KEY"] = context.public_key;
-  merged["SKIFF_LISTEN"] = "0.0.0.0:" + std::to_string(spec.pod.agent_port);
+  // Of both families: the kubelet's probes, services and clients come by the one that the cluster, or their side of it,
+  // has.
+  merged["SKIFF_LISTEN"] = "[::]:" + std::to_string(spec.pod.agent_port);
   merged["SKIFF_ROOT"] = spec.pod.workdir;
   // It is asked by many names (its service's, an API server's, a load balancer's), and always for a token.
   merged["SKIFF_ALLOWED_HOST"] = "*";
   std::string dialects;
   for (const std::string& name : spec.pod.dialects) {
     if (!dialects.empty()) dialects += ',';
-    dialects += dialect_setting(name, "0.0.0.0", PortNumbers::known);
+    dialects += dialect_setting(name, "[::]", PortNumbers::known);
   }
   if (!dialects.empty()) merged["SKIFF_DIALECT"] = std::move(dialects);
   if (spec.lease.ttl) merged["SKIFF_TTL"] = std::to_string(spec.lease.ttl->count());

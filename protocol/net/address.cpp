@@ -92,6 +92,14 @@ Address Address::from_socket(const sockaddr_storage& storage, socklen_t length) 
   address.length_ = length;
   // A peer without a name has only the family filled in.
   if (length < sizeof(sa_family_t)) address.storage_.ss_family = AF_UNIX;
+  if (address.family() != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&as_ip6(storage).sin6_addr)) return address;
+  sockaddr_in ip4{};
+  ip4.sin_family = AF_INET;
+  ip4.sin_port = as_ip6(storage).sin6_port;
+  std::memcpy(&ip4.sin_addr, &as_ip6(storage).sin6_addr.s6_addr[12], sizeof ip4.sin_addr);
+  address.storage_ = {};
+  std::memcpy(&address.storage_, &ip4, sizeof ip4);
+  address.length_ = sizeof ip4;
   return address;
 }
 
@@ -121,6 +129,11 @@ bool Address::is_loopback() const noexcept {
   if (family() != AF_INET6) return false;
   const in6_addr& ip6 = as_ip6(storage_).sin6_addr;
   return IN6_IS_ADDR_LOOPBACK(&ip6) || (IN6_IS_ADDR_V4MAPPED(&ip6) && ip6.s6_addr[12] == 127);
+}
+
+bool Address::is_any() const noexcept {
+  if (family() == AF_INET) return as_ip4(storage_).sin_addr.s_addr == htonl(INADDR_ANY);
+  return family() == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&as_ip6(storage_).sin6_addr);
 }
 
 std::string Address::text() const {

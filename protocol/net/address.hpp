@@ -20,6 +20,7 @@ class Address {
   [[nodiscard]] static Result<Address> parse(std::string_view text);
   /// `host` is a literal with or without brackets.
   [[nodiscard]] static Result<Address> ip(std::string_view host, std::uint16_t port);
+  /// What a socket says. IPv4 on a socket of both families (::ffff:192.0.2.1) is IPv4.
   [[nodiscard]] static Address from_socket(const sockaddr_storage& storage, socklen_t length);
 
   /// The form that `parse` reads; "unix:" for a peer without a name.
@@ -31,6 +32,8 @@ class Address {
   [[nodiscard]] bool is_unix() const noexcept { return storage_.ss_family == AF_UNIX; }
   /// 127.0.0.0/8, ::1, or a Unix socket.
   [[nodiscard]] bool is_loopback() const noexcept;
+  /// 0.0.0.0 or [::].
+  [[nodiscard]] bool is_any() const noexcept;
   /// The path of a Unix socket, else empty.
   [[nodiscard]] std::string path() const;
 

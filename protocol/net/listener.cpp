@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <new>
@@ -60,11 +61,16 @@ Result<> bind_unix(int socket, const Address& address) {
   return {};
 }
 
-Result<> bind_tcp(int socket, const Address& address) {
+Result<> bind_tcp(int socket, const Address& address, AnyAddress any) {
   const int on = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  // "[::]" and "0.0.0.0" are two addresses: each may be listened on beside the other.
-  if (address.family() == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  if (address.family() == AF_INET6) {
+    // Whatever the machine's default is (net.ipv6.bindv6only).
+    const int only = address.is_any() && any == AnyAddress::of_both ? 0 : 1;
+    if (::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) != 0) {
+      return failed(errno, "listen on", address);
+    }
+  }
   if (::bind(socket, address.data(), address.size()) != 0) return failed(errno, "listen on", address);
   return {};
 }
@@ -191,10 +197,23 @@ Task<> Listener::State::accept_all(std::shared_ptr<State> self, std::function<vo
   }
 }
 
-Result<std::unique_ptr<Listener>> Listener::open(Executor executor, const Address& address) {
+AnyAddress any_address(const Address& address, std::span<const Address> all) {
+  const bool has_ip4 = std::ranges::any_of(all, [&](const Address& other) {
+    return other.family() == AF_INET && other.port() != 0 && other.port() == address.port();
+  });
+  return has_ip4 ? AnyAddress::of_ip6 : AnyAddress::of_both;
+}
+
+Result<std::unique_ptr<Listener>> Listener::open(Executor executor, const Address& address, AnyAddress any) {
   UniqueFd socket{::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+  if (!socket && errno == EAFNOSUPPORT && address.family() == AF_INET6 && address.is_any() &&
+      any == AnyAddress::of_both) {
+    // A kernel without IPv6 (ipv6.disable=1): what is left of "every address".
+    SKIFF_TRY(const auto ip4, Address::ip("0.0.0.0", address.port()));
+    return open(std::move(executor), ip4, any);
+  }
   if (!socket) return failed(errno, "listen on", address);
-  SKIFF_TRY_VOID(address.is_unix() ? bind_unix(socket.get(), address) : bind_tcp(socket.get(), address));
+  SKIFF_TRY_VOID(address.is_unix() ? bind_unix(socket.get(), address) : bind_tcp(socket.get(), address, any));
   if (::listen(socket.get(), SOMAXCONN) != 0) return failed(errno, "listen on", address);
   sockaddr_storage real{};
   socklen_t length = sizeof real;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "base/error.hpp"
@@ -11,13 +12,22 @@
 
 namespace skiff::protocol {
 
+/// What [::] means.
+enum class AnyAddress : unsigned char {
+  of_both,  ///< every address of the machine, IPv4 too, as elsewhere; without IPv6 in the kernel it is 0.0.0.0
+  of_ip6,   ///< beside a socket for 0.0.0.0
+};
+/// What it means beside `all` the addresses that are listened on: those of IPv4 with its port are taken there.
+[[nodiscard]] AnyAddress any_address(const Address& address, std::span<const Address> all);
+
 /// A listening socket. It accepts all that is pending each time it wakes, and when descriptors or memory run out it
 /// turns the waiting client away and goes on: it neither spins nor ends. Reactor thread only.
 class Listener {
  public:
   /// Binds and listens. Port 0 takes a free one. A Unix socket file gets mode 0600, replaces a file on which nobody
   /// answers, and is removed with the listener. Errors say which address could not be had and why.
-  [[nodiscard]] static Result<std::unique_ptr<Listener>> open(Executor executor, const Address& address);
+  [[nodiscard]] static Result<std::unique_ptr<Listener>> open(Executor executor, const Address& address,
+                                                              AnyAddress any = AnyAddress::of_both);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

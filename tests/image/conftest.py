@@ -101,7 +101,7 @@ def start(image, tmp_path, request):
 def agent(start, busybox):
     """A container whose skiffd accepts connections, in an image with a shell, and a way to talk to it."""
     container = start(mounts=[busybox], SKIFF_TOKEN=TOKEN)
-    assert container.line() == "skiffd listening on http://0.0.0.0:7070", container.stderr()
+    assert container.line() == "skiffd listening on http://[::]:7070", container.stderr()
     return Agent(container)
 
 

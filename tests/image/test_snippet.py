@@ -29,7 +29,7 @@ def built(engine, image, snippet, tmp_path):
 
 def test_an_image_made_as_the_readme_says_runs_commands(built, start):
     container = start(image=built, SKIFF_TOKEN=TOKEN)
-    assert container.line() == "skiffd listening on http://0.0.0.0:7070", container.stderr()
+    assert container.line() == "skiffd listening on http://[::]:7070", container.stderr()
     assert Agent(container).run("echo hello from $0")["stdout"] == "hello from /bin/sh\n"
     container.terminate()
     assert container.wait() == 143

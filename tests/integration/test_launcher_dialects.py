@@ -72,4 +72,4 @@ def test_a_manifest_has_its_ports(skiff):
     assert [one["port"] for one in objects["Service"]["ports"]] == [7070, 8080, 9090]
     assert [one["port"] for one in objects["NetworkPolicy"]["ingress"][0]["ports"]] == [7070, 8080, 9090]
     (container,) = objects["Pod"]["containers"]
-    assert {"name": "SKIFF_DIALECT", "value": "sandboxd=0.0.0.0:8080,0.0.0.0:9090"} in container["env"]
+    assert {"name": "SKIFF_DIALECT", "value": "sandboxd=[::]:8080,[::]:9090"} in container["env"]

@@ -55,7 +55,7 @@ TEST(SkiffdSettings, HaveDefaultsThatFitTheirSurroundings) {
   pod.has_workspace = true;
   const auto in_pod = settings_from({}, {}, pod);
   ASSERT_TRUE(in_pod);
-  EXPECT_THAT(in_pod->listen, ElementsAre("0.0.0.0:7070"));
+  EXPECT_THAT(in_pod->listen, ElementsAre("[::]:7070"));
   EXPECT_EQ(in_pod->root, "/workspace");
 }
 

@@ -81,16 +81,20 @@ class Forward final : public Invocation {
 
   /// One listener an address. The two loopbacks of localhost have one port; a machine without IPv6 has only one.
   [[nodiscard]] Result<Listeners> listen(Executor executor, Ports ports) const {
-    Listeners listeners;
+    std::vector<protocol::Address> addresses;
     for (const std::string& text : addresses_) {
-      const bool is_both = text == "localhost";
-      auto address = protocol::Address::ip(is_both ? "127.0.0.1" : text, ports.local);
+      auto address = protocol::Address::ip(text == "localhost" ? "127.0.0.1" : text, ports.local);
       if (!address)
         return fail(Errc::invalid_field, "--address " + text + ": expected an IP address or localhost", "--address");
-      SKIFF_TRY(auto listener, protocol::Listener::open(executor, *address));
+      addresses.push_back(std::move(*address));
+    }
+    Listeners listeners;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      const auto any = protocol::any_address(addresses[i], addresses);
+      SKIFF_TRY(auto listener, protocol::Listener::open(executor, addresses[i], any));
       const std::uint16_t port = listener->address().port();
       listeners.push_back(std::move(listener));
-      if (!is_both) continue;
+      if (addresses_[i] != "localhost") continue;
       auto other = protocol::Listener::open(executor, *protocol::Address::ip("::1", port));
       if (other) listeners.push_back(std::move(*other));
     }

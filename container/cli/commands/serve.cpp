@@ -171,10 +171,14 @@ class Serve final : public Invocation {
   }
 
   Result<std::vector<std::shared_ptr<protocol::Listener>>> open_listeners(Executor executor) const {
-    std::vector<std::shared_ptr<protocol::Listener>> listeners;
+    std::vector<protocol::Address> addresses;
     for (const std::string& text : listen_) {
       SKIFF_TRY(auto address, protocol::Address::parse(text));
-      SKIFF_TRY(auto listener, protocol::Listener::open(executor, address));
+      addresses.push_back(std::move(address));
+    }
+    std::vector<std::shared_ptr<protocol::Listener>> listeners;
+    for (const protocol::Address& address : addresses) {
+      SKIFF_TRY(auto listener, protocol::Listener::open(executor, address, protocol::any_address(address, addresses)));
       const std::string at = listener->address().text();
       SKIFF_TRY_VOID(print("skiff serves on " + std::string{address.is_unix() ? "" : "http://"} + at + "\n"));
       listeners.push_back(std::move(listener));

@@ -9,6 +9,7 @@
 #include "container/cluster/pod_end.hpp"
 #include "container/cluster/pod_manifest.hpp"
 #include "container/cluster/pod_wait.hpp"
+#include "container/kube/auth/url.hpp"
 #include "container/kube/pod.hpp"
 #include "container/kube/time.hpp"
 
@@ -177,7 +178,7 @@ Sandbox describe_pod(const kube::Object& pod) {
   if (sandbox.state == SandboxState::ended || sandbox.state == SandboxState::failed) return sandbox;
   if (auto expires = pod.annotation(labels::kExpiresAt); !expires.empty()) sandbox.expires_at = std::move(expires);
   if (sandbox.state == SandboxState::running) {
-    sandbox.address = "http://" + kube::pod_ip(pod) + ":" + std::to_string(agent_port_of(pod));
+    sandbox.address = kube::Url{.tls = false, .host = kube::pod_ip(pod), .port = agent_port_of(pod)}.text();
   }
   return sandbox;
 }

@@ -79,7 +79,7 @@ bool has_variable(const char* const* environment, std::string_view name) {
 }
 
 std::string address_of(std::string_view host, std::int64_t port) {
-  std::string text{host == "localhost" ? std::string_view{"127.0.0.1"} : host.empty() ? "0.0.0.0" : host};
+  std::string text{host == "localhost" ? std::string_view{"127.0.0.1"} : host.empty() ? "[::]" : host};
   if (text.contains(':') && !text.starts_with('[')) text = '[' + text + ']';
   return text + ':' + std::to_string(port);
 }
@@ -124,7 +124,7 @@ class GoFlags {
 
  private:
   std::array<GoFlag, 15> all_{
-      GoFlag{"listen-host", "0.0.0.0"}, GoFlag{"grpc-port", "9090"}, GoFlag{"rest-port", "8080"},
+      GoFlag{"listen-host", "::"}, GoFlag{"grpc-port", "9090"}, GoFlag{"rest-port", "8080"},
       GoFlag{"root-dir", "/workspace"}, GoFlag{"metadata-env-prefix", "SANDBOX_"}, GoFlag{"shutdown-timeout", "10s"},
       GoFlag{"http-idle-timeout", "60s"}, GoFlag{"stream-chunk-size", "0"}, GoFlag{"version", "false", true},
       // Of controller-runtime.

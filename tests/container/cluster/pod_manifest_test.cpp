@@ -164,7 +164,7 @@ TEST(PodManifest, DialectsAreSpokenWhereTheirClientsLook) {
   spec.pod.ports = {"3000"};
   spec.env["SKIFF_DIALECT"] = "kubebox";
   const json pod = pod_of(spec);
-  EXPECT_EQ(variable_of_pod(pod, "SKIFF_DIALECT"), "python-runtime=0.0.0.0:8888,sandboxd=0.0.0.0:8080,0.0.0.0:9090");
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_DIALECT"), "python-runtime=[::]:8888,sandboxd=[::]:8080,[::]:9090");
   const json& ports = pod["spec"]["containers"][0]["ports"];
   EXPECT_EQ(ports, json::array({{{"name", "agent"}, {"containerPort", 7070}},
                                 {{"name", "python-runtime"}, {"containerPort", 8888}},
@@ -216,7 +216,7 @@ TEST(PodManifest, AnAgentMayListenElsewhere) {
   spec.pod.ports = {"7070"};
   const json pod = pod_of(spec);
   EXPECT_EQ(agent_port_of({pod}), 8888);
-  EXPECT_EQ(variable_of_pod(pod, "SKIFF_LISTEN"), "0.0.0.0:8888");
+  EXPECT_EQ(variable_of_pod(pod, "SKIFF_LISTEN"), "[::]:8888");
   const json ports = make_service(spec, kContext)->json["spec"]["ports"];
   EXPECT_EQ(ports[0], (json{{"name", "agent"}, {"port", 8888}, {"targetPort", "agent"}}));
   EXPECT_EQ(ports[1]["port"], 7070);

@@ -1,5 +1,7 @@
 #include "protocol/net/address.hpp"
 
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 namespace skiff::protocol {
@@ -24,6 +26,28 @@ TEST(Address, KnowsLoopback) {
   EXPECT_TRUE(Address::parse("unix:/x").value().is_loopback());
   EXPECT_FALSE(Address::parse("0.0.0.0:1").value().is_loopback());
   EXPECT_FALSE(Address::parse("[::]:1").value().is_loopback());
+}
+
+TEST(Address, KnowsEveryAddress) {
+  EXPECT_TRUE(Address::parse("0.0.0.0:1").value().is_any());
+  EXPECT_TRUE(Address::parse("[::]:1").value().is_any());
+  for (const std::string_view text : {"127.0.0.1:1", "[::1]:1", "unix:/x"}) {
+    EXPECT_FALSE(Address::parse(text).value().is_any()) << text;
+  }
+}
+
+TEST(Address, OfASocketOfBothFamiliesIsOfItsOwn) {
+  const auto as_socket_says = [](std::string_view text) {
+    const auto address = Address::parse(text).value();
+    sockaddr_storage storage{};
+    std::memcpy(&storage, address.data(), address.size());
+    return Address::from_socket(storage, address.size());
+  };
+  const auto ip4 = as_socket_says("[::ffff:192.0.2.1]:80");
+  EXPECT_EQ(ip4.family(), AF_INET);
+  EXPECT_EQ(ip4.text(), "192.0.2.1:80");
+  EXPECT_TRUE(as_socket_says("[::ffff:127.0.0.1]:80").is_loopback());
+  EXPECT_EQ(as_socket_says("[2001:db8::1]:80").text(), "[2001:db8::1]:80");
 }
 
 TEST(Address, SaysWhatIsWrong) {

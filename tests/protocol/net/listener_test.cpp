@@ -6,9 +6,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +21,7 @@
 #include "base/task_group.hpp"
 #include "protocol/http/client.hpp"
 #include "tests/protocol/net/test_certificate.hpp"
+#include "tests/support/in_child.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::protocol {
@@ -67,6 +72,46 @@ CO_TEST(Listener, ListensOnIp6) {
   if (!listener) CO_SKIP() << "no IPv6 here: " << listener.error().message;
   auto client = co_await connect((*listener)->address(), 5s, executor);
   EXPECT_TRUE(client.has_value());
+}
+
+CO_TEST(Listener, OfEveryAddressIsReachedByBothFamilies) {
+  const auto every = Address::parse("[::]:0").value();
+  auto listener = Listener::open(executor, every).value();
+  const std::uint16_t port = listener->address().port();
+  auto by_ip4 = Address::ip("127.0.0.1", port).value();
+  auto client = co_await connect(std::move(by_ip4), 5s, executor);
+  EXPECT_TRUE(client.has_value());
+  if (listener->address().family() != AF_INET6) CO_SKIP() << "no IPv6 here";
+  auto by_ip6 = Address::ip("::1", port).value();
+  auto other = co_await connect(std::move(by_ip6), 5s, executor);
+  EXPECT_TRUE(other.has_value());
+}
+
+CO_TEST(Listener, OfEveryAddressLeavesIp4ToTheSocketThatIsForIt) {
+  auto ip4 = Listener::open(executor, Address::parse("0.0.0.0:0").value()).value();
+  const std::vector all{ip4->address(), Address::ip("::", ip4->address().port()).value()};
+  EXPECT_EQ(any_address(all[1], all), AnyAddress::of_ip6);
+  EXPECT_EQ(any_address(all[1], std::span{all}.subspan(1)), AnyAddress::of_both);
+  EXPECT_EQ(any_address(Address::parse("[::]:0").value(), std::array{Address::parse("0.0.0.0:0").value()}),
+            AnyAddress::of_both);
+  auto beside = Listener::open(executor, all[1], any_address(all[1], all));
+  if (!beside) CO_SKIP() << "no IPv6 here: " << beside.error().message;
+  EXPECT_FALSE(Listener::open(executor, all[1]).has_value()) << "a port that somebody has is never half taken";
+  co_return;
+}
+
+TEST(Listener, OfEveryAddressIsOfIp4WhereTheKernelHasNoOther) {
+  test::expect_without(
+      [] {
+        boost::asio::io_context io;
+        const auto listener = Listener::open(io.get_executor(), Address::parse("[::]:0").value());
+        ASSERT_TRUE(listener) << listener.error().message;
+        EXPECT_EQ((*listener)->address().host(), "0.0.0.0");
+        EXPECT_FALSE(Listener::open(io.get_executor(), Address::parse("[::1]:0").value()).has_value());
+        EXPECT_FALSE(
+            Listener::open(io.get_executor(), Address::parse("[::]:0").value(), AnyAddress::of_ip6).has_value());
+      },
+      SYS_socket, EAFNOSUPPORT, 0, AF_INET6 & ~AF_INET);
 }
 
 CO_TEST(Listener, SaysWhichAddressIsTaken) {

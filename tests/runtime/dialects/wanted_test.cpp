@@ -30,12 +30,12 @@ std::string refused(const std::vector<std::string>& values) {
 }
 
 TEST(WantedDialects, AreOnTheirOwnPortsOfTheHost) {
-  const auto found = wanted({"plain", "double"}, kKnown, "0.0.0.0");
+  const auto found = wanted({"plain", "double"}, kKnown, "[::]");
   ASSERT_TRUE(found);
   ASSERT_EQ(found->size(), 2U);
   EXPECT_EQ(found->front().dialect->name, "plain");
-  EXPECT_THAT(addresses((*found)[0]), ElementsAre("0.0.0.0:8888"));
-  EXPECT_THAT(addresses((*found)[1]), ElementsAre("0.0.0.0:8080", "0.0.0.0:9090"));
+  EXPECT_THAT(addresses((*found)[0]), ElementsAre("[::]:8888"));
+  EXPECT_THAT(addresses((*found)[1]), ElementsAre("[::]:8080", "[::]:9090"));
 }
 
 TEST(WantedDialects, TakeAnAddressForEachDoor) {
@@ -43,7 +43,7 @@ TEST(WantedDialects, TakeAnAddressForEachDoor) {
   for (const std::vector<std::string>& values :
        {std::vector<std::string>{"double=127.0.0.1:1,[::1]:2", "plain=unix:/run/plain"},
         std::vector<std::string>{"double=127.0.0.1:1", "[::1]:2", "plain=unix:/run/plain"}}) {
-    const auto found = wanted(values, kKnown, "0.0.0.0");
+    const auto found = wanted(values, kKnown, "[::]");
     ASSERT_TRUE(found) << found.error().message;
     ASSERT_EQ(found->size(), 2U);
     EXPECT_THAT(addresses((*found)[0]), ElementsAre("127.0.0.1:1", "[::1]:2"));

@@ -28,7 +28,7 @@ class SandboxdCommandLine : public testing::Test {
 TEST_F(SandboxdCommandLine, DefaultsAreTheOriginals) {
   const auto words = read({}, {"SKIFF_TOKEN=x", "SKIFF_LISTEN=y"});
   ASSERT_TRUE(words) << words.error().message;
-  EXPECT_EQ(*words, (std::vector<std::string>{"--dialect", "sandboxd=0.0.0.0:8080,0.0.0.0:9090", "--root", root,
+  EXPECT_EQ(*words, (std::vector<std::string>{"--dialect", "sandboxd=[::]:8080,[::]:9090", "--root", root,
                                               "--idle-timeout", "60000", "--drain-timeout", "10000"}));
   EXPECT_TRUE(std::filesystem::is_directory(root));
   EXPECT_EQ(options().metadata_prefix, "SANDBOX_");
