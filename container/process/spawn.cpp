@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <optional>
 #include <system_error>
 
@@ -41,32 +43,39 @@ void close_each_on_exec() noexcept {
   for (int fd = kFirstOther; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+/// As the kernel has it. By the C library's functions one can't ask of 32 and 33, which it keeps for itself, and its
+/// posix_spawn(3) leaves them ignored in the child: in all that GNU make starts.
+struct KernelAction {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)();
+  std::uint64_t mask;
+};
+constexpr int kSignals = 64;
+
 /// No handler of ours may run in the child, and a daemon ignores nothing that we ignore.
 void reset_signals(bool ignored_too) noexcept {
-  for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction action{};
-    if (::sigaction(signal, nullptr, &action) != 0) continue;
-    if (action.sa_handler == SIG_DFL || (action.sa_handler == SIG_IGN && !ignored_too)) continue;
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    KernelAction action{};
+    if (::syscall(SYS_rt_sigaction, signal, nullptr, &action, sizeof action.mask) != 0) continue;
+    if (action.handler == SIG_DFL || (action.handler == SIG_IGN && !ignored_too)) continue;
     action = {};
-    action.sa_handler = SIG_DFL;
-    ::sigaction(signal, &action, nullptr);
+    ::syscall(SYS_rt_sigaction, signal, &action, nullptr, sizeof action.mask);
   }
 }
 
-/// All signals wait while it lives: one that came to the child before its handlers are gone would run them there.
+/// All signals wait while it lives, those of the C library too: one that came to the child before its handlers are gone
+/// would run them there.
 class BlockedSignals {
  public:
-  BlockedSignals() noexcept {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals() noexcept { ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &kAll, &before_, sizeof kAll); }
+  ~BlockedSignals() { ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
   BlockedSignals(const BlockedSignals&) = delete;
   BlockedSignals& operator=(const BlockedSignals&) = delete;
 
  private:
-  sigset_t before_{};
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  std::uint64_t before_ = 0;
 };
 
 /// What Boost.Process calls on the way.

@@ -1,9 +1,11 @@
 """Starting commands: modes, results, environment, what they inherit, limits of time."""
 
 import base64
+import ctypes
 import hashlib
 import json
 import os
+import platform
 import signal
 
 import pytest
@@ -154,6 +156,10 @@ def test_a_command_starts_with_default_dispositions_whatever_the_agent_inherited
     def as_under_nohup():
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGCHLD):
             signal.signal(number, signal.SIG_IGN)
+        # And as under GNU make, whose posix_spawn(3) leaves 32 and 33 ignored: the C library keeps them for itself.
+        rt_sigaction, ignore = {"x86_64": 13, "aarch64": 134}[platform.machine()], (ctypes.c_ulong * 4)(signal.SIG_IGN)
+        for number in (32, 33, 64):
+            assert ctypes.CDLL(None).syscall(rt_sigaction, number, ignore, None, 8) == 0
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGALRM})
 
     agent = start_agent(preexec_fn=as_under_nohup, restore_signals=False)
