@@ -78,29 +78,32 @@ Task<Result<std::optional<Account>>> AccountCache::look(std::string token, std::
     }
     const auto others = under_way_.find(digest);
     if (others == under_way_.end()) break;
-    const std::shared_ptr<Event> done = others->second;
-    co_await done->wait();
+    const std::shared_ptr<Review> review = others->second;
+    co_await review->done.wait();
+    if (review->answer) co_return *review->answer;
   }
   if (waiting_ >= kMostWaiting || !has_room()) {
     co_return fail(Errc::resource_exhausted, "too many tokens are being verified: try again");
   }
   const Counted waits{waiting_};
   // However it ends, whoever waits goes on.
-  const auto end = [this, &digest](Event* event) {
+  const auto end = [this, &digest](Review* review) {
     under_way_.erase(digest);
-    event->notify_all();
+    review->done.notify_all();
   };
-  const auto kept = under_way_.emplace(digest, std::make_shared<Event>(executor_)).first->second;
-  const std::unique_ptr<Event, decltype(end)> ending{kept.get(), end};
+  const auto kept = under_way_.emplace(digest, std::make_shared<Review>(executor_)).first->second;
+  const std::unique_ptr<Review, decltype(end)> ending{kept.get(), end};
   const Turnstile::Place place = co_await reviews_.enter();
   const SteadyTime asked_at = std::chrono::steady_clock::now();
   auto account = co_await reviewer_->review(std::move(token));
   if (!account) {
     log::warning("the cluster does not identify the token", {{"error", account.error().message}});
-    co_return fail(Errc::io_error, "the cluster cannot verify the token now: try again");
+    kept->answer = fail(Errc::io_error, "the cluster cannot verify the token now: try again");
+  } else {
+    known_.insert_or_assign(digest, Known{.account = *account, .asked_at = asked_at});
+    kept->answer.emplace(std::move(*account));
   }
-  known_.insert_or_assign(digest, Known{.account = *account, .asked_at = asked_at});
-  co_return std::move(*account);
+  co_return *kept->answer;
 }
 
 Task<Result<ApiKey>> AccountCache::find(std::string token) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -70,6 +71,12 @@ class AccountCache {
     std::optional<Account> account;
     SteadyTime asked_at;
   };
+  /// One that goes on: who shows the same token meanwhile gets its answer, however long it took.
+  struct Review {
+    explicit Review(Executor executor) : done{std::move(executor)} {}
+    Event done;
+    std::optional<Result<std::optional<Account>>> answer{};  ///< none: it was given up
+  };
   [[nodiscard]] Task<Result<std::optional<Account>>> look(std::string token, std::string digest);
   [[nodiscard]] bool has_room();
 
@@ -77,7 +84,7 @@ class AccountCache {
   TokenReviewer* reviewer_;
   Turnstile reviews_;
   std::size_t waiting_ = 0;
-  std::map<std::string, std::shared_ptr<Event>> under_way_;  ///< by the token's digest
+  std::map<std::string, std::shared_ptr<Review>> under_way_;  ///< by the token's digest
   std::map<std::string, Known> known_;
   std::set<std::string> tenants_;
 };
