@@ -190,7 +190,18 @@ std::unexpected<Error> bad_value(const Setting& row, std::string where, std::str
 
 }  // namespace
 
-SettingsTable::SettingsTable(std::vector<Setting> rows) : rows_{std::move(rows)} {
+SettingsTable::SettingsTable(std::vector<Setting> rows) {
+  // The groups in the order in which each begins: rows that several tables have come from several places.
+  std::vector<std::string_view> groups;
+  for (const Setting& row : rows) {
+    if (std::ranges::find(groups, row.group) == groups.end()) groups.push_back(row.group);
+  }
+  rows_.reserve(rows.size());
+  for (const std::string_view group : groups) {
+    for (Setting& row : rows) {
+      if (row.group == group) rows_.push_back(std::move(row));
+    }
+  }
   for (const Setting& row : rows_) {
     defaults_.push_back(row.shown_default.empty() ? current_value(row.target) : std::string{row.shown_default});
   }

@@ -68,7 +68,7 @@ struct Setting {
   std::string_view environment = {};  ///< name of the variable; empty: none
   setting::Target target;
   std::string_view value = {};  ///< what stands for the value in the help: ADDR:PORT; empty for a switch
-  std::string_view group = {};  ///< heading in the help; rows of a group stand together
+  std::string_view group = {};  ///< heading in the help, which stands once: its rows are put together
   std::string_view help = {};   ///< one or two sentences, no line breaks
   /// For a default that depends on where the program runs; else the target's own value is shown.
   std::string_view shown_default = {};

@@ -3,6 +3,7 @@
 #include <array>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,18 @@ TEST(CommandTable, HasEachNameOnceAndHelpThatFitsALine) {
     EXPECT_FALSE(command.summary.ends_with('.')) << command.name;
     const std::string help = command_help(command, 100);
     EXPECT_TRUE(help.starts_with("usage: skiff " + std::string{command.name})) << help;
+  }
+}
+
+TEST(CommandTable, HasEachHeadingOnceInTheHelpOfACommand) {
+  for (const Command& command : commands()) {
+    std::set<std::string> headings;
+    std::istringstream lines{command_help(command, 100)};
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with(' ') && line.ends_with(':')) {
+        EXPECT_TRUE(headings.insert(line).second) << command.name << ": " << line;
+      }
+    }
   }
 }
 
