@@ -14,6 +14,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/kernel_features.hpp"
+#include "base/log.hpp"
 #include "sessions/command_pipes.hpp"
 #include "sessions/process/stdin_probe.hpp"
 #include "sessions/process/terminal.hpp"
@@ -39,6 +40,12 @@ namespace {
 
 /// Of an ended command's line or words.
 constexpr std::size_t kKeptOfRequest = std::size_t{16} << 10U;
+
+/// Of what a client gave, for a line of the agent's log.
+std::string_view shortened(std::string_view text) {
+  constexpr std::size_t kMost = 500;
+  return text.substr(0, kMost);
+}
 
 /// A file in memory for the child to read.
 Result<UniqueFd> memory_file(const std::string& content) {
@@ -162,13 +169,21 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   // The request has them, and no one asks for them later.
   self->spec_.env.clear();
   self->spec_.secret_env.clear();
-  auto pid = co_await start_process(&supervisor, std::move(request), std::move(ended), self->leader_, &self->start_);
+  const std::string program =
+      log::enabled(log::Level::debug) && !request.argv.empty() ? request.argv.front() : std::string{};
+  auto started =
+      co_await start_process(&supervisor, std::move(request), std::move(ended), self->leader_, &self->start_);
   self->start_again_.reset();
-  if (!pid) {
-    self->spawn_failed(std::move(pid.error()));
+  if (!started) {
+    self->spawn_failed(std::move(started.error()));
     co_return;
   }
   self->state_ = State::running;
+  log::debug("command started", {{"session", self->session_},
+                                 {"command", self->spec_.id},
+                                 {"pid", started->pid},
+                                 {"path", started->is_warm ? "waiting shell" : "new process"},
+                                 {"program", shortened(program)}});
 
   const auto add_pump = [&](UniqueFd source, Stream stream) {
     if (!source) return;
@@ -209,8 +224,7 @@ Task<> Command::live(std::shared_ptr<Command> self, Launch launch) {
   if (!self->pumps_at_end()) co_await add_others(self, &left);
   ExitStatus status = self->describe_exit();
   if (!self->pumps_at_end()) status.background = std::move(left);
-  supervisor.counts.count_end(status.cause);
-  self->log_->exit(std::move(status));
+  self->write_exit(std::move(status));
   self->state_ = State::ended;
   for (auto& one : self->pumps_) one->mark_late();
   if (self->feed_ && self->pumps_at_end()) self->feed_->close();
@@ -370,10 +384,29 @@ void Command::spawn_failed(SpawnFailure failure) {
   state_ = State::ended;
   over_ = true;
   end_life();
-  supervisor_.counts.count_end(status.cause);
-  log_->exit(std::move(status));
+  write_exit(std::move(status));
   log_->end();
   changed_.notify_all();
+}
+
+void Command::write_exit(ExitStatus status) {
+  supervisor_.counts.count_end(status.cause);
+  if (status.failure) {
+    log::debug("command ended", {{"session", session_},
+                                 {"command", spec_.id},
+                                 {"cause", name(status.cause)},
+                                 {"stage", status.failure->stage},
+                                 {"errno", errno_name(status.failure->error)},
+                                 {"error", shortened(status.failure->message)}});
+  } else {
+    log::debug("command ended", {{"session", session_},
+                                 {"command", spec_.id},
+                                 {"cause", name(status.cause)},
+                                 {status.signal ? "signal" : "exit_code",
+                                  status.signal ? *status.signal : status.exit_code.value_or(-1)},
+                                 {"wall_ms", status.usage.wall}});
+  }
+  log_->exit(std::move(status));
 }
 
 ExitStatus Command::describe_exit() const {

@@ -111,6 +111,8 @@ class Command : public std::enable_shared_from_this<Command> {
       const Launch& launch) const;
   [[nodiscard]] static Task<> keep_state(std::shared_ptr<Command> self);
   void leader_ended(const Reaped& reaped);
+  /// Its end, for its log and the agent's.
+  void write_exit(ExitStatus status);
   void spawn_failed(SpawnFailure failure);
   /// Again and again while it starts; from the second time on in earnest.
   void give_up_starting();

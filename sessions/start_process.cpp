@@ -10,9 +10,9 @@
 
 namespace skiff::sessions {
 
-Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, SpawnRequest request,
-                                                       Reaper::Handler ended, std::shared_ptr<Leader> leader,
-                                                       AnnouncedSpawn* start) {
+Task<std::expected<StartedProcess, SpawnFailure>> start_process(Supervisor* supervisor, SpawnRequest request,
+                                                                Reaper::Handler ended, std::shared_ptr<Leader> leader,
+                                                                AnnouncedSpawn* start) {
   const auto asked = std::chrono::steady_clock::now();
   const auto observe = [&] {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - asked;
@@ -27,7 +27,7 @@ Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, S
   if (const auto pid = request.shell && !local ? std::nullopt : supervisor->warm_shells.start(request, ended, leader)) {
     observe();
     ++supervisor->counts.warm_starts[0];
-    co_return *pid;
+    co_return StartedProcess{.pid = *pid, .is_warm = true};
   }
   const AnnouncedSpawn announced = supervisor->reaper.begin_spawn();
   request.announced = announced;
@@ -35,12 +35,12 @@ Task<std::expected<pid_t, SpawnFailure>> start_process(Supervisor* supervisor, S
   auto pid = co_await supervisor->spawner.spawn(std::move(request), supervisor->live == 1);
   observe();
   if (start != nullptr) *start = nullptr;
-  if (pid) {
-    supervisor->reaper.conclude_spawn(announced, *pid, std::move(ended), std::move(leader));
-  } else {
+  if (!pid) {
     supervisor->reaper.conclude_spawn(announced);
+    co_return std::unexpected{std::move(pid.error())};
   }
-  co_return pid;
+  supervisor->reaper.conclude_spawn(announced, *pid, std::move(ended), std::move(leader));
+  co_return StartedProcess{.pid = *pid};
 }
 
 void give_up_start(const AnnouncedSpawn& start) {

@@ -155,6 +155,35 @@ def logged(agent, request_id):
     return until(line)
 
 
+def test_the_log_tells_how_each_command_starts_and_ends(start_agent):
+    agent = start_agent("--log-level", "debug")
+    for fields in ({"id": "a", "argv": ["/nope/program"]}, {"id": "b", "argv": ["true"], "cwd": "/nope"}, {"id": "c", "argv": ["false"]},
+                   {"id": "d", "command": "kill -9 $$"}):
+        agent.request("POST", "/v1/commands", json=fields)
+
+    def lines(command):
+        whole = map(json.loads, agent.log().rpartition("\n")[0].splitlines())
+        return [one for one in whole if one.get("command") == command and one["level"] == "debug"]
+
+    absent, = until(lambda: lines("a"))
+    assert absent["message"] == "command ended" and absent["session"] == "default"
+    assert (absent["cause"], absent["stage"], absent["errno"]) == ("spawn_failed", "exec", "ENOENT")
+    assert absent["error"] == 'exec "/nope/program": No such file or directory'
+    elsewhere, = until(lambda: lines("b"))
+    assert (elsewhere["cause"], elsewhere["stage"], elsewhere["errno"]) == ("spawn_failed", "chdir", "ENOENT")
+    started, ended = until(lambda: lines("c")[1:] and lines("c"))
+    assert started["message"] == "command started" and started["pid"] > 1
+    assert (started["path"], started["program"]) == ("new process", "false")
+    assert (ended["message"], ended["cause"], ended["exit_code"]) == ("command ended", "exited", 1) and ended["wall_ms"] > 0
+    assert until(lambda: lines("d")[1:])[0]["signal"] == 9
+
+
+def test_the_log_says_nothing_of_commands_unless_it_is_asked(agent):
+    answer = agent.request("POST", "/v1/commands", json={"argv": ["/nope/program"], "id": "absent"})
+    assert logged(agent, answer.headers["X-Request-Id"])
+    assert "/nope/program" not in agent.log()
+
+
 def test_a_trace_is_answered_logged_and_given_to_the_command(agent):
     answer = agent.request("POST", "/v1/commands", json={"command": "echo $TRACEPARENT"}, headers={"traceparent": TRACE})
     assert answer.json()["stdout"] == TRACE + "\n" and answer.headers["traceresponse"] == TRACE
