@@ -66,14 +66,13 @@ void print_token_help(const protocol::Address& address, bool tls, const std::str
             "' http://localhost/v1/run -d 'echo hello from $(uname)'\n\n";
   } else {
     const std::string url = reachable(address, tls);
-    const std::string socket = (tls ? "wss" : "ws") + url.substr(url.find("://"));
     // What the README and the examples read.
     text += "  export SKIFF_URL=" + url + " SKIFF_TOKEN=" + token + "\n";
     text += "  " + curl +
             "N -H \"Authorization: Bearer $SKIFF_TOKEN\" \"$SKIFF_URL/v1/run\" -d 'echo hello from $(uname)'\n";
-    // The address before -H: websocat takes everything behind -H for headers.
-    text += "A terminal, with websocat:\n";
-    text += "  websocat -b " + socket + "/v1/shell -H \"Authorization: Bearer $SKIFF_TOKEN\"\n\n";
+    text += "A terminal, in a clone of skiff, and with its launcher:\n";
+    text += "  python3 examples/python/skiff.py shell\n";
+    text += "  skiff shell any-name\n\n";
   }
   // stdout holds the listening line alone, for programs to read.
   std::fputs(text.c_str(), stderr);

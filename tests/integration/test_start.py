@@ -11,7 +11,8 @@ import pytest
 from agent import command_line, environment
 from waiting import until
 
-NOTICE = pathlib.Path(__file__).resolve().parents[2] / "NOTICE"
+TREE = pathlib.Path(__file__).resolve().parents[2]
+NOTICE = TREE / "NOTICE"
 
 
 def skiffd(*arguments, env=None, cwd=None, seconds=30):
@@ -112,7 +113,7 @@ def test_an_empty_token_file_is_no_credential(tmp_path):
 
 def test_print_token_makes_a_token_and_prints_it_with_lines_to_paste(start_agent):
     agent = start_agent("--print-token", credential=False)
-    until(lambda: "websocat" in agent.log(), what="lines to paste on stderr")
+    until(lambda: "skiff shell" in agent.log(), what="lines to paste on stderr")
     token = re.search(r"^token: ([A-Za-z0-9._~+/=-]+)$", agent.log(), re.M).group(1)
     assert len(token) >= 20
     export, curl = re.findall(r"^  ((?:export|curl) .*)$", agent.log(), re.M)
@@ -120,6 +121,12 @@ def test_print_token_makes_a_token_and_prints_it_with_lines_to_paste(start_agent
     assert (pasted.stdout, pasted.stderr) == ("hello from Linux\n", "")
     assert agent.request("GET", "/v1/sessions", token=token).status == 200
     assert agent.request("GET", "/v1/sessions", token=token + "x").status == 401
+    for line in re.findall(r"^  (.*shell.*)$", agent.log(), re.M):
+        line = line.replace("skiff shell", os.environ["SKIFF"] + " shell")
+        # Of the clone, and with nothing but the two variables.
+        shell = subprocess.run(["bash", "-ec", f"{export}\n{line}"], input="echo $((6 * 7)); exit 7\n", capture_output=True, text=True,
+                               timeout=60, cwd=TREE, env=environment(HOME=agent.home))
+        assert (shell.returncode, "42" in shell.stdout) == (7, True), (line, shell)
     # And what the README's lines read.
     assert f"export SKIFF_URL={agent.url} SKIFF_TOKEN={token}\n" in agent.log()
 
