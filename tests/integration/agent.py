@@ -286,10 +286,14 @@ class Agent:
                          "a turn of the reactor"):
                 assert word not in log, log[-6000:]
         finally:
-            if self.running():
-                self.process.kill()
-                self.process.wait()
-            self.process.stdout.close()
-            for pid in self.strays():
-                os.kill(pid, signal.SIGKILL)
-            print(self.log()[-4000:])
+            self.end()
+
+    def end(self):
+        """Whatever it does, and without a look at what it leaves."""
+        if self.running():
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        for pid in self.strays():
+            os.kill(pid, signal.SIGKILL)
+        print(self.log()[-4000:])

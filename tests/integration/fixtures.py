@@ -18,6 +18,19 @@ def pytest_configure(config):
         raise pytest.UsageError(f"SKIFFD={binary()} does not exist")
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """What a failed test leaves behind is what it did not come to: its failure alone is told."""
+    report = (yield).get_result()
+    if report.when == "teardown" and report.failed and has_failed(item):
+        report.outcome, report.longrepr = "passed", None
+    item.failed_before_its_end = has_failed(item) or report.failed
+
+
+def has_failed(item):
+    return getattr(item, "failed_before_its_end", False)
+
+
 @pytest.fixture
 def tmp_path():
     """A directory that is gone after the test, in place of pytest's, which stays: what a failure needs is printed."""
@@ -32,8 +45,9 @@ def watchdog():
 
 
 @pytest.fixture
-def start_agent(tmp_path):
-    """Starts agents with given arguments; at the end each must have left nothing behind and stop with status 0."""
+def start_agent(tmp_path, request):
+    """Starts agents with given arguments; at the end each must have left nothing behind and stop with status 0, unless the
+    test has failed."""
     agents = []
 
     def start(*arguments, **options):
@@ -47,7 +61,7 @@ def start_agent(tmp_path):
     errors = []
     for agent in agents:
         try:
-            agent.finish()
+            agent.end() if has_failed(request.node) else agent.finish()
         except Exception as error:  # every agent must be ended before the first failure is told
             errors.append(error)
     if errors:

@@ -37,7 +37,9 @@ def media(response):
 
 
 def test_the_routes_served_are_those_promised(served):
-    assert operations(served).keys() == PROMISED.routes.keys()
+    routes = operations(served).keys()
+    assert not routes - PROMISED.routes.keys(), "served and not promised: add these to tests/integration/contract.txt"
+    assert not PROMISED.routes.keys() - routes, "promised in tests/integration/contract.txt and not served"
 
 
 def test_each_route_takes_and_answers_what_was_promised(served):
@@ -389,7 +391,7 @@ def test_every_route_answers_as_promised(start_agent, port):
             assert world.ask(route, first, None)[::2] == (401, "unauthenticated"), route.name
             if LESSER[route.scope]:
                 assert world.ask(route, first, world.tokens[LESSER[route.scope]])[::2] == (403, "insufficient_scope"), route.name
-    assert not owed, "promised and not asked for"
+    assert not owed, "promised and not asked for: add rows of these to ASKED in tests/integration/test_contract.py"
     (world.agent.root / "watched").rmdir()  # or the agent keeps it open for a watcher that comes back
 
 

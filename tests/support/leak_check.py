@@ -2,7 +2,8 @@
 
 The test gets a temporary directory of its own (TMPDIR) and this process as the one that inherits its orphans. When it has
 ended, no process that it started may live, however far it was daemonised, and the directory must be empty. What is left is
-ended and removed in any case, so that one test can't disturb the next. The exit status is the test's, or 1."""
+ended and removed in any case, so that one test can't disturb the next, and told of unless the test has failed anyway. The
+exit status is the test's, or 1."""
 
 import ctypes
 import os
@@ -102,7 +103,8 @@ def main(command):
     finally:
         end(children())
         shutil.rmtree(folder, ignore_errors=True)
-    for complaint in complaints:
+    # What a failed test leaves is what it did not come to: its failure is what is to be read.
+    for complaint in complaints if status == 0 else []:
         print(complaint, flush=True)
     if status < 0:
         print(f"{command[0]} was ended by {signal.Signals(-status).name}", flush=True)
