@@ -1,7 +1,9 @@
 """What the gate counts, and what it doesn't forgive: .ci/run_tests.py and .ci/steps.sh on small directories of tests."""
 
 import datetime
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -44,11 +46,11 @@ class Gate:
         """One that has another report the first time."""
         self.add(name, f"if mkdir {name}; then set -- '{first}' {name} 1; else set -- '{then}' {name} 0; fi; {REPORT}")
 
-    def run(self, *arguments):
+    def run(self, *arguments, ci="true"):
         """Its status and the last lines."""
         (self.build / "CTestTestfile.cmake").write_text("\n".join(self.entries))
         done = subprocess.run(["/usr/bin/python3", self.root / ".ci/run_tests.py", *arguments, self.build], capture_output=True,
-                              text=True, timeout=50)
+                              text=True, timeout=50, env={**os.environ, "CI": ci})
         return done.returncode, done.stdout.splitlines()
 
     def runs(self, name):
@@ -117,6 +119,17 @@ def test_what_fails_once_is_flaky_and_fails_the_gate(gate):
     assert lines[-3:] == ["failed: one: fails (flaky, and not in tests/flaky.txt)", "1 flaky: one: fails", "2 passed, 1 failed"]
 
 
+@pytest.mark.parametrize("ci", ["", "false"])
+def test_what_fails_once_is_named_to_a_user_and_passes(gate, ci):
+    gate.add_once("one", PASSES + FAILS, PASSES * 2)
+    gate.add_report("two", PASSES)
+    status, lines = gate.run("--again", ci=ci)
+    assert (status, lines[-2:]) == (0, ["1 flaky: one: fails", "3 passed, 0 failed"])
+    gate.entries.clear()
+    gate.add_report("one", FAILS, status=1)
+    assert gate.run("--again", ci=ci)[0] == 1, "what fails twice fails everywhere"
+
+
 @pytest.mark.parametrize("days, status, last", [(0, 0, "3 passed, 0 failed"), (13, 0, "3 passed, 0 failed"),
                                                 (14, 1, "2 passed, 1 failed")])
 def test_a_flaky_test_that_is_known_is_told_for_two_weeks(gate, days, status, last):
@@ -136,17 +149,74 @@ def test_when_much_fails_nothing_is_tried_again(gate):
 
 
 def test_steps_are_added_up(tmp_path):
-    """One that counts, one that only ends, one that fails after it has counted, and one that says so."""
+    """One that counts, one that only ends, one that fails after it has counted, one that says so, and one that make runs."""
     script = f"""
         top={tmp_path}; . {CI}/steps.sh; begin logs
         step counts sh -c 'echo "2 flaky: a, b"; echo "3 not run: 3 no node"; echo "10 passed, 0 failed"'
         step ends true
         step breaks sh -c 'echo "7 passed, 0 failed"; exit 1'
         step says sh -c 'echo "1 not run: 1 no root"; echo "1 passed, 2 failed"; exit 1'
+        step makes make -f {tmp_path}/Makefile
         finish"""
+    (tmp_path / "Makefile").write_text("all:\n\t@echo '5 passed, 2 failed'; exit 1\n")
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=50)
-    assert done.stdout.splitlines()[-3:] == ["2 flaky: a, b", "4 not run: 3 no node; 1 no root", "19 passed, 3 failed"]
+    assert done.stdout.splitlines()[-3:] == ["2 flaky: a, b", "4 not run: 3 no node; 1 no root", "24 passed, 5 failed"]
     assert done.returncode == 1
     passing = subprocess.run(["bash", "-c", f"top={tmp_path}; . {CI}/steps.sh; begin logs; step ends true; finish"],
                              capture_output=True, text=True, timeout=50)
     assert (passing.returncode, passing.stdout.splitlines()[-1]) == (0, "1 passed, 0 failed")
+
+
+def test_the_gate_runs_what_the_readme_says():
+    """Each target that README lists, by make as people call it."""
+    told = set(re.findall(r"^\| `make ([a-z-]+)` \|", (CI.parent / "README.md").read_text(), re.M))
+    ran = set(re.findall(r"\b(?:make|made) ([a-z-]+)", (CI / "run").read_text()))
+    # It serves until somebody ends it: test_readme.py starts what it starts. The others are this one, and what it leaves out.
+    assert told - {"run", "gate", "nightly"} <= ran, told - ran
+
+
+class Suites:
+    """A tree with .ci/test and a cmake that only says what it is asked to build."""
+
+    def __init__(self, root):
+        self.root = root
+        shutil.copytree(CI, root / ".ci")
+        (root / "tests").mkdir()
+        (root / "tests/flaky.txt").write_text("# names\n")
+        build = root / "build/release"
+        build.mkdir(parents=True)
+        entries = [("fs.content.write", "unit"), ("container.cli.parse", "unit"), ("integration.files", "integration;threads"),
+                   ("attacks.roots", "integration;threads"), ("image.binary", "integration"), ("lint.words", "lint")]
+        (build / "CTestTestfile.cmake").write_text("".join(
+            f'add_test("{name}" /bin/true)\nset_tests_properties("{name}" PROPERTIES LABELS "{labels}")\n' for name, labels in entries))
+        (root / "bin").mkdir()
+        (root / "bin/cmake").write_text(f'#!/bin/sh\necho "$@" >>{root}/asked\n')
+        (root / "bin/cmake").chmod(0o755)
+
+    def builds(self, *arguments):
+        """What was asked to be built before the tests ran, and the last line."""
+        (self.root / "asked").write_text("")
+        environment = {**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "SKIFF_SETUP_DONE": "1", "HOME": str(self.root),
+                       "XDG_CACHE_HOME": str(self.root / "cache")}
+        done = subprocess.run([self.root / ".ci/test", *arguments], capture_output=True, text=True, timeout=50, env=environment)
+        last = [line for line in (self.root / "asked").read_text().splitlines() if line.startswith("--build")][-1]
+        return set(last.partition("--target ")[2].split()), done.stdout.splitlines()[-1]
+
+
+BINARIES = {"skiffd", "skiff", "testcmd", "without_syscalls"}
+
+
+@pytest.mark.parametrize("arguments, targets, passed", [
+    ([], {"all"}, 6),
+    (["plain", "-R", "integration.files"], BINARIES, 1),
+    (["plain", "-R", "integration.files|attacks.roots"], BINARIES, 2),
+    (["plain", "-R", "^fs.content"], {"testcmd", "fs_tests"}, 1),
+    (["plain", "-R", "container|attacks"], {"container_tests"} | BINARIES, 2),
+    (["plain", "-R", "image|files"], {"all"}, 2),
+    (["plain", "-L", "lint"], {"testcmd"}, 1),
+    (["plain", "-R", "nothing"], {"testcmd"}, 0),
+])
+def test_what_some_tests_need_is_built_for_them(tmp_path, arguments, targets, passed):
+    asked, last = Suites(tmp_path).builds(*arguments)
+    assert asked == targets
+    assert last == (f"{passed} passed, 0 failed" if passed else "0 passed, 1 failed")
