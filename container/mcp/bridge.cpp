@@ -45,6 +45,24 @@ std::string field_value(const std::string& text) {
   return is_plain ? text : "=?base64?" + protocol::encode_base64(text) + "?=";
 }
 
+// What comes from a sandbox is not trusted. A server of ours asks nothing of its client, so requests (sampling,
+// elicitation, roots) are never passed on, nor answers that nobody waits for.
+
+bool is_answer(const json& message) {
+  return text_at(message, "jsonrpc") == "2.0" && !message.contains("method") && message.contains("id") &&
+         message.contains("result") != message.contains("error");
+}
+
+/// Of a stream that belongs to the request `id`, or to none. It may cancel that one alone.
+bool is_notification(const json& message, const std::string& id) {
+  const std::string method = text_at(message, "method");
+  if (text_at(message, "jsonrpc") != "2.0" || !method.starts_with("notifications/") || message.contains("id") ||
+      message.contains("result") || message.contains("error")) {
+    return false;
+  }
+  return method != "notifications/cancelled" || line_of(member(member(message, "params"), "requestId")) == id;
+}
+
 }  // namespace
 
 /// One message on its way.
@@ -58,12 +76,29 @@ struct McpBridge::Request {
   bool cancelled = false;
 };
 
-McpBridge::McpBridge(Executor executor, Bring bring, Write write)
-    : executor_{executor}, bring_{std::move(bring)}, write_{std::move(write)}, tasks_{executor}, changed_{executor} {}
+McpBridge::McpBridge(Executor executor, Bring bring, Write write, std::string notice)
+    : executor_{executor},
+      bring_{std::move(bring)},
+      write_{std::move(write)},
+      notice_{std::move(notice)},
+      tasks_{executor},
+      changed_{executor} {}
 McpBridge::~McpBridge() = default;
 
 void McpBridge::say(const json& message) {
   write_(line_of(message) + '\n');
+}
+
+void McpBridge::say_answer(const Request& request, const json& answer) {
+  json said{{"jsonrpc", "2.0"}, {"id", member(request.message, "id")}};
+  const char* const kind = answer.contains("result") ? "result" : "error";
+  said[kind] = answer[kind];
+  const bool instructs = request.method == "initialize" || request.method == "server/discover";
+  if (instructs && !notice_.empty() && said["result"].is_object()) {
+    const std::string told = text_at(said["result"], "instructions");
+    said["result"]["instructions"] = notice_ + (told.empty() ? "" : " " + told);
+  }
+  say(said);
 }
 
 void McpBridge::answer_with(const Request& request, const Error& error) {
@@ -194,15 +229,14 @@ Task<Result<>> McpBridge::relay(std::shared_ptr<Request> request, protocol::Http
   }
   SKIFF_CO_TRY(auto body, co_await agent.http().read_body(kLargestAnswer));
   auto answer = protocol::parse_json(body, {.max_bytes = kLargestAnswer});
-  if (!answer || text_at(*answer, "jsonrpc") != "2.0") co_return std::unexpected{refusal(head, body)};
+  if (!answer || !is_answer(*answer)) co_return std::unexpected{refusal(head, body)};
   if (request->id.empty() || request->cancelled) co_return Result<>{};
   if (request->method == "initialize" && head.status == 200) {
     session_ = head.headers.get("Mcp-Session-Id");
     revision_ = text_at(member(*answer, "result"), "protocolVersion");
     if (!session_.empty()) tasks_.spawn("mcp news", hear_news());
   }
-  (*answer)["id"] = member(request->message, "id");
-  say(*answer);
+  say_answer(*request, *answer);
   co_return Result<>{};
 }
 
@@ -214,11 +248,12 @@ Task<Result<bool>> McpBridge::relay_events(AgentClient* agent, EventStream* even
     if (!events->push({block.data(), got})) co_return std::unexpected{foreign_answer("an event has no end")};
     while (const auto data = events->next()) {
       auto message = protocol::parse_json(*data, {.max_bytes = kLargestAnswer});
-      if (!message || !message->is_object()) continue;
-      const bool is_answer = !id.empty() && !message->contains("method") && line_of(member(*message, "id")) == id;
+      if (!message) continue;
+      if (is_notification(*message, id)) say(*message);
+      if (id.empty() || !is_answer(*message) || line_of(member(*message, "id")) != id) continue;
       const auto request = requests_.find(id);
-      if (!is_answer || request == requests_.end() || !request->second->cancelled) say(*message);
-      if (is_answer) co_return true;
+      if (request != requests_.end() && !request->second->cancelled) say_answer(*request->second, *message);
+      co_return true;
     }
   }
 }

@@ -21,7 +21,8 @@ namespace skiff::container {
 class EventStream;
 
 /// The Model Context Protocol over stdio, in front of an agent that speaks it over HTTP: messages are lines, one JSON
-/// object each. What the agent says by itself comes as it happens. Reactor thread only.
+/// object each. What the agent says by itself comes as it happens; only notifications and the answers to the client's
+/// own requests pass. Reactor thread only.
 class McpBridge {
  public:
   static constexpr std::size_t kMostRequests = 64;  ///< under way; further ones are refused
@@ -32,7 +33,8 @@ class McpBridge {
   /// Takes a line for the client, with its newline.
   using Write = std::function<void(std::string_view line)>;
 
-  McpBridge(Executor executor, Bring bring, Write write);
+  /// `notice` begins the instructions that a model gets. May be empty.
+  McpBridge(Executor executor, Bring bring, Write write, std::string notice = {});
   ~McpBridge();
   McpBridge(const McpBridge&) = delete;
   McpBridge& operator=(const McpBridge&) = delete;
@@ -63,11 +65,14 @@ class McpBridge {
   [[nodiscard]] Task<> bring_up();
   [[nodiscard]] protocol::Headers fields(const Request* request) const;
   void answer_with(const Request& request, const Error& error);
+  /// The answer of a request, with the id that it had, and nothing else that an agent may have put into it.
+  void say_answer(const Request& request, const nlohmann::json& answer);
   void say(const nlohmann::json& message);
 
   Executor executor_;
   const Bring bring_;
   const Write write_;
+  const std::string notice_;
   TaskGroup tasks_;
   Event changed_;
   std::optional<Result<Endpoint>> endpoint_;

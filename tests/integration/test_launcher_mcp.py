@@ -1,7 +1,9 @@
 """`skiff mcp`: the Model Context Protocol over stdio, in front of a sandbox of the local driver."""
 
+import http.server
 import json
 import signal
+import threading
 
 import pytest
 
@@ -127,3 +129,92 @@ def test_what_is_sent_before_stdin_ends_is_answered(skiff):
     assert [one["error"]["code"] for one in answers if one["id"] is None] == [-32600, -32700]
     assert [one["error"]["code"] for one in answers if one["id"] == 1] == [-32600]  # no session was begun
     assert skiff.names() == []
+
+
+# --- a server that lies ---
+
+ASKS = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": {"messages": []}}
+NEWS = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "fine"}}
+HOSTILE = [
+    ASKS, {**ASKS, "method": "elicitation/create"}, {**ASKS, "method": "roots/list"}, {**ASKS, "id": "x", "method": "notifications/message"},
+    {**ASKS, "result": {}}, {"jsonrpc": "2.0", "method": "ping"}, {"jsonrpc": "2.0", "method": 7}, {"jsonrpc": "2.0", "id": 99, "result": {}},
+    {"jsonrpc": "2.0", "id": None, "result": {}}, {"jsonrpc": "2.0", "id": 1}, {"id": 1, "result": {}}, {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}},
+    {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 77}}, [ASKS], "text", 7,
+]
+
+
+@pytest.fixture
+def liar(skiff):
+    """Says to each request what `says` holds, as a stream or as JSON; gives it."""
+    says = {"stream": [], "json": None}
+
+    class Liar(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if "id" not in message:
+                return self.answer(202, "application/json", b"")
+            own = {"jsonrpc": "2.0", "id": message["id"], "result": {"mine": True}, "method2": "x"}
+            if says["json"] is not None:
+                return self.answer(200, "application/json", json.dumps(says["json"]).encode())
+            lines = [*says["stream"], NEWS, own, *says["stream"]]
+            self.answer(200, "text/event-stream", "".join(f"data: {json.dumps(line)}\n\n" for line in lines).encode())
+
+        def do_GET(self):
+            self.answer(405 if self.path == "/mcp" else 200, "application/json", b"{}")
+
+        do_DELETE = do_GET
+
+        def answer(self, status, kind, body):
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    skiff.up("box")
+    port = skiff.record()["port"]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        skiff.change_record(port=server.server_address[1])
+        yield says
+        skiff.change_record(port=port)
+        server.shutdown()
+        thread.join()
+
+
+def test_only_what_a_server_may_send_passes(skiff, liar):
+    """Notifications, and the answer to the request of the stream: nothing that the client would act on."""
+    liar["stream"] = HOSTILE
+    client = Stdio(skiff, "box")
+    first = client.answer(client.send("tools/list"))
+    assert first == {"jsonrpc": "2.0", "id": 1, "result": {"mine": True}}
+    assert client.heard == [NEWS]
+    rest, _ = client.end()
+    assert rest == []
+
+
+@pytest.mark.parametrize("said", HOSTILE)
+def test_an_answer_that_is_none_is_an_error(skiff, liar, said):
+    liar["json"] = said
+    client = Stdio(skiff, "box")
+    told = client.answer(client.send("tools/list"))
+    # Only one that answers something is taken for the answer of this request.
+    is_answer = isinstance(said, dict) and set(said) == {"jsonrpc", "id", "result"}
+    assert told["id"] == 1 and set(told) == {"jsonrpc", "id", "result" if is_answer else "error"}, told
+    assert is_answer or "is not skiffd" in told["error"]["message"]
+    assert client.end()[0] == []
+
+
+def test_the_model_is_told_that_the_users_own_machine_is_not_isolated(skiff):
+    for revision in ("2025-11-25", NEWEST):
+        client = Stdio(skiff, revision=revision)
+        told = client.begin()["instructions"] if revision != NEWEST else client.call("server/discover")["instructions"]
+        assert told.startswith("This is the user's own machine, not an isolated sandbox: ") and "run_command" in told
+        client.end()

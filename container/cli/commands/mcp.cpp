@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <chrono>
 #include <iterator>
 #include <memory>
@@ -23,16 +25,20 @@ namespace {
 
 /// A sandbox whose skiff was killed outright ends by itself this long afterwards.
 constexpr std::chrono::milliseconds kAbandonedTime = std::chrono::minutes{5};
+/// For the model: who reads what it does is told by the driver's notice.
+constexpr std::string_view kNotIsolated =
+    "This is the user's own machine, not an isolated sandbox: commands run as the user, and reach the user's files, "
+    "programs and network.";
 /// What is under way when the client closes stdin has this long to be answered.
 constexpr std::chrono::seconds kLastAnswers{10};
 
-Task<> read_on_thread(BlockingPool* pool, ByteProducer bytes, ToReactor blocks) {
+Task<> read_on_thread(BlockingPool* pool, ByteProducer bytes, ToReactor blocks, Result<TarSummary>* outcome) {
   auto read = [&] {
     auto summary = bytes.produce([&blocks](std::string block) { return blocks.push(std::move(block)); });
     blocks.finish();
-    return summary.has_value();
+    return summary;
   };
-  (void)co_await pool->run(std::move(read));
+  *outcome = co_await pool->run(std::move(read));
 }
 
 class Mcp final : public Invocation {
@@ -47,17 +53,23 @@ class Mcp final : public Invocation {
     if (!spec.lease.idle_ttl) spec.lease.idle_ttl = kAbandonedTime;
     SKIFF_CO_TRY(auto driver, co_await context.driver());
     SKIFF_CO_TRY(auto input, standard_input());
-    McpBridge bridge{context.executor(),
-                     [&] { return is_given ? context.endpoint(name) : make(&context, driver, &spec); },
-                     [](std::string_view line) {
-                       if (auto printed = print(line); !printed) say(printed.error().message);
-                     }};
     BlockingPool pool{"skiff-stdin", 1};
     ToReactor blocks{context.executor(), McpBridge::kLongestLine};
+    // A client that takes no answers has left, also if it goes on asking.
+    int failure = 0;
+    Result<TarSummary> read;
+    const auto write = [&](std::string_view line) {
+      if (failure == 0) failure = write_all(STDOUT_FILENO, line);
+      if (failure != 0) input.interrupt();
+    };
+    McpBridge bridge{context.executor(),
+                     [&] { return is_given ? context.endpoint(name) : make(&context, driver, &spec); }, write,
+                     std::string{driver->name() == "local" ? kNotIsolated : ""}};
     TaskGroup reading{context.executor()};
     auto serve = [&](this auto) -> Task<> {
-      reading.spawn("stdin", read_on_thread(&pool, input, blocks));
+      reading.spawn("stdin", read_on_thread(&pool, input, blocks, &read));
       co_await take_lines(&bridge, blocks);
+      if (failure != 0) co_return;
       (void)co_await within(std::chrono::steady_clock::now() + kLastAnswers, last_answers(&bridge));
     };
     co_await finally(std::move(serve), [&](this auto) -> Task<> {
@@ -69,6 +81,8 @@ class Mcp final : public Invocation {
       auto removed = co_await driver->remove_if(made_->name, made_->id, {});
       if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
     });
+    if (!read && read.error().code != Errc::cancelled) co_return std::unexpected{std::move(read.error())};
+    if (failure != 0) co_return std::unexpected{system_error(failure, "write to stdout")};
     co_return 0;
   }
 

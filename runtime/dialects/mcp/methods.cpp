@@ -13,8 +13,8 @@ namespace skiff::runtime::mcp {
 namespace {
 
 constexpr std::string_view kInstructions =
-    "A sandbox: your own Linux machine. run_command runs shell lines in it and returns when they have ended; a long "
-    "one continues, and wait_for and read_output follow it. Relative paths start at the session's root, the directory "
+    "run_command runs shell lines on a Linux machine and returns when they have ended; a long one "
+    "continues, and wait_for and read_output follow it. Relative paths start at the session's root, the directory "
     "in which commands start. Prefer edit_file to rewriting a file, and search_files to grep. An error says what to do "
     "next.";
 
