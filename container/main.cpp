@@ -15,6 +15,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/output.hpp"
 #include "container/cli/parse.hpp"
+#include "container/cli/standard_streams.hpp"
 #include "container/cli/terminal.hpp"
 #include "container/cli/trace_run.hpp"
 #include "container/cluster/rbac.hpp"
@@ -24,9 +25,6 @@ namespace {
 
 using namespace skiff;
 using namespace skiff::container;
-
-/// skiff itself failed, as docker has it.
-constexpr int kFailed = 125;
 
 int usage_error(const Error& error) {
   const std::string command = error.field.empty() ? "" : error.field + " ";
@@ -77,6 +75,7 @@ int run(Parsed parsed, TraceRun& trace) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_streams();
   // libarchive takes names of files for text in this encoding.
   std::setlocale(LC_CTYPE, "C.UTF-8");
   const std::span<const char* const> arguments{argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)};

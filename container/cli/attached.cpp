@@ -1,10 +1,8 @@
 #include "container/cli/attached.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <string>
@@ -16,6 +14,7 @@
 #include "base/task_group.hpp"
 #include "base/unique_fd.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/standard_input.hpp"
 #include "container/cli/terminal.hpp"
 
 namespace skiff::container {
@@ -26,6 +25,7 @@ constexpr int kInterruptsToLeave = 3;
 /// For a command that takes no notice of SIGPIPE.
 constexpr std::chrono::milliseconds kPipeGrace{2'000};
 constexpr int kTimedOut = 124;
+constexpr int kSignaled = 128;
 
 class Attached {
  public:
@@ -46,7 +46,7 @@ class Attached {
     // What the command has ended with counts, also if its user wanted to leave it.
     if (!status_) co_return AttachedEnd{.is_detached = true};
     if (!*status_) co_return std::unexpected{std::move(status_->error())};
-    co_return AttachedEnd{.status = **status_};
+    co_return AttachedEnd{.status = status_of_all(**status_), .is_incomplete = is_incomplete_};
   }
 
   Task<> end() {
@@ -57,6 +57,18 @@ class Attached {
   }
 
  private:
+  /// What was lost on the way counts for more than how the command ended, and a broken pipe only if nothing else
+  /// failed.
+  [[nodiscard]] int status_of_all(int of_command) const {
+    if (is_incomplete_) return kFailed;
+    return is_unread_ && of_command == 0 ? kSignaled + SIGPIPE : of_command;
+  }
+
+  void tell_loss(const std::string& message) {
+    say(message);
+    is_incomplete_ = true;
+  }
+
   /// Events, until the command has ended or what was asked for is out.
   Task<Result<int>> follow() {
     for (;;) {
@@ -67,18 +79,25 @@ class Attached {
           break;
         case CommandStream::Event::Kind::output: {
           const std::uint64_t end = event.offset + event.bytes.size();
-          co_await show(event.is_stderr ? STDERR_FILENO : STDOUT_FILENO, std::move(event.bytes));
+          SKIFF_CO_TRY_VOID(co_await show(event.is_stderr ? STDERR_FILENO : STDOUT_FILENO, std::move(event.bytes)));
           if (options_.until && end >= *options_.until) co_return 0;
           break;
         }
         case CommandStream::Event::Kind::gap:
-          say(std::to_string(event.lost_bytes) + " bytes of output were dropped before they could be read");
+          tell_gap(event.offset + event.lost_bytes, event.lost_bytes);
           if (options_.until && event.offset + event.lost_bytes >= *options_.until) co_return 0;
           break;
         case CommandStream::Event::Kind::exit:
           co_return exit_status(event.exit);
       }
     }
+  }
+
+  /// Whoever joins late asks for what there is.
+  void tell_gap(std::uint64_t end, std::uint64_t lost) {
+    const std::string message = std::to_string(lost) + " bytes of output were dropped before they could be read";
+    if (end <= options_.missed_until) return say(message);
+    tell_loss(message);
   }
 
   Task<> keep_following() {
@@ -118,10 +137,11 @@ class Attached {
 
   Task<> pump_input() {
     for (;;) {
-      auto read = [this] { return read_stdin(); };
-      std::string bytes = co_await stdin_thread_.run(std::move(read));
-      if (bytes.empty()) break;
-      DetachKeys::Typed typed = options_.detach.take(bytes);
+      auto read = [this] { return read_stdin(leave_.get(), kInputBlock); };
+      auto bytes = co_await stdin_thread_.run(std::move(read));
+      if (!bytes && bytes.error().code != Errc::cancelled) tell_loss(bytes.error().message + "; the input ends here");
+      if (!bytes || bytes->empty()) break;
+      DetachKeys::Typed typed = options_.detach.take(*bytes);
       // An empty piece is not sent: the keys may have begun.
       Result<> taken;
       if (!typed.bytes.empty()) taken = co_await command_.feed(std::move(typed.bytes));
@@ -140,37 +160,31 @@ class Attached {
   }
 
   /// A command that reads no more, or has ended, is not worth a word.
-  static void tell_input_failure(const Error& error) {
+  void tell_input_failure(const Error& error) {
     if (error.code == Errc::stdin_closed || error.code == Errc::command_ended) return;
-    say("input is no longer passed on: " + error.message);
+    tell_loss("input is no longer passed on: " + error.message);
   }
 
-  /// Blocks until there is input or `leave_` is set; empty at the end.
-  std::string read_stdin() const {
-    for (;;) {
-      std::array<pollfd, 2> waiting{pollfd{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0},
-                                    pollfd{.fd = leave_.get(), .events = POLLIN, .revents = 0}};
-      if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return {};
-      if (waiting[1].revents != 0) return {};
-      if (waiting[0].revents == 0) continue;
-      std::string bytes(kInputBlock, '\0');
-      const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-      return bytes;
-    }
-  }
-
-  Task<> show(int fd, std::string bytes) {
-    if (is_unread_) co_return;
+  /// Errors: what ends one who only looks on.
+  Task<Result<>> show(int fd, std::string bytes) {
+    bool& is_lost = fd == STDOUT_FILENO ? is_unread_ : is_stderr_lost_;
+    if (is_lost) co_return Result<>{};
     auto write = [fd, &bytes] { return write_all(fd, bytes); };
     // Not here: a pipe that nobody empties must not hold up signals.
     const int error = co_await stdout_thread_.run(std::move(write));
-    if (error == 0 || fd != STDOUT_FILENO) co_return;
-    if (error != EPIPE) say(system_error(error, "write to stdout").message);
-    is_unread_ = true;
+    if (error == 0) co_return Result<>{};
+    is_lost = true;
+    const Error failure = system_error(error, fd == STDOUT_FILENO ? "write to stdout" : "write to stderr");
+    if (error == EPIPE && fd != STDOUT_FILENO) co_return Result<>{};
+    if (!options_.signals) {
+      if (error == EPIPE) end_by_broken_pipe();
+      co_return std::unexpected{failure};
+    }
+    if (error != EPIPE) tell_loss(failure.message);
+    if (fd != STDOUT_FILENO) co_return Result<>{};
     std::string word = "PIPE";
     (void)co_await command_.signal(std::move(word), kPipeGrace);
+    co_return Result<>{};
   }
 
   Context& context_;
@@ -184,7 +198,9 @@ class Attached {
   BlockingPool stdin_thread_{"skiff-stdin", 1};
   BlockingPool stdout_thread_{"skiff-stdout", 1};
   bool input_begun_ = false;
-  bool is_unread_ = false;
+  bool is_unread_ = false;  ///< stdout takes no more
+  bool is_stderr_lost_ = false;
+  bool is_incomplete_ = false;
   int interrupts_ = 0;
 };
 
@@ -219,7 +235,7 @@ int exit_status(const CommandExit& exit) {
   if (exit.cause != "exited" && exit.cause != "signaled" && exit.cause != "spawn_failed") {
     say("the command was ended: " + exit.cause);
   }
-  return exit.exit_code ? *exit.exit_code : 128 + signal_number(exit.signal);
+  return exit.exit_code ? *exit.exit_code : kSignaled + signal_number(exit.signal);
 }
 
 }  // namespace skiff::container

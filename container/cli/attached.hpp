@@ -17,6 +17,8 @@ struct AttachedOptions {
   bool terminal = false;   ///< the command has a terminal: pass keys as they are typed, and sizes
   bool signals = true;     ///< signals to skiff are the command's
   bool starts = true;      ///< the command is started by this; it takes input from then on
+  /// What was dropped before this offset was so before this began, and is not asked for.
+  std::uint64_t missed_until = 0;
   /// Leave at this offset of the output, if the command has not ended before.
   std::optional<std::uint64_t> until = {};
   DetachKeys detach = {};    ///< typed on a terminal they leave the command alone
@@ -27,6 +29,8 @@ struct AttachedOptions {
 struct AttachedEnd {
   int status = 0;            ///< that skiff should have
   bool is_detached = false;  ///< the command goes on
+  /// Some of the output, or of the input, was lost, which was said; `status` is `kFailed` then.
+  bool is_incomplete = false;
 };
 
 /// Joins a command to this process's stdin, stdout, stderr, signals and terminal until it ends, or its user leaves it

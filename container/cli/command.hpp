@@ -15,6 +15,9 @@ namespace skiff::container {
 
 class Context;
 
+/// The exit status of skiff when it failed itself, as docker has it.
+inline constexpr int kFailed = 125;
+
 /// What a word of a command line names, for completion.
 enum class WordKind : std::uint8_t { sandbox, command_id, remote_path, any_path, text, shell, command };
 

@@ -157,12 +157,14 @@ int write_all(int fd, std::string_view bytes) noexcept {
   return 0;
 }
 
+void end_by_broken_pipe() noexcept {
+  std::signal(SIGPIPE, SIG_DFL);
+  ::raise(SIGPIPE);
+}
+
 Result<> print(std::string_view text) {
   const int error = write_all(STDOUT_FILENO, text);
-  if (error == EPIPE) {
-    std::signal(SIGPIPE, SIG_DFL);
-    ::raise(SIGPIPE);
-  }
+  if (error == EPIPE) end_by_broken_pipe();
   if (error != 0) return std::unexpected{system_error(error, "write to stdout")};
   return {};
 }

@@ -43,6 +43,8 @@ using CellColour = std::function<std::string_view(std::size_t row, std::size_t c
 [[nodiscard]] int write_all(int fd, std::string_view bytes) noexcept;
 /// Writes to stdout, all of it, as it is. When nobody reads it any more skiff ends as any program does, by SIGPIPE.
 [[nodiscard]] Result<> print(std::string_view text);
+/// What a program does by default that writes to a pipe which nobody reads.
+void end_by_broken_pipe() noexcept;
 /// A message to stderr, beginning with "skiff: ", as `printable_lines` has it. Further lines are indented: none of them
 /// can be taken for one that skiff says.
 void say(std::string_view message);

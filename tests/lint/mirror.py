@@ -18,6 +18,7 @@ TESTED_ELSEWHERE = {
     "container/cli/command_flags.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/command_table.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/completion.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
+    "container/cli/standard_streams.cpp": "tests/integration/test_launcher_silence.py starts the real binary without them",
     "container/cli/context.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/cp.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",
     "container/cli/commands/describe.cpp": "tests/integration/test_launcher_local.py drives it through the real binaries",

@@ -42,6 +42,7 @@ class Attach final : public Invocation {
                             .detach = std::move(keys),
                             .sandbox = arguments.words.at(0),
                             .session = session_};
+    if (from_ == 0) options.missed_until = known.number("output/next_offset").value_or(0);
     const std::uint64_t fed = known.number("stdin/offset").value_or(0);
     SKIFF_CO_TRY_VOID(known.check());
     CommandStream command{context.executor(), endpoint, session_, id};

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -102,9 +103,12 @@ class Exec final : public Invocation {
     const bool is_truncated = answer.flag("truncated");
     SKIFF_TRY_VOID(answer.check());
     SKIFF_TRY_VOID(print(out));
-    [[maybe_unused]] const int error = write_all(STDERR_FILENO, errors);
-    if (is_truncated) say("the middle of the output was left out: --mode stream prints all of it");
-    return exit_status(CommandExit::of(result));
+    const int error = write_all(STDERR_FILENO, errors);
+    if (error != 0 && error != EPIPE) return std::unexpected{system_error(error, "write to stderr")};
+    const int status = exit_status(CommandExit::of(result));
+    if (!is_truncated) return status;
+    say("the middle of the output was left out: --mode stream prints all of it");
+    return kFailed;
   }
 
   CommandFlags flags_;

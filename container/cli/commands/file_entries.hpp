@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,17 @@ struct FileEntries {
 
 /// The records of a search, a line each, but for the last one.
 struct FileRecords {
-  nlohmann::json records;     ///< an array of objects
-  bool is_truncated = false;  ///< there are more than the agent gives
+  nlohmann::json records;        ///< an array of objects
+  bool is_truncated = false;     ///< there are more than the agent gives
+  std::uint64_t searched = 0;    ///< files
+  std::uint64_t unreadable = 0;  ///< files and directories
+  std::uint64_t too_large = 0;   ///< files that were searched only up to there, or not at all
+  std::uint64_t binary = 0;      ///< files that are not text
 };
+
+/// Says on stderr what a search has left out. True if its result may miss something that was asked for: not for what is
+/// no text, as long as there were other files.
+[[nodiscard]] bool tell_left_out(const FileRecords& found, bool is_quiet);
 
 /// All that files:glob or files:grep finds: `path` is that of the request, with its query.
 [[nodiscard]] Task<Result<FileRecords>> find_records(AgentClient* agent, std::string path);

@@ -29,8 +29,7 @@ class FilesGlob final : public Invocation {
       SKIFF_CO_TRY_VOID(match.check());
     }
     SKIFF_CO_TRY_VOID(context.show({{"items", found.records}}, paths, paths));
-    if (found.is_truncated) say("there are more matches than these");
-    co_return 0;
+    co_return tell_left_out(found, context.options().quiet) ? 1 : 0;
   }
 
  private:
@@ -40,16 +39,18 @@ class FilesGlob final : public Invocation {
 }  // namespace
 
 Command files_glob_command() {
-  return {.name = "files glob",
-          .group = "Files",
-          .summary = "list the paths of a sandbox that match a pattern",
-          .text =
-              "The pattern may contain * ? [...] {a,b}, and ** for any number of directories. Names that begin with a\n"
-              "dot, and files that .gitignore excludes, are left out.\n"
-              "\n"
-              "  skiff files glob demo 'src/**/*.py'",
-          .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATTERN"}},
-          .make = &make_invocation<FilesGlob>};
+  return {
+      .name = "files glob",
+      .group = "Files",
+      .summary = "list the paths of a sandbox that match a pattern",
+      .text =
+          "The pattern may contain * ? [...] {a,b}, and ** for any number of directories. Names that begin with a\n"
+          "dot, and files that .gitignore excludes, are left out. The exit status is 1 if a directory could not be\n"
+          "read or there are more matches than the agent gives, which skiff says.\n"
+          "\n"
+          "  skiff files glob demo 'src/**/*.py'",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox}, {.name = "PATTERN"}},
+      .make = &make_invocation<FilesGlob>};
 }
 
 }  // namespace skiff::container

@@ -14,6 +14,9 @@
 namespace skiff::container {
 namespace {
 
+/// As grep(1) has it.
+constexpr int kIncomplete = 2;
+
 class FilesGrep final : public Invocation {
  public:
   std::vector<Setting> rows() override {
@@ -46,7 +49,7 @@ class FilesGrep final : public Invocation {
       last = path;
     }
     SKIFF_CO_TRY_VOID(context.show({{"items", found.records}}, lines, paths));
-    if (found.is_truncated) say("there are more matches than these");
+    if (tell_left_out(found, context.options().quiet)) co_return kIncomplete;
     co_return found.records.empty() ? 1 : 0;
   }
 
@@ -59,18 +62,21 @@ class FilesGrep final : public Invocation {
 }  // namespace
 
 Command files_grep_command() {
-  return {.name = "files grep",
-          .group = "Files",
-          .summary = "search the files of a sandbox for a pattern",
-          .text =
-              "Prints PATH:LINE:TEXT; the exit status is 1 if nothing matches. The pattern is a regular expression\n"
-              "(RE2). Names that begin with a dot, and files that .gitignore excludes, are left out.\n"
-              "\n"
-              "  skiff files grep -i demo 'todo|fixme' src",
-          .words = {{.name = "NAME", .kind = WordKind::sandbox},
-                    {.name = "PATTERN"},
-                    {.name = "PATH", .kind = WordKind::remote_path, .optional = true}},
-          .make = &make_invocation<FilesGrep>};
+  return {
+      .name = "files grep",
+      .group = "Files",
+      .summary = "search the files of a sandbox for a pattern",
+      .text =
+          "Prints PATH:LINE:TEXT; the exit status is 1 if nothing matches, and 2 if a file could not be searched or\n"
+          "there are more matches than the agent gives, which skiff says. The pattern is a regular expression\n"
+          "(RE2). Names that begin with a dot, files that .gitignore excludes and files that are not text are left\n"
+          "out.\n"
+          "\n"
+          "  skiff files grep -i demo 'todo|fixme' src",
+      .words = {{.name = "NAME", .kind = WordKind::sandbox},
+                {.name = "PATTERN"},
+                {.name = "PATH", .kind = WordKind::remote_path, .optional = true}},
+      .make = &make_invocation<FilesGrep>};
 }
 
 }  // namespace skiff::container

@@ -103,8 +103,8 @@ class Logs final : public Invocation {
     CommandStream command{context.executor(), endpoint, session_, id};
     // One who only looks on never holds the command up.
     command.attach({.from = from_, .lossless = false});
-    SKIFF_CO_TRY_VOID(co_await stay_attached(&context, &command, std::move(options)));
-    co_return 0;
+    SKIFF_CO_TRY(const auto shown_all, co_await stay_attached(&context, &command, std::move(options)));
+    co_return shown_all.is_incomplete ? 1 : 0;
   }
 
  private:
@@ -176,12 +176,12 @@ class Logs final : public Invocation {
     for (std::uint64_t piece = std::uint64_t{64} << 10U;; piece *= 8) {
       const std::uint64_t begin = end > piece ? end - piece : 0;
       SKIFF_CO_TRY(auto events, co_await read_timed_output(agent, command_path(session_, id), begin, kLongestLog));
-      // What the agent has dropped is not there to be counted.
       const std::uint64_t first = events.empty() ? end : events.front().offset;
       std::string text;
       for (const TimedOutput& one : events) text += one.bytes;
       if (const auto at = begin_of_last_lines(text, lines)) co_return offset_at(events, *at).value_or(end);
-      if (begin == 0 || first > begin) co_return first;
+      // What the agent has dropped is not there to be counted, and is told by whoever reads from its beginning.
+      if (begin == 0 || first > begin) co_return 0;
     }
   }
 
@@ -206,8 +206,11 @@ class Logs final : public Invocation {
     const long long oldest = oldest_ms();
     std::string text;
     bool in_line = false;
+    std::uint64_t lost = 0;
     for (const TimedOutput& one : events) {
-      if (unix_ms(one.time) < oldest) continue;
+      if (!one.bytes.empty() && unix_ms(one.time) < oldest) continue;
+      // What was dropped before the first one may be older.
+      if (since_.count() == 0 || !text.empty()) lost += one.lost_before;
       for (const char c : one.bytes) {
         if (timestamps_ && !std::exchange(in_line, true)) text += one.time + " ";
         text += c;
@@ -215,9 +218,12 @@ class Logs final : public Invocation {
       }
     }
     std::string_view shown{text};
-    if (lines_) shown.remove_prefix(begin_of_last_lines(shown, *lines_).value_or(0));
+    const auto begin = lines_ ? begin_of_last_lines(shown, *lines_) : std::nullopt;
+    shown.remove_prefix(begin.value_or(0));
     SKIFF_CO_TRY_VOID(print(shown));
-    co_return 0;
+    if (lost == 0 || begin) co_return 0;
+    say(std::to_string(lost) + " bytes of output were dropped before they could be read");
+    co_return 1;
   }
 
   bool follow_ = false;

@@ -14,7 +14,7 @@ using kube::Object;
 using nlohmann::json;
 
 /// An object's annotations may have 256 KiB together, and the spec is one of them.
-constexpr std::size_t kLongestSpec = std::size_t{240} << 10U;
+constexpr std::size_t kLongestClaimSpec = std::size_t{240} << 10U;
 
 bool wants_claim(const SandboxSpec& spec) {
   return !spec.pod.pool.empty() || !spec.pod.template_name.empty();
@@ -36,7 +36,7 @@ Result<> check_spec(const SandboxSpec& spec) {
     return fail(Errc::invalid_field, "--network: the template decides it; give it to `skiff pool create`", "--network");
   }
   const std::size_t size = protocol::to_json(spec).size();
-  if (size > kLongestSpec) {
+  if (size > kLongestClaimSpec) {
     return fail(Errc::invalid_field,
                 "--env, --env-file and --pod-overrides: " + std::to_string(size / 1024) +
                     " KiB in all, and what agent-sandbox makes holds at most 240; a volume (config/NAME:PATH) or the "

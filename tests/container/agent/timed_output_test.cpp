@@ -42,14 +42,40 @@ CO_TEST(TimedOutput, IsTextOrBytes) {
   EXPECT_EQ((*read)[1].offset, 9U);
 }
 
-CO_TEST(TimedOutput, WhatIsNotSuchAnEventIsPassedOver) {
+CO_TEST(TimedOutput, AnotherEventIsPassedOver) {
   std::string asked;
   auto read = co_await timed_output_of(
-      executor, "garbage\n\n[1]\n{\"type\":1}\n{\"type\":\"output\",\"data\":7,\"offset\":\"x\",\"data_base64\":\"!\"}",
-      &asked);
+      executor, "\n[1]\n{\"type\":1}\n{\"type\":\"output\",\"data\":7,\"offset\":\"x\"}", &asked);
   CO_ASSERT_TRUE(read.has_value());
   CO_ASSERT_TRUE(read->size() == 1);
   EXPECT_EQ((*read)[0].bytes, "");
+}
+
+CO_TEST(TimedOutput, WhatIsNoneIsNotLeftOutInSilence) {
+  for (const char* body : {"garbage\n", "{\"type\":\"output\",\"data_base64\":\"!\"}\n", "{\"type\":\"out"}) {
+    std::string asked;
+    auto read = co_await timed_output_of(executor, body, &asked);
+    CO_ASSERT_TRUE(!read.has_value());
+    EXPECT_TRUE(read.error().message.starts_with("what answers there is not skiffd")) << read.error().message;
+  }
+}
+
+CO_TEST(TimedOutput, TellsGaps) {
+  std::string asked;
+  auto read = co_await timed_output_of(executor,
+                                       R"({"type":"gap","from":7,"to":17})"
+                                       "\n"
+                                       R"({"type":"output","offset":17,"data":"a"})"
+                                       "\n"
+                                       R"({"type":"gap","from":18,"to":20})"
+                                       "\n",
+                                       &asked);
+  CO_ASSERT_TRUE(read.has_value());
+  CO_ASSERT_TRUE(read->size() == 2);
+  EXPECT_EQ((*read)[0].lost_before, 10U);
+  EXPECT_EQ((*read)[1].lost_before, 2U);
+  EXPECT_EQ((*read)[1].offset, 20U);
+  EXPECT_EQ((*read)[1].bytes, "");
 }
 
 CO_TEST(TimedOutput, HasALimit) {

@@ -72,11 +72,12 @@ CO_TEST(SandboxLog, ALongLineIsCut) {
 CO_TEST(SandboxLog, WhatAnAgentSaysThatLiesIsNotTold) {
   for (const char* item : {R"({})", R"({"id":7,"session":[],"started_at":{},"command":{},"output":7,"state":"ended"})",
                            R"({"id":"1","started_at":"yesterday","argv":[1,{}],"output":{"next_offset":-1}})"}) {
-    const auto entries = co_await told_by(executor, std::string{R"({"items":[)"} + item + "]}", "garbage");
+    const auto entries = co_await told_by(executor, std::string{R"({"items":[)"} + item + "]}", "[1]");
     CO_ASSERT_TRUE(entries.has_value()) << item;
     EXPECT_TRUE(entries->empty()) << item;
   }
   EXPECT_FALSE((co_await told_by(executor, "[]", "")).has_value());
+  EXPECT_FALSE((co_await told_by(executor, commands_of({"1"}), "garbage")).has_value());
 }
 
 }  // namespace
