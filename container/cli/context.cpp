@@ -164,8 +164,30 @@ Result<std::string> Context::choose_driver() {
   return std::unexpected{std::move(error)};
 }
 
+/// What was meant for a server must not run on somebody's own machine because of a variable of another day.
+Result<> Context::check_one_answer() const {
+  if (options_.driver != "local") return {};
+  if (options_.has_driver_flag && !options_.has_url_flag) return {};
+  const std::string_view other = options_.has_url_flag            ? "--url"
+                                 : !options_.url.empty()          ? "SKIFF_URL"
+                                 : !options_.api_key.empty()      ? "SKIFF_API_KEY"
+                                 : !options_.api_key_file.empty() ? "SKIFF_API_KEY_FILE"
+                                                                  : "";
+  if (other.empty()) return {};
+  const bool has_key = !options_.api_key.empty() || !options_.api_key_file.empty();
+  const std::string there = has_key ? "serve" : "direct";
+  const std::string which = variable("SKIFF_DRIVER") == "local" ? "SKIFF_DRIVER=local" : "the driver local";
+  return fail(Errc::invalid_field,
+              which + " means this machine, and " + std::string{other} + " another one. To use that one, " +
+                  (which == "SKIFF_DRIVER=local" ? "`unset SKIFF_DRIVER` or " : "") + "add --driver " + there +
+                  "; to work on this machine, " +
+                  (other == "--url" ? "omit --url" : "`unset " + std::string{other} + "` or add --driver local"),
+              "--driver");
+}
+
 Task<Result<Driver*>> Context::driver() {
   if (driver_) co_return driver_.get();
+  SKIFF_CO_TRY_VOID(check_one_answer());
   std::string name = options_.driver;
   if (name == "auto") {
     SKIFF_CO_TRY(auto chosen, choose_driver());

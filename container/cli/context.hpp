@@ -57,6 +57,8 @@ class Context {
   [[nodiscard]] Result<> show(const nlohmann::json& value, std::string_view table, std::string_view name) const;
 
  private:
+  /// Refuses two answers to the question of where to work.
+  [[nodiscard]] Result<> check_one_answer() const;
   /// What `auto` is.
   [[nodiscard]] Result<std::string> choose_driver();
   [[nodiscard]] Result<std::unique_ptr<Driver>> make_driver(std::string_view name);

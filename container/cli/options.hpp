@@ -19,7 +19,8 @@ struct Options {
 
   // One agent that is there already, or a `skiff serve`.
   std::string url = {};
-  bool has_url_flag = false;  ///< a variable is for an agent that is there, and leads to none in a cluster
+  bool has_driver_flag = false;  ///< `driver` is said on the command line
+  bool has_url_flag = false;     ///< a variable is for an agent that is there, and leads to none in a cluster
   std::string token = {};
   std::string token_file = {};
   std::string key_file = {};

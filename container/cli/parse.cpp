@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <span>
 #include <string_view>
@@ -38,9 +39,6 @@ Result<> check_words(const Command& command, const SettingsTable::Arguments& giv
   if (given.words.size() > command.words.size() && !is_open) {
     const std::string extra = given.words.at(command.words.size());
     return fail(Errc::invalid_field, "unexpected argument \"" + extra + "\"; " + how, std::string{command.name});
-  }
-  if (command.rest == Rest::none && given.separated) {
-    return fail(Errc::invalid_field, "nothing may follow --; " + how, std::string{command.name});
   }
   if (command.rest == Rest::required && given.rest.empty()) {
     return fail(Errc::missing_field, "the command to run is missing; " + how, std::string{command.name});
@@ -273,8 +271,12 @@ Result<Parsed> parse(std::span<const char* const> arguments, const char* const* 
   if (auto read = table.read_environment(environment); !read) return refuse(std::move(read.error()));
   auto given = table.read_arguments(all, SettingsTable::Words::collected, most_words(*named.command));
   if (!given) return refuse(explained(std::move(given.error()), name));
+  parsed.options.has_driver_flag = std::ranges::count(given->given, "--driver") > 0;
   parsed.options.has_url_flag = std::ranges::count(given->given, "--url") > 0;
   if (auto fits = check_cluster_flags(parsed.options, *given); !fits) return refuse(std::move(fits.error()));
+  // Of a command that runs nothing the words behind `--` are words, also those that begin with a dash.
+  if (parsed.command->rest == Rest::none)
+    std::ranges::move(std::exchange(given->rest, {}), std::back_inserter(given->words));
   SKIFF_TRY_VOID(leave_kinds_out(*parsed.command, given->words));
   SKIFF_TRY_VOID(check_words(*parsed.command, *given));
   parsed.arguments = std::move(*given);

@@ -19,14 +19,18 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kLongestEnvFile = std::size_t{1} << 20U;
 
-/// The entries of a file: a line each, empty ones and those that begin with # left out.
+/// The entries of a file, as docker reads it: a line each, blanks before it do not count, and empty ones and those that
+/// begin with # are left out. Editors of other systems put a mark before the first line.
 Result<std::vector<std::string>> read_env_file(const std::string& path) {
   SKIFF_TRY(auto text, read_small_file(path, kLongestEnvFile));
   std::vector<std::string> entries;
   std::string_view rest{text};
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::string_view line = rest.substr(0, end);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.empty() && line.front() != '#') entries.emplace_back(line);
     rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -94,6 +98,11 @@ Result<std::map<std::string, std::string>> parse_env(const std::vector<std::stri
     const std::size_t equals = std::min(entry.find('='), entry.size());
     const std::string name = entry.substr(0, equals);
     if (name.empty()) return fail(Errc::invalid_field, "--env \"" + entry + "\": expected NAME=VALUE", "--env");
+    if (const std::size_t blank = name.find_first_of(" \t\r\n"); blank != std::string::npos) {
+      const std::string why = name.starts_with("export ") ? ": omit export, it is not a shell that reads this"
+                                                          : ": no blank may stand in the name of a variable";
+      return fail(Errc::invalid_field, "--env \"" + entry + "\"" + why, "--env");
+    }
     const char* const here = equals < entry.size() ? entry.c_str() + equals + 1 : std::getenv(name.c_str());
     if (here == nullptr) continue;
     if (!protocol::is_valid_utf8(name) || !protocol::is_valid_utf8(here)) {

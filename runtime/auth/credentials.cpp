@@ -32,6 +32,7 @@ std::string_view trimmed(std::string_view text) noexcept {
 class Presented {
  public:
   Result<> take(std::string_view token) {
+    if (token.empty()) return {};  // as of a variable that is not set: none is there
     if (!is_token_form(token)) return malformed();
     if (token_ && *token_ != token) return fail(Errc::unauthenticated, "the request holds two different credentials");
     token_ = token;

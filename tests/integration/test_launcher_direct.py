@@ -248,3 +248,21 @@ def test_auto_takes_the_agent_only_where_no_cluster_is_named(skiff, tmp_path):
         assert said in skiff(*flags, "ps", status=125)[1]
     assert skiff("ps", "-o", "name", env={"SKIFF_TOKEN": ""})[0] == "", "the driver local has none"
     assert pathlib.Path(skiff.state).exists()
+
+
+def test_two_answers_to_where_to_work_are_refused(skiff, agent):
+    """A driver that is exported since another day must not run here what is meant for a server."""
+    key = skiff.work / "key"
+    key.write_text("e2b_0123456789")
+    for variables, named in ((skiff.variables, "SKIFF_URL"), ({"SKIFF_URL": agent.url, "SKIFF_API_KEY": "k"}, "SKIFF_URL"),
+                             ({"SKIFF_API_KEY": "k"}, "SKIFF_API_KEY"), ({"SKIFF_API_KEY_FILE": str(key)}, "SKIFF_API_KEY_FILE")):
+        skiff.variables = {**variables, "SKIFF_DRIVER": "local"}
+        for words in (("run", "--", "true"), ("up", "x"), ("ps",), ("exec", "x", "--", "true"), ("rm", "--all"), ("doctor",)):
+            err = skiff(*words, status=125)[1]
+            assert "SKIFF_DRIVER=local means this machine" in err and "`unset SKIFF_DRIVER`" in err and f"`unset {named}`" in err, (words, err)
+        assert skiff.names() == []
+        assert skiff("ps", "--driver", "local")[0] and skiff("version") and skiff("--help")
+    skiff.variables = {**skiff.variables, "SKIFF_DRIVER": "local", "SKIFF_URL": agent.url, "SKIFF_TOKEN": agent.token}
+    assert skiff("exec", "--driver", "direct", "x", "--", "echo", "there")[0] == "there\n"
+    skiff.variables = {"SKIFF_DRIVER": "local"}
+    assert "--url" in skiff("ps", "--url", agent.url, status=125)[1]

@@ -165,5 +165,17 @@ def test_files_of_a_session_begin_at_its_directory(skiff, tmp_path):
 def test_kill_takes_its_signal_as_docker_does(skiff):
     skiff("exec", "box", "--mode", "background", "--id", "job", "--", "sh", "-c", "trap 'echo got; exit 3' USR1; echo ready; while :; do sleep 0.02; done")
     until(lambda: skiff("logs", "box", "job")[0] == "ready\n", what="its start")
-    skiff("kill", "-s", "USR1", "box", "job")
+    assert skiff("kill", "-s", "USR1", "box", "job")[0].startswith("job: USR1 was sent")
     assert skiff("logs", "-f", "box", "job")[0] == "ready\ngot\n"
+
+
+def test_kill_says_whether_all_processes_have_ended(skiff):
+    def start(name, line):
+        skiff("exec", "-d", "--id", name, "box", "--", "sh", "-c", line)
+        until(lambda: "ready" in skiff("logs", "box", name)[0], what="its start")
+
+    start("tree", "sleep 1000 & sleep 1000 & echo ready; wait")
+    assert as_json(skiff, "kill", "box", "tree") == {"id": "tree", "signal": "TERM", "ended": True, "processes": 3, "left": 0}
+    start("deaf", "trap '' TERM; echo ready; while :; do sleep 1; done")
+    assert skiff("kill", "box", "deaf")[0] == "deaf: TERM was sent\n"
+    assert skiff("kill", "-s", "KILL", "box", "deaf", "-o", "name")[0] == "deaf\n"

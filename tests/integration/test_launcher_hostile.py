@@ -257,6 +257,52 @@ def test_only_names_that_are_one_word_on_one_line_are_completed(skiff, lies):
     assert skiff("__complete", "--", "files", "cat", "box", "") == ("", "")
 
 
+# {what a `skiff serve` answers with: words}
+LIES_OF_A_SERVER = [("extend", "box"), ("token", "box"), ("describe", "box"), ("ps",), ("ps", "-o", "wide"), ("up", "box", "--get-or-create"), ("start", "box"),
+                    ("stop", "box"), ("token", "box", "-o", "name"), ("session", "create", "box"), ("kill", "box", "c"), ("version", "box")]
+
+
+@pytest.mark.parametrize("words", LIES_OF_A_SERVER, ids=" ".join)
+def test_no_line_of_a_hostile_server_is_taken_for_one_of_ours(skiff, words):
+    sandbox = {"name": "box", "id": "0" * 32, "driver": "local", "state": "running", "created_at": "2026-01-01T00:00:00Z", "owner": EVIL,
+               "address": f"http://x{EVIL}", "image": EVIL, "expires_at": f"2026{EVIL}", "reason": EVIL, "labels": {}, "details": {"x": EVIL}}
+
+    class Liar(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self):
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = {"items": [sandbox]} if self.path.split("?")[0] == "/v1/sandboxes" and self.command == "GET" else {
+                **sandbox, "token": f"t{EVIL}", "url": f"http://127.0.0.1:{self.server.server_address[1]}", "new": True, "sandbox": sandbox,
+                "version": EVIL, "state": "ended" if "commands" in self.path else "running", "id": EVIL if "sessions" in self.path else sandbox["id"]}
+            body = json.dumps(body).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = answer
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Liar) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        process = skiff.start(*words, env={"SKIFF_URL": url, "SKIFF_API_KEY": "e2b_" + "0" * 40})
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            server.shutdown()
+            thread.join()
+    for text in (out, err):
+        harmless(text)
+        assert not [line for line in text.splitlines() if line.startswith(b"box  running")], (words, text)
+
+
 # --- copies ---
 
 def test_a_copy_makes_no_link_that_leads_out(skiff):

@@ -286,7 +286,7 @@ def test_background_commands_are_listed_read_signalled_and_joined(skiff):
     assert skiff("logs", "-f", "box", "job")[0] == "one\ngot this\n"
     skiff("exec", "box", "--mode", "background", "--id", "nap", "--", "sleep", "1000")
     assert "sleep 1000" in skiff("top", "-p", "box")[0]
-    skiff("kill", "box", "nap")
+    assert skiff("kill", "box", "nap")[0] == "nap: ended, 1 process, none left\n"
     until(lambda: "SIGTERM" in skiff("top", "box")[0], what="its end")
     assert "no command" in skiff("logs", "box", "nope", status=125)[1].lower()
 

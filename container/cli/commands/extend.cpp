@@ -5,6 +5,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/printable.hpp"
 
 namespace skiff::container {
 namespace {
@@ -36,7 +37,7 @@ class Extend final : public Invocation {
     if (ttl_.count() > 0) lease.ttl = ttl_;
     if (idle_ttl_.count() > 0) lease.idle_ttl = idle_ttl_;
     SKIFF_CO_TRY(auto extended, co_await driver->extend(name, lease, wait_));
-    const std::string line = extended.expires_at ? name + " lives until " + *extended.expires_at + "\n"
+    const std::string line = extended.expires_at ? name + " lives until " + printable(*extended.expires_at) + "\n"
                                                  : name + " has no lease: it runs until you remove it\n";
     SKIFF_CO_TRY_VOID(context.show(to_json_value(extended), line, name + "\n"));
     co_return 0;

@@ -5,6 +5,7 @@
 
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
+#include "container/cli/printable.hpp"
 
 namespace skiff::container {
 namespace {
@@ -29,7 +30,8 @@ class Token final : public Invocation {
     SKIFF_CO_TRY(auto endpoint, co_await context.endpoint(arguments.words.at(0), std::move(grant)));
     SKIFF_CO_TRY(auto token, endpoint.token());
     const nlohmann::json value{{"token", token}, {"url", endpoint.url}};
-    SKIFF_CO_TRY_VOID(context.show(value, token + "\n", token + "\n"));
+    const std::string line = printable(token) + "\n";
+    SKIFF_CO_TRY_VOID(context.show(value, line, line));
     co_return 0;
   }
 

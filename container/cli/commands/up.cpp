@@ -9,6 +9,7 @@
 #include "container/cli/context.hpp"
 #include "container/cli/dry_run.hpp"
 #include "container/cli/output.hpp"
+#include "container/cli/printable.hpp"
 #include "container/cli/spec_flags.hpp"
 #include "container/sandbox/bring_up.hpp"
 
@@ -47,9 +48,9 @@ class Up final : public Invocation {
     nlohmann::json value = to_json_value(up.sandbox);
     value["new"] = up.is_new;
     const std::string line =
-        up.sandbox.name + (up.is_new ? " is up" : " was there already") + " at " + up.sandbox.address + "\n";
+        printable(up.sandbox.name + (up.is_new ? " is up" : " was there already") + " at " + up.sandbox.address) + "\n";
     if (!rm_on_exit_) context.signals().settle();
-    SKIFF_CO_TRY_VOID(context.show(value, line, up.sandbox.name + "\n"));
+    SKIFF_CO_TRY_VOID(context.show(value, line, printable(up.sandbox.name) + "\n"));
     if (rm_on_exit_) co_await stay(context.executor(), driver, up.sandbox);
     co_return 0;
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary_directory.hpp"
@@ -37,7 +38,7 @@ TEST(SpecFlags, MakeASandbox) {
 TEST(SpecFlags, TakeVariablesFromAFileAndFromHere) {
   const test::TemporaryDirectory directory;
   const std::string file = directory.path() / "env";
-  std::ofstream{file} << "# comment\nA=1\n\nB=2\r\nTEST_IS_HERE\nTEST_IS_NOT_HERE\n";
+  std::ofstream{file} << "\xEF\xBB\xBF# comment\n  A=1\n\nB=2\r\nTEST_IS_HERE\nTEST_IS_NOT_HERE\n";
   ::setenv("TEST_IS_HERE", "here", 1);
   const auto spec = spec_from_flags({"--env-file", file.c_str(), "--env", "B=3"});
   ::unsetenv("TEST_IS_HERE");
@@ -102,6 +103,8 @@ TEST(SpecFlags, RefuseWhatIsNoPair) {
   EXPECT_EQ(spec_from_flags({"--label", "x"}).error().field, "--label");
   EXPECT_EQ(spec_from_flags({"--label", "=x"}).error().field, "--label");
   EXPECT_FALSE(spec_from_flags({"--env-file", "/no/such/file"}));
+  EXPECT_THAT(spec_from_flags({"--env", "export C=3"}).error().message, testing::HasSubstr("omit export"));
+  for (const char* name : {"A B=1", " A=1", "A\t=1", "A\n=1"}) EXPECT_FALSE(spec_from_flags({"--env", name})) << name;
   EXPECT_FALSE(spec_from_flags({"--ttl", "soon"}));
 }
 
