@@ -12,6 +12,7 @@
 #include "base/finally.hpp"
 #include "base/task_group.hpp"
 #include "container/agent/answer.hpp"
+#include "container/agent/left_out.hpp"
 #include "protocol/http/target.hpp"
 
 namespace skiff::container {
@@ -88,6 +89,59 @@ Task<Result<Led>> follow(AgentClient* agent, std::string session_files, std::str
     at.path = target.starts_with('/') ? target : split(at.path).directory + "/" + target;
   }
   co_return fail(Errc::too_many_links, "open \"" + path + "\": Too many levels of symbolic links");
+}
+
+Error leads_nowhere(const std::string& link) {
+  return {Errc::path_not_found, "\"" + link + "\" is a link that leads nowhere, and nothing is written through it"};
+}
+
+Error no_place_for_a_copy(const std::string& path) {
+  return {Errc::not_a_regular_file,
+          "\"" + path + "\" is there, and is neither a file nor a directory: it would be lost"};
+}
+
+/// What a copy of it is called in another directory.
+Result<std::string> name_of(const files::path& from) {
+  files::path plain = from;
+  while (!plain.has_filename() && plain.has_relative_path()) plain = plain.parent_path();
+  if (!plain.has_filename()) return ".";
+  if (plain.filename() != "." && plain.filename() != "..") return plain.filename().string();
+  std::error_code error;
+  const files::path real = files::canonical(plain, error);
+  if (error) return std::unexpected{system_error(error.value(), "find \"" + from.string() + "\"")};
+  return real.filename().string();
+}
+
+/// Where `to` really is: a link that is there leads to it. Makes what is missing, for a file all but that.
+Result<files::path> make_place(files::path to, bool is_directory) {
+  while (to.has_parent_path() && to.has_relative_path() && (!to.has_filename() || to.filename() == ".")) {
+    to = to.parent_path();
+  }
+  std::error_code error;
+  const auto refused = [&](const char* attempted) {
+    return std::unexpected{system_error(error.value(), std::string{attempted} + " \"" + to.string() + "\"")};
+  };
+  const files::path whole = files::absolute(to, error);
+  if (error) return std::unexpected{system_error(error.value(), "find the current directory")};
+  std::error_code unseen;
+  const auto there = files::status(whole, unseen);
+  if (!files::exists(there) && files::is_symlink(files::symlink_status(whole, unseen))) {
+    return std::unexpected{leads_nowhere(to.string())};
+  }
+  if (files::exists(there) && !files::is_regular_file(there) && !files::is_directory(there)) {
+    return std::unexpected{no_place_for_a_copy(to.string())};
+  }
+  if (!files::exists(there)) files::create_directories(is_directory ? whole : whole.parent_path(), error);
+  if (!error && is_directory && files::is_regular_file(there)) error = std::make_error_code(std::errc::not_a_directory);
+  if (error) return refused("create");
+  if (is_directory || files::exists(there)) {
+    const files::path real = files::canonical(whole, error);
+    if (error) return refused("find");
+    return real;
+  }
+  const files::path above = files::canonical(whole.parent_path(), error);
+  if (error) return refused("find");
+  return above / whole.filename();
 }
 
 Task<> produce_on_thread(BlockingPool* pool, ByteProducer bytes, ToReactor blocks, Result<TarSummary>* outcome) {
@@ -175,31 +229,45 @@ Task<Result<TarSummary>> upload(AgentClient* agent, std::string path, ByteProduc
   co_return produced;
 }
 
+/// Where a copy goes: the end of a link that is there, as cp(1) has it.
+Task<Result<Led>> destination(AgentClient* agent, std::string session_files, std::string to) {
+  SKIFF_CO_TRY(auto there, co_await look_at(agent, session_files, to));
+  if (there.type == "symlink") {
+    auto led = co_await follow(agent, session_files, to);
+    if (led || led.error().code != Errc::path_not_found) co_return led;
+    co_return std::unexpected{leads_nowhere(to)};
+  }
+  if (!there.type.empty() && there.type != "file" && there.type != "directory") {
+    co_return std::unexpected{no_place_for_a_copy(to)};
+  }
+  co_return Led{.path = std::move(to), .entry = std::move(there)};
+}
+
 Task<Result<TarSummary>> copy_in(AgentClient* agent, files::path from, std::string to, CopyProgress progress,
                                  std::string session) {
   std::error_code missing;
   if (files::symlink_status(from, missing).type() == files::file_type::not_found) {
     co_return fail(Errc::path_not_found, "open \"" + from.string() + "\": No such file or directory");
   }
-  SKIFF_CO_TRY(auto there, co_await look_at(agent, files_of(session), to));
   const bool contents = from.string().ends_with("/.") || from == ".";
-  Place place = split(to);
-  if (contents) {
-    place = {to, "."};
-  } else if (there.type == "directory" || ends_in_slash(to)) {
-    place = {to, files::absolute(from).lexically_normal().filename().string()};
-    if (place.name.empty()) place.name = split(files::absolute(from).lexically_normal().string()).name;
+  Place place{to, "."};
+  if (!contents && ends_in_slash(to)) {
+    SKIFF_CO_TRY(place.name, name_of(from));
+  } else if (!contents) {
+    SKIFF_CO_TRY(auto there, co_await destination(agent, files_of(session), to));
+    if (there.entry.type == "directory") {
+      SKIFF_CO_TRY(place.name, name_of(from));
+    } else {
+      place = split(std::move(there.path));
+    }
   }
-  files::path source = contents ? from.parent_path() : std::move(from);
-  if (source.empty()) source = ".";
-  if (!contents && source.filename().empty()) source = source.parent_path();
   Total total;
   if (progress) {
     BlockingPool pool{"skiff-files", 1};
-    auto count = [&] { return tar_size(source, place.name); };
+    auto count = [&] { return tar_size(from, place.name); };
     total = co_await pool.run(std::move(count));
   }
-  ByteProducer tar{.produce = [source = std::move(source), name = place.name](const TarSink& sink) {
+  ByteProducer tar{.produce = [source = std::move(from), name = place.name](const TarSink& sink) {
     return pack_tar(source, name, sink);
   }};
   std::string path = files_of(session) + ":archive?path=" + protocol::percent_encode(place.directory);
@@ -213,16 +281,10 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   const bool is_directory = there.entry.type == "directory";
   // How much is in a directory nobody knows without walking it.
   const Total total = there.entry.type == "file" ? Total{tar_size(there.entry.size)} : Total{};
-  std::error_code error;
   std::error_code missing;
   const bool into = files::is_directory(to, missing) || ends_in_slash(to.string());
   if (into && !contents) to /= split(from).name;
-  if (!to.has_filename()) to = to.parent_path();
-  to = files::absolute(to).lexically_normal();
-  if (!to.has_filename()) to = to.parent_path();
-  if (is_directory) files::create_directories(to, error);
-  if (!error) files::create_directories(to.parent_path(), error);
-  if (error) co_return std::unexpected{system_error(error.value(), "create \"" + to.string() + "\"")};
+  SKIFF_CO_TRY(to, make_place(std::move(to), is_directory));
   SKIFF_CO_TRY_VOID(co_await agent->open(files_of(session) + ":archive?path=" + protocol::percent_encode(there.path)));
   BlockingPool pool{"skiff-files", 1};
   ToThread blocks{agent->executor(), kOnTheWay};
@@ -230,9 +292,11 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
   Result<TarSummary> unpacked = fail(Errc::cancelled, "nothing was unpacked");
   TaskGroup group{agent->executor()};
   Result<> received = fail(Errc::cancelled, "the transfer was given up");
+  protocol::Headers trailers;
   auto receive = [&](this auto) -> Task<> {
     group.spawn("unpack", unpack_on_thread(&pool, blocks, std::move(target), &unpacked));
     received = co_await receive_blocks(agent, blocks, std::move(progress), total);
+    if (received) trailers = agent->http().trailers();
   };
   co_await finally(std::move(receive), [&](this auto) -> Task<> {
     blocks.finish(received.has_value());
@@ -240,6 +304,7 @@ Task<Result<TarSummary>> copy_out(AgentClient* agent, std::string from, files::p
     agent->http().close();
   });
   if (!received || !unpacked) co_return std::unexpected{incomplete(from, received, unpacked)};
+  note_left_out(trailers, *unpacked);
   co_return unpacked;
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "container/agent/client.hpp"
+#include "container/agent/pack.hpp"
 #include "container/agent/session_files.hpp"
 #include "container/agent/tar.hpp"
 
@@ -32,8 +33,9 @@ struct ByteProducer {
                                               CopyProgress progress, std::optional<std::uint64_t> total);
 
 /// Copies a file or directory of this machine into a sandbox, as cp(1) -r: into `to` if that is a directory (or ends in
-/// a slash), else under that name. `from` that ends in `/.` means what is in a directory. Modes are kept. `session`:
-/// to whose directory paths of the sandbox are relative.
+/// a slash), else under that name; a link that is there is followed, and refused if it leads nowhere. `from` that ends
+/// in `/.` means what is in a directory, and a slash behind a link the directory that it leads to. Modes, times and
+/// hard links are kept. `session`: to whose directory paths of the sandbox are relative.
 [[nodiscard]] Task<Result<TarSummary>> copy_in(AgentClient* agent, std::filesystem::path from, std::string to,
                                                CopyProgress progress,
                                                std::string session = std::string{kDefaultSession});

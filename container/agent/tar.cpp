@@ -25,74 +25,13 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::size_t kBlock = std::size_t{256} << 10U;
-constexpr unsigned kPermissions = 0777;
-/// Of the format: a header is a record, contents fill whole ones, two empty ones end it (tar(5)).
-constexpr std::uint64_t kTarRecord = 512;
-constexpr std::uint64_t kTarEnd = 2 * kTarRecord;
+/// Nobody becomes set-user-id or set-group-id.
+constexpr unsigned kPermissions = 01777;
+/// Of the format: two empty records end it (tar(5)).
+constexpr std::uint64_t kTarEnd = 1024;
 
 using Reader = std::unique_ptr<archive, int (*)(archive*)>;
 using Writer = std::unique_ptr<archive, int (*)(archive*)>;
-using Entry = std::unique_ptr<archive_entry, void (*)(archive_entry*)>;
-
-std::unexpected<Error> archive_failure(archive* of, const std::string& what) {
-  const char* text = archive_error_string(of);
-  return fail(
-      archive_errno(of) > 0 && archive_errno(of) < 200 ? system_error(archive_errno(of), "").code : Errc::io_error,
-      what + ": " + (text != nullptr ? text : "unknown failure"));
-}
-
-std::uint64_t entry_size(std::uint64_t contents) {
-  return kTarRecord + (contents + kTarRecord - 1) / kTarRecord * kTarRecord;
-}
-
-/// Gathers what libarchive writes into larger blocks.
-struct Gathering {
-  const TarSink* sink;
-  std::string block = {};
-  bool left = false;
-
-  bool flush() {
-    if (!block.empty() && !left) left = !(*sink)(std::exchange(block, {}));
-    return !left;
-  }
-  static la_ssize_t write(archive* /*of*/, void* self, const void* data, std::size_t size) {
-    auto* gathering = static_cast<Gathering*>(self);
-    gathering->block.append(static_cast<const char*>(data), size);
-    if (gathering->block.size() >= kBlock && !gathering->flush()) return -1;
-    return static_cast<la_ssize_t>(size);
-  }
-};
-
-Result<> copy_file(archive* to, const files::path& from, TarSummary& summary) {
-  const UniqueFd file{::open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)};
-  if (!file) return std::unexpected{system_error(errno, "open \"" + from.string() + "\"")};
-  std::vector<char> buffer(kBlock);
-  for (;;) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::unexpected{system_error(errno, "read \"" + from.string() + "\"")};
-    if (got == 0) return {};
-    // Of a file that grows meanwhile no more is taken than its header said.
-    const la_ssize_t taken = archive_write_data(to, buffer.data(), static_cast<std::size_t>(got));
-    if (taken < 0) return archive_failure(to, "pack \"" + from.string() + "\"");
-    summary.bytes += static_cast<std::uint64_t>(taken);
-    if (taken < got) return {};
-  }
-}
-
-/// One entry of the disk, already described, under its name in the archive.
-Result<> pack_entry(archive* to, archive_entry* entry, const files::path& from, const std::string& name,
-                    TarSummary& summary) {
-  const auto type = archive_entry_filetype(entry);
-  if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) {
-    ++summary.skipped;
-    return {};
-  }
-  archive_entry_set_pathname(entry, name.c_str());
-  if (archive_write_header(to, entry) < ARCHIVE_WARN) return archive_failure(to, "pack \"" + from.string() + "\"");
-  ++summary.entries;
-  return type == AE_IFREG ? copy_file(to, from, summary) : Result<>{};
-}
 
 /// Lexically inside: relative, and no component is "..".
 bool is_inside(const files::path& path) {
@@ -162,6 +101,10 @@ class Unpacking {
     const auto type = archive_entry_filetype(entry);
     const bool is_hard_link = archive_entry_hardlink(entry) != nullptr;
     archive_entry_set_perm(entry, archive_entry_perm(entry) & kPermissions);
+    // libarchive takes the sign for that of the seconds alone.
+    const auto seconds = archive_entry_mtime(entry);
+    const auto parts = archive_entry_mtime_nsec(entry);
+    if (seconds < 0 && parts > 0) archive_entry_set_mtime(entry, seconds - 1, 1'000'000'000 - parts);
     if (is_file_) {
       if (type != AE_IFREG || is_hard_link || summary.entries > 0) {
         return fail(Errc::not_a_regular_file, "a file was asked for, and \"" + name + "\" came in its place");
@@ -186,8 +129,6 @@ class Unpacking {
   TarSummary summary = {};
 
  private:
-  static constexpr std::size_t kMostShown = 10;
-
   [[nodiscard]] std::unexpected<Error> leaves(const std::string& name) const {
     return fail(Errc::path_escapes_root, "\"" + name + "\" in the archive would leave \"" + base_.string() + "\"");
   }
@@ -228,7 +169,8 @@ class Unpacking {
     const files::path target = symlink != nullptr ? symlink : "";
     if (leads_inside(below, target)) return take_entry(entry, base_ / below);
     ++summary.left_out;
-    if (summary.shown.size() < kMostShown) summary.shown.push_back(below.string() + " -> " + target.string());
+    if (summary.shown.size() < TarSummary::kMostShown)
+      summary.shown.push_back(below.string() + " -> " + target.string());
     return {};
   }
 
@@ -274,68 +216,16 @@ class Unpacking {
 
 }  // namespace
 
-Result<TarSummary> pack_tar(const files::path& from, const std::string& name, const TarSink& sink) {
-  Gathering gathering{.sink = &sink};
-  const Reader disk{archive_read_disk_new(), &archive_read_free};
-  const Writer tar{archive_write_new(), &archive_write_free};
-  const Entry entry{archive_entry_new(), &archive_entry_free};
-  archive_read_disk_set_symlink_physical(disk.get());
-  archive_read_disk_set_behavior(disk.get(),
-                                 ARCHIVE_READDISK_NO_XATTR | ARCHIVE_READDISK_NO_ACL | ARCHIVE_READDISK_NO_FFLAGS);
-  archive_write_set_format_pax_restricted(tar.get());
-  archive_write_set_bytes_in_last_block(tar.get(), 1);
-  if (archive_write_open(tar.get(), &gathering, nullptr, &Gathering::write, nullptr) != ARCHIVE_OK) {
-    return archive_failure(tar.get(), "begin an archive");
-  }
-  if (archive_read_disk_open(disk.get(), from.c_str()) != ARCHIVE_OK) {
-    return archive_failure(disk.get(), "open \"" + from.string() + "\"");
-  }
-  TarSummary summary;
-  for (;;) {
-    const int got = archive_read_next_header2(disk.get(), entry.get());
-    if (got == ARCHIVE_EOF) break;
-    if (got < ARCHIVE_WARN) return archive_failure(disk.get(), "read \"" + from.string() + "\"");
-    const files::path at{archive_entry_sourcepath(entry.get())};
-    archive_read_disk_descend(disk.get());
-    const files::path below = at.lexically_relative(from);
-    if (name == "." && below == ".") continue;
-    const std::string called = below == "."  ? name
-                               : name == "." ? below.string()
-                                             : (files::path{name} / below).string();
-    if (auto packed = pack_entry(tar.get(), entry.get(), at, called, summary); !packed) {
-      if (gathering.left) break;
-      return std::unexpected{std::move(packed.error())};
-    }
-  }
-  if (gathering.left) return fail(Errc::cancelled, "the receiver took no more");
-  if (archive_write_close(tar.get()) < ARCHIVE_WARN) return archive_failure(tar.get(), "end the archive");
-  if (!gathering.flush()) return fail(Errc::cancelled, "the receiver took no more");
-  return summary;
+std::unexpected<Error> archive_failure(archive* of, const std::string& what) {
+  const char* text = archive_error_string(of);
+  return fail(
+      archive_errno(of) > 0 && archive_errno(of) < 200 ? system_error(archive_errno(of), "").code : Errc::io_error,
+      what + ": " + (text != nullptr ? text : "unknown failure"));
 }
 
-std::uint64_t tar_size(std::uint64_t file_size) {
-  return entry_size(file_size) + kTarEnd;
-}
-
-std::uint64_t tar_size(const files::path& from, const std::string& name) {
-  std::error_code error;
-  const auto size_of = [](const files::directory_entry& entry) -> std::uint64_t {
-    std::error_code unseen;
-    const auto type = entry.symlink_status(unseen).type();
-    if (type == files::file_type::directory || type == files::file_type::symlink) return entry_size(0);
-    if (type != files::file_type::regular) return 0;
-    const auto size = entry.file_size(unseen);
-    return unseen ? 0 : entry_size(size);
-  };
-  const files::directory_entry top{from, error};
-  std::uint64_t total = kTarEnd + (name == "." ? 0 : size_of(top));
-  if (!files::is_directory(top.symlink_status(error))) return total;
-  const auto options = files::directory_options::skip_permission_denied;
-  for (files::recursive_directory_iterator each{from, options, error}, end; !error && each != end;
-       each.increment(error)) {
-    total += size_of(*each);
-  }
-  return total;
+void TarSummary::note_missing(const std::string& path, std::string why) {
+  ++missing;
+  if (missing_shown.size() < kMostShown) missing_shown.push_back(path + ": " + std::move(why));
 }
 
 Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) {
@@ -344,7 +234,7 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
   const Writer disk{archive_write_disk_new(), &archive_write_free};
   archive_read_support_format_tar(tar.get());
   archive_read_support_format_empty(tar.get());
-  archive_write_disk_set_options(disk.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME |
+  archive_write_disk_set_options(disk.get(), ARCHIVE_EXTRACT_PERM | ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_SPARSE |
                                                  ARCHIVE_EXTRACT_SECURE_SYMLINKS | ARCHIVE_EXTRACT_SECURE_NODOTDOT);
   if (archive_read_open(tar.get(), &bytes, nullptr, &Source::read, nullptr) != ARCHIVE_OK) {
     return archive_failure(tar.get(), "read the archive");
@@ -364,6 +254,12 @@ Result<TarSummary> unpack_tar(const TarSource& source, const TarTarget& target) 
     SKIFF_TRY_VOID(unpacking.take(entry));
   }
   if (!bytes.is_whole()) return fail(Errc::io_error, "the archive has no end");
+  // What is behind the end means nothing, and what the sender says of the whole comes behind that.
+  for (;;) {
+    const auto got = source(bytes.buffer);
+    if (!got) return fail(Errc::io_error, "the transfer was cut short");
+    if (*got == 0) break;
+  }
   if (target.is_file && unpacking.summary.entries == 0) {
     return fail(Errc::not_a_regular_file, "a file was asked for, and nothing came");
   }

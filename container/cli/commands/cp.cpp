@@ -12,6 +12,7 @@
 #include "base/id.hpp"
 #include "container/agent/answer.hpp"
 #include "container/agent/copy.hpp"
+#include "container/agent/left_out.hpp"
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/failures.hpp"
@@ -84,6 +85,24 @@ void add(TarSummary& all, TarSummary one) {
   all.skipped += one.skipped;
   all.left_out += one.left_out;
   for (std::string& link : one.shown) all.shown.push_back(std::move(link));
+  all.missing += one.missing;
+  for (std::string& name : one.missing_shown) all.missing_shown.push_back(std::move(name));
+}
+
+void tell(std::uint64_t number, const char* what, const std::vector<std::string>& shown) {
+  if (number == 0) return;
+  std::string text = std::to_string(number) + what;
+  for (const std::string& one : shown) text += "\n" + printable(one);
+  if (shown.size() < number) text += "\n...";
+  say(text);
+}
+
+/// Says what is not in a copy. True if that is something that was asked for.
+bool tell_left_out(const TarSummary& all) {
+  if (all.skipped > 0) say(std::to_string(all.skipped) + " sockets, pipes or devices were left out");
+  tell(all.left_out, " links were left out, because they lead outside the copy:", all.shown);
+  tell(all.missing, " files or directories were left out or are not whole:", all.missing_shown);
+  return all.left_out > 0 || all.missing > 0;
 }
 
 /// Where a tar archive comes from or goes to in place of a file.
@@ -193,21 +212,18 @@ class Copy final : public Invocation {
         failures.add(source, std::move(copied.error()));
       }
     }
-    if (all.skipped > 0) say(std::to_string(all.skipped) + " sockets, pipes or devices were left out");
-    if (all.left_out > 0) {
-      std::string links = std::to_string(all.left_out) + " links were left out, because they lead outside the copy:";
-      for (const std::string& link : all.shown) links += "\n" + printable(link);
-      if (all.shown.size() < all.left_out) links += "\n...";
-      say(links);
-    }
+    const bool is_incomplete = tell_left_out(all);
     const std::string& form = context->options().output;
     if (form == "json" || form == "yaml") {
-      const nlohmann::json value{
-          {"entries", all.entries}, {"bytes", all.bytes}, {"skipped", all.skipped}, {"links_left_out", all.left_out}};
+      const nlohmann::json value{{"entries", all.entries},
+                                 {"bytes", all.bytes},
+                                 {"skipped", all.skipped},
+                                 {"links_left_out", all.left_out},
+                                 {"left_out", all.missing}};
       SKIFF_CO_TRY_VOID(context->show(value, "", ""));
     }
     auto status = std::move(failures).status();
-    if (status && all.left_out > 0) co_return 1;
+    if (status && is_incomplete) co_return 1;
     co_return status;
   }
 
@@ -246,9 +262,12 @@ class Copy final : public Invocation {
     std::string block(kArchiveBlock, '\0');
     for (;;) {
       SKIFF_CO_TRY(auto got, co_await agent->http().read_some(block));
-      if (got == 0) co_return 0;
+      if (got == 0) break;
       SKIFF_CO_TRY_VOID(print({block.data(), got}));
     }
+    TarSummary summary;
+    note_left_out(agent->http().trailers(), summary);
+    co_return tell_left_out(summary) ? 1 : 0;
   }
 
   static Task<Result<int>> read_archive(Agents* agents, Remote to) {
@@ -275,9 +294,12 @@ Command cp_command() {
           "The last PATH is the destination. Like cp -r, skiff copies into the destination if it is a directory,\n"
           "and to that name otherwise; DIR/. means the contents of DIR. Several sources are copied into a directory,\n"
           "which skiff creates if necessary. In a sandbox, PATH is relative to its directory, or with a leading / to\n"
-          "the root of its container, which the local driver does not have. skiff keeps modes and links. From a\n"
-          "sandbox it leaves out links that lead outside the copy, and exits with 1 then. - is a tar archive: read\n"
-          "from stdin, or written to stdout.\n"
+          "the root of its container, which the local driver does not have. skiff keeps modes, times, links and hard\n"
+          "links. A destination that is a link is followed. skiff says what it leaves out, or what shrank while it "
+          "was\n"
+          "copied, and exits with 1 then: files that can't be read and, from a sandbox, links that lead outside the\n"
+          "copy. It also says how many sockets, pipes and devices it leaves out. - is a tar archive: read from stdin,\n"
+          "or written to stdout.\n"
           "\n"
           "  skiff cp src demo:work\n"
           "  skiff cp demo:work/result.json .\n"

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "container/agent/pack.hpp"
 #include "tests/support/tar_bytes.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -79,42 +80,6 @@ TEST(LocalTar, GivesAFileOrDirectoryTheNameThatIsAskedFor) {
   EXPECT_EQ(text_of(top.path() / "to/folder/file"), "text");
   ASSERT_TRUE(unpack(pack(top.path() / "from/file", "x"), {.path = top.path() / "single", .is_file = true}));
   EXPECT_EQ(text_of(top.path() / "single"), "text");
-}
-
-TEST(LocalTar, LeavesOutWhatIsNoFileAndSaysSo) {
-  const test::TemporaryDirectory top;
-  write(top.path() / "from/file", "text");
-  ASSERT_EQ(::mkfifo((top.path() / "from/pipe").c_str(), 0600), 0);
-  const auto summary = pack_tar(top.path() / "from", ".", [](const std::string&) { return true; });
-  ASSERT_TRUE(summary) << summary.error().message;
-  EXPECT_EQ(summary->entries, 1U);
-  EXPECT_EQ(summary->skipped, 1U);
-}
-
-TEST(LocalTar, IsAsLargeAsItIsSaidToBeBeforehand) {
-  const test::TemporaryDirectory top;
-  const files::path from = top.path() / "from";
-  write(from / "empty", "");
-  write(from / "one", std::string(512, 'x'));
-  write(from / "a/two", std::string(3'000'001, 'x'));
-  files::create_symlink("one", from / "link");
-  ASSERT_EQ(::mkfifo((from / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(tar_size(from, "."), pack(from, ".").size());
-  EXPECT_EQ(tar_size(from, "name"), pack(from, "name").size());
-  EXPECT_EQ(tar_size(from / "a/two", "name"), pack(from / "a/two", "name").size());
-  EXPECT_EQ(tar_size(from / "a/two", "name"), tar_size(3'000'001));
-  EXPECT_EQ(tar_size(from / "link", "name"), pack(from / "link", "name").size());
-}
-
-TEST(LocalTar, TellsWhatIsNotThereAndEndsWhenNobodyTakesIt) {
-  const test::TemporaryDirectory top;
-  EXPECT_FALSE(pack_tar(top.path() / "none", "x", [](const std::string&) { return true; }));
-  write(top.path() / "large", std::string(5'000'000, 'x'));
-  int blocks = 0;
-  const auto stopped = pack_tar(top.path() / "large", "x", [&](const std::string&) { return ++blocks < 2; });
-  ASSERT_FALSE(stopped);
-  EXPECT_EQ(stopped.error().code, Errc::cancelled);
-  EXPECT_EQ(blocks, 2);
 }
 
 TEST(LocalTar, RefusesEntriesThatLeaveTheTarget) {
@@ -268,6 +233,37 @@ TEST(LocalTar, RefusesAnArchiveThatWasCutBetweenTwoEntries) {
     ASSERT_FALSE(cut);
     EXPECT_EQ(cut.error().message, "the archive has no end");
   }
+}
+
+TEST(LocalTar, MakesHolesOfZerosAndKeepsTimesAndStickyBits) {
+  const test::TemporaryDirectory top;
+  write(top.path() / "from/drop/file", std::string(3'000'000, '\0') + "end");
+  files::permissions(top.path() / "from/drop", files::perms{01777});
+  struct stat before{};
+  ASSERT_EQ(::lstat((top.path() / "from/drop/file").c_str(), &before), 0);
+  ASSERT_TRUE(unpack(pack(top.path() / "from", "."), {.path = top.path() / "to"}));
+  struct stat after{};
+  ASSERT_EQ(::lstat((top.path() / "to/drop/file").c_str(), &after), 0);
+  EXPECT_EQ(after.st_size, 3'000'003);
+  EXPECT_LT(after.st_blocks * 512, 2'000'000);
+  EXPECT_EQ(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
+  EXPECT_EQ(files::status(top.path() / "to/drop").permissions(), files::perms{01777});
+}
+
+TEST(LocalTar, ReadsWhatIsBehindTheEnd) {
+  const test::TemporaryDirectory top;
+  std::vector<std::string> blocks{test::tar_member("file", '0', "text") + test::tar_end(), "more", "and more"};
+  std::size_t next = 0;
+  const auto summary = unpack_tar(
+      [&](std::span<char> into) -> std::optional<std::size_t> {
+        if (next == blocks.size()) return 0;
+        const std::string& block = blocks[next++];
+        std::memcpy(into.data(), block.data(), block.size());
+        return block.size();
+      },
+      {.path = top.path() / "to"});
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(next, blocks.size());
 }
 
 }  // namespace
