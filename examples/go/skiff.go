@@ -152,8 +152,8 @@ func show(event object) {
 }
 
 func main() {
-	s, status := skiff{os.Getenv("SKIFF_URL"), os.Getenv("SKIFF_TOKEN"), "/v1/sessions/default"}, 0
-	given := append(os.Args, "", "")[2:]
+	s, status, given := skiff{os.Getenv("SKIFF_URL"), os.Getenv("SKIFF_TOKEN"), "/v1/sessions/default"}, 0, append(os.Args, "", "")[2:]
+	must(0, map[bool]error{true: errors.New("SKIFF_TOKEN is not set: `make run` prints the line that sets it")}[s.token == "" && len(os.Args) > 1])
 	switch fmt.Sprint(append(os.Args, "")[1], len(os.Args)-2) {
 	case "run1":
 		command := object{"command": given[0], "on_disconnect": "kill"}

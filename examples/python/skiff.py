@@ -151,6 +151,9 @@ def bytes_of(holder, name):
 
 
 def main(arguments):
+    if arguments and not os.environ.get("SKIFF_TOKEN"):
+        print("skiff: SKIFF_TOKEN is not set: `make run` prints the line that sets it", file=sys.stderr)
+        return FAILED
     client, result = Skiff(os.environ.get("SKIFF_URL", "http://127.0.0.1:7070"), os.environ.get("SKIFF_TOKEN", "")), None
     match arguments:
         case ["run", command]:

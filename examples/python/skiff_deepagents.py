@@ -159,8 +159,11 @@ class SkiffSandbox(SandboxBackendProtocol):
 
     def write(self, file_path: str, content: str) -> WriteResult:
         """The whole file, made or replaced in one step."""
-        (done,) = self.upload_files([(file_path, content.encode())])
-        return WriteResult(error=f"Failed to write file '{file_path}': {done.error}") if done.error else WriteResult(path=file_path)
+        try:
+            self._ask("PUT", self._file(file_path), content=content.encode())
+        except SkiffError as error:  # in full: it says which paths can be used
+            return WriteResult(error=f"Failed to write file '{file_path}': {error}")
+        return WriteResult(path=file_path)
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
         """Where `old_string` is not there once (with `replace_all`: at least once) nothing is changed."""

@@ -162,6 +162,7 @@ function terminal(client: Skiff): Promise<number> {
 }
 
 async function main([what, ...given]: string[]): Promise<number> {
+  if (what && !process.env.SKIFF_TOKEN) throw new Error("SKIFF_TOKEN is not set: `make run` prints the line that sets it");
   const client = new Skiff(process.env.SKIFF_URL ?? "http://127.0.0.1:7070", process.env.SKIFF_TOKEN ?? "");
   if (what === "run" && given.length === 1) {
     const result = await client.run(given[0]);

@@ -75,6 +75,12 @@ def client(request, agent, tmp_path):
     return Client(name, list(map(str, command)), agent, tmp_path)
 
 
+def test_a_token_that_was_forgotten_is_named(client):
+    client.agent = type("Forgotten", (), {"url": client.agent.url, "token": ""})
+    for words in (("run", "true"), ("get", "a", "b"), ("grep", "x")):
+        assert b"SKIFF_TOKEN is not set: `make run` prints the line" in client(*words, status=125)[1]
+
+
 @pytest.mark.parametrize("file", ["python/skiff.py", "typescript/skiff.ts", "go/skiff.go", "shell/skiff.sh"])
 def test_a_client_is_less_than_two_hundred_lines(file):
     assert len((EXAMPLES / file).read_text().splitlines()) < 200
