@@ -317,6 +317,8 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
   Agent& agent = *made;
   protocol::HttpServer server{executor,
                               {.limits = connection_limits(agent.settings),
+                               .name = "skiffd",
+                               .takes_faulty_targets = true,
                                .handler = [&agent](protocol::HttpExchange& http) { return api::dispatch(agent, http); },
                                .out_of_descriptors = [&agent] { return agent.keep_limits().restored; },
                                .error_response =

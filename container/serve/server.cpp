@@ -17,6 +17,8 @@ Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::sh
   const Executor executor = co_await boost::asio::this_coro::executor;
   protocol::HttpServer server{executor,
                               {.limits = {.connections = options.connections},
+                               .name = "skiff",
+                               .takes_faulty_targets = true,
                                .handler = [service](protocol::HttpExchange& http) { return service->answer(http); },
                                .error_response =
                                    [](unsigned status, const Error& error) {

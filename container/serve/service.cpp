@@ -135,8 +135,9 @@ Task<Result<protocol::HttpResponse>> Service::handle(protocol::HttpExchange* htt
 Task<Result<>> Service::control(protocol::HttpExchange* http, Account* account) {
   const auto& request = http->request();
   http->extra_headers().set("X-Request-Id", account->request_id);
-  Match found = match(request.method, request.target.segments);
   account->row = stats_.no_route_row();
+  if (request.target.fault) co_return std::unexpected{*request.target.fault};
+  Match found = match(request.method, request.target.segments);
   Result<protocol::HttpResponse> answer = std::unexpected{Error{}};
   if (found.route != nullptr) {
     account->row = static_cast<std::size_t>(found.route - routes().data());

@@ -261,7 +261,7 @@ Task<Result<HttpResponseHead>> HttpClient::State::read_head(std::shared_ptr<Stat
   if (!self->busy) co_return std::unexpected{not_connected()};
   const std::size_t most = self->options.header_bytes;
   for (int heads = 0; heads < kMostInterimHeads; ++heads) {
-    HeadScanner scanner{{.header_bytes = most, .target_bytes = most}};
+    HeadScanner scanner{{.header_bytes = most, .target_bytes = most, .bare_feeds = self->options.bare_feeds}};
     HeadResult<std::size_t> size{0};
     for (;;) {
       if (!self->input->buffer().empty()) self->answer_begun = true;
@@ -278,7 +278,9 @@ Task<Result<HttpResponseHead>> HttpClient::State::read_head(std::shared_ptr<Stat
       self->drop();
       co_return fail(Errc::invalid_request, "the server's answer: " + size.error().error.message);
     }
-    auto head = parse_response_head(self->input->buffer().data().substr(0, *size), self->method);
+    const std::string_view text = self->input->buffer().data().substr(0, *size);
+    auto head = self->options.bare_feeds ? parse_response_head(with_returns(text), self->method)
+                                         : parse_response_head(text, self->method);
     if (!head) {
       self->drop();
       co_return head;

@@ -40,6 +40,7 @@ struct HttpClientOptions {
   std::chrono::milliseconds idle_time{60'000};     ///< longest wait for the next bytes of a response, or to send some
   std::optional<std::chrono::milliseconds> read_idle_time = {};  ///< for the bytes of a response, if it is another
   std::size_t header_bytes = 64 * 1024;                          ///< of a response's head
+  bool bare_feeds = false;  ///< see HeadLimits: for servers of others, on a connection that has one request
 };
 
 /// What a server that is connected to so gets as Host.

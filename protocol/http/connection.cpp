@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "protocol/http/date.hpp"
 
 namespace skiff::protocol {
 namespace asio = boost::asio;
@@ -123,6 +124,10 @@ Task<bool> HttpConnection::serve_one() {
     co_await refuse(request.error().status, std::move(request.error().error));
     co_return false;
   }
+  if (request->target.fault && !service_.options.takes_faulty_targets) {
+    co_await refuse(400, std::move(*request->target.fault));
+    co_return false;
+  }
   input_.buffer().use(*head);
   input_.begin_body(request->body);
   ++service_.requests;
@@ -179,7 +184,7 @@ Task<bool> HttpConnection::answer(HttpExchange& exchange) {
 
 Task<> HttpConnection::refuse(unsigned status, Error error) {
   HttpResponse response = error_response(status, error);
-  response.headers.add("Server", "skiffd");
+  if (!service_.options.name.empty()) response.headers.add("Server", service_.options.name);
   response.headers.add("Date", http_date_now());
   response.headers.add("Content-Length", std::to_string(response.body.size()));
   response.headers.add("Connection", "close");

@@ -1,6 +1,9 @@
 #include "protocol/http/date.hpp"
 
+#include <array>
 #include <cstddef>
+#include <cstdio>
+#include <ctime>
 
 namespace skiff::protocol {
 namespace {
@@ -40,6 +43,36 @@ std::optional<std::chrono::sys_seconds> parse_http_date(std::string_view text) n
   // 60: a leap second, which the clock counts as the next minute's first.
   if (!day.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
   return chrono::sys_days{day} + chrono::hours{hour} + chrono::minutes{minute} + chrono::seconds{second};
+}
+
+std::string http_date(std::chrono::sys_seconds time) {
+  namespace chrono = std::chrono;
+  // Not strftime: its names follow the locale.
+  constexpr std::string_view kDays = "Sun Mon Tue Wed Thu Fri Sat ";
+  const auto day = chrono::floor<chrono::days>(time);
+  const chrono::year_month_day date{day};
+  const chrono::hh_mm_ss clock{time - day};
+  std::array<char, 40> text{};
+  const int size = std::snprintf(
+      text.data(), text.size(), "%.3s, %02u %.3s %04d %02d:%02d:%02d GMT",
+      kDays.data() + 4 * static_cast<std::size_t>(chrono::weekday{day}.c_encoding()), static_cast<unsigned>(date.day()),
+      kMonths.data() + 4 * (static_cast<std::size_t>(static_cast<unsigned>(date.month())) - 1),
+      static_cast<int>(date.year()), static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+      static_cast<int>(clock.seconds().count()));
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+std::string_view http_date_now() {
+  thread_local std::time_t made_for = -1;
+  thread_local std::string text;
+  timespec now{};
+  // The coarse clock is a read of memory, and a second is all the precision that a Date has.
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  if (now.tv_sec != made_for) {
+    text = http_date(std::chrono::sys_seconds{std::chrono::seconds{now.tv_sec}});
+    made_for = now.tv_sec;
+  }
+  return text;
 }
 
 }  // namespace skiff::protocol

@@ -15,6 +15,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "protocol/http/connection.hpp"
+#include "protocol/http/date.hpp"
 
 namespace skiff::protocol {
 namespace asio = boost::asio;
@@ -153,7 +154,8 @@ Result<> HttpExchange::begin_head(const HttpResponse& head, std::optional<std::u
   head_ += reason;
   head_ += "\r\n";
   // One that is passed on has its own: RFC 9110, 6.6.1 and 10.2.4.
-  if (!head.headers.contains("Server")) head_ += "Server: skiffd\r\n";
+  const std::string& server = connection_.service_.options.name;
+  if (!server.empty() && !head.headers.contains("Server")) head_.append("Server: ").append(server).append("\r\n");
   if (!head.headers.contains("Date")) {
     head_ += "Date: ";
     head_ += http_date_now();
@@ -393,6 +395,10 @@ Task<bool> HttpExchange::peer_closed() {
   const auto state = co_await asio::this_coro::cancellation_state;
   co_await asio::this_coro::throw_if_cancelled(true);
   co_return state.cancelled() == asio::cancellation_type::none;
+}
+
+bool HttpExchange::peer_has_shut() const noexcept {
+  return connection_.input_.ended();
 }
 
 void HttpExchange::probe_peer(std::chrono::seconds idle) noexcept {

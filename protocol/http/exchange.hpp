@@ -112,6 +112,9 @@ class HttpExchange {
   /// to a limit. Meant to run beside the answer (base/beside.hpp).
   [[nodiscard]] Task<bool> peer_closed();
 
+  /// Whether it has ended its direction in good order; it may still wait for the answer.
+  [[nodiscard]] bool peer_has_shut() const noexcept;
+
   /// A peer that has vanished without a word is found out (tcp(7), SO_KEEPALIVE) after a few times `idle`.
   void probe_peer(std::chrono::seconds idle) noexcept;
 

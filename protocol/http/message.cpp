@@ -1,8 +1,6 @@
 #include "protocol/http/message.hpp"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <ostream>  // Boost's string_view wants it complete
 #include <span>
 
@@ -133,30 +131,6 @@ std::string_view reason_phrase(unsigned status) noexcept {
   if (known == http::status::unknown) return "Unknown";
   const auto text = http::obsolete_reason(known);
   return {text.data(), text.size()};
-}
-
-std::string_view http_date_now() {
-  static constexpr std::array<const char*, 7> kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  static constexpr std::array<const char*, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  thread_local std::time_t made_for = -1;
-  thread_local std::array<char, 32> text{};
-  thread_local std::size_t size = 0;
-  timespec now{};
-  // The coarse clock is a read of memory, and a second is all the precision that a Date has.
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  if (now.tv_sec != made_for) {
-    std::tm parts{};
-    gmtime_r(&now.tv_sec, &parts);
-    std::array<char, 32> pattern{};
-    std::strftime(pattern.data(), pattern.size(), "xxx, %d xxx %Y %H:%M:%S GMT", &parts);
-    std::copy_n(kDays[static_cast<std::size_t>(parts.tm_wday)], 3, pattern.begin());
-    std::copy_n(kMonths[static_cast<std::size_t>(parts.tm_mon)], 3, pattern.begin() + 8);
-    text = pattern;
-    size = std::string_view{text.data()}.size();
-    made_for = now.tv_sec;
-  }
-  return {text.data(), size};
 }
 
 std::string serialize_head(unsigned status, const Headers& headers) {

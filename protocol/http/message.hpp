@@ -125,9 +125,6 @@ struct HttpResponse {
 /// "Not Found"; "Unknown" for a status that no RFC names.
 [[nodiscard]] std::string_view reason_phrase(unsigned status) noexcept;
 
-/// The time as a Date field wants it (RFC 9110, 5.6.7), made once a second. Valid until the next call on this thread.
-[[nodiscard]] std::string_view http_date_now();
-
 /// "HTTP/1.1 101 Switching Protocols\r\n", the fields, the empty line.
 [[nodiscard]] std::string serialize_head(unsigned status, const Headers& headers);
 /// "GET /x HTTP/1.1\r\n", the fields, the empty line.

@@ -217,11 +217,11 @@ HeadResult<std::size_t> HeadScanner::scan(std::string_view bytes) {
       break;
     }
     scanned_ = feed + 1;
-    if (feed == line_start_ || bytes[feed - 1] != '\r') return refuse("a line ends with a line feed alone");
-    if (bytes.substr(line_start_, feed - 1 - line_start_).find('\r') != std::string_view::npos) {
-      return refuse("a carriage return stands within a line");
-    }
-    const bool empty_line = feed == line_start_ + 1;
+    const bool is_bare = feed == line_start_ || bytes[feed - 1] != '\r';
+    if (is_bare && !limits_.bare_feeds) return refuse("a line ends with a line feed alone");
+    const std::string_view line = bytes.substr(line_start_, feed - line_start_ - (is_bare ? 0 : 1));
+    if (line.contains('\r')) return refuse("a carriage return stands within a line");
+    const bool empty_line = line.empty();
     if (empty_line && line_start_ > 0) {
       if (scanned_ > limits_.header_bytes) break;
       return scanned_;
@@ -240,6 +240,16 @@ HeadResult<std::size_t> HeadScanner::scan(std::string_view bytes) {
                   Errc::headers_too_large);
   }
   return 0;
+}
+
+std::string with_returns(std::string_view head) {
+  std::string all;
+  all.reserve(head.size() + 64);
+  for (const char c : head) {
+    if (c == '\n' && !all.ends_with('\r')) all += '\r';
+    all += c;
+  }
+  return all;
 }
 
 HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t target_bytes) {
@@ -281,8 +291,11 @@ Result<HttpResponseHead> parse_response_head(std::string_view head, std::string_
   }
   if (!is_field_value(head.substr(0, line_end))) return bad("the first line holds a control character");
   if (auto checked = check_fields(head.substr(line_end + 2)); !checked) return bad(checked.error().error.message);
-  HeadReader<false> reader{head.size() + 1};
-  const bool read = reader.read(head);
+  constexpr std::size_t kStatusLine = std::string_view{"HTTP/1.1 200"}.size();
+  const std::string completed = line_end == kStatusLine ? std::string{head}.insert(kStatusLine, 1, ' ') : std::string{};
+  const std::string_view whole = completed.empty() ? head : std::string_view{completed};
+  HeadReader<false> reader{whole.size() + 1};
+  const bool read = reader.read(whole);
   auto framing = explicit_framing(reader.headers, reader.version);
   if (!framing) return bad(std::move(framing.error().error.message));
   if (!read) return bad("the header is not valid HTTP");

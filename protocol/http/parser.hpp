@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <string>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -12,6 +13,7 @@ namespace skiff::protocol {
 struct HeadLimits {
   std::size_t header_bytes = 32 * 1024;
   std::size_t target_bytes = 8 * 1024;
+  bool bare_feeds = false;  ///< lines may also end with a line feed alone, as clients take it from servers
 };
 
 /// A request that is answered without a handler, with this status; the connection ends then.
@@ -28,7 +30,7 @@ class HeadScanner {
  public:
   explicit HeadScanner(HeadLimits limits) : limits_{limits} {}
   /// The size of the head with its empty line, 0 if it is not complete. `bytes` begins with what was given before.
-  /// 400 on a line that does not end with CRLF, 414 and 431 above the limits.
+  /// 400 on a line that does not end as it has to, 414 and 431 above the limits.
   [[nodiscard]] HeadResult<std::size_t> scan(std::string_view bytes);
 
  private:
@@ -37,6 +39,9 @@ class HeadScanner {
   std::size_t line_start_ = 0;
   std::size_t scanned_ = 0;
 };
+
+/// The same head with CRLF at the end of each line (`HeadLimits::bare_feeds`).
+[[nodiscard]] std::string with_returns(std::string_view head);
 
 /// True for a header field's name or a method (RFC 9110, 5.6.2).
 [[nodiscard]] bool is_token(std::string_view text) noexcept;
@@ -48,7 +53,8 @@ class HeadScanner {
 /// other than 100-continue 417.
 [[nodiscard]] HeadResult<HttpRequest> parse_request_head(std::string_view head, std::size_t target_bytes);
 
-/// The same for the head of a response to a request with this method.
+/// The same for the head of a response to a request with this method. A status without the space behind it, which
+/// belongs there also without a reason, is taken.
 [[nodiscard]] Result<HttpResponseHead> parse_response_head(std::string_view head, std::string_view request_method);
 
 }  // namespace skiff::protocol

@@ -24,6 +24,8 @@ namespace {
 
 /// What is read of a body at once, and all that is kept of it, unless there is a large block for it.
 constexpr std::size_t kRelayed = 64 * 1024;
+/// How long a client that has ended its direction waits in silence.
+constexpr std::chrono::milliseconds kShutPatience{5'000};
 /// A receiver that takes longer for a large block does not go faster by it, and keeps it from others.
 constexpr std::chrono::microseconds kSlow{200'000};
 /// After so many bytes others get the reactor.
@@ -42,12 +44,25 @@ struct Relay {
                      late = true;
                      server.close();
                    }},
+        silence{http.executor(), [this] { leave(); }},
         end{http.executor(), options.ends, [this] { give_up({Errc::unauthenticated, std::string{kExpired}}); }} {}
 
   /// Ends both directions for a reason that the client is told, if it can be.
   void give_up(Error error) {
     if (!reason) reason = std::move(error);
     server.close();
+  }
+
+  void leave() { give_up({Errc::cancelled, "the client has left"}); }
+
+  /// The client has ended its direction: as nc does that has said all, or for good. A connection tells no difference
+  /// before something is sent, so it is given time for as long as something comes for it.
+  void client_has_shut() {
+    shut = true;
+    silence.expires_after(kShutPatience);
+  }
+  void sent_some() {
+    if (shut) silence.expires_after(kShutPatience);
   }
 
   /// Before a silence that may last: either side could vanish in it.
@@ -74,9 +89,11 @@ struct Relay {
   bool asks_for_upgrade;
   bool answered = false;  ///< its head has come
   bool late = false;
+  bool shut = false;  ///< the client has ended its direction
   bool probed = false;
   std::optional<Error> reason;
   Deadline answer_due;
+  Deadline silence;
   Expiry end;
 };
 
@@ -198,7 +215,12 @@ Task<> send_request(Relay* relay) {
     co_return;
   }
   if (!relay->answered) relay->answer_due.expires_after(relay->options.answer_time);
-  if (co_await relay->http.peer_closed()) relay->give_up({Errc::cancelled, "the client has left"});
+  if (!co_await relay->http.peer_closed()) co_return;
+  if (relay->http.peer_has_shut()) {
+    relay->client_has_shut();
+  } else {
+    relay->leave();
+  }
 }
 
 /// As the server gave it; the answer to HEAD has one, and no body.
@@ -218,6 +240,7 @@ Task<Result<>> send_answer_body(Relay* relay) {
     if (bytes.empty()) break;
     const SteadyTime began = std::chrono::steady_clock::now();
     SKIFF_CO_TRY_VOID(co_await relay->http.write(bytes));
+    relay->sent_some();
     block.taken_in(std::chrono::steady_clock::now() - began);
     co_await turn.took(bytes.size());
   }

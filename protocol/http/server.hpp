@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/error.hpp"
 #include "base/event.hpp"
@@ -36,6 +37,11 @@ struct ConnectionLimits {
 
 struct HttpServerOptions {
   ConnectionLimits limits = {};
+  /// What `Server` says where an answer has none of its own; empty: nothing.
+  std::string name = {};
+  /// The handler looks at `Target::fault` itself, because it passes some targets on as they are. Else such a request is
+  /// answered with 400.
+  bool takes_faulty_targets = false;
   /// Answers a request. The exchange lives until the returned task ends.
   std::function<Task<>(HttpExchange&)> handler;
   /// Called when a connection finds no free descriptor. True: there may be one now.

@@ -13,21 +13,26 @@ std::unexpected<Error> bad_target(std::string why) {
   return fail(Errc::invalid_request, "the request's target " + std::move(why));
 }
 
+/// Decodes a part of a target. What can't be decoded stays as it was sent, and the first fault is kept.
+std::string decode_part(std::string_view text, Plus plus, std::optional<Error>& fault) {
+  auto decoded = percent_decode(text, plus);
+  if (decoded) return std::move(*decoded);
+  if (!fault) fault = std::move(decoded.error());
+  return std::string{text};
+}
+
 /// Adds the decoded pieces of a query; a piece without `=` has an empty value, empty pieces are nothing.
-Result<> parse_query(std::string_view text, std::vector<Target::Parameter>& into) {
+void parse_query(std::string_view text, Target& target) {
   while (!text.empty()) {
     const std::size_t end = text.find('&');
     const std::string_view piece = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     if (piece.empty()) continue;
     const std::size_t equals = piece.find('=');
-    SKIFF_TRY(auto name, percent_decode(piece.substr(0, equals), Plus::is_space));
-    SKIFF_TRY(auto value,
-              percent_decode(equals == std::string_view::npos ? std::string_view{} : piece.substr(equals + 1),
-                             Plus::is_space));
-    into.push_back({std::move(name), std::move(value)});
+    const std::string_view value = equals == std::string_view::npos ? std::string_view{} : piece.substr(equals + 1);
+    std::string name = decode_part(piece.substr(0, equals), Plus::is_space, target.fault);
+    target.query.push_back({std::move(name), decode_part(value, Plus::is_space, target.fault)});
   }
-  return {};
 }
 
 /// The size of "http://authority" at the start of an absolute-form target, 0 if it is none.
@@ -108,17 +113,14 @@ Result<Target> Target::parse(std::string_view text) {
 
   const std::size_t question = text.find('?');
   if (target.path.empty()) target.path = text.substr(0, question);
-  if (question != std::string_view::npos) {
-    SKIFF_TRY_VOID(parse_query(text.substr(question + 1), target.query));
-  }
   std::string_view rest{target.path};
   while (!rest.empty()) {
     rest.remove_prefix(1);
     const std::size_t slash = std::min(rest.find('/'), rest.size());
-    SKIFF_TRY(auto segment, percent_decode(rest.substr(0, slash)));
-    target.segments.push_back(std::move(segment));
+    target.segments.push_back(decode_part(rest.substr(0, slash), Plus::literal, target.fault));
     rest.remove_prefix(slash);
   }
+  if (question != std::string_view::npos) parse_query(text.substr(question + 1), target);
   return target;
 }
 

@@ -16,7 +16,7 @@ enum class Plus : unsigned char { literal, is_space };
 /// Encodes everything but RFC 3986's unreserved characters.
 [[nodiscard]] std::string percent_encode(std::string_view text);
 
-/// The target of a request (RFC 9112, 3.2), split and decoded exactly once. `.` and `..` are left as they are.
+/// The target of a request (RFC 9112, 3.2), split and decoded once. `.` and `..` are left as they are.
 struct Target {
   struct Parameter {
     std::string name;
@@ -27,6 +27,9 @@ struct Target {
   std::vector<std::string> segments;  ///< decoded: "/a%2Fb/" is {"a/b", ""}, "/" is {""}
   std::vector<Parameter> query;       ///< decoded, in order; `+` is a space here (what browsers and curl -G send)
   std::string authority;              ///< of an absolute-form target, else empty
+  /// What could not be decoded: a `%` without two hexadecimal digits, or `%00`. Such a part is here as it was sent. Who
+  /// only passes a target on need not care; for everybody else it is an error (`invalid_request`).
+  std::optional<Error> fault = {};
 
   /// origin-form, absolute-form (http and https) or "*". authority-form (CONNECT) is `invalid_request`.
   [[nodiscard]] static Result<Target> parse(std::string_view text);

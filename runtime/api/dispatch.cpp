@@ -124,6 +124,8 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
   // credential.
   const bool passes_on = found.route != nullptr && found.route->passes_on();
   Result<> outcome = passes_on ? check_host(agent.browser_guard, http) : check_browser(agent.browser_guard, http);
+  // A server behind decodes it as it likes.
+  if (outcome && !passes_on && request.target.fault) outcome = std::unexpected{*request.target.fault};
   const bool may_read = outcome && !passes_on && let_page_read(agent.browser_guard, http);
   if (may_read && is_preflight(request)) {
     auto response = preflight_answer(request);

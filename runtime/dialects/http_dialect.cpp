@@ -79,6 +79,7 @@ class HttpService final : public Service {
         handle_{std::move(handle)},
         server_{agent.executor,
                 {.limits = connection_limits(agent.settings),
+                 .name = "skiffd",
                  .handler =
                      [this, &agent, dialect](protocol::HttpExchange& http) {
                        return serve_request(&agent, &guard_, dialect, &handle_, &http);

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace skiff::protocol;
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   const auto target = Target::parse(text);
-  if (!target) return 0;
+  if (!target || target->fault) return 0;
   if (target->path == "*") return 0;
   std::string again;
   for (const std::string& segment : target->segments) {

@@ -221,6 +221,7 @@ std::string without_preview(std::string_view target) {
     const std::string_view piece = query.substr(0, end);
     more = end != std::string_view::npos;
     if (more) query.remove_prefix(end + 1);
+    // A name that can't be decoded is none of ours (Target::query has it as it was sent).
     const auto name = protocol::percent_decode(piece.substr(0, piece.find('=')), protocol::Plus::is_space);
     if (name && *name == kParameter) {
       found = true;

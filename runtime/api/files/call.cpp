@@ -2,9 +2,7 @@
 
 #include <sys/stat.h>
 
-#include <array>
 #include <charconv>
-#include <ctime>
 
 #include <boost/asio/basic_waitable_timer.hpp>
 
@@ -96,21 +94,6 @@ Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, 
   append_entry(text, path, entry, tag);
   if (!tag.empty()) call.http.extra_headers().set("ETag", tag);
   return call.json(status, std::move(text));
-}
-
-std::string http_date(fs::FileTime time) {
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  // Not strftime: its names follow the locale.
-  constexpr std::array kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-  constexpr std::array kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  std::array<char, 40> text{};
-  const int size = std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
-                                 kDays[static_cast<std::size_t>(parts.tm_wday)], parts.tm_mday,
-                                 kMonths[static_cast<std::size_t>(parts.tm_mon)], parts.tm_year + 1900, parts.tm_hour,
-                                 parts.tm_min, parts.tm_sec);
-  return {text.data(), static_cast<std::size_t>(size)};
 }
 
 }  // namespace skiff::runtime::api

@@ -13,6 +13,7 @@
 #include "fs/content/target.hpp"
 #include "fs/path/stop.hpp"
 #include "fs/path/tree.hpp"
+#include "protocol/http/date.hpp"
 #include "runtime/api/call.hpp"
 #include "runtime/api/route.hpp"
 
@@ -94,7 +95,9 @@ inline constexpr std::uint64_t kQuicklyHashed = 1U << 20U;
 [[nodiscard]] Task<Result<>> answer_entry(Call& call, unsigned status, std::string_view path, const fs::Entry& entry,
                                           std::string_view tag);
 
-/// The RFC 9110 form of a time, for Last-Modified.
-[[nodiscard]] std::string http_date(fs::FileTime time);
+/// For Last-Modified.
+[[nodiscard]] inline std::string http_date(fs::FileTime time) {
+  return protocol::http_date(std::chrono::floor<std::chrono::seconds>(time));
+}
 
 }  // namespace skiff::runtime::api

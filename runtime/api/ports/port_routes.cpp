@@ -51,7 +51,8 @@ protocol::HttpClientOptions server_on(const Agent& agent, std::uint16_t port) {
       .dial = [port, executor = agent.executor](milliseconds limit) { return connect_to_port(port, limit, executor); },
       .connect_time = connect_time,
       .idle_time = agent.settings.write_timeout,
-      .read_idle_time = protocol::kForever};
+      .read_idle_time = protocol::kForever,
+      .bare_feeds = true};
 }
 
 Task<> carry_upgraded(Agent* agent, std::optional<WallTime> ends, Upgraded client, Upgraded server) {

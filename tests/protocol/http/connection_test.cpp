@@ -54,7 +54,7 @@ CO_TEST(HttpConnection, ServesOneRequestAfterTheOtherOnAConnection, Served<answe
     const RawResponse response = co_await client.response();
     EXPECT_EQ(response.status, 200u);
     EXPECT_EQ(response.body, "GET /a []");
-    EXPECT_TRUE(response.has("Server: skiffd\r\n"));
+    EXPECT_TRUE(response.has("Server: test\r\n"));
     EXPECT_TRUE(response.has("\r\nDate: "));
     EXPECT_FALSE(response.has("Connection:"));
   }

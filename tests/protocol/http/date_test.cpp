@@ -26,5 +26,21 @@ TEST(HttpDate, IsNothingElse) {
   }
 }
 
+TEST(HttpDate, IsWrittenAsItIsRead) {
+  for (const char* text : {"Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 01 Jan 1970 00:00:00 GMT",
+                           "Sat, 29 Feb 2020 23:59:59 GMT", "Wed, 31 Dec 1969 23:59:59 GMT"}) {
+    EXPECT_EQ(http_date(parse_http_date(text).value()), text);
+  }
+}
+
+TEST(HttpDate, IsFixedLengthAndTrue) {
+  const std::string text{http_date_now()};
+  ASSERT_EQ(text.size(), 29u) << text;
+  std::tm parts{};
+  const char* end = strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  ASSERT_NE(end, nullptr) << text;
+  EXPECT_NEAR(static_cast<double>(timegm(&parts)), static_cast<double>(std::time(nullptr)), 2.0);
+}
+
 }  // namespace
 }  // namespace skiff::protocol

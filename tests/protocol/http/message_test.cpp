@@ -46,15 +46,6 @@ TEST(Headers, LetNoValueEndALine) {
   EXPECT_EQ(headers.wire(), "A  B: 1    x y\tz\r\n");
 }
 
-TEST(HttpDate, IsFixedLengthAndTrue) {
-  const std::string text{http_date_now()};
-  ASSERT_EQ(text.size(), 29u) << text;
-  std::tm parts{};
-  const char* end = strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  ASSERT_NE(end, nullptr) << text;
-  EXPECT_NEAR(static_cast<double>(timegm(&parts)), static_cast<double>(std::time(nullptr)), 2.0);
-}
-
 TEST(SerializeHead, NamesTheStatus) {
   EXPECT_EQ(serialize_head(404, {{"A", "b"}}), "HTTP/1.1 404 Not Found\r\nA: b\r\n\r\n");
   EXPECT_EQ(reason_phrase(421), "Misdirected Request");

@@ -33,6 +33,20 @@ TEST(HeadScanner, RefusesAsSoonAsALineIsBroken) {
   }
 }
 
+TEST(HeadScanner, TakesBareLineFeedsWhereTheyMayBe) {
+  constexpr HeadLimits kBare{.header_bytes = 1000, .target_bytes = 100, .bare_feeds = true};
+  for (const std::string head : {"HTTP/1.1 200 OK\n\n", "HTTP/1.1 200 OK\nA: b\r\n\n", "HTTP/1.1 200 OK\r\nA: b\n\r\n",
+                                 "HTTP/1.1 200\r\nA: b\r\n\r\n"}) {
+    EXPECT_EQ(HeadScanner{kBare}.scan(head + "\n\nbody").value(), head.size()) << head;
+    const std::string whole = with_returns(head);
+    EXPECT_EQ(HeadScanner{kLimits}.scan(whole).value(), whole.size());
+    EXPECT_TRUE(parse_response_head(whole, "GET").has_value()) << head;
+  }
+  for (const std::string_view bytes : {"HTTP/1.1 200 OK\nA\rB\n", "HTTP/1.1 200 OK\nA: b\r\r\n", "\n", "\r\n"}) {
+    EXPECT_FALSE(HeadScanner{kBare}.scan(bytes).has_value()) << bytes;
+  }
+}
+
 TEST(HeadScanner, BoundsTargetAndHeader) {
   const auto status_of = [](const std::string& bytes) {
     const auto found = HeadScanner{kLimits}.scan(bytes);
@@ -81,6 +95,7 @@ TEST(ParseResponseHead, KnowsWhereABodyEnds) {
   EXPECT_EQ(kind("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "HEAD"), Kind::none);
   EXPECT_EQ(kind("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "GET"), Kind::chunked);
   EXPECT_EQ(kind("HTTP/1.1 200 \r\n\r\n", "GET"), Kind::until_close);
+  EXPECT_EQ(kind("HTTP/1.0 200\r\n\r\n", "GET"), Kind::until_close);
   EXPECT_EQ(kind("HTTP/1.1 204 No Content\r\n\r\n", "GET"), Kind::none);
   EXPECT_EQ(kind("HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n", "GET"), Kind::none);
   EXPECT_EQ(kind("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "GET"), Kind::none);
@@ -91,8 +106,9 @@ TEST(ParseResponseHead, RefusesWhatIsAmbiguous) {
        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
         "HTTP/1.1 200 OK\r\nA : b\r\n\r\n", "HTTP/2 200 OK\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n",
-        "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 020 OK\r\n\r\n", "SSH-2.0-x\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n", "HTTP/1.1 200 O\x01K\r\n\r\n"}) {
+        "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/1.1 2x0\r\n\r\n", "HTTP/1.1 20\r\n\r\n", "HTTP/1.1\r\n\r\n",
+        "HTTP/1.1 020 OK\r\n\r\n", "SSH-2.0-x\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n",
+        "HTTP/1.1 200 O\x01K\r\n\r\n"}) {
     EXPECT_FALSE(parse_response_head(head, "GET").has_value()) << head;
   }
 }

@@ -144,7 +144,7 @@ inline Task<RawClient> dial(Executor executor, protocol::Address address) {
 struct TestServer {
   TestServer(Executor executor, std::function<Task<>(protocol::HttpExchange&)> handler,
              protocol::ConnectionLimits limits = {}, std::shared_ptr<protocol::TlsContext> tls = nullptr)
-      : server{executor, {.limits = limits, .handler = std::move(handler)}} {
+      : server{executor, {.limits = limits, .name = "test", .handler = std::move(handler)}} {
     auto listener = protocol::Listener::open(executor, protocol::Address::ip("127.0.0.1", 0).value());
     address = listener.value()->address();
     server.listen(std::move(*listener), std::move(tls));

@@ -50,13 +50,27 @@ TEST(Target, TakesAbsoluteUrlsAndAsterisk) {
 }
 
 TEST(Target, RefusesWhatIsNoTarget) {
-  for (const std::string_view text :
-       {"",    "a",    "host:80", "ftp://host/", "http://", "http:///a", "http://u@h/", "/a#b",  "/a b", "/%",
-        "/%4", "/%4g", "/%g4",    "/%00",        "/?a=%00", "/?%",       "/?a=%f",      "/\x7f", "/\n",  "**"}) {
+  for (const std::string_view text : {"", "a", "host:80", "ftp://host/", "http://", "http:///a", "http://u@h/", "/a#b",
+                                      "/a b", "/\x7f", "/\n", "**"}) {
     const auto target = Target::parse(text);
     ASSERT_FALSE(target.has_value()) << text;
     EXPECT_EQ(target.error().code, Errc::invalid_request) << text;
   }
+}
+
+TEST(Target, KeepsWhatCantBeDecodedAsItWasSent) {
+  for (const std::string_view text : {"/%", "/%4", "/%4g", "/%g4", "/%00", "/?a=%00", "/?%", "/?a=%f", "/?%00=b"}) {
+    const auto target = Target::parse(text);
+    ASSERT_TRUE(target.has_value()) << text;
+    ASSERT_TRUE(target->fault.has_value()) << text;
+    EXPECT_EQ(target->fault->code, Errc::invalid_request) << text;
+  }
+  const Target target = Target::parse("/a%00b/%41?x=100%&%79=%41&z=%00+").value();
+  EXPECT_THAT(target.segments, ElementsAre("a%00b", "A"));
+  EXPECT_EQ(target.parameter("x"), "100%");
+  EXPECT_EQ(target.parameter("y"), "A");
+  EXPECT_EQ(target.parameter("z"), "%00+");
+  EXPECT_FALSE(Target::parse("/a%01?b=%2B%25").value().fault.has_value());
 }
 
 TEST(PercentEncode, IsUndoneByDecoding) {
