@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "container/serve/answer.hpp"
 #include "container/serve/credential.hpp"
+#include "protocol/http/page.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -59,6 +60,17 @@ std::string_view no_such_path(const protocol::HttpRequest& request) {
            "instead of E2B_SANDBOX_URL where the URL is made";
   }
   return "there is no such path: the API is listed at /openapi.json";
+}
+
+/// For somebody who opens the address in a browser. Programs get what they get for every path that is not there.
+protocol::HttpResponse own_page() {
+  const protocol::Page page{
+      .title = "skiff serve",
+      .paragraphs = {"This server creates sandboxes, and leads to what runs in them. Programs use "
+                     "it over HTTP; it has no pages of its own.",
+                     "Requests show an API key: X-API-Key: KEY."},
+      .links = {{"/openapi.json", "The API (OpenAPI)"}, {"/healthz", "Whether it is alive"}}};
+  return protocol::page_answer(200, page);
 }
 
 GatewayOptions gateway_options(const ServiceOptions& options) {
@@ -137,6 +149,10 @@ Task<Result<>> Service::control(protocol::HttpExchange* http, Account* account) 
   http->extra_headers().set("X-Request-Id", account->request_id);
   account->row = stats_.no_route_row();
   if (request.target.fault) co_return std::unexpected{*request.target.fault};
+  if (request.target.path == "/" && protocol::prefers_page(request)) {
+    auto page = own_page();
+    co_return co_await http->respond(std::move(page));
+  }
   Match found = match(request.method, request.target.segments);
   Result<protocol::HttpResponse> answer = std::unexpected{Error{}};
   if (found.route != nullptr) {
@@ -174,10 +190,16 @@ Task<Result<>> Service::pass_on(protocol::HttpExchange* http, Placed placed, Acc
   co_return passed;
 }
 
-protocol::HttpResponse Service::refusal(const Error& error, const Account& account) const {
+protocol::HttpResponse Service::refusal(const protocol::HttpRequest& request, const Error& error,
+                                        const Account& account) const {
   const bool is_away = error.code == Errc::sandbox_not_running || error.code == Errc::sandbox_not_found;
   if (account.asks_e2b_agent && is_away) return unreachable_answer(account.sandbox, error.message);
   auto answer = error_answer(account.face, error, account.request_id);
+  if (protocol::prefers_page(request)) {
+    auto page = protocol::error_page(request, answer.status, error, account.request_id);
+    if (answer.status == 401) page.headers.set("WWW-Authenticate", "Bearer");
+    answer = std::move(page);
+  }
   if (account.retry_after) answer.headers.set("Retry-After", std::to_string(account.retry_after->count()));
   return answer;
 }
@@ -199,7 +221,7 @@ Task<> Service::answer(protocol::HttpExchange& http) {
     done = co_await control(&http, &account);
   }
   if (!done && http.status() == 0) {
-    (void)co_await http.respond(refusal(done.error(), account));
+    (void)co_await http.respond(refusal(http.request(), done.error(), account));
   }
   // A refusal is the client's failure (OpenTelemetry, "HTTP spans").
   if (!done && http.status() >= kServerError) account.span.fail(done.error());

@@ -72,7 +72,8 @@ class Service {
                                                             std::vector<std::string> parameters, Account* account);
   [[nodiscard]] Task<Result<>> control(protocol::HttpExchange* http, Account* account);
   [[nodiscard]] Task<Result<>> pass_on(protocol::HttpExchange* http, Placed placed, Account* account);
-  [[nodiscard]] protocol::HttpResponse refusal(const Error& error, const Account& account) const;
+  [[nodiscard]] protocol::HttpResponse refusal(const protocol::HttpRequest& request, const Error& error,
+                                               const Account& account) const;
   void settle(const protocol::HttpExchange& http, Account& account);
   static void end_span(const protocol::HttpExchange& http, Account& account);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "protocol/http/page.hpp"
 #include "protocol/http/traceparent.hpp"
+#include "protocol/json/problem.hpp"
 #include "protocol/websocket/handshake.hpp"
 #include "runtime/api/account.hpp"
 #include "runtime/api/call.hpp"
@@ -180,7 +182,9 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
     if (error.code == Errc::upgrade_required) {
       for (const auto& [name, value] : protocol::kUpgradeHeaders) http.extra_headers().set(name, value);
     }
-    auto response = problem_response(error, account.request_id);
+    auto response = protocol::prefers_page(request)
+                        ? protocol::error_page(request, protocol::http_status(error.code), error, account.request_id)
+                        : problem_response(error, account.request_id);
     (void)co_await http.respond(std::move(response));
   }
   settle(agent, http, account);

@@ -1,6 +1,7 @@
 #include "runtime/api/agent/agent_routes.hpp"
 
 #include "base/kernel_features.hpp"
+#include "protocol/http/page.hpp"
 #include "runtime/api/route.hpp"
 #include "runtime/version.hpp"
 
@@ -109,6 +110,20 @@ const Answer<Agent>& capabilities_answer() {
 }
 
 Task<Result<>> introduce(Call& call) {
+  if (protocol::prefers_page(call.http.request())) {
+    const bool is_open = call.agent.settings.allow_unauthenticated;
+    protocol::Page page{.title = "skiffd " + std::string{kVersion},
+                        .paragraphs = {"This is an agent that runs commands in a container. Programs use it over HTTP "
+                                       "and WebSocket; it has no pages of its own.",
+                                       is_open ? "It asks for no credential."
+                                               : "Requests send its token: Authorization: Bearer TOKEN."},
+                        .links = {{"/openapi.json", "The API (OpenAPI)"},
+                                  {"/asyncapi.json", "The messages of WebSockets and streams (AsyncAPI)"},
+                                  {"/healthz", "Whether it is alive"}}};
+    auto response = protocol::page_answer(200, page);
+    co_return co_await call.http.respond(std::move(response));
+  }
+  call.http.extra_headers().add("Vary", "Accept");
   co_return co_await call.json(200, introduction_answer().text(call.agent));
 }
 

@@ -7,10 +7,10 @@
 #include "base/beside.hpp"
 #include "base/deadline.hpp"
 #include "base/expiry.hpp"
+#include "protocol/http/accepted_types.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/json/problem.hpp"
 #include "protocol/json/sse.hpp"
-#include "runtime/api/accepted_types.hpp"
 #include "runtime/api/events.hpp"
 #include "runtime/api/requests.hpp"
 
@@ -217,7 +217,7 @@ class Sender {
 Result<StreamForm> stream_form(std::string_view accept, StreamForm otherwise) {
   if (accept.empty()) return otherwise;
   bool is_about_problems = false;
-  for (const std::string_view type : accepted_types(accept)) {
+  for (const std::string_view type : protocol::accepted_types(accept)) {
     if (protocol::same_text(type, "application/x-ndjson") || protocol::same_text(type, "application/ndjson")) {
       return StreamForm::ndjson;
     }

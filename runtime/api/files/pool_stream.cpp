@@ -7,8 +7,8 @@
 #include "base/channel.hpp"
 #include "base/deadline.hpp"
 #include "base/log.hpp"
+#include "protocol/http/accepted_types.hpp"
 #include "protocol/http/message.hpp"
-#include "runtime/api/accepted_types.hpp"
 #include "runtime/api/files/call.hpp"
 
 namespace skiff::runtime::api {
@@ -112,7 +112,7 @@ Task<Result<>> send(Call* call, Work* work, std::string content_type) {
 }  // namespace
 
 std::string_view accepted_type(const Call& call, std::string_view usual, std::string_view other) {
-  for (const std::string_view type : accepted_types(call.http.request().headers.get("Accept"))) {
+  for (const std::string_view type : protocol::accepted_types(call.http.request().headers.get("Accept"))) {
     if (protocol::same_text(type, other)) return other;
     if (protocol::same_text(type, usual) || type.ends_with("/*")) break;
   }

@@ -1,4 +1,4 @@
-#include "runtime/api/accepted_types.hpp"
+#include "protocol/http/accepted_types.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "base/decimal.hpp"
 #include "protocol/http/message.hpp"
 
-namespace skiff::runtime::api {
+namespace skiff::protocol {
 namespace {
 
 constexpr std::int64_t kFullWeight = 1000;
@@ -26,7 +26,7 @@ std::string_view take_until(std::string_view& rest, char separator) {
 std::int64_t weight_of(std::string_view parameters) {
   while (!parameters.empty()) {
     const std::string_view parameter = take_until(parameters, ';');
-    if (!protocol::same_text(parameter.substr(0, 2), "q=")) continue;
+    if (!same_text(parameter.substr(0, 2), "q=")) continue;
     return parse_decimal(parameter.substr(2), 3).value_or(kFullWeight);
   }
   return kFullWeight;
@@ -52,4 +52,4 @@ std::vector<std::string_view> accepted_types(std::string_view accept) {
   return types;
 }
 
-}  // namespace skiff::runtime::api
+}  // namespace skiff::protocol

@@ -1,8 +1,8 @@
-#include "runtime/api/accepted_types.hpp"
+#include "protocol/http/accepted_types.hpp"
 
 #include <gtest/gtest.h>
 
-namespace skiff::runtime::api {
+namespace skiff::protocol {
 namespace {
 
 using Types = std::vector<std::string_view>;
@@ -24,4 +24,4 @@ TEST(AcceptedTypes, HaveTheFullWeightWhereItCanNotBeRead) {
 }
 
 }  // namespace
-}  // namespace skiff::runtime::api
+}  // namespace skiff::protocol
