@@ -17,8 +17,8 @@ enum class Opcode : std::uint8_t { continuation = 0, text = 1, binary = 2, close
 
 /// Close codes that this side sends (RFC 6455 section 7.4.1; 4000-4999 are the application's).
 namespace close_code {
-inline constexpr std::uint16_t kNormal = 1000, kGoingAway = 1001, kProtocolError = 1002, kNoStatus = 1005,
-                               kAbnormal = 1006, kBadData = 1007, kTooBig = 1009, kInternal = 1011;
+inline constexpr std::uint16_t kNormal = 1000, kGoingAway = 1001, kProtocolError = 1002, kUnsupported = 1003,
+                               kNoStatus = 1005, kAbnormal = 1006, kBadData = 1007, kTooBig = 1009, kInternal = 1011;
 }
 
 /// True for a code that may stand in a close frame.

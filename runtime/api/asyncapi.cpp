@@ -81,6 +81,7 @@ class AsyncDocument {
     for (const char* protocol : {"ws", "http"}) {
       document_["servers"][protocol] = {{"host", kDefaultHost}, {"protocol", protocol}, {"security", security}};
     }
+    document_["servers"]["ws"]["security"].push_back(reference("components/securitySchemes/subprotocol"));
     add_bytes(kBinaryFrame, "With skiff.v1.binary: a header of 24 bytes, then bytes of one stream.");
     add_bytes(kTerminalBytes, "What is typed, and what the terminal shows.");
     add_bytes(kPortBytes,
@@ -112,7 +113,14 @@ class AsyncDocument {
     document_["components"]["messages"] = std::move(messages_);
     document_["components"]["securitySchemes"] = {
         {"bearer", {{"type", "http"}, {"scheme", "bearer"}}},
-        {"token", {{"type", "httpApiKey"}, {"in", "header"}, {"name", "X-Skiff-Token"}}}};
+        {"token", {{"type", "httpApiKey"}, {"in", "header"}, {"name", "X-Skiff-Token"}}},
+        {"subprotocol",
+         {{"type", "httpApiKey"},
+          {"in", "header"},
+          {"name", "Sec-WebSocket-Protocol"},
+          {"description",
+           "For pages in browsers: skiff.bearer.TOKEN, with the token in base64url without padding, and beside it "
+           "skiff.v1.json, skiff.v1.binary or skiff.v1.tcp, which the server answers with."}}}};
     return document_.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   }
 

@@ -51,7 +51,10 @@ Result<> take_protocols(Presented& presented, std::string_view offered) {
     offered.remove_prefix(std::min(end + 1, offered.size()));
     if (!protocol.starts_with(kBearerProtocol)) continue;
     const auto token = protocol::decode_base64url(protocol.substr(kBearerProtocol.size()));
-    if (!token) return malformed();
+    if (!token || !is_token_form(*token)) {
+      return fail(Errc::unauthenticated,
+                  "the subprotocol skiff.bearer. must be followed by the token in base64url without padding");
+    }
     SKIFF_TRY_VOID(presented.take(*token));
   }
   return {};

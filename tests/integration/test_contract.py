@@ -418,6 +418,9 @@ def test_sockets_close_with_the_codes_promised(agent):
     with agent.ws("/v1/connect") as ws:
         ws.send("no message")
         seen[1002] = ws.code()
+    with agent.ws("/v1/shell") as ws:
+        ws.send("ls\n")
+        seen[1003] = ws.code()
     with agent.ws("/v1/connect") as ws:
         ws.send(json.dumps({"type": "ping", "data": "x" * 2**20}))
         seen[1009] = ws.code()

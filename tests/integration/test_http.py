@@ -152,6 +152,23 @@ def test_http_1_0_is_served_and_closed(agent):
     assert answer.status == 200 and answer.body == b"hi\n" and "Transfer-Encoding" not in answer.headers
 
 
+def test_a_client_without_trailers_has_the_exit_in_the_head(agent):
+    def ask(script, **headers):
+        fields = agent.headers({"Content-Length": str(len(script)), **headers})
+        return parse(agent.exchange(request_bytes("POST", "/v1/run", fields, script, "1.0")))
+
+    answer = ask(b"echo hi; exit 4")
+    assert (answer.body, answer.headers["X-Exit-Code"], answer.headers["X-Cause"]) == (b"hi\n", "4", "exited")
+    assert "Trailer" not in answer.headers
+    answer = ask(b"kill -9 $$")
+    assert (answer.body, answer.headers["X-Signal"]) == (b"", "SIGKILL") and "X-Exit-Code" not in answer.headers
+    # More than is held for it: it comes as it is made, and no head can know the end.
+    answer = ask(b"head -c 3000000 /dev/zero; exit 4")
+    assert len(answer.body) == 3_000_000 and "X-Exit-Code" not in answer.headers
+    answer = ask(b"exit 4", Accept="application/x-ndjson")
+    assert b'"exit_code":4' in answer.body and "X-Exit-Code" not in answer.headers
+
+
 def test_pipelined_requests_are_answered_in_order(agent):
     body = [json.dumps({"command": f"echo {number}"}).encode() for number in range(5)]
     requests = b"".join(

@@ -21,6 +21,8 @@ using sessions::LogItem;
 
 // Half a character waits this long for its other half.
 constexpr std::chrono::milliseconds kStreamHoldBack{100};
+/// An HTTP/1.0 client knows no trailers: so much output waits for the exit, which is told in the head then.
+constexpr std::size_t kHeldForOldClients = std::size_t{256} << 10U;
 
 /// Ends the waits on a log when something other than the log happens.
 struct Interrupts {
@@ -69,6 +71,13 @@ class Sender {
       co_await self->call_.agent.supervisor.reader_turns.next();
       if (self->interrupts_.expired) co_return co_await self->expire();
       self->gather();
+      if (self->waits_for_exit()) {
+        if (self->gathered_ < self->batch_) {
+          SKIFF_CO_TRY_VOID(co_await self->pause());
+        }
+        continue;
+      }
+      SKIFF_CO_TRY_VOID(co_await self->begin_held());
       if (!self->empty()) {
         SKIFF_CO_TRY_VOID(co_await self->flush());
         if (self->gathered_ >= self->batch_) continue;
@@ -92,15 +101,33 @@ class Sender {
     if (options_.announce) co_await command_->started();
     protocol::HttpResponse head{200, {{"Content-Type", content_type(options_.form)}, {"Cache-Control", "no-store"}}};
     head.headers.set("X-Skiff-Command-Id", command_->id());
-    if (octets()) head.headers.set("Trailer", "X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes");
+    const bool is_old = call_.http.request().version < 11;
+    if (octets() && !is_old) head.headers.set("Trailer", "X-Exit-Code, X-Signal, X-Cause, X-Omitted-Bytes");
     const bool something = options_.announce || cursor_.offset() < log_->next_offset() || log_->exit_status();
     stop_at_ = log_->next_offset();
     left_ = options_.limit_bytes.value_or(std::numeric_limits<std::uint64_t>::max());
     quiet_.expires_after(call_.agent.settings.keepalive);
     if (options_.announce && !octets()) writer_.started(text_, *command_, call_.agent.instance);
+    if (octets() && is_old && options_.follow) {
+      held_head_ = std::move(head);
+      co_return Result<>{};
+    }
     co_return co_await call_.http.start(
         std::move(head), {},
         something ? protocol::HttpExchange::Send::with_first_write : protocol::HttpExchange::Send::now);
+  }
+
+  /// Whether an old client's answer has not begun and need not yet.
+  [[nodiscard]] bool waits_for_exit() const {
+    return held_head_ && !done_ && !interrupts_.expired && held_bytes_ < kHeldForOldClients;
+  }
+
+  Task<Result<>> begin_held() {
+    if (!held_head_) co_return Result<>{};
+    protocol::HttpResponse head = std::move(*held_head_);
+    held_head_.reset();
+    if (done_) head.headers.append(trailers());
+    co_return co_await call_.http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
   }
 
   /// Takes what the log has now, up to one batch.
@@ -133,6 +160,7 @@ class Sender {
     if (!octets()) {
       writer_.item(text_, item, *log_);
     } else if (!item.bytes.empty()) {
+      held_bytes_ += item.bytes.size();
       items_.push_back(std::move(item));
     }
   }
@@ -204,8 +232,10 @@ class Sender {
   Deadline held_;
   std::string text_;
   std::vector<LogItem> items_;
-  std::size_t batch_ = 0;     ///< one send carries up to this much
-  std::size_t gathered_ = 0;  ///< bytes of output in the batch
+  std::optional<protocol::HttpResponse> held_head_ = {};  ///< of an HTTP/1.0 client's answer that has not begun
+  std::size_t held_bytes_ = 0;                            ///< of output, so far
+  std::size_t batch_ = 0;                                 ///< one send carries up to this much
+  std::size_t gathered_ = 0;                              ///< bytes of output in the batch
   std::uint64_t stop_at_ = 0;
   std::uint64_t left_ = 0;
   std::uint64_t omitted_ = 0;

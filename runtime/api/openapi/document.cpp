@@ -40,6 +40,15 @@ protocol::ApiParameter path_parameter(const Route& route) {
           .schema = R"({"type":"string"})"};
 }
 
+/// A page can't set fields.
+std::string in_a_browser(const Route& route) {
+  const bool is_port = route.scope == Scope::ports;
+  return std::string{
+             "A page in a browser shows its token as the subprotocol skiff.bearer.TOKEN, with the token in "
+             "base64url without padding, and offers "} +
+         (is_port ? "skiff.v1.tcp" : "skiff.v1.json") + " beside it.";
+}
+
 protocol::ApiOperation operation_of(const Route& route, std::string_view method) {
   protocol::ApiOperation operation;
   operation.method = method;
@@ -70,6 +79,7 @@ protocol::ApiOperation operation_of(const Route& route, std::string_view method)
                                     .repeated = parameter.repeated});
   }
   if (route.describe != nullptr) route.describe(operation);
+  if (operation.websocket) operation.description += (operation.description.empty() ? "" : " ") + in_a_browser(route);
   return operation;
 }
 

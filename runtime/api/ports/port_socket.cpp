@@ -36,7 +36,6 @@ constexpr std::size_t kPortBlock = std::size_t{64} << 10U;
 constexpr std::size_t kPortTurn = std::size_t{1} << 20U;
 /// For a client that is told why its connection ends, and for a server that is told that its client has left.
 constexpr milliseconds kFarewell{5'000};
-constexpr std::uint16_t kClosedText = 1003;
 
 /// Whoever reads as slowly as he likes is not dead; what he never takes ends at `--port-timeout`.
 WebSocket::Options port_socket_options(const Agent& agent) {
@@ -98,8 +97,8 @@ struct PortConnection {
 /// A text from the client, which ends its direction or is wrong.
 void take_port_text(PortConnection* at, std::string_view text) {
   if (!at->tells_ends || !text.empty()) {
-    at->end(kClosedText, at->tells_ends ? "a text message must be empty: it ends the direction"
-                                        : "the bytes of a connection are binary messages");
+    at->end(protocol::close_code::kUnsupported, at->tells_ends ? "a text message must be empty: it ends the direction"
+                                                               : "the bytes of a connection are binary messages");
   } else if (!std::exchange(at->client_ended, true)) {
     at->server.shutdown_write();
     at->look_for_the_end();

@@ -46,6 +46,8 @@ class Unclaimed {
   std::shared_ptr<sessions::Command> command_;
 };
 
+constexpr std::string_view kKeysAreBinary = "send keys as binary frames: text frames are JSON, as {\"resize\":...}";
+
 /// A frame as a message for the one command.
 Result<ClientMessage> only_channel(SocketForm form, WebSocket::Message frame) {
   const bool is_text = frame.kind == WebSocket::Kind::text;
@@ -83,13 +85,20 @@ Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identi
     auto frame = co_await socket->read();
     if (!frame) co_return;
     // A terminal's input has no answer but the screen.
-    const bool is_typed = form == SocketForm::terminal && frame->kind == WebSocket::Kind::binary;
+    const bool is_text = frame->kind == WebSocket::Kind::text;
+    const bool is_object = frame->payload.starts_with('{');
+    const bool is_typed = form == SocketForm::terminal && !is_text;
     auto message = only_channel(form, std::move(*frame));
     Result<> taken;
     if (message) taken = require(identity, scope_of(*message));
     if (message && taken) taken = co_await take(socket, channel, std::move(*message));
     if (!message) taken = std::unexpected{std::move(message.error())};
     if (taken) continue;
+    // Many clients send what is typed as text.
+    if (form == SocketForm::terminal && is_text && (!is_object || is_bad_frame(taken.error().code))) {
+      co_await socket->close(protocol::close_code::kUnsupported, std::string{kKeysAreBinary});
+      co_return;
+    }
     if (const auto code = close_code_for(taken.error())) {
       co_await socket->close(*code, taken.error().message);
       co_return;

@@ -33,7 +33,12 @@ constexpr std::string_view kSockets =
     "`/v1/connect` each message of either side has a `channel`:\nthe number, from 1 to 4294967295, that the client "
     "chose when it started the command or attached to it. Each message of a client\nneeds the scope that is given "
     "below, "
-    "whatever scope the upgrade needed; a refused message is answered with `error`.\n";
+    "whatever scope the upgrade needed; a refused message is answered with `error`.\n\n"
+    "A page in a browser can't send `Authorization`. It shows the token as the subprotocol `skiff.bearer.TOKEN`, with "
+    "the token in base64url\nwithout padding, and offers `skiff.v1.json` (or `skiff.v1.binary`) beside it: the server "
+    "never names the former in its answer, and a browser\nrefuses an answer that names none of what it has offered. "
+    "This is the same on `/v1/shell`. `new WebSocket(url, [\"skiff.v1.json\", \"skiff.bearer.\" + "
+    "base64url(token)])`\n";
 
 constexpr std::string_view kBinary =
     "\n## Binary frames\n\n"
@@ -42,7 +47,8 @@ constexpr std::string_view kBinary =
 
 constexpr std::string_view kShell =
     "\n## The terminal of /v1/shell\n\n"
-    "Binary frames are raw bytes, in both directions. A text frame of the client has these fields; the reason of the "
+    "Binary frames are raw bytes, in both directions. A text frame of the client has these fields, and is never "
+    "keys; the reason of the "
     "close frame says how the shell ended.\n\n";
 
 /// One part of the binary header, with a value by which it is found in an encoded one.
@@ -75,6 +81,7 @@ constexpr std::array kCloseCodes{
     CloseCode{protocol::close_code::kNormal, "The command's last event was sent, or the client detached."},
     CloseCode{protocol::close_code::kGoingAway, "The agent is stopping."},
     CloseCode{protocol::close_code::kProtocolError, "A frame that is not a message, or breaks RFC 6455."},
+    CloseCode{protocol::close_code::kUnsupported, "On `/v1/shell`: keys as a text frame. Send binary frames."},
     CloseCode{protocol::close_code::kBadData, "A text frame that is not UTF-8."},
     CloseCode{protocol::close_code::kTooBig, "A message larger than `--max-frame-bytes`."},
     CloseCode{kClosedSessionDeleted, "The session was deleted."},
