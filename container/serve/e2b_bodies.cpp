@@ -29,7 +29,7 @@ json common(const Sandbox& sandbox) {
 }
 
 void add(json& value, const Reached& how) {
-  value["domain"] = how.domain.empty() ? json{} : json(how.domain);
+  value["domain"] = how.domain;
   value["envdAccessToken"] = how.access_token;
 }
 

@@ -81,7 +81,7 @@ struct Refusal {
 
 /// What a client is told of a sandbox that is his to reach.
 struct Reached {
-  std::string domain;  ///< empty: null
+  std::string domain;  ///< with a port where it needs one
   std::string access_token;
 };
 [[nodiscard]] std::string reached_json(const Sandbox& sandbox, const Reached& how);

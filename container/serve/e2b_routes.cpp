@@ -72,9 +72,17 @@ Size size_of_sandbox(Call* call, const Sandbox& sandbox) {
                                            : size_of(made_from == nullptr ? SandboxSpec{} : *made_from, is_local);
 }
 
+/// What the SDKs put behind "PORT-ID.". Without one they would take E2B's own for it.
+std::string domain_of(const Call& call) {
+  const ServiceOptions& options = call.service.options();
+  if (options.domain.empty()) return "no-domain.invalid";
+  if (options.behind_proxy) return options.domain;
+  return options.domain + ":" + std::to_string(call.http.local_address().port());
+}
+
 Task<Result<Reached>> how_reached(Call* call, std::string id) {
   SKIFF_CO_TRY(auto token, co_await call->service.fleet().access_token_of(call->key.tenant, std::move(id)));
-  co_return Reached{.domain = call->service.options().domain, .access_token = std::move(token)};
+  co_return Reached{.domain = domain_of(*call), .access_token = std::move(token)};
 }
 
 Task<Result<HttpResponse>> reached(Call* call, unsigned status, const Sandbox* sandbox) {

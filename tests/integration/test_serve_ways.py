@@ -188,3 +188,18 @@ def test_any_protocol_reaches_a_port_by_an_api_key(server, key):
         assert server.request("GET", path, key=key).status == 426
         assert server.request("GET", path).status == 401
         assert upstream.connections == 1
+
+
+def test_the_domain_that_e2bs_clients_are_told_is_one_of_this_server_or_none(server, serving, key):
+    def told(of):
+        created = of.request("POST", "/sandboxes", {"templateID": "base", "timeout": 600}, key).json()
+        again = of.request("POST", f"/sandboxes/{created['sandboxID']}/connect", {"timeout": 600}, key).json()
+        assert created["domain"] == again["domain"]
+        return created
+
+    created = told(server)
+    assert created["domain"] == f"{DOMAIN}:{server.host.rpartition(':')[2]}"
+    answer = server.request("GET", "/", key=key, headers={"Host": f"3000-{created['sandboxID']}.{created['domain']}"})
+    assert answer.json()["code"] == "port_not_listening"
+    assert told(serving.start("--domain", DOMAIN, "--behind-proxy"))["domain"] == DOMAIN
+    assert told(serving.start())["domain"].endswith(".invalid")
