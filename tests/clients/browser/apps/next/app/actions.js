@@ -1,0 +1,5 @@
+'use server'
+
+export async function count (from) {
+  return from + 1
+}
