@@ -22,8 +22,9 @@ Errc code_of(int error) noexcept {
     case EACCES:
     case EPERM:
     case EROFS:
-    case EBUSY:
       return Errc::permission_denied;
+    case EBUSY:
+      return Errc::in_use;
     case EEXIST:
     case EADDRINUSE:
       return Errc::already_exists;

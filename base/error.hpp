@@ -71,6 +71,7 @@ namespace skiff {
   X(edit_not_found,         "`old` does not occur `count` times: read the file again.")                                \
   X(append_offset_mismatch, "The file does not end at `offset`: continue at `size` in the problem.")                   \
   X(permission_denied,      "The agent's user does not have the permission.")                                          \
+  X(in_use,                 "The path is a mount, or the kernel uses it: unmount it, or use another path.")             \
   X(no_space,               "The disk or a quota is full: delete something.")                                          \
   X(resource_exhausted,     "Descriptors, memory, processes or space in a queue are exhausted: try again later.")      \
   X(already_initialised,    "`/v1/init` works only once.")                                                             \

@@ -11,6 +11,7 @@
 
 #include "fs/archive/tar.hpp"
 #include "fs/path/descend.hpp"
+#include "fs/path/descriptor.hpp"
 #include "fs/path/path.hpp"
 #include "fs/search/walk.hpp"
 
@@ -18,12 +19,14 @@ namespace skiff::fs {
 namespace {
 
 constexpr std::size_t kFileBlock = std::size_t{256} << 10U;
+constexpr int kToRead = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 constexpr std::size_t kMostHardLinks = 65'536;  // names remembered; further ones become files of their own
 
 class Archive {
  public:
   Archive(const UniqueFd& directory, const ArchiveOptions& options, const std::stop_token& stop, const ByteSink& sink)
       : directory_{directory},
+        whole_or_cut_{options.whole_or_cut},
         stop_{stop},
         compressor_{options.compression, sink},
         tar_{[this](std::string_view bytes) { return compressor_.write(bytes); }} {}
@@ -41,20 +44,33 @@ class Archive {
     for (const std::string& path : clean) {
       SKIFF_TRY_VOID(add_path(path));
     }
+    if (whole_or_cut_ && summary_.left_out > 0) {
+      return fail(Errc::io_error, "the archive lacks " + std::to_string(summary_.left_out) + " files or directories");
+    }
     SKIFF_TRY_VOID(tar_.finish());
     SKIFF_TRY_VOID(compressor_.finish());
     return summary_;
   }
 
  private:
+  /// What was asked for by its name can be read, or the answer is an error.
   Result<> check(const std::string& path) const {
     const auto [above, name] = directory_and_name(path);
     SKIFF_TRY(const auto parent, descend(directory_.get(), above));
+    if (name.empty()) return {};
     struct stat info{};
-    if (!name.empty() && ::fstatat(parent.get(), std::string{name}.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    const std::string text{name};
+    if (::fstatat(parent.get(), text.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       return std::unexpected{system_error(errno, "look at " + in_quotes(path))};
     }
-    return {};
+    if (S_ISLNK(info.st_mode)) return {};
+    SKIFF_TRY_VOID(check_regular_or_directory(info.st_mode, path));
+    if (const UniqueFd opened{::openat(parent.get(), text.c_str(), kToRead)}; opened) return {};
+    return std::unexpected{system_error(errno, "open " + in_quotes(path))};
+  }
+
+  static Result<> check_regular_or_directory(mode_t mode, const std::string& path) {
+    return S_ISDIR(mode) ? Result<>{} : check_regular(mode, path);
   }
 
   Result<> add_path(const std::string& path) {
@@ -67,14 +83,29 @@ class Archive {
     }
     if (!inside) return {};
     Result<> result;
-    const auto walked =
-        walk(*inside, {.prefix = path, .everything = true, .sorted = true}, stop_, [&](const WalkEntry& entry) {
-          result = add(entry.directory, entry.name, entry.path, entry.kind);
-          return result ? WalkStep::go_on : WalkStep::stop;
-        });
-    summary_.unreadable += walked.unreadable;
+    const WalkOptions options{.prefix = path, .everything = true, .sorted = true, .unreadable = [this](auto where) {
+                                leave_out(ArchiveSummary::Why::unreadable, where);
+                              }};
+    const auto walked = walk(*inside, options, stop_, [&](const WalkEntry& entry) {
+      result = add(entry.directory, entry.name, entry.path, entry.kind);
+      return result ? WalkStep::go_on : WalkStep::stop;
+    });
+    summary_.left_out += walked.vanished;
+    summary_.special += walked.not_entered;
     if (result && walked.stopped) return stopped();
     return result;
+  }
+
+  void leave_out(ArchiveSummary::Why why, std::string_view path) {
+    ++summary_.left_out;
+    if (summary_.first.size() < ArchiveSummary::kMostNamed) summary_.first.push_back({why, std::string{path}});
+  }
+
+  /// What its directory had on its list.
+  Result<> leave_out_for(int error, std::string_view path) {
+    using Why = ArchiveSummary::Why;
+    leave_out(error == ENOENT || error == ELOOP || error == 0 ? Why::vanished : Why::unreadable, path);
+    return {};
   }
 
   static std::unexpected<Error> stopped() { return fail(Errc::cancelled, "the archive is wanted no more"); }
@@ -82,7 +113,7 @@ class Archive {
   Result<> add(int directory, const std::string& name, std::string_view path, WalkEntry::Kind expected) {
     struct stat info{};
     if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-      return {};  // gone since it was listed
+      return leave_out_for(errno, path);
     }
     TarEntry entry{.path = std::string{path},
                    .mode = info.st_mode & 07777U,
@@ -92,13 +123,13 @@ class Archive {
                    .gid = info.st_gid};
     if (S_ISREG(info.st_mode)) return add_file(directory, name, std::move(entry), info);
     if (S_ISDIR(info.st_mode)) {
-      if (expected != WalkEntry::Kind::directory) return {};  // became one meanwhile: nobody goes into it
+      if (expected != WalkEntry::Kind::directory) return leave_out_for(0, path);  // nobody goes into it
       entry.kind = TarEntry::Kind::directory;
     } else if (S_ISLNK(info.st_mode)) {
       entry.kind = TarEntry::Kind::link;
-      if (!read_target(directory, name, entry.target)) return {};
+      if (!read_target(directory, name, entry.target)) return leave_out_for(errno == EINVAL ? 0 : errno, path);
     } else {
-      ++summary_.skipped;
+      ++summary_.special;
       return {};
     }
     ++summary_.entries;
@@ -122,12 +153,10 @@ class Archive {
         return tar_.begin(entry);
       }
     }
-    const UniqueFd file{::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+    const UniqueFd file{::openat(directory, name.c_str(), kToRead)};
     struct stat info{};
-    if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-      ++summary_.unreadable;
-      return {};
-    }
+    if (!file || ::fstat(file.get(), &info) != 0) return leave_out_for(errno, entry.path);
+    if (!S_ISREG(info.st_mode)) return leave_out_for(0, entry.path);
     if (listed.st_nlink > 1 && first_names_.size() < kMostHardLinks) {
       first_names_.emplace(std::pair{listed.st_dev, listed.st_ino}, entry.path);
     }
@@ -139,13 +168,16 @@ class Archive {
   }
 
   Result<> copy(const UniqueFd& file, const TarEntry& entry) {
+    bool noted = false;
     for (std::uint64_t left = entry.size; left > 0;) {
       if (stop_.stop_requested()) return stopped();
       const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, block_.size()));
       ssize_t got = ::read(file.get(), block_.data(), wanted);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return std::unexpected{system_error(errno, "read " + in_quotes(entry.path))};
-      if (got == 0) {  // shorter than it was: the header has been written
+      if (got <= 0) {
+        // The header has been written: zeros fill it up, once it is noted.
+        using Why = ArchiveSummary::Why;
+        if (!std::exchange(noted, true)) leave_out(got == 0 ? Why::changed : Why::unreadable, entry.path);
         std::fill_n(block_.begin(), wanted, '\0');
         got = static_cast<ssize_t>(wanted);
       }
@@ -156,6 +188,7 @@ class Archive {
   }
 
   const UniqueFd& directory_;
+  const bool whole_or_cut_;
   const std::stop_token& stop_;
   Compressor compressor_;
   TarWriter tar_;

@@ -1,7 +1,6 @@
 #include "fs/archive/extract.hpp"
 
 #include <fcntl.h>
-#include <stdlib.h>  // NOLINT: arc4random is not in <cstdlib>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "fs/path/descend.hpp"
 #include "fs/path/owner.hpp"
 #include "fs/path/path.hpp"
+#include "fs/path/temporary_name.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -46,7 +46,7 @@ Result<UniqueFd> open_spool(int directory) {
   UniqueFd file{::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
   // Overlay and network file systems may lack it; kernels say so with any of these.
   if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
-    const std::string name = ".skiff-archive-" + std::to_string(::arc4random()) + std::to_string(::arc4random());
+    const std::string name = temporary_name();
     file.reset(::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600));
     if (file) ::unlinkat(directory, name.c_str(), 0);
   }
@@ -135,9 +135,9 @@ class Extraction {
     }
     struct statvfs info{};
     if (::fstatvfs(directory_.get(), &info) == 0 && info.f_blocks > 0 &&
-        checked.summary().bytes / info.f_frsize > info.f_bavail) {
+        checked.stored() / info.f_frsize > info.f_bavail) {
       return fail(Errc::no_space,
-                  "the archive unpacks to " + std::to_string(checked.summary().bytes) + " bytes, more than are free");
+                  "the archive unpacks to " + std::to_string(checked.stored()) + " bytes, more than are free");
     }
     return checked.summary();
   }
@@ -219,11 +219,17 @@ class Extraction {
   Result<> make_file(TarReader& reader, const TarEntry& entry, const std::string& path, const std::string& name) {
     const UniqueFd file{
         ::openat(parent_.get(), name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600)};
-    if (!file) return std::unexpected{system_error(errno, "make the file " + in_quotes(path))};
-    for (;;) {
+    const auto failed = [&] { return std::unexpected{system_error(errno, "make the file " + in_quotes(path))}; };
+    if (!file) return failed();
+    for (std::uint64_t end = 0;;) {
+      const std::uint64_t at = reader.offset();
       SKIFF_TRY(const auto got, reader.read(block_));
+      // Holes of a sparse file stay holes.
+      if (at != end && got > 0 && ::lseek(file.get(), static_cast<off_t>(at), SEEK_SET) < 0) return failed();
+      if (got == 0 && end < entry.size && ::ftruncate(file.get(), static_cast<off_t>(entry.size)) != 0) return failed();
       if (got == 0) break;
       SKIFF_TRY_VOID(write_block(file.get(), {block_.data(), got}, "write " + in_quotes(path)));
+      end = at + got;
     }
     const auto times = times_of(entry);
     if (::fchmod(file.get(), mode_of(entry)) != 0 || ::futimens(file.get(), times.data()) != 0) {

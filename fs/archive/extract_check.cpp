@@ -36,6 +36,7 @@ Result<std::string> ExtractCheck::check(const TarEntry& entry) {
                   "the archive unpacks to more than " + std::to_string(options_.most_bytes) + " bytes");
     }
     summary_.bytes += entry.size;
+    stored_ += entry.stored;
   }
   if (entry.kind == TarEntry::Kind::other) {
     return fail(Errc::not_a_regular_file, in_quotes(entry.path) + " is a device or a FIFO: the archive is refused");

@@ -22,6 +22,8 @@ class ExtractCheck {
   /// The path that the member will have, "" for the directory itself; or why the archive is refused.
   [[nodiscard]] Result<std::string> check(const TarEntry& entry);
   [[nodiscard]] const ExtractSummary& summary() const noexcept { return summary_; }
+  /// What the files take on the disk, about: without the holes of sparse files.
+  [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
 
  private:
   enum class Kind : std::uint8_t { directory, file, link };
@@ -32,6 +34,7 @@ class ExtractCheck {
   const UniqueFd& directory_;
   const ExtractOptions& options_;
   ExtractSummary summary_;
+  std::uint64_t stored_ = 0;
   std::unordered_map<std::uint64_t, Kind> kinds_;  // by the hash of the path
   std::string parent_path_;                        // the directory that `parent_` is, on disk
   UniqueFd parent_;

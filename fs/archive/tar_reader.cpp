@@ -3,8 +3,10 @@
 #include <charconv>
 #include <utility>
 
+#include "fs/archive/other_forms.hpp"
 #include "fs/archive/tar.hpp"
 #include "fs/archive/tar_header.hpp"
+#include "fs/path/path.hpp"
 
 namespace skiff::fs {
 namespace {
@@ -57,13 +59,12 @@ struct TarReader::Extended {
   std::optional<std::uint64_t> size;
   std::optional<std::uint32_t> uid, gid;
   std::optional<Time> time;
+  TarSparse sparse;
 
   /// Takes one record of a pax header.
   Result<> take(std::string_view key, std::string_view value) {
     if (value.contains('\0')) return malformed("an extended header holds a zero byte");
-    if (key.starts_with("GNU.sparse.")) {
-      return fail(Errc::not_supported, "the archive holds sparse files: make it without them (tar without -S)");
-    }
+    if (key.starts_with("GNU.sparse.")) return sparse.take(key, value);
     bool fine = true;
     if (key == "path") {
       path = value;
@@ -138,21 +139,40 @@ Result<> TarReader::skip() {
 
 Result<std::size_t> TarReader::read(std::span<char> into) {
   if (left_ == 0 || into.empty()) return 0;
-  const auto got = source_(into.first(static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), left_))));
+  std::uint64_t most = std::min<std::uint64_t>(into.size(), left_);
+  if (piece_ < pieces_.size()) most = std::min(most, pieces_[piece_].size - offset_);
+  const auto got = source_(into.first(static_cast<std::size_t>(most)));
   if (!got) return got;
   if (*got == 0) return malformed("the archive is cut");
   left_ -= *got;
+  offset_ += *got;
+  if (piece_ < pieces_.size() && offset_ == pieces_[piece_].size) {
+    ++piece_;
+    offset_ = 0;
+  }
   return got;
 }
 
 Result<std::optional<TarEntry>> TarReader::next() {
   SKIFF_TRY_VOID(skip());
+  pieces_.clear();
+  piece_ = 0;
+  offset_ = 0;
   Extended extended;
   bool has_extended = false;
   for (;;) {
-    std::array<char, kTarBlock> block;
-    SKIFF_TRY(const auto read, read_block(block));
-    if (!read) return malformed("the archive ends without its end mark: it is cut, or no tar archive");
+    std::array<char, kTarBlock> block{};
+    const auto read = read_block(block);
+    // What begins like another form, and not like a tar archive, is whole as far as anybody knows.
+    const bool is_first = std::exchange(is_first_, false);
+    if (is_first && (!read || tar_number(block, tar_field::kSum) != std::int64_t{tar_sum(block)})) {
+      if (const auto form = other_form({block.data(), block.size()}); !form.empty()) {
+        return fail(Errc::unsupported_media_type,
+                    "this is " + std::string{form} + ": send tar, plain or compressed with gzip or zstd");
+      }
+    }
+    if (!read) return std::unexpected{read.error()};
+    if (!*read) return malformed("the archive ends without its end mark: it is cut, or no tar archive");
     if (std::ranges::all_of(block, [](char c) { return c == '\0'; })) {
       if (has_extended) return malformed("an extended header stands before no member");
       return std::nullopt;
@@ -161,6 +181,12 @@ Result<std::optional<TarEntry>> TarReader::next() {
       return malformed("a header has a wrong checksum: the bytes are damaged, or no tar archive");
     }
     const char type = block[tar_field::kType.at];
+    if (type == 'V' && !has_extended) {
+      // A label of the whole archive, which has no content.
+      const auto size = tar_number(block, tar_field::kSize);
+      if (size != 0) return malformed("a label has content");
+      continue;
+    }
     if (type != 'x' && type != 'g' && type != 'L' && type != 'K') return entry_of(block, extended);
 
     const auto size = tar_number(block, tar_field::kSize);
@@ -170,7 +196,9 @@ Result<std::optional<TarEntry>> TarReader::next() {
       // Global headers say who made the archive; one that names all members makes no sense.
       Extended global;
       SKIFF_TRY_VOID(global.take_all(text));
-      if (global.path || global.target || global.size) return malformed("a global header names a path or a size");
+      if (global.path || global.target || global.size || global.sparse.any()) {
+        return malformed("a global header names a path or a size");
+      }
       continue;
     }
     has_extended = true;
@@ -183,7 +211,36 @@ Result<std::optional<TarEntry>> TarReader::next() {
   }
 }
 
-Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block, const Extended& extended) {
+/// The map of a sparse file that stands in the header and behind it, or at the beginning of the content.
+Result<> TarReader::read_map(std::span<const char> block, TarSparse& sparse) {
+  constexpr TarField real_size{483, 12};
+  if (block[tar_field::kType.at] == 'S') {
+    const auto size = tar_number(block, real_size);
+    if (!size || *size < 0) return malformed("the size of a sparse file is damaged");
+    sparse.set_size(static_cast<std::uint64_t>(*size));
+    SKIFF_TRY_VOID(sparse.take_header(block, 386, 4));
+    std::array<char, kTarBlock> more;
+    for (bool goes_on = block[482] != '\0'; goes_on; goes_on = more[504] != '\0') {
+      SKIFF_TRY(const auto read, read_block(more));
+      if (!read) return malformed("the archive is cut");
+      SKIFF_TRY_VOID(sparse.take_header(more, 0, 21));
+    }
+  }
+  std::string text;
+  for (bool known = !sparse.map_is_content(); !known;) {
+    if (left_ < kTarBlock) return malformed("the map of a sparse file is damaged");
+    std::array<char, kTarBlock> more;
+    SKIFF_TRY(const auto read, read_block(more));
+    if (!read) return malformed("the archive is cut");
+    left_ -= more.size();
+    text.append(more.data(), more.size());
+    SKIFF_TRY(known, sparse.take_map(text));
+  }
+  SKIFF_TRY(pieces_, sparse.pieces(left_));
+  return {};
+}
+
+Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block, Extended& extended) {
   TarEntry entry;
   entry.path = tar_text(block, tar_field::kName);
   // GNU's own format has other things where ustar has the front of the name.
@@ -193,6 +250,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
   }
   entry.target = tar_text(block, tar_field::kLink);
   if (extended.path) entry.path = *extended.path;
+  if (extended.sparse.name()) entry.path = *extended.sparse.name();
   if (extended.target) entry.target = *extended.target;
   if (entry.path.empty()) return malformed("a member has no name");
   if (entry.path.size() > kLongestPath || entry.target.size() > kLongestPath) {
@@ -220,6 +278,7 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
     case '0':
     case '\0':
     case '7':
+    case 'S':
       entry.kind = entry.path.ends_with('/') ? TarEntry::Kind::directory : TarEntry::Kind::file;
       break;
     case '1':
@@ -228,6 +287,15 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
     case '2':
       entry.kind = TarEntry::Kind::link;
       break;
+    case 'D':
+      // Of an incremental archive: what is in the directory follows as content.
+      entry.kind = TarEntry::Kind::directory;
+      left_ = size;
+      padding_ = tar_padding(size);
+      return entry;
+    case 'M':
+      return fail(Errc::not_supported,
+                  in_quotes(entry.path) + " begins in another volume of the archive: put the volumes together first");
     case '5':
       entry.kind = TarEntry::Kind::directory;
       // Some programs state what a directory takes on disk.
@@ -249,8 +317,15 @@ Result<std::optional<TarEntry>> TarReader::entry_of(std::span<const char> block,
   if (entry.kind != TarEntry::Kind::file && size > 0) {
     return malformed("\"" + entry.path + "\" has content, but is not a file");
   }
-  entry.size = left_ = size;
+  entry.size = entry.stored = left_ = size;
   padding_ = tar_padding(size);
+  TarSparse& sparse = extended.sparse;
+  if (block[tar_field::kType.at] != 'S' && !sparse.any()) return entry;
+  if (entry.kind != TarEntry::Kind::file) return malformed(in_quotes(entry.path) + " is sparse, but is not a file");
+  SKIFF_TRY_VOID(read_map(block, sparse));
+  SKIFF_TRY(entry.size, sparse.size());
+  if (entry.size > most) return malformed("the size of " + in_quotes(entry.path) + " is out of range");
+  entry.stored = left_;
   return entry;
 }
 

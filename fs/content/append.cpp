@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/content/in_place.hpp"
 #include "fs/content/write.hpp"
 #include "fs/path/descriptor.hpp"
 #include "fs/path/name_lock.hpp"
@@ -76,14 +77,7 @@ Result<> Appender::check_locked() {
 Result<> Appender::write(std::span<const char> bytes) {
   SKIFF_TRY(auto lock, NameLock::of(place_.parent.get(), place_.name));
   SKIFF_TRY_VOID(check_locked());
-  // As the kernel does when it is written to by a process without rights: they were given to other bytes.
-  SKIFF_TRY(auto status, status_of(fd_.get()));
-  const bool is_set_id =
-      (status.st_mode & S_ISUID) != 0 || (status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP);
-  // Of somebody else's file the kernel takes them (EPERM is for a process that has no rights to keep them).
-  if (is_set_id && ::fchmod(fd_.get(), status.st_mode & 01777U) != 0 && errno != EPERM) {
-    return std::unexpected{system_error(errno, "take the set-id bits of " + in_quotes(path_))};
-  }
+  SKIFF_TRY_VOID(take_set_id(fd_.get(), path_));
   if (const int error = write_all(fd_.get(), bytes); error != 0) {
     // What did get there stays, as after a cut connection: the client asks for the size and goes on from it.
     return std::unexpected{system_error(error, "append to " + in_quotes(path_))};

@@ -13,6 +13,19 @@ std::string field_of(std::size_t index) {
   return "/edits/" + std::to_string(index) + "/old";
 }
 
+/// What to do where the text is there but for its line ends; else empty.
+std::string other_line_ends(std::string_view text, std::string_view old) {
+  std::string other;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (old[i] == '\r' && i + 1 < old.size() && old[i + 1] == '\n') continue;
+    if (old[i] == '\n' && (i == 0 || old[i - 1] != '\r')) other += '\r';
+    other += old[i];
+  }
+  if (other == old || !text.contains(other)) return {};
+  if (other.contains('\r')) return ": it does with lines that end in CR LF (\\r\\n), as in the file";
+  return ": it does with lines that end in LF (\\n), as in the file";
+}
+
 Result<std::vector<std::size_t>> find(std::string_view text, const Edit& edit, std::size_t index, std::size_t most) {
   if (edit.old.empty()) return fail(Errc::invalid_field, "the text to replace is empty", field_of(index));
   std::vector<std::size_t> found;
@@ -24,10 +37,11 @@ Result<std::vector<std::size_t>> find(std::string_view text, const Edit& edit, s
     }
   }
   if (edit.count == 0 ? !found.empty() : found.size() == edit.count) return found;
+  const std::string hint = found.empty() ? other_line_ends(text, edit.old) : "";
   const std::string wanted = edit.count == 0 ? "at least once" : std::to_string(edit.count) + " times";
   return fail(Errc::edit_not_found,
               "edit " + std::to_string(index) + ": its text occurs " + std::to_string(found.size()) +
-                  " times, expected " + wanted,
+                  " times, expected " + wanted + hint,
               field_of(index));
 }
 

@@ -1,12 +1,10 @@
 #include "fs/content/staged_file.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <utility>
 
 #include "fs/path/descriptor.hpp"
@@ -15,8 +13,6 @@
 namespace skiff::fs {
 namespace {
 
-constexpr std::string_view kNameBegin = ".skiff-";
-constexpr std::size_t kNameDigits = 16;
 constexpr int kMostNameTries = 8;  // for a name of 64 random bits, which is never taken
 
 bool lacks_nameless_files(int error) {
@@ -24,22 +20,6 @@ bool lacks_nameless_files(int error) {
 }
 
 }  // namespace
-
-std::string temporary_name() {
-  std::uint64_t number = 0;
-  // Can't fail for so few bytes once the kernel has started.
-  (void)::getrandom(&number, sizeof number, 0);
-  std::string name{kNameBegin};
-  for (int shift = 60; shift >= 0; shift -= 4)
-    name += "0123456789abcdef"[(number >> static_cast<unsigned>(shift)) & 15U];
-  return name;
-}
-
-bool is_temporary(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  return name.size() == kNameBegin.size() + kNameDigits && name.starts_with(kNameBegin) &&
-         name.find_first_not_of("0123456789abcdef", kNameBegin.size()) == std::string_view::npos;
-}
 
 int rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to) {
   if (::renameat2(from_directory, from.c_str(), to_directory, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
@@ -68,7 +48,7 @@ StagedFile::~StagedFile() {
   if (!name_.empty()) ::unlinkat(directory_, name_.c_str(), 0);
 }
 
-Result<StagedFile> StagedFile::make(int directory, mode_t mode, Naming naming) {
+Result<StagedFile> StagedFile::make(int directory, mode_t mode, Naming naming, Becomes becomes) {
   int error = EOPNOTSUPP;
   if (naming == Naming::nameless) {
     UniqueFd nameless{::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode)};
@@ -76,7 +56,7 @@ Result<StagedFile> StagedFile::make(int directory, mode_t mode, Naming naming) {
     error = errno;
   }
   for (int i = 0; i < kMostNameTries && lacks_nameless_files(error); ++i) {
-    std::string name = temporary_name();
+    std::string name = temporary_name(becomes);
     UniqueFd named{::openat(directory, name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode)};
     if (named) return StagedFile{directory, std::move(named), std::move(name)};
     if (errno != EEXIST) error = errno;
@@ -95,7 +75,7 @@ int StagedFile::link(const std::string& name) const {
 
 Result<std::string> StagedFile::name_it() {
   for (int i = 0; name_.empty(); ++i) {
-    std::string name = temporary_name();
+    std::string name = temporary_name(Becomes::replacement);
     const int error = link(name);
     if (error == 0) {
       name_ = std::move(name);

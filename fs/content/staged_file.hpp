@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/unique_fd.hpp"
+#include "fs/path/temporary_name.hpp"
 
 namespace skiff::fs {
 
@@ -13,11 +14,6 @@ enum class Existing : unsigned char { refuse, replace };
 /// Whether a file that is not complete yet has a temporary name. Nameless leaves nothing behind whatever happens; a
 /// name is cheaper, for bytes that are all at hand so that it lives for microseconds.
 enum class Naming : unsigned char { nameless, temporary };
-
-/// A name that no one else uses: ".skiff-" and 16 hex digits.
-[[nodiscard]] std::string temporary_name();
-/// Whether the last name of a path is of that form.
-[[nodiscard]] bool is_temporary(std::string_view path);
 
 /// renameat2(2) with RENAME_NOREPLACE, also where the kernel or the file system lacks it. Gives an errno, 0 when done.
 [[nodiscard]] int rename_new(int from_directory, const std::string& from, int to_directory, const std::string& to);
@@ -28,7 +24,8 @@ enum class Naming : unsigned char { nameless, temporary };
 class StagedFile {
  public:
   /// `directory` (O_PATH will do) must stay open for as long as this. The mode is `mode` without the umask's bits.
-  [[nodiscard]] static Result<StagedFile> make(int directory, mode_t mode, Naming naming = Naming::nameless);
+  [[nodiscard]] static Result<StagedFile> make(int directory, mode_t mode, Naming naming = Naming::nameless,
+                                               Becomes becomes = Becomes::replacement);
   StagedFile(StagedFile&& other) noexcept;
   StagedFile& operator=(StagedFile&&) = delete;
   ~StagedFile();
@@ -39,7 +36,8 @@ class StagedFile {
   /// Gives it that name in its directory. Errors: already_exists (Existing::refuse), and what link and rename say.
   [[nodiscard]] Result<> publish(const std::string& name, Existing existing);
 
-  /// Its temporary name, which it is given now if it has none: for who renames it himself and then calls `renamed()`.
+  /// Its temporary name, which it is given now if it has none: for who puts it in the place of something himself and
+  /// then calls `renamed()`.
   [[nodiscard]] Result<std::string> name_it();
   void renamed() noexcept { name_.clear(); }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/content/kept_attributes.hpp"
 #include "fs/path/descriptor.hpp"
 
 namespace skiff::fs {
@@ -52,8 +53,9 @@ Result<std::optional<Entry>> check_file_target(const Place& place, const Conditi
   return fail(Errc::not_a_regular_file, in_quotes(path) + " is a " + std::string{name((**entry).type)});
 }
 
-Result<> set_attributes(int fd, const Attributes& attributes, const std::optional<Entry>& replaced) {
-  bool owner_kept = true;
+Result<> set_attributes(int fd, const Attributes& attributes, const Place& place,
+                        const std::optional<Entry>& replaced) {
+  std::optional<mode_t> mode = attributes.mode;
   std::optional<mode_t> has;  // known to be its mode already
   if (attributes.uid || attributes.gid) {
     if (::fchown(fd, attributes.uid.value_or(kUnchanged), attributes.gid.value_or(kUnchanged)) != 0) {
@@ -62,16 +64,22 @@ Result<> set_attributes(int fd, const Attributes& attributes, const std::optiona
   }
   if (replaced) {
     SKIFF_TRY(auto status, status_of(fd));
-    const uid_t uid = attributes.uid ? kUnchanged : replaced->uid;
-    const gid_t gid = attributes.gid ? kUnchanged : replaced->gid;
-    const bool differs = (uid != kUnchanged && uid != status.st_uid) || (gid != kUnchanged && gid != status.st_gid);
-    owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
-    if (!differs) has = status.st_mode & 07777U;
+    const uid_t uid = attributes.uid.value_or(replaced->uid);
+    const gid_t gid = attributes.gid.value_or(replaced->gid);
+    const bool differs = uid != status.st_uid || gid != status.st_gid;
+    const bool owner_kept = !differs || ::fchown(fd, uid, gid) == 0;
+    const bool group_kept = owner_kept || gid == status.st_gid || ::fchown(fd, kUnchanged, gid) == 0;
+    // The same list means other people with another owner.
+    SKIFF_TRY(auto list, keep_attributes(place, *replaced, fd, {.list = owner_kept, .not_kept = attributes.not_kept}));
+    if (!differs && !list.had) has = status.st_mode & 07777U;
+    // After the owner, which takes the set-id bits away. Those were meant for the bytes that were there, so who wants
+    // them asks for them, as after a write(2).
+    mode_t kept = replaced->mode & (owner_kept ? 01777U : 0777U);
+    if (list.had && !list.kept) kept = (kept & ~mode_t{S_IRWXG}) | list.group;
+    // Another group gets no more than everybody has.
+    if (!group_kept) kept &= ~mode_t{S_IRWXG} | ((kept & S_IRWXO) << 3U);
+    if (!mode) mode = kept;
   }
-  // After the owner, which takes the set-id bits away. Those were meant for the bytes that were there, so who wants
-  // them asks for them, as after a write(2).
-  std::optional<mode_t> mode = attributes.mode;
-  if (!mode && replaced) mode = replaced->mode & (owner_kept ? 01777U : 0777U);
   if (mode && mode != has && ::fchmod(fd, *mode & 07777U) != 0)
     return std::unexpected{system_error(errno, "set the mode")};
   return stamp(fd, attributes.modified);

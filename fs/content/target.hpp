@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -20,13 +21,15 @@ struct Conditions {
 };
 
 /// What a changed or new file is given. What is absent is kept from the file that is replaced, as far as the agent may
-/// set it, and without set-id bits; a new file gets 0666 without the umask's bits, the agent's own ids and the time of
-/// now.
+/// set it, and without set-id bits; its access list and the attributes that users have set (xattr(7)) are kept, too.
+/// Where the agent may not keep an owner, a group or a list, nobody has more rights than before. A new file gets 0666
+/// without the umask's bits, the agent's own ids and the time of now.
 struct Attributes {
   std::optional<mode_t> mode = {};  ///< the low twelve bits
   std::optional<uid_t> uid = {};
   std::optional<gid_t> gid = {};
   std::optional<FileTime> modified = {};
+  std::string_view not_kept = {};  ///< attributes of users whose names begin so, which belong to the bytes; empty: none
 };
 
 /// What is at a place now, if anything, once the conditions are found to hold. Errors: precondition_failed, cancelled
@@ -38,9 +41,10 @@ struct Attributes {
 [[nodiscard]] Result<std::optional<Entry>> check_file_target(const Place& place, const Conditions& conditions,
                                                              std::string_view path, const std::stop_token& stop = {});
 
-/// Sets them on an open file that has not been published yet. `replaced` is what has its name now. Errors:
+/// Sets them on an open file that has not been published yet at `place`. `replaced` is what has its name now. Errors:
 /// permission_denied for an owner that was asked for.
-[[nodiscard]] Result<> set_attributes(int fd, const Attributes& attributes, const std::optional<Entry>& replaced);
+[[nodiscard]] Result<> set_attributes(int fd, const Attributes& attributes, const Place& place,
+                                      const std::optional<Entry>& replaced);
 
 /// Sets a modification time that no write by anyone else can have: see fs/content/entry.hpp.
 [[nodiscard]] Result<> stamp(int fd, std::optional<FileTime> modified = {});
@@ -48,8 +52,9 @@ struct Attributes {
 /// What a writer says of the file it has made or changed.
 struct Written {
   Entry entry;
-  std::string tag;       ///< empty when there can't be one yet: see entity_tag
-  bool created = false;  ///< there was nothing of that name before
+  std::string tag;            ///< empty when there can't be one yet: see entity_tag
+  bool created = false;       ///< there was nothing of that name before
+  std::uint64_t special = 0;  ///< sockets, FIFOs and devices that a copy of a tree does not have
 };
 [[nodiscard]] Result<Written> written(int fd, bool created);
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "fs/content/in_place.hpp"
 #include "fs/path/descriptor.hpp"
 #include "fs/path/name_lock.hpp"
 
@@ -40,13 +41,15 @@ Writer::Writer(std::string path, WriteOptions options, Place place, StagedFile s
 Result<Writer> Writer::begin(const Tree& tree, std::string_view path, WriteOptions options,
                              const std::stop_token& stop) {
   SKIFF_TRY(auto place, tree.locate(path, Links::follow, options.parents));
-  SKIFF_TRY_VOID(check_file_target(place, options.conditions, path, stop));
-  auto staged = StagedFile::make(place.parent.get(), 0666, options.naming);
+  SKIFF_TRY(const auto target, check_file_target(place, options.conditions, path, stop));
+  auto staged = stage_for(tree, place, target ? Becomes::replacement : Becomes::something_new, options.naming);
   if (!staged) {
     staged.error().message = "write " + in_quotes(path) + ": " + staged.error().message;
     return std::unexpected{std::move(staged.error())};
   }
-  return Writer{std::string{path}, std::move(options), std::move(place), std::move(*staged)};
+  Writer writer{std::string{path}, std::move(options), std::move(place), std::move(staged->file)};
+  writer.elsewhere_ = staged->elsewhere;
+  return writer;
 }
 
 Result<> Writer::write(std::span<const char> bytes) {
@@ -94,7 +97,8 @@ Result<> Writer::sync_bytes() const {
 Result<Written> Writer::put_in_place(const std::stop_token& stop) {
   SKIFF_TRY(auto target, check_file_target(place_, options_.conditions, path_, stop));
   bool created = !target.has_value();
-  SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, target));
+  if (elsewhere_) return put_into_mount(target);
+  SKIFF_TRY_VOID(set_attributes(fd(), options_.attributes, place_, target));
   auto published = staged_.publish(place_.name, created ? Existing::refuse : Existing::replace);
   if (!published && published.error().code == Errc::already_exists) {
     // A command has made it in this moment.
@@ -102,11 +106,26 @@ Result<Written> Writer::put_in_place(const std::stop_token& stop) {
     created = false;
     published = staged_.publish(place_.name, Existing::replace);
   }
+  if (!published && published.error().code == Errc::in_use) return put_into_mount(target);
   if (!published) return std::unexpected{std::move(published.error())};
   if (options_.durability == Durability::synced) {
     SKIFF_TRY_VOID(sync_directory(place_.parent.get()));
   }
   return written(fd(), created);
+}
+
+Result<Written> Writer::put_into_mount(const std::optional<Entry>& target) {
+  if (!target) return fail(Errc::precondition_failed, in_quotes(path_) + " was removed just now");
+  SKIFF_TRY(const auto file, write_in_place(place_, fd(), *target, path_));
+  const Attributes& asked = options_.attributes;
+  auto set = set_attributes(file.get(), asked, place_, std::nullopt);
+  // A file of someone else's can be written but not stamped: its tag is by content, as long as it is fresh.
+  const bool matters = asked.mode || asked.uid || asked.gid || asked.modified;
+  if (!set && (matters || set.error().code != Errc::permission_denied)) return std::unexpected{std::move(set.error())};
+  if (options_.durability == Durability::synced && ::fsync(file.get()) != 0) {
+    return std::unexpected{system_error(errno, "sync " + in_quotes(path_))};
+  }
+  return written(file.get(), false);
 }
 
 Result<Written> write_file(const Tree& tree, std::string_view path, std::string_view bytes, WriteOptions options,

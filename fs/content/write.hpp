@@ -32,7 +32,8 @@ struct WriteOptions {
 /// Writes a file whole: readers see the old content, or all of the new. The bytes go to a file that has no name, in the
 /// same directory; `commit()` puts it in place. A writer that is dropped before leaves the old content and nothing
 /// else. A link at the end of the path is followed: the file it leads to is replaced, or made. Other names of a
-/// replaced file (hard links) keep the old content. One thread at a time.
+/// replaced file (hard links) keep the old content. A file that is a mount of its own can't be replaced: it is written
+/// in place (fs/content/in_place.hpp). One thread at a time.
 class Writer {
  public:
   /// Checks what can be checked before the bytes come. Errors: those of Tree::locate; precondition_failed,
@@ -61,6 +62,7 @@ class Writer {
   [[nodiscard]] Result<> check_sum(const std::stop_token& stop) const;
   [[nodiscard]] Result<> sync_bytes() const;
   [[nodiscard]] Result<Written> put_in_place(const std::stop_token& stop);
+  [[nodiscard]] Result<Written> put_into_mount(const std::optional<Entry>& target);
 
   std::string path_;
   WriteOptions options_;
@@ -68,6 +70,7 @@ class Writer {
   StagedFile staged_;  // after place_, whose descriptor it uses
   Sha256 sha_;
   std::uint64_t hashed_ = 0;
+  bool elsewhere_ = false;  // staged in another directory, for a mount
 };
 
 /// All of a small file at once; `options.naming` is chosen here.

@@ -241,6 +241,11 @@ Result<Place> Tree::locate(std::string_view path, Links last, Parents parents) c
                .made = std::move(found.made)};
 }
 
+std::size_t Tree::levels_of(std::string_view path) const {
+  const auto routed = route(path);
+  return routed && !routed->names.empty() ? routed->names.size() - 1 : 0;
+}
+
 std::string Tree::main_path() const {
   std::string path;
   for (const std::string& name : roots_.front().real) path += "/" + name;

@@ -55,6 +55,9 @@ class Tree {
   /// path that ends at a root or in "..": those can't be made, removed or renamed.
   [[nodiscard]] Result<Place> locate(std::string_view path, Links last, Parents parents = Parents::require) const;
 
+  /// How many directories a path names between its root and what it leads to; 0 for a path that is not one.
+  [[nodiscard]] std::size_t levels_of(std::string_view path) const;
+
   /// The main root's own path, without links: what relative paths begin at.
   [[nodiscard]] std::string main_path() const;
 

@@ -75,7 +75,6 @@ class Grep {
       return;
     }
     if (!worker.search) worker.search.emplace(matcher_, options_.lines);
-    ++searched_;
     bool matched = false;
     // Some virtual files say that they are empty.
     const auto take = [&](LineMatch line) {
@@ -89,6 +88,8 @@ class Grep {
     const auto end = worker.search->search(file.get(), size == 0 ? options_.largest_file : size, take, stop_);
     if (stop_.stop_requested()) stopped_ = true;
     if (end == LineSearch::End::unreadable) ++unreadable_;
+    if (end == LineSearch::End::binary) ++binary_;
+    if (end == LineSearch::End::searched || end == LineSearch::End::stopped) ++searched_;
   }
 
   bool add(std::string_view path, LineMatch line, Worker& worker) {
@@ -117,6 +118,7 @@ class Grep {
             .searched = searched_,
             .unreadable = unreadable_ + walked.unreadable,
             .too_large = too_large_,
+            .binary = binary_,
             .truncated = stopped_ || walked.stopped};
   }
 
@@ -128,7 +130,7 @@ class Grep {
   const std::stop_token& stop_;
   const GrepSink& sink_;
   std::array<Worker, 4> workers_;
-  std::atomic<std::uint64_t> taken_ = 0, files_ = 0, searched_ = 0, unreadable_ = 0, too_large_ = 0;
+  std::atomic<std::uint64_t> taken_ = 0, files_ = 0, searched_ = 0, unreadable_ = 0, too_large_ = 0, binary_ = 0;
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   bool gone_ = false;  // the one who takes the matches

@@ -31,10 +31,11 @@ struct GrepOptions {
 struct GrepSummary {
   std::uint64_t files = 0;       ///< that hold a match
   std::uint64_t matches = 0;     ///< that the sink took
-  std::uint64_t searched = 0;    ///< files
+  std::uint64_t searched = 0;    ///< files, to their end
   std::uint64_t unreadable = 0;  ///< files and directories
   std::uint64_t too_large = 0;
-  bool truncated = false;  ///< there may be more: `most` was reached, or it was stopped
+  std::uint64_t binary = 0;  ///< files that were given up at a zero byte, as those in UTF-16 are
+  bool truncated = false;    ///< there may be more: `most` was reached, or it was stopped
 };
 
 /// Takes some matches, those of a file in the order of its lines; false ends it. Called by one thread at a time.

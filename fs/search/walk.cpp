@@ -129,7 +129,10 @@ class Walk {
 
   WalkSummary run() {
     auto top = open_top();
-    if (!top) return {.unreadable = 1};
+    if (!top) {
+      leave_out(options_.prefix);
+      return {.unreadable = 1};
+    }
     take_part([&] {
       Worker first;
       pending_ = 1;  // keeps the others from ending while this one reads
@@ -147,7 +150,7 @@ class Walk {
     }
     for (std::thread& thread : threads_) thread.join();
     if (out_of_memory_) throw std::bad_alloc{};
-    return {.unreadable = unreadable_, .stopped = stopping()};
+    return {.unreadable = unreadable_, .vanished = vanished_, .not_entered = not_entered_, .stopped = stopping()};
   }
 
  private:
@@ -206,22 +209,28 @@ class Walk {
     return true;
   }
 
+  void leave_out(std::string_view path) {
+    ++unreadable_;
+    if (!options_.unreadable) return;
+    const std::lock_guard lock{telling_};
+    options_.unreadable(path);
+  }
+
   void enter(const Directory& parent, const char* name, Worker& worker) {
-    if (parent.depth >= kMostWalkDepth) {
-      ++unreadable_;
-      return;
-    }
-    UniqueFd opened = open_child(parent, name);
-    if (!opened) {
-      if (errno != ENOENT) ++unreadable_;
-      return;
-    }
-    struct stat info{};
-    if (::fstat(opened.get(), &info) != 0) return;
-    if (info.st_dev != parent.device && is_virtual(opened.get())) return;
     std::string path = parent.path;
     if (!path.empty()) path += '/';
     path += name;
+    UniqueFd opened = parent.depth < kMostWalkDepth ? open_child(parent, name) : UniqueFd{};
+    struct stat info{};
+    if (!opened && parent.depth < kMostWalkDepth && errno == ENOENT) {
+      ++vanished_;
+      return;
+    }
+    if (!opened || ::fstat(opened.get(), &info) != 0) return leave_out(path);
+    if (info.st_dev != parent.device && is_virtual(opened.get())) {
+      ++not_entered_;
+      return;
+    }
     auto directory = std::make_shared<Directory>(std::move(opened), std::move(path), open_);
     directory->device = info.st_dev;
     directory->depth = parent.depth + 1;
@@ -255,11 +264,8 @@ class Walk {
       if (stopping()) return;
       const long got = ::syscall(SYS_getdents64, directory->fd.get(), worker.block.data(), worker.block.size());
       if (got < 0 && errno == ENOENT) break;  // removed meanwhile
-      if (got < 0) {
-        ++unreadable_;
-        break;
-      }
-      if (got == 0) break;
+      if (got < 0) leave_out(directory->path);
+      if (got <= 0) break;
       const bool sharing = waiting_ > 0 || started_ < options_.threads;
       for (long at = 0; at < got;) {
         const auto* entry = reinterpret_cast<const DirectoryEntry*>(worker.block.data() + at);
@@ -311,10 +317,7 @@ class Walk {
     }
     // Only a sorted walk, which is on one thread, leaves names behind in a directory that it has closed.
     const bool was_closed = !item.directory->fd;
-    if (was_closed && !open_again(*item.directory)) {
-      ++unreadable_;
-      return;
-    }
+    if (was_closed && !open_again(*item.directory)) return leave_out(item.directory->path);
     std::vector<Item> left;
     for (Child& child : item.children) {
       if (stopping()) return;
@@ -393,6 +396,9 @@ class Walk {
   std::atomic<bool> stopped_ = false;
   std::atomic<int> open_ = 0;
   std::atomic<std::uint64_t> unreadable_ = 0;
+  std::atomic<std::uint64_t> vanished_ = 0;
+  std::atomic<std::uint64_t> not_entered_ = 0;
+  std::mutex telling_;
   std::mutex mutex_;
   std::condition_variable ready_;
   std::vector<Item> queue_;  // the newest first: depth first, so that few directories are open

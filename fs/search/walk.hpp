@@ -21,6 +21,8 @@ struct WalkOptions {
   bool everything = false;  ///< all of it, `.git` too
   bool sorted = false;      ///< depth first, by name; on one thread
   unsigned threads = 1;     ///< 1..4, the caller's included; all have ended when the walk returns
+  /// Told of each directory that is counted as unreadable, by its path; from all of the threads, one at a time.
+  std::function<void(std::string_view path)> unreadable = {};
 };
 
 /// One name that a walk has come to. Valid during the call only.
@@ -35,8 +37,10 @@ struct WalkEntry {
 enum class WalkStep : std::uint8_t { go_on, leave_out, stop };  ///< `leave_out`: not into this directory
 
 struct WalkSummary {
-  std::uint64_t unreadable = 0;  ///< directories that could not be opened or read, or are too deep
-  bool stopped = false;          ///< by the visitor or the stop token, before the end
+  std::uint64_t unreadable = 0;   ///< directories that could not be opened or read, or are too deep
+  std::uint64_t vanished = 0;     ///< directories that were gone when their turn came
+  std::uint64_t not_entered = 0;  ///< virtual file systems
+  bool stopped = false;           ///< by the visitor or the stop token, before the end
 };
 
 /// Visits everything beneath `directory`, a directory before what is in it, on up to `threads` threads at once. No link

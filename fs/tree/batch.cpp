@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
+#include <memory>
 #include <ranges>
 #include <utility>
 
 #include "fs/content/diff.hpp"
+#include "fs/content/in_place.hpp"
 #include "fs/content/replacement.hpp"
 #include "fs/path/descriptor.hpp"
 #include "fs/path/directory_reader.hpp"
@@ -146,10 +148,10 @@ class Batch {
     SKIFF_TRY(one.found, check_file_target(one.place, operation.conditions, operation.path, stop_));
     std::string text;
     SKIFF_TRY_VOID(make(text));
-    SKIFF_TRY(auto staged, StagedFile::make(one.place.parent.get(), 0666));
-    one.staged.emplace(std::move(staged));
+    SKIFF_TRY(auto staged, stage_for(tree_, one.place, one.found ? Becomes::replacement : Becomes::something_new));
+    one.staged.emplace(std::move(staged.file));
     if (const int error = write_all(one.staged->fd(), text); error != 0) return failed(error, operation.path);
-    return set_attributes(one.staged->fd(), {.mode = operation.mode}, one.found);
+    return set_attributes(one.staged->fd(), {.mode = operation.mode}, one.place, one.found);
   }
 
   static Result<> make_edits(Prepared& one, std::string& text) {
@@ -210,6 +212,7 @@ class Batch {
   }
 
   Result<> put_over(Prepared& one) {
+    if (is_mounted(one.place)) return put_into_mount(one);
     SKIFF_TRY(auto temporary, one.staged->name_it());
     const auto exchange = [&one, name = temporary] {
       const int directory = one.place.parent.get();
@@ -222,11 +225,26 @@ class Batch {
       finish_.emplace_back([&one] { one.outcome.written = describe_fd(one.staged->fd(), false); });
       return {};
     }
+    if (error == EBUSY) return put_into_mount(one);
     if (!means_unsupported(error)) return failed(error, one.operation->path);
     SKIFF_TRY_VOID(set_aside(one.place));
     error = rename_over(one.place, temporary, one.place.name);
     if (error != 0) return failed(error, one.operation->path);
     one.staged->renamed();
+    return {};
+  }
+
+  /// No other file can take its name. What it held is kept until the batch is done.
+  Result<> put_into_mount(Prepared& one) {
+    const std::string& path = one.operation->path;
+    SKIFF_TRY(auto made, StagedFile::make(tree_.roots().front().fd.get(), 0600));
+    const auto old = std::make_shared<StagedFile>(std::move(made));
+    SKIFF_TRY(const auto text, read_text(one.place, path));
+    if (const int error = write_all(old->fd(), text); error != 0) return failed(error, path);
+    undo_.emplace_back([&one, old, &path] { (void)write_in_place(one.place, old->fd(), *one.found, path); });
+    SKIFF_TRY(const auto file, write_in_place(one.place, one.staged->fd(), *one.found, path));
+    if (one.operation->mode && ::fchmod(file.get(), *one.operation->mode & 07777U) != 0) return failed(errno, path);
+    one.outcome.written = describe_fd(file.get(), false);
     return {};
   }
 

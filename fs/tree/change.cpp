@@ -65,10 +65,10 @@ Result<Ends> find_ends(const Tree& tree, Place from, std::string_view from_path,
 }
 
 /// A whole copy under a temporary name beside its destination, then that name.
-Result<> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Place& to,
-                         std::string_view to_path, const Transfer& options, Keep keep) {
+Result<std::uint64_t> copy_into_place(const Tree& tree, int object, std::string_view from_path, const Place& to,
+                                      std::string_view to_path, const Transfer& options, Keep keep, bool replaces) {
   const int directory = to.parent.get();
-  const std::string temporary = temporary_name();
+  const std::string temporary = temporary_name(replaces ? Becomes::replacement : Becomes::something_new);
   auto copied = copy_tree(object, std::string{from_path}, directory, temporary, keep, options.stop);
   int error = 0;
   if (copied) {
@@ -76,7 +76,7 @@ Result<> copy_into_place(const Tree& tree, int object, std::string_view from_pat
     if (error == EEXIST && options.existing == Existing::replace) {
       error = ::renameat(directory, temporary.c_str(), directory, to.name.c_str()) == 0 ? 0 : errno;
     }
-    if (error == 0) return {};
+    if (error == 0) return copied;
   }
   [[maybe_unused]] const auto removed = remove_tree(tree, directory, temporary);
   if (!copied) return copied;
@@ -170,9 +170,10 @@ Result<Written> move(const Tree& tree, std::string_view from, std::string_view t
   if (error == EXDEV) {
     const UniqueFd object = look(ends.from);
     if (!object) return failed(errno, "move", from);
-    auto moved = copy_into_place(tree, object.get(), from, ends.to, to, options, Keep::everything);
-    if (moved) moved = remove_tree(tree, from_directory, ends.from.name);
+    auto moved =
+        copy_into_place(tree, object.get(), from, ends.to, to, options, Keep::everything, replaced.has_value());
     if (!moved) return std::unexpected{std::move(moved.error())};
+    SKIFF_TRY_VOID(remove_tree(tree, from_directory, ends.from.name));
     error = 0;
   }
   if (error != 0) return failed(error, "move " + in_quotes(from) + " to", to);
@@ -194,8 +195,11 @@ Result<Written> copy(const Tree& tree, std::string_view from, std::string_view t
   SKIFF_TRY(auto lock, NameLock::of(place.parent.get(), place.name));
   SKIFF_TRY(auto replaced, check_free(place, to, options.existing));
   if (same_inode(source, replaced)) return what_is_at(place, false);
-  SKIFF_TRY_VOID(copy_into_place(tree, object.get(), from, place, to, options, Keep::mode));
-  return what_is_at(place, !replaced.has_value());
+  SKIFF_TRY(const auto special,
+            copy_into_place(tree, object.get(), from, place, to, options, Keep::mode, replaced.has_value()));
+  auto copied = what_is_at(place, !replaced.has_value());
+  if (copied) copied->special = special;
+  return copied;
 }
 
 }  // namespace skiff::fs

@@ -41,9 +41,15 @@ class Copy {
     SKIFF_TRY(auto status, status_of(object));
     if (S_ISDIR(status.st_mode)) return copy_directory(object, status, name, to_directory, to);
     if (S_ISLNK(status.st_mode)) return copy_link(object, status, to_directory, to);
+    // A tree may have some; a move would lose them.
+    if (!S_ISREG(status.st_mode) && top_ && keep_ == Keep::mode) {
+      ++special_;
+      return {};
+    }
     SKIFF_TRY_VOID(check_regular(status.st_mode, name));
     return copy_file(object, status, name, to_directory, to);
   }
+  [[nodiscard]] std::uint64_t special() const noexcept { return special_; }
 
  private:
   Result<> copy_file(int object, const struct stat& status, const std::string& name, int to_directory,
@@ -121,6 +127,7 @@ class Copy {
   const std::stop_token& stop_;
   std::optional<struct stat> top_;  // of what is made: reached again, the copy would never end
   std::size_t depth_ = 0;
+  std::uint64_t special_ = 0;
 };
 
 /// The bytes from `at` to `end`; less where the file was cut meanwhile. `at` is moved on.
@@ -175,9 +182,11 @@ Result<> copy_bytes(int from, int to, const std::stop_token& stop) {
   return {};
 }
 
-Result<> copy_tree(int object, const std::string& name, int to_directory, const std::string& to, Keep keep,
-                   const std::stop_token& stop) {
-  return Copy{keep, stop}.run(object, name, to_directory, to);
+Result<std::uint64_t> copy_tree(int object, const std::string& name, int to_directory, const std::string& to, Keep keep,
+                                const std::stop_token& stop) {
+  Copy copy{keep, stop};
+  SKIFF_TRY_VOID(copy.run(object, name, to_directory, to));
+  return copy.special();
 }
 
 }  // namespace skiff::fs

@@ -22,7 +22,7 @@ enum class Keep : unsigned char {
 /// has made when it fails stays: the caller gives a temporary name and removes that. `name` is for messages. Errors:
 /// not_a_regular_file (a FIFO, socket or device), already_exists, name_too_long (directories below 128 levels),
 /// invalid_field (a directory into itself), cancelled when `stop` is requested.
-[[nodiscard]] Result<> copy_tree(int object, const std::string& name, int to_directory, const std::string& to,
-                                 Keep keep, const std::stop_token& stop = {});
+[[nodiscard]] Result<std::uint64_t> copy_tree(int object, const std::string& name, int to_directory,
+                                              const std::string& to, Keep keep, const std::stop_token& stop = {});
 
 }  // namespace skiff::fs

@@ -143,9 +143,13 @@ class Listing {
       return std::unexpected{system_error(errno, "open " + in_quotes(path_))};
     }
     // Gone, swapped for a link or not to be read: its own entry is all that can be said.
-    if (!inside) return false;
+    if (!inside) {
+      if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) ++end_.unreadable;
+      return false;
+    }
     auto entered = enter(inside.get(), path_ + "/", below);
     if (!entered && entered.error().code != Errc::permission_denied) return std::unexpected{std::move(entered.error())};
+    if (!entered) ++end_.unreadable;
     return false;
   }
 

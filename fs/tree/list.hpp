@@ -33,8 +33,9 @@ struct Listed {
 };
 
 struct PageEnd {
-  std::string next_cursor;  ///< empty: this was the last page
-  bool too_deep = false;    ///< there are directories below 256 levels, which were not looked into
+  std::string next_cursor;     ///< empty: this was the last page
+  bool too_deep = false;       ///< there are directories below 256 levels, which were not looked into
+  std::size_t unreadable = 0;  ///< directories of this page that could not be looked into
 };
 
 struct Page : PageEnd {

@@ -1,6 +1,7 @@
 #include "fs/watch/log.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace skiff::fs {
@@ -40,17 +41,55 @@ bool WatchLog::pair(std::uint32_t cookie, const std::string& path) {
   slot->event.type = WatchEvent::Type::renamed;
   slot->event.from = std::exchange(slot->event.path, path);
   slot->cookie.reset();
+  take_back(slot, slot->event.from);
   flush();
   return true;
+}
+
+/// A directory was moved away: what came after it of things in it was told by its old path, up to where another one
+/// took that. It goes, or has the new path where the directory is still in sight.
+void WatchLog::take_back(std::deque<Slot>::iterator moved, const std::string& old_path) {
+  if (!moved->event.is_directory) return;
+  const std::string inside = old_path + '/';
+  const bool in_sight = moved->event.type == WatchEvent::Type::renamed;
+  const std::string new_inside = moved->event.path + '/';
+  auto end = std::next(moved);
+  while (end != waiting_.end() && end->event.path != old_path) ++end;
+  std::deque<Slot> kept;
+  for (auto slot = std::next(moved); slot != end; ++slot) {
+    if (!slot->event.path.starts_with(inside)) {
+      kept.push_back(std::move(*slot));
+    } else if (in_sight) {
+      slot->event.path.replace(0, inside.size(), new_inside);
+      kept.push_back(std::move(*slot));
+    }
+  }
+  const auto from = std::ranges::move(kept, std::next(moved)).out;
+  waiting_.erase(from, end);
+}
+
+void WatchLog::give_up(std::uint32_t cookie) {
+  const auto slot = std::ranges::find(waiting_, std::optional{cookie}, &Slot::cookie);
+  if (slot == waiting_.end()) return;
+  slot->cookie.reset();
+  take_back(slot, slot->event.path);
+  flush();
+}
+
+void WatchLog::forget(std::uint32_t cookie) {
+  std::erase_if(waiting_, [cookie](const Slot& slot) { return slot.cookie == cookie; });
+  flush();
 }
 
 std::vector<std::uint32_t> WatchLog::expire(Clock::time_point now) {
   std::vector<std::uint32_t> expired;
   const bool full = waiting_.size() > kMostWaiting;
-  for (Slot& slot : waiting_) {
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    Slot& slot = waiting_[i];
     if (!slot.cookie || (slot.until > now && !full)) continue;
     expired.push_back(*slot.cookie);
     slot.cookie.reset();
+    take_back(waiting_.begin() + static_cast<std::ptrdiff_t>(i), slot.event.path);
   }
   flush();
   return expired;

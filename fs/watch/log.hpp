@@ -36,6 +36,10 @@ class WatchLog {
   void hold(std::uint32_t cookie, WatchEvent deleted, Clock::time_point until);
   /// The second half: true when the first one waits, which then becomes `renamed` to `path`.
   bool pair(std::uint32_t cookie, const std::string& path);
+  /// The second half went out of sight: the first one counts as deleted now.
+  void give_up(std::uint32_t cookie);
+  /// The first half meant nothing.
+  void forget(std::uint32_t cookie);
   /// Gives up what waits for longer than `now`, and says which.
   std::vector<std::uint32_t> expire(Clock::time_point now);
   /// When `expire` will have something to do.
@@ -53,6 +57,7 @@ class WatchLog {
     Clock::time_point until;
   };
   void flush();
+  void take_back(std::deque<Slot>::iterator moved, const std::string& old_path);
 
   const std::size_t most_;
   std::uint64_t next_;

@@ -79,7 +79,8 @@ DirectoryWatches::DirectoryWatches(Executor executor, BlockingPool& pool, Limits
     : executor_{executor}, pool_{pool}, limits_{limits}, pumps_{executor}, sweep_due_{executor, [this] { sweep(); }} {}
 
 Task<Result<DirectoryWatches::Reader>> DirectoryWatches::join(std::function<Result<UniqueFd>()> open,
-                                                              std::string prefix, bool recursive) {
+                                                              std::string prefix, bool recursive,
+                                                              std::size_t levels_above) {
   Key key{.prefix = std::move(prefix), .recursive = recursive};
   UniqueFd directory;
   auto look = [&]() -> Result<> {
@@ -99,8 +100,11 @@ Task<Result<DirectoryWatches::Reader>> DirectoryWatches::join(std::function<Resu
 
   // Cursors go on growing from one watch to the next, so that one of an earlier watch is known to be of the past.
   const auto now = std::chrono::floor<std::chrono::microseconds>(wall_now()).time_since_epoch().count();
-  const WatchOptions options{
-      .prefix = key.prefix, .recursive = recursive, .first_cursor = static_cast<std::uint64_t>(now)};
+  const WatchOptions options{.prefix = key.prefix,
+                             .recursive = recursive,
+                             .first_cursor = static_cast<std::uint64_t>(now),
+                             .find_again = open,
+                             .levels_above = levels_above};
   auto begin = [&] { return Watch::open(std::move(directory), options, {}); };
   SKIFF_CO_TRY(auto watch, co_await pool_.run(std::move(begin)));
   if (closed_) co_return fail(Errc::draining, "the agent is stopping");

@@ -100,7 +100,9 @@ class DirectoryWatches {
 
   /// Joins the watch of the directory that `open` gives, or begins one; `open` runs on the pool. `prefix` is what the
   /// paths of its events begin with. Errors: those of `open` and of Watch::open; draining.
-  [[nodiscard]] Task<Result<Reader>> join(std::function<Result<UniqueFd>()> open, std::string prefix, bool recursive);
+  /// `levels_above` directories between it and its root may be renamed, which ends the watch.
+  [[nodiscard]] Task<Result<Reader>> join(std::function<Result<UniqueFd>()> open, std::string prefix, bool recursive,
+                                          std::size_t levels_above);
 
   /// Ends every watch and waits until nothing works for them. `join` fails from then on.
   [[nodiscard]] Task<> close();

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "fs/path/temporary_name.hpp"
 #include "fs/watch/watched_directories.hpp"
 
 namespace skiff::fs {
@@ -19,7 +21,8 @@ namespace {
 using Type = WatchEvent::Type;
 
 constexpr std::size_t kEventBlock = std::size_t{64} << 10U;
-constexpr int kMostBlocks = 64;  // a drain: then others have their turn
+constexpr std::size_t kMostUnfinished = 64;  // moved to where nobody looks, before they are forgotten
+constexpr int kMostBlocks = 64;              // a drain: then others have their turn
 
 /// What the kernel calls a file that has no name (open(2), O_TMPFILE), as one that is being uploaded: "#" and the
 /// number of its inode. Somebody may have called a file so.
@@ -35,6 +38,8 @@ struct Watch::State {
         inotify{std::move(opened)},
         directories{inotify, top, options.prefix, options.most_directories, options.recursive},
         log{options.most_events, options.first_cursor},
+        find_again{options.find_again},
+        levels_above{options.levels_above},
         recursive{options.recursive},
         hold{options.hold} {}
 
@@ -65,6 +70,7 @@ struct Watch::State {
   /// The queue is empty.
   Result<bool> finish(Clock::time_point now) {
     directories.forget_told();
+    if (unfinished.size() > kMostUnfinished) unfinished.clear();
     expire(now);
     log.end_batch();
     if (!std::exchange(overflowed, false) || !recursive || gone) return false;
@@ -96,9 +102,14 @@ struct Watch::State {
       log.add({.type = Type::overflow, .path = directories.path_of(WatchDirectories::kNone)});
       return;
     }
-    if (event.wd == above && (event.mask & IN_DELETE) != 0) look_whether_gone();
+    if (gone) return;  // what happens in it happens elsewhere
+    if (above.contains(event.wd) && (event.mask & (IN_DELETE | IN_MOVE_SELF)) != 0) look_whether_gone();
     if (!directories.knows(event.wd)) return;
     const bool is_directory = (event.mask & IN_ISDIR) != 0;
+    if ((event.mask & IN_MOVE_SELF) != 0) {
+      if (directories.is_top(event.wd)) look_whether_gone();
+      return;
+    }
     if ((event.mask & (IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) {
       // Of the others the directory above them tells.
       if (directories.is_top(event.wd)) end();
@@ -106,6 +117,7 @@ struct Watch::State {
       return;
     }
     if (name.empty()) return;
+    if (is_temporary(name)) return pass_over(event, name);
     const std::string path = directories.path_of(event.wd, name);
     if ((event.mask & IN_CREATE) != 0) {
       if (directories.take_told(event.wd, name)) return;
@@ -125,20 +137,67 @@ struct Watch::State {
     }
   }
 
+  /// An event of what the agent has not finished yet, or has set aside: it is told when it has its name, or has lost
+  /// it.
+  void pass_over(const inotify_event& event, const std::string& name) {
+    if ((event.mask & IN_MOVED_FROM) != 0) unfinished.insert_or_assign(event.cookie, name);
+    if ((event.mask & IN_MOVED_TO) == 0) return;
+    unfinished.erase(event.cookie);
+    const auto from = moved.find(event.cookie);
+    if (from == moved.end()) return;
+    const bool is_exchange = published.parent == event.wd && published.name == from->second.name && exchanged == name;
+    if (is_exchange) {
+      // The old file has the new one's temporary name now: what has its own was told of.
+      log.forget(event.cookie);
+    } else {
+      log.give_up(event.cookie);
+      directories.drop(from->second.parent, from->second.name);
+    }
+    moved.erase(from);
+  }
+
+  /// What was finished has its name now.
+  void publish(const inotify_event& event, const std::string& name, const std::string& path, bool is_directory) {
+    const auto was = unfinished.find(event.cookie);
+    const bool replaces = becomes(was->second) == Becomes::replacement;
+    published = {event.wd, name};
+    exchanged = std::move(was->second);
+    unfinished.erase(was);
+    if (directories.take_told(event.wd, name)) return;
+    if (is_directory || !replaces) return appear(event.wd, name, path, is_directory);
+    log.add({.type = Type::modified, .path = path});
+  }
+
   /// The descriptor of the directory keeps it alive, so that its own watch does not tell when it is removed: the one on
   /// the directory above it does. Without the right to read that one, nothing tells.
   void watch_above() {
-    const UniqueFd parent{::openat(top.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
-    struct stat mine{}, its{};
-    if (!parent || ::fstat(top.get(), &mine) != 0 || ::fstat(parent.get(), &its) != 0) return;
-    if (mine.st_ino == its.st_ino && mine.st_dev == its.st_dev) return;  // nothing is above "/"
-    const std::string path = "/proc/self/fd/" + std::to_string(parent.get());
-    above = ::inotify_add_watch(inotify.get(), path.c_str(), IN_DELETE | IN_ONLYDIR);
+    UniqueFd below;
+    struct stat mine{};
+    if (::fstat(top.get(), &mine) != 0) return;
+    for (std::size_t level = 0; level <= levels_above; ++level) {
+      UniqueFd parent{::openat(level == 0 ? top.get() : below.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+      struct stat its{};
+      if (!parent || ::fstat(parent.get(), &its) != 0) return;
+      if (mine.st_ino == its.st_ino && mine.st_dev == its.st_dev) return;  // nothing is above "/"
+      const std::string path = "/proc/self/fd/" + std::to_string(parent.get());
+      const std::uint32_t mask = (level == 0 ? IN_DELETE : 0U) | IN_MOVE_SELF | IN_ONLYDIR;
+      const int watch = ::inotify_add_watch(inotify.get(), path.c_str(), mask);
+      if (watch >= 0) above.insert(watch);
+      mine = its;
+      below = std::move(parent);
+    }
   }
 
   void look_whether_gone() {
     struct stat info{};
-    if (::fstat(top.get(), &info) == 0 && info.st_nlink == 0) end();
+    if (::fstat(top.get(), &info) != 0) return;
+    if (info.st_nlink == 0) return end();
+    if (!find_again) return;
+    const auto found = find_again();
+    struct stat now{};
+    const bool same =
+        found && ::fstat(found->get(), &now) == 0 && now.st_ino == info.st_ino && now.st_dev == info.st_dev;
+    if (!same) end();
   }
 
   void end() {
@@ -161,6 +220,7 @@ struct Watch::State {
   }
 
   void arrive(const inotify_event& event, const std::string& name, const std::string& path, bool is_directory) {
+    if (unfinished.contains(event.cookie)) return publish(event, name, path, is_directory);
     const bool told = directories.take_told(event.wd, name);
     const auto from = moved.find(event.cookie);
     if (from == moved.end() || !log.pair(event.cookie, path)) {
@@ -178,10 +238,15 @@ struct Watch::State {
   UniqueFd inotify;
   WatchDirectories directories;
   WatchLog log;
+  const std::function<Result<UniqueFd>()> find_again;
+  const std::size_t levels_above;
   const bool recursive;
   const std::chrono::milliseconds hold;
-  std::unordered_map<std::uint32_t, Moved> moved;  // first halves of renames, by their cookie
-  int above = WatchDirectories::kNone;             // the watch on the directory that holds this one
+  std::unordered_map<std::uint32_t, Moved> moved;             // first halves of renames, by their cookie
+  std::unordered_map<std::uint32_t, std::string> unfinished;  // temporary names that were moved, by the cookie
+  Moved published = {WatchDirectories::kNone, {}};            // what was put in its place last, and from
+  std::string exchanged;                                      // which temporary name
+  std::unordered_set<int> above;                              // watches on the directories that hold this one
   bool overflowed = false;
   bool gone = false;
   std::vector<char> block = std::vector<char>(kEventBlock);

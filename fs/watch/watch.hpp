@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -22,11 +23,18 @@ struct WatchOptions {
   std::size_t most_events = 8192;       ///< kept for those who come back
   std::uint64_t first_cursor = 1;
   std::chrono::milliseconds hold{20};  ///< how long the first half of a rename waits for the second
+  /// Opens the directory once more by its path, to learn whether it is still there; none: it is not looked for. It is
+  /// asked when the directory was renamed, or one of the `levels_above` it.
+  std::function<Result<UniqueFd>()> find_again = {};
+  std::size_t levels_above = 0;
 };
 
 /// Watches a directory. The owner polls `fd()` in its reactor and calls `drain()` when it is readable and when
 /// `deadline()` has come; then `after()` has the news. Links are not followed. One thread at a time; `open` and `drain`
 /// block on the disk when there are new directories.
+///
+/// What has a temporary name (fs/path/temporary_name.hpp) is not told of: a file that the agent puts in its place is
+/// created, or modified where there was one. A directory that is found by its path no more is gone: its end is told.
 ///
 /// What was in a new directory before it could be watched is told as created. When the kernel drops events (or a
 /// directory can't be watched any more: then the event has its path), `overflow` says so; the directories are then

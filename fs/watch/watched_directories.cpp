@@ -11,12 +11,13 @@
 #include <utility>
 
 #include "fs/path/descend.hpp"
+#include "fs/path/temporary_name.hpp"
 
 namespace skiff::fs {
 namespace {
 
 constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MODIFY | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO |
-                                IN_DELETE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
+                                IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_EXCL_UNLINK;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -107,7 +108,8 @@ void WatchDirectories::scan(std::vector<int> watches, const Found* found, const 
     (void)directory->release();  // the listing closes it
     while (const dirent* entry = ::readdir(listing.get())) {
       const std::string name = entry->d_name;
-      if (name == "." || name == "..") continue;
+      // What the agent has not finished is nothing yet.
+      if (name == "." || name == ".." || is_temporary(name)) continue;
       const bool directory_inside = is_directory(fd, *entry);
       if (found != nullptr) {
         Directory& mine = directories_[watch];

@@ -128,6 +128,8 @@ Entry entry(Errc code) noexcept {
       return {409, "The file ends at another offset"};
     case Errc::permission_denied:
       return {403, "Permission denied"};
+    case Errc::in_use:
+      return {409, "The path is in use"};
     case Errc::no_space:
       return {507, "There is no space left"};
     case Errc::resource_exhausted:

@@ -54,6 +54,9 @@ Task<Result<>> admit(Call& call) {
     call.http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");
   }
+  if (route.body != Body::packed && !route.passes_on()) {
+    SKIFF_CO_TRY_VOID(check_coding(request));
+  }
   if (route.body == Body::json) {
     const auto type = request.headers.find("Content-Type");
     const bool empty = request.body.kind == protocol::BodyFraming::Kind::none ||

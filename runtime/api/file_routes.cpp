@@ -72,6 +72,9 @@ constexpr std::array kReadArchiveQuery{
     QueryParameter{
         .name = "path", .help = "A directory, or several files and directories; default: the root", .repeated = true},
     QueryParameter{"format", "Default tar", kFormats},
+    QueryParameter{"whole",
+                   "Break the archive off if a file or directory is missing in it: for clients that see no trailers",
+                   kFlagParameter},
 };
 constexpr std::array kWriteArchiveQuery{
     QueryParameter{"path", "The directory to unpack into, made when it is missing; default: the root"},
@@ -244,7 +247,7 @@ constexpr std::array kFileRoutes{
           .summary = "Unpack a tar archive, plain or compressed",
           .tag = "files",
           .scope = Scope::exec,
-          .body = Body::stream,
+          .body = Body::packed,
           .while_draining = false,
           .handler = write_archive,
           .query = kWriteArchiveQuery,

@@ -83,4 +83,15 @@ protocol::HttpResponse preflight_answer(const protocol::HttpRequest& request) {
   return answer;
 }
 
+Result<> check_coding(const protocol::HttpRequest& request) {
+  const std::string_view coding = request.headers.get("Content-Encoding");
+  if (coding.empty() || protocol::same_text(coding, "identity")) return {};
+  const bool has_body = request.body.kind != protocol::BodyFraming::Kind::none &&
+                        (request.body.kind != protocol::BodyFraming::Kind::length || request.body.length > 0);
+  if (!has_body) return {};
+  return fail(Errc::unsupported_media_type,
+              "the body is packed with Content-Encoding: " + std::string{coding} + ": send it unpacked",
+              "Content-Encoding");
+}
+
 }  // namespace skiff::runtime::api

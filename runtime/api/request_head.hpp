@@ -19,6 +19,10 @@ namespace skiff::runtime::api {
 /// origin_not_allowed.
 [[nodiscard]] Result<> check_browser(const BrowserGuard& guard, const protocol::HttpExchange& http);
 
+/// Whether the body is what its type says, and not packed once more (RFC 9110, 8.4): nobody here would unpack it.
+/// Errors: unsupported_media_type.
+[[nodiscard]] Result<> check_coding(const protocol::HttpRequest& request);
+
 /// Lets the page that asks read the answer, whichever it is, if its origin is listed (Fetch, 3.2: CORS). False if not.
 bool let_page_read(const BrowserGuard& guard, protocol::HttpExchange& http);
 

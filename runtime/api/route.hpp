@@ -20,6 +20,7 @@ enum class Body : unsigned char {
   none,    ///< there is none to speak of
   json,    ///< read whole, at most --max-json-bytes; the content type must be JSON
   stream,  ///< left to the handler
+  packed,  ///< the same; the handler sees by the bytes whether they are compressed
 };
 
 /// A query parameter that a route knows. One that it does not know is refused.

@@ -33,6 +33,9 @@ Task<Result<>> admit(Request* request, const BrowserGuard* guard, const HttpDial
   if (!dialect->vouches_itself && !probe) {
     SKIFF_CO_TRY_VOID(request->http.vouch());
   }
+  if (!dialect->takes_coded) {
+    SKIFF_CO_TRY_VOID(api::check_coding(request->http.request()));
+  }
   if (request->agent.draining) {
     request->http.extra_headers().set("Retry-After", "1");
     co_return fail(Errc::draining, "the agent is stopping and takes no new work");

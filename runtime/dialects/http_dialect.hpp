@@ -39,6 +39,8 @@ struct HttpDialect {
   /// It has a credential of its own: `handle` calls `HttpExchange::vouch` for who has shown that, and says that the
   /// caller is not anonymous.
   bool vouches_itself = false;
+  /// Its routes unpack bodies, or refuse them in the original's way.
+  bool takes_coded = false;
 };
 
 /// Serves it: for each request Host and Origin are checked, new work is refused while the agent drains, the sandbox

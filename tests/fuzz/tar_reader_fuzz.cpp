@@ -69,12 +69,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require((*same)->target == copy.target && (*same)->path.starts_with(copy.path));
     }
     std::uint64_t read = 0;
-    for (;;) {
+    for (std::uint64_t end = 0;;) {
+      const std::uint64_t at = reader.offset();
       const auto got = reader.read(content);
       if (!got || *got == 0) break;
       read += *got;
+      // Pieces of a sparse file come in their order, within it.
+      require(at >= end && at + *got <= (*entry)->size);
+      end = at + *got;
     }
-    require(read <= (*entry)->size);
+    require(read <= (*entry)->stored && (*entry)->stored <= (*entry)->size);
   }
   return 0;
 }

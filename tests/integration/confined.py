@@ -49,6 +49,11 @@ def without_right_to_signal_others():
     return [tool("setpriv"), "--bounding-set=-kill", "--"]
 
 
+def without_rights_over_files():
+    """What its user may not read, it can't (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH), as one that isn't root."""
+    return [tool("setpriv"), "--bounding-set=-dac_override,-dac_read_search", "--"] if os.geteuid() == 0 else []
+
+
 def with_memory(most):
     return [tool("prlimit"), f"--as={most}", "--"]
 

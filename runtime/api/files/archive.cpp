@@ -12,6 +12,7 @@
 #include "fs/archive/archive.hpp"
 #include "fs/path/descend.hpp"
 #include "fs/tree/change.hpp"
+#include "protocol/http/target.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/pool_stream.hpp"
 
@@ -20,6 +21,10 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{256} << 10U;
 constexpr std::size_t kArchiveOnTheWay = std::size_t{1} << 20U;
+
+constexpr std::string_view kLeftOutNames = "X-Skiff-Left-Out-Names";
+constexpr std::string_view kSpecialFiles = "X-Skiff-Special-Files";
+constexpr std::size_t kMostOfNames = std::size_t{2} << 10U;
 
 struct Format {
   fs::Compression compression = fs::Compression::none;
@@ -32,6 +37,38 @@ Result<Format> format_of(const Call& call) {
   if (text == "tar.gz") return Format{fs::Compression::gzip, "application/gzip"};
   if (text == "tar.zst") return Format{fs::Compression::zstd, "application/zstd"};
   return fail(Errc::invalid_field, "the formats are tar, tar.gz and tar.zst", "format");
+}
+
+std::string_view word(fs::ArchiveSummary::Why why) {
+  using Why = fs::ArchiveSummary::Why;
+  if (why == Why::unreadable) return "unreadable";
+  return why == Why::vanished ? "vanished" : "changed";
+}
+
+/// A path in a field: all but its plain bytes and slashes encoded.
+std::string in_field(std::string_view path) {
+  std::string text;
+  for (;;) {
+    const std::size_t slash = path.find('/');
+    text += protocol::percent_encode(path.substr(0, slash));
+    if (slash == std::string_view::npos) return text;
+    text += '/';
+    path.remove_prefix(slash + 1);
+  }
+}
+
+protocol::Headers told_of(const fs::ArchiveSummary& summary) {
+  protocol::Headers fields;
+  fields.add(std::string{kLeftOut}, std::to_string(summary.left_out));
+  std::string names;
+  for (const auto& [why, path] : summary.first) {
+    const std::string one = std::string{word(why)} + ' ' + in_field(path);
+    if (names.size() + one.size() > kMostOfNames) continue;
+    names += (names.empty() ? "" : ", ") + one;
+  }
+  if (!names.empty()) fields.add(std::string{kLeftOutNames}, std::move(names));
+  if (summary.special > 0) fields.add(std::string{kSpecialFiles}, std::to_string(summary.special));
+  return fields;
 }
 
 struct Unpacking {
@@ -143,10 +180,15 @@ Task<Result<>> read_archive(Call& call) {
   SKIFF_CO_TRY(auto format, format_of(call));
   auto options = std::make_shared<fs::ArchiveOptions>();
   options->compression = format.compression;
+  SKIFF_CO_TRY(const auto whole, call.query_flag("whole"));
+  // HTTP/1.0 has no trailers.
+  options->whole_or_cut = whole || call.http.request().version < 11;
   for (const auto& parameter : call.target().query) {
     if (parameter.name == "path") options->paths.push_back(parameter.value);
   }
-  Producer producer = [tree = file.tree, options](const fs::ByteSink& sink, const std::stop_token& stop) -> Result<> {
+  auto summary = std::make_shared<fs::ArchiveSummary>();
+  Producer producer = [tree = file.tree, options, summary](const fs::ByteSink& sink,
+                                                           const std::stop_token& stop) -> Result<> {
     // A single directory is the archive's own root; of several paths each keeps its name. One file by its absolute path
     // may lie in any root: in an archive it has its name alone.
     std::string root;
@@ -161,11 +203,13 @@ Task<Result<>> read_archive(Call& call) {
       }
     }
     SKIFF_TRY(auto directory, tree->open_directory(root));
-    SKIFF_TRY_VOID(fs::write_archive(directory, *options, stop, sink));
+    SKIFF_TRY(*summary, fs::write_archive(directory, *options, stop, sink));
     return {};
   };
   co_return co_await stream_from_pool(
-      call, std::string{accepted_type(call, format.content_type, "application/octet-stream")}, std::move(producer));
+      call, std::string{accepted_type(call, format.content_type, "application/octet-stream")}, std::move(producer),
+      {.names = std::string{kLeftOut} + ", " + std::string{kLeftOutNames} + ", " + std::string{kSpecialFiles},
+       .fields = [summary] { return told_of(*summary); }});
 }
 
 Task<Result<>> write_archive(Call& call) {

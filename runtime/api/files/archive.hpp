@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "fs/archive/extract.hpp"
 #include "runtime/api/answer.hpp"
 #include "runtime/api/call.hpp"
@@ -10,6 +12,9 @@ namespace skiff::runtime::api {
 
 [[nodiscard]] Task<Result<>> read_archive(Call& call);   ///< GET .../files:archive
 [[nodiscard]] Task<Result<>> write_archive(Call& call);  ///< PUT
+
+/// The trailer that tells how many files and directories an answer of many lacks; 0: it lacks none.
+inline constexpr std::string_view kLeftOut = "X-Skiff-Left-Out";
 
 /// What was unpacked.
 [[nodiscard]] const Answer<fs::ExtractSummary>& unpacked_answer();

@@ -29,6 +29,7 @@ constexpr std::size_t kMostPaths = 1000;
 template <class Change>
 Task<Result<>> change(Call& call, std::string path, Change work) {
   SKIFF_CO_TRY(auto written, co_await on_disk(call, std::move(work)));
+  if (written.special > 0) call.http.extra_headers().set("X-Skiff-Special-Files", std::to_string(written.special));
   co_return co_await answer_entry(call, written.created ? 201 : 200, path, written.entry, written.tag);
 }
 
@@ -70,6 +71,8 @@ Result<std::string> list_page(const fs::Tree& tree, std::string_view path, const
     protocol::append_json_key(text, "next_cursor");
     protocol::append_json_string(text, protocol::encode_base64url(end.next_cursor));
   }
+  if (end.unreadable > 0) protocol::append_json_number(text, "unreadable", end.unreadable);
+  if (end.too_deep) protocol::append_json_flag(text, "too_deep", true);
   text += '}';
   return text;
 }

@@ -93,12 +93,13 @@ Task<Result<>> write(Call* call, Work* work, std::string_view block) {
   co_return sent;
 }
 
-Task<Result<>> send(Call* call, Work* work, std::string content_type) {
+Task<Result<>> send(Call* call, Work* work, std::string content_type, const StreamEnd* end) {
   const Leaving leaving{*work};
   auto block = co_await work->door.pop();
   // The outcome is written before the end is told.
   if (!block && !work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
   protocol::HttpResponse head{200, {{"Content-Type", content_type}, {"Cache-Control", "no-store"}}};
+  if (!end->names.empty()) head.headers.set("Trailer", end->names);
   auto begun = co_await call->http.start(std::move(head), {}, protocol::HttpExchange::Send::with_first_write);
   if (!begun) co_return begun;
   while (block) {
@@ -106,7 +107,7 @@ Task<Result<>> send(Call* call, Work* work, std::string content_type) {
     block = co_await work->door.pop();
   }
   if (!work->outcome) co_return std::unexpected{std::move(work->outcome.error())};
-  co_return co_await call->http.finish();
+  co_return co_await call->http.finish(end->fields ? end->fields() : protocol::Headers{});
 }
 
 }  // namespace
@@ -119,10 +120,10 @@ std::string_view accepted_type(const Call& call, std::string_view usual, std::st
   return usual;
 }
 
-Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer) {
+Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer, StreamEnd end) {
   SKIFF_CO_TRY_VOID(admit_transfer(call.agent.search, 1));
   Work work{call, std::move(producer)};
-  Task<Result<>> sending = send(&call, &work, std::move(content_type));
+  Task<Result<>> sending = send(&call, &work, std::move(content_type), &end);
   co_return co_await run_beside(produce(&call.agent.search, &work), run_beside(watch_peer(&work), std::move(sending)));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "fs/archive/compression.hpp"
+#include "protocol/http/message.hpp"
 #include "runtime/api/call.hpp"
 
 namespace skiff::runtime::api {
@@ -14,10 +15,17 @@ namespace skiff::runtime::api {
 /// gone, and is asked to stop then. An error before the first byte becomes the response; a later one cuts the body.
 using Producer = std::function<Result<>(const fs::ByteSink& sink, const std::stop_token& stop)>;
 
+/// What is told behind the bytes, in trailers (RFC 9110, 6.5).
+struct StreamEnd {
+  std::string names = {};                          ///< those that may come, for the head's `Trailer`
+  std::function<protocol::Headers()> fields = {};  ///< asked when the producer has ended well
+};
+
 /// Runs `producer` on a thread of the searches' pool and sends what it makes, chunked, as `content_type`. A client that
 /// takes less than `kLeastRate` is cut off, so that nobody holds a place among the transfers for ever. Errors: also
 /// resource_exhausted when too many have begun.
-[[nodiscard]] Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer);
+[[nodiscard]] Task<Result<>> stream_from_pool(Call& call, std::string content_type, Producer producer,
+                                              StreamEnd end = {});
 
 /// `other` where the request's Accept header names it and not `usual`, nor anything, before it; else `usual`. For
 /// clients whose generator knows no `usual`: the bytes are the same.

@@ -90,11 +90,14 @@ const EventAnswer<GrepSummary>& grep_summary() {
       .members = {{},
                   {{"files", [](const GrepSummary& of) { return of.files; }, "With a match"},
                    {"matches", [](const GrepSummary& of) { return of.matches; }},
-                   {"searched", [](const GrepSummary& of) { return of.searched; }, "Files that were searched"},
+                   {"searched", [](const GrepSummary& of) { return of.searched; },
+                    "Files that were searched to their end"},
                    {"unreadable", [](const GrepSummary& of) { return of.unreadable; },
-                    "Files and directories that could not be opened"},
+                    "Files and directories that could not be read"},
                    {"too_large", [](const GrepSummary& of) { return of.too_large; },
                     "Files that were skipped because of their size"},
+                   {"binary", [](const GrepSummary& of) { return of.binary; },
+                    "Files that were left out because of a zero byte: binary ones, and texts in UTF-16"},
                    {"truncated", [](const GrepSummary& of) { return of.truncated; }, kTruncatedHelp}}},
       .channel = OnChannel::never};
   return event;

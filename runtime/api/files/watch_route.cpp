@@ -207,14 +207,16 @@ Task<Result<>> watch_files(Call& call) {
   auto cursor = call.query_number("cursor", std::numeric_limits<std::int64_t>::max());
   if (!cursor) co_return std::unexpected{std::move(cursor.error())};
   std::optional<Handshake> handshake;
-  if (call.http.request().headers.contains("Upgrade")) {
+  // Clients that know HTTP/2 offer it to every server (`Upgrade: h2c`); who has none takes no notice (RFC 9110, 7.8).
+  if (call.http.request().headers.has_token("Upgrade", "websocket")) {
     SKIFF_CO_TRY(handshake, shake_hands(call, {kJsonProtocol}));
   }
   SKIFF_CO_TRY(auto last, call.last_event_id());
   if (last) *cursor = last;
   const std::string path{call.query("path").value_or("")};
   auto open = [tree = file.tree, path] { return tree->open_directory(path); };
-  SKIFF_CO_TRY(auto joined, co_await call.agent.watches.join(std::move(open), relative_prefix(path), recursive));
+  SKIFF_CO_TRY(auto joined, co_await call.agent.watches.join(std::move(open), relative_prefix(path), recursive,
+                                                             file.tree->levels_of(path)));
   auto reader = std::make_shared<fs::DirectoryWatches::Reader>(std::move(joined));
   auto reading = std::make_shared<Reading>(Reading{.watch = reader->watch(),
                                                    .session = session,

@@ -57,7 +57,12 @@ SchemaRef edited_file_schema() {
 }
 
 SchemaRef file_list_schema() {
-  return {.name = "FileList", .json = page_of(named("FileEntry", object(entry_members())))};
+  const std::string item = named("FileEntry", object(entry_members()));
+  return {.name = "FileList",
+          .json = object({{"items", list_of(item)},
+                          {"next_cursor", kText, false, "The cursor of the next page; absent on the last one"},
+                          {"unreadable", kCount, false, "Directories of this page that could not be looked into"},
+                          {"too_deep", kFlag, false, "true: some lie deeper than 256 levels"}})};
 }
 
 SchemaRef file_results_schema() {

@@ -123,7 +123,8 @@ void describe_grep(ApiOperation& operation) {
 }
 
 void describe_read_archive(ApiOperation& operation) {
-  answers_stream(operation, kBytes, bytes(), "A tar archive");
+  answers_stream(operation, kBytes, bytes(),
+                 "A tar archive; the trailers X-Skiff-Left-Out and X-Skiff-Left-Out-Names tell what is missing in it");
   operation.responses.back().bodies.push_back({"application/x-tar", bytes()});
   operation.responses.back().bodies.push_back({"application/gzip", bytes()});
   operation.responses.back().bodies.push_back({"application/zstd", bytes()});

@@ -39,6 +39,7 @@ ConnectCode connect_code(Errc code) noexcept {
     case Errc::stdin_closed:
     case Errc::not_a_terminal:
     case Errc::directory_not_empty:
+    case Errc::in_use:
       return {"failed_precondition", 400};
     case Errc::too_many_commands:
     case Errc::resource_exhausted:

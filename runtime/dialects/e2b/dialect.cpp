@@ -107,8 +107,12 @@ Task<Result<>> handle(Request* request, State* state) {
   co_return co_await row->handle(&call);
 }
 
-constexpr HttpDialect kHttp{
-    .name = kName, .handle = nullptr, .problem = &problem, .probe = "/health", .vouches_itself = true};
+constexpr HttpDialect kHttp{.name = kName,
+                            .handle = nullptr,
+                            .problem = &problem,
+                            .probe = "/health",
+                            .vouches_itself = true,
+                            .takes_coded = true};
 
 std::unique_ptr<Service> open_service(Agent& agent) {
   const auto state = std::make_shared<State>(agent.settings);

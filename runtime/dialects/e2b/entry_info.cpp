@@ -20,7 +20,6 @@
 namespace skiff::runtime::dialects::e2b {
 namespace {
 
-constexpr std::string_view kAttribute = "user.e2b.";
 constexpr std::string_view kHeader = "x-metadata-";
 constexpr std::size_t kMostName = 246;
 constexpr std::size_t kMostMetadata = 4096;
@@ -70,11 +69,12 @@ Metadata metadata_of(int fd) {
   for (std::string_view rest{names.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))}; !rest.empty();) {
     const std::string name{rest.substr(0, rest.find('\0'))};
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-    if (!name.starts_with(kAttribute)) continue;
+    if (!name.starts_with(kMetadataAttribute)) continue;
     std::array<char, kMostMetadata> value{};
     const ssize_t length = ::getxattr(path.c_str(), name.c_str(), value.data(), value.size());
     if (length >= 0) {
-      found.emplace(name.substr(kAttribute.size()), std::string{value.data(), static_cast<std::size_t>(length)});
+      found.emplace(name.substr(kMetadataAttribute.size()),
+                    std::string{value.data(), static_cast<std::size_t>(length)});
     }
   }
   return found;
@@ -163,7 +163,7 @@ Result<Metadata> asked_metadata(const protocol::Headers& headers) {
 
 Result<> set_metadata(int fd, const Metadata& metadata) {
   for (const auto& [name, value] : metadata) {
-    const std::string attribute = std::string{kAttribute} + name;
+    const std::string attribute = std::string{kMetadataAttribute} + name;
     if (::fsetxattr(fd, attribute.c_str(), value.data(), value.size(), 0) == 0) continue;
     if (errno == EOPNOTSUPP) return fail(Errc::not_supported, "this file system keeps no metadata");
     return std::unexpected{system_error(errno, "keep metadata")};

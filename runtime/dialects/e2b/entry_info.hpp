@@ -33,6 +33,7 @@ class Names {
 // user.e2b.NAME (xattr(7)) on the disk.
 
 using Metadata = std::map<std::string, std::string>;
+inline constexpr std::string_view kMetadataAttribute = "user.e2b.";
 /// Errors: invalid_field for names above 246 bytes, and more than 4096 bytes in all.
 [[nodiscard]] Result<Metadata> asked_metadata(const protocol::Headers& headers);
 /// It blocks. Errors: not_supported where the file system keeps none.

@@ -55,6 +55,7 @@ Task<Result<Upload>> begin_upload(Call* call, const Place* place, const Metadata
     }
     SKIFF_TRY_VOID(place->make_directories(path.substr(0, path.rfind('/'))));
     fs::WriteOptions options;
+    options.attributes.not_kept = kMetadataAttribute;
     if (!place->is_own_user) {
       options.attributes.uid = place->user.uid;
       options.attributes.gid = place->user.gid;

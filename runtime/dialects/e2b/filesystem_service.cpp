@@ -69,7 +69,8 @@ struct Listing {
       for (const fs::Listed& one : page.entries) {
         const std::string path = (directory == "/" ? "" : directory) + '/' + one.path;
         auto info = entry_info(tree, path, names);
-        if (!info) continue;  // it has gone meanwhile
+        if (!info && info.error().code == Errc::path_not_found) continue;  // it has gone meanwhile
+        if (!info) return std::unexpected{std::move(info.error())};
         if (++entries > kMostEntries) {
           return fail(Errc::resource_exhausted, "there are more than " + std::to_string(kMostEntries) +
                                                     " entries: list a directory of less depth");

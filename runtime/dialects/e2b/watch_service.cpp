@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/beside.hpp"
-#include "fs/content/staged_file.hpp"
 #include "protocol/json/text.hpp"
 #include "runtime/dialects/e2b/entry_info.hpp"
 #include "runtime/dialects/e2b/messages.hpp"
@@ -27,7 +26,8 @@ Task<Result<Watching>> open_watch(Call* call, std::string text) {
   SKIFF_CO_TRY(auto place, co_await find_place(call, std::move(user)));
   SKIFF_CO_TRY(auto path, place.resolve(message.path));
   auto open = [tree = place.tree, path] { return tree->open_directory(path); };
-  auto joined = co_await call->agent().watches.join(std::move(open), {}, message.recursive);
+  auto joined =
+      co_await call->agent().watches.join(std::move(open), {}, message.recursive, place.tree->levels_of(path));
   if (!joined) co_return std::unexpected{place.explain(std::move(joined.error()), path)};
   const std::uint64_t newest = joined->watch()->newest();
   co_return Watching{.reader = std::move(*joined),
@@ -54,14 +54,12 @@ std::string event_text(const Watching& watching, std::string_view type, const st
 /// What an event is to E2B's clients, each with the name that it is about.
 std::vector<std::pair<std::string_view, std::string>> types_of(const fs::WatchEvent& event) {
   using Type = fs::WatchEvent::Type;
-  if (fs::is_temporary(event.path)) return {};
   switch (event.type) {
     case Type::modified:
       return {{"EVENT_TYPE_WRITE", event.path}};
     case Type::deleted:
       return {{"EVENT_TYPE_REMOVE", event.path}};
     case Type::renamed:
-      if (fs::is_temporary(event.from)) return {{"EVENT_TYPE_WRITE", event.path}};
       return {{"EVENT_TYPE_RENAME", event.from}, {"EVENT_TYPE_CREATE", event.path}};
     default:
       if (event.is_directory) return {{"EVENT_TYPE_CREATE", event.path}};

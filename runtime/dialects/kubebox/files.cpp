@@ -14,6 +14,7 @@
 #include "fs/tree/list.hpp"
 #include "protocol/json/chunks.hpp"
 #include "protocol/json/text.hpp"
+#include "runtime/api/files/archive.hpp"
 #include "runtime/api/files/entries.hpp"
 #include "runtime/api/files/transfer.hpp"
 #include "runtime/dialects/kubebox/answers.hpp"
@@ -202,12 +203,9 @@ Task<Result<>> file_exists(Request* request) {
 Task<Result<>> get_all_file_paths(Request* request) {
   SKIFF_CO_TRY(const auto tree, co_await queried_tree(request));
   SKIFF_CO_TRY(auto wanted, wanted_paths(*request));
-  fs::ListOptions options;
-  options.depth = fs::Depth::all;
-  options.limit = kPathsAtOnce;
-  options.tags = false;
-  options.wanted = std::move(wanted);
+  fs::ListOptions options{.depth = fs::Depth::all, .limit = kPathsAtOnce, .wanted = std::move(wanted), .tags = false};
   std::string text{'['};
+  std::size_t left_out = 0;
   for (bool any = false;;) {
     auto work = [&] {
       auto listed = fs::list(*tree, {}, options);
@@ -218,15 +216,19 @@ Task<Result<>> get_all_file_paths(Request* request) {
     // Once it was begun, the body ends without its last chunk: the client sees that it was cut.
     if (!page) co_return std::unexpected{std::move(page.error())};
     if (options.cursor.empty()) {
+      request->http.extra_headers().set("Trailer", api::kLeftOut);
       SKIFF_CO_TRY_VOID(co_await begin_json(request));
     }
+    left_out += page->unreadable + (page->too_deep ? 1 : 0);
     for (const fs::Listed& one : page->entries) {
       if (std::exchange(any, true)) text += ',';
       protocol::append_json_string(text, protocol::to_valid_utf8(one.path));
     }
-    if (page->next_cursor.empty()) text += ']';
+    // HTTP/1.0 has no trailers: there the body ends without its last bracket.
+    const bool is_last = page->next_cursor.empty();
+    if (is_last && (left_out == 0 || request->http.request().version >= 11)) text += ']';
     SKIFF_CO_TRY_VOID(co_await request->http.write(text));
-    if (page->next_cursor.empty()) co_return co_await request->http.finish();
+    if (is_last) co_return co_await request->http.finish({{api::kLeftOut, std::to_string(left_out)}});
     text.clear();
     options.cursor = std::move(page->next_cursor);
   }

@@ -148,14 +148,20 @@ Task<RpcResult<std::string>> list_resources(std::shared_ptr<Request> request) {
   auto list = [&] { return fs::list(**tree, "", options); };
   auto page = co_await request->agent.disk.run(std::move(list));
   if (!page) co_return std::unexpected{rpc_error(*request, page.error())};
+  std::size_t left_out = 0;
   for (const fs::Listed& one : page->entries) {
-    if (one.entry.type != fs::EntryType::file || !protocol::is_valid_utf8(one.path)) continue;
+    if (one.entry.type != fs::EntryType::file) continue;
+    if (!protocol::is_valid_utf8(one.path)) {
+      ++left_out;  // no URI that a client takes names it
+      continue;
+    }
     append_resource(text, {ResourceName::Kind::file, id, one.path}, one.path, "A file", one.entry.size);
   }
   text += ']';
   if (!page->next_cursor.empty()) {
     protocol::append_json_text(text, "nextCursor", protocol::encode_base64url(page->next_cursor));
   }
+  if (left_out > 0) text += R"(,"_meta":{"skiff/left_out":)" + std::to_string(left_out) + '}';
   co_return text + '}';
 }
 

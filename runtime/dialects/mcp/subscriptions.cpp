@@ -77,8 +77,8 @@ Task<Result<Watch>> watch_of(std::shared_ptr<Request> request, std::string uri) 
   const std::size_t slash = resource.rest.rfind('/');
   const std::string directory = slash == std::string::npos ? "" : resource.rest.substr(0, slash + 1);
   auto open = [tree = *tree, directory] { return tree->open_directory(directory); };
-  SKIFF_CO_TRY(auto joined,
-               co_await request->agent.watches.join(std::move(open), api::relative_prefix(directory), false));
+  SKIFF_CO_TRY(auto joined, co_await request->agent.watches.join(std::move(open), api::relative_prefix(directory),
+                                                                 false, (*tree)->levels_of(directory)));
   auto reader = std::make_shared<fs::DirectoryWatches::Reader>(std::move(joined));
   co_return Watch{[reader, path = api::relative_prefix(resource.rest)](Told changed) {
     return watch_file(reader, path, std::move(changed));

@@ -80,7 +80,9 @@ std::string search_schema() {
   return api::object({{"items", kItems},
                       {"matches", api::kCount},
                       {"truncated", api::kFlag, true, "there may be more: narrow the search or raise limit"},
-                      {"unreadable", api::kCount}});
+                      {"unreadable", api::kCount},
+                      {"too_large", api::kCount, false},
+                      {"binary", api::kCount, false, "files that were left out: binary, or in UTF-16"}});
 }
 
 // --- reading ---
@@ -193,7 +195,10 @@ Task<Result<std::string>> change_tree(std::shared_ptr<Request> request, nlohmann
 }
 
 std::string items_schema() {
-  return api::object({{"items", kItems}, {"next_cursor", api::kText, false}});
+  return api::object({{"items", kItems},
+                      {"next_cursor", api::kText, false},
+                      {"unreadable", api::kCount, false, "directories that could not be looked into"},
+                      {"too_deep", api::kFlag, false, "some lie deeper than a list looks"}});
 }
 
 // --- looking ---
@@ -266,7 +271,7 @@ Task<Result<std::string>> watch_all(std::shared_ptr<Request> request, nlohmann::
   if (!tree) co_return std::unexpected{std::move(tree.error())};
   auto open = [tree = *tree, path = asked.path] { return tree->open_directory(path); };
   SKIFF_CO_TRY(auto joined, co_await request->agent.watches.join(std::move(open), api::relative_prefix(asked.path),
-                                                                 asked.recursive));
+                                                                 asked.recursive, (*tree)->levels_of(asked.path)));
   const auto& watch = joined.watch();
   const std::uint64_t from = asked.cursor.value_or(watch->newest());
   const Milliseconds wait = std::min(asked.wait, request->agent.settings.max_wait);

@@ -15,6 +15,7 @@
 #include "protocol/http/date.hpp"
 #include "protocol/http/multipart_body.hpp"
 #include "protocol/json/text.hpp"
+#include "runtime/api/files/archive.hpp"
 #include "runtime/api/files/call.hpp"
 #include "runtime/api/files/transfer.hpp"
 #include "runtime/dialects/sandboxd/go_bool.hpp"
@@ -71,6 +72,7 @@ void append_file_entry(std::string& out, std::string_view name, const fs::Entry&
 struct EntryPage {
   std::string text;
   std::string next_cursor;
+  std::size_t left_out = 0;
 };
 Result<EntryPage> entry_page(const Spot& spot, const std::string& cursor) {
   fs::ListOptions options;
@@ -82,7 +84,10 @@ Result<EntryPage> entry_page(const Spot& spot, const std::string& cursor) {
   for (fs::Listed& one : page.entries) {
     if (one.entry.type == fs::EntryType::link) {
       auto seen = fs::look_at(*spot.sandbox.tree, spot.below + '/' + one.path, fs::Links::follow);
-      if (!seen) continue;
+      if (!seen) {
+        ++result.left_out;
+        continue;
+      }
       one.entry = std::move(seen->entry);
     }
     if (!result.text.empty()) result.text += ',';
@@ -98,9 +103,14 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
   append_json_text(text, "path", path.starts_with('/') ? std::string{path} : '/' + std::string{path});
   protocol::append_json_key(text, "entries");
   text += '[' + page.text;
-  if (page.next_cursor.empty()) co_return co_await http.respond(rest_json(200, text + "]}"));
+  std::size_t left_out = page.left_out;
+  if (page.next_cursor.empty()) {
+    if (left_out > 0) http.extra_headers().set(api::kLeftOut, std::to_string(left_out));
+    co_return co_await http.respond(rest_json(200, text + "]}"));
+  }
   auto head = rest_json(200, {});
   head.body.clear();
+  head.headers.set("Trailer", api::kLeftOut);
   SKIFF_CO_TRY_VOID(co_await http.start(std::move(head)));
   bool has_any = !page.text.empty();
   while (!page.next_cursor.empty()) {
@@ -109,6 +119,7 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
     // The body ends without its last chunk: the client sees that it was cut.
     if (!next) co_return std::unexpected{std::move(next.error())};
     page = std::move(*next);
+    left_out += page.left_out;
     if (page.text.empty()) continue;  // links that lead nowhere, all of them
     if (std::exchange(has_any, true)) text += ',';
     text += page.text;
@@ -117,7 +128,7 @@ Task<Result<>> send_listing(Request* request, const Spot* spot, std::string_view
   }
   text += "]}\n";
   SKIFF_CO_TRY_VOID(co_await http.write(text));
-  co_return co_await http.finish();
+  co_return co_await http.finish({{api::kLeftOut, std::to_string(left_out)}});
 }
 
 // --- reading ---

@@ -102,7 +102,7 @@ TEST(Archive, SkipsFifosAndSockets) {
   ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   const auto written = archive(tree);
   ASSERT_TRUE(written);
-  EXPECT_EQ(written->summary.skipped, 2U);
+  EXPECT_EQ(written->summary.special, 2U);
   EXPECT_EQ(listed(written->bytes), "file\n");
 }
 

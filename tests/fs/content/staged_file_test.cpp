@@ -125,16 +125,5 @@ TEST_F(StagedFileTest, RenamesOnlyToANewName) {
   EXPECT_TRUE(std::filesystem::exists(root / "g/inner"));
 }
 
-TEST_F(StagedFileTest, TakesNamesNobodyElseUses) {
-  EXPECT_NE(temporary_name(), temporary_name());
-  EXPECT_TRUE(temporary_name().starts_with(".skiff-"));
-  EXPECT_TRUE(is_temporary(temporary_name()));
-  EXPECT_TRUE(is_temporary("a/b/" + temporary_name()));
-  for (const std::string& other : {std::string{}, std::string{"a"}, std::string{".skiff-sixteen-letters-"},
-                                   temporary_name() + '0', temporary_name() + "/a", 'a' + temporary_name()}) {
-    EXPECT_FALSE(is_temporary(other)) << other;
-  }
-}
-
 }  // namespace
 }  // namespace skiff::fs

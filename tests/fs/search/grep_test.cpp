@@ -47,7 +47,8 @@ TEST(Grep, SearchesATree) {
   GrepAnswer answer = search_tree(tree, {.text = "two"});
   EXPECT_EQ(answer.lines, (Lines{"a.txt:2:two", "src/b.c:1:int two;", "src/b.c:2:int three; // two"}));
   EXPECT_EQ(answer.summary.files, 2U);
-  EXPECT_EQ(answer.summary.searched, 4U);
+  EXPECT_EQ(answer.summary.searched, 3U);
+  EXPECT_EQ(answer.summary.binary, 1U);
   EXPECT_FALSE(answer.summary.truncated);
   answer = search_tree(tree, {.text = "two"}, {.walk = {.hidden = true, .ignored = true}});
   EXPECT_EQ(answer.lines.size(), 5U);

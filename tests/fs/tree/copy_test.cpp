@@ -123,11 +123,16 @@ TEST_F(CopyTreeTest, KeepsEverythingForAMove) {
   EXPECT_EQ(entry("g").modified, entry("f").modified);
 }
 
-TEST_F(CopyTreeTest, RefusesWhatIsNeitherFileDirectoryNorLink) {
-  std::filesystem::create_directory(root / "a");
+TEST_F(CopyTreeTest, CountsWhatIsNeitherFileDirectoryNorLink) {
+  std::filesystem::create_directories(root / "a/b");
+  put(root / "a/f", "x");
+  ASSERT_EQ(::mkfifo((root / "a/b/fifo").c_str(), 0600), 0);
   ASSERT_EQ(::mkfifo((root / "a/fifo").c_str(), 0600), 0);
   EXPECT_EQ(copy("a/fifo", "z"), "not_a_regular_file");
-  EXPECT_EQ(copy("a", "z"), "not_a_regular_file");
+  EXPECT_EQ(copy("a", "moved", Keep::everything), "not_a_regular_file") << "a move would lose it";
+  const UniqueFd object{::openat(directory.get(), "a", O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+  EXPECT_EQ(copy_tree(object.get(), "a", directory.get(), "z", Keep::mode).value(), 2U);
+  EXPECT_EQ(get(root / "z/f"), "x");
   put(root / "f", "x");
   put(root / "taken", "y");
   EXPECT_EQ(copy("f", "taken"), "already_exists");

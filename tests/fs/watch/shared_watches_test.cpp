@@ -26,7 +26,7 @@ struct Fixture {
       if (!opened) return std::unexpected{system_error(errno, "open " + path.string())};
       return opened;
     };
-    co_return co_await self->watches.join(std::move(open), name, false);
+    co_return co_await self->watches.join(std::move(open), name, false, 0);
   }
   void write(const std::string& name) const { std::ofstream{directory.path() / name} << "x"; }
 
