@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from generators import CLIENTS, HERE, PAGE, clients, generate, of_the_page
+from generators import CLIENTS, HERE, PAGE, clients, generate, of_the_page, run
 from installed import node, node_modules, with_node
 
 # What each program prints, thing by thing.
@@ -67,9 +67,17 @@ def test_a_client_does_what_people_do(use, name):
 
 
 @pytest.mark.parametrize("name", clients())
-def test_the_ten_lines_of_the_page_print_what_it_says(use, name):
+def test_the_program_of_the_page_prints_what_it_says(use, name):
     (printed,) = re.findall(r"```text\n(.*?)```", PAGE.read_text(), re.S)
     assert use(name, of_the_page()[name][1]) == printed
+
+
+def test_the_program_of_the_page_passes_mypy(agent, tmp_path):
+    name = "openapi-python-client"
+    generate(name, agent.url, tmp_path)
+    (tmp_path / "use.py").write_text(of_the_page()[name][1])
+    # What it says of the generator's own files is theirs.
+    run([CLIENTS[name].path() / "mypy", "--strict", "--follow-imports=silent", "--cache-dir", tmp_path / "cache", "use.py"], tmp_path)
 
 
 def test_the_page_has_a_command_for_each():
