@@ -82,7 +82,7 @@ std::vector<Setting> rows(Settings& s) {
        "Variables of the agent that commands do not inherit. Commands never inherit SKIFF_*."},
 
       {"log-level", "SKIFF_LOG_LEVEL", Choice{&s.log_level, {"debug", "info", "warning", "error"}}, "LEVEL", kLog,
-       "Lowest level of messages to log."},
+       "Lowest level of messages to log; debug tells the start and the end of each command."},
       {"log-format", "SKIFF_LOG_FORMAT", Choice{&s.log_format, {"auto", "json", "text"}}, "FORMAT", kLog,
        "json, text, or auto: text on a terminal."},
       {"audit-log", "SKIFF_AUDIT_LOG", Text{&s.audit_log}, "FILE", kLog,
