@@ -6,7 +6,7 @@ import pytest
 
 import proc
 from sockets import RawWs
-from waiting import until
+from waiting import until, with_time
 from wire import check_contiguous, gather, parse, request_bytes
 
 
@@ -163,7 +163,8 @@ def test_smaller_limits_of_requests_are_kept(start_agent):
 
 def test_the_grace_of_the_setting_is_used_where_the_request_does_not_say(start_agent):
     agent = start_agent("--kill-grace", "100ms")
-    result = agent.run("trap '' TERM; while :; do sleep 0.05; done", timeout_ms=100)
+    stays = "trap '' TERM; echo begun; while :; do sleep 0.05; done"
+    result = with_time(lambda seconds: agent.run(stays, timeout_ms=int(seconds * 1000)), lambda result: result["stdout"])
     assert (result["cause"], result["signal"]) == ("timeout", "SIGKILL")
 
 

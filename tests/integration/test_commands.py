@@ -11,7 +11,7 @@ import signal
 import pytest
 
 import proc
-from waiting import until
+from waiting import until, with_time
 from wire import gather, request_bytes
 
 
@@ -185,20 +185,25 @@ def test_stderr_can_be_merged_into_stdout(agent):
     assert (result["stdout"], result["stderr"]) == ("1\n2\n3\n", "")
 
 
+def printing(agent, command, **fields):
+    """A command with a limit of time in which it prints something."""
+    return with_time(lambda seconds: agent.run(command, timeout_ms=int(seconds * 1000), **fields), lambda result: result["stdout"])
+
+
 def test_a_timeout_ends_the_tree_and_keeps_the_output(agent):
-    result = agent.run("(sleep 300 &); echo begun; sleep 301", timeout_ms=300)
+    result = printing(agent, "(sleep 300 &); echo begun; sleep 301")
     assert (result["cause"], result["exit_code"], result["stdout"]) == ("timeout", None, "begun\n")
     assert result["signal"] == "SIGTERM"
     until(lambda: not agent.strays())
 
 
 def test_a_timeout_ends_also_what_ignores_the_request(agent):
-    result = agent.run("trap '' TERM; echo begun; sleep 300; sleep 301", timeout_ms=200, kill_grace_ms=200)
+    result = printing(agent, "trap '' TERM; echo begun; sleep 300; sleep 301", kill_grace_ms=200)
     assert (result["cause"], result["signal"], result["stdout"]) == ("timeout", "SIGKILL", "begun\n")
 
 
 def test_a_command_may_use_its_grace_to_say_goodbye(agent):
-    result = agent.run("trap 'echo bye; exit 7' TERM; echo hi; sleep 300 & wait", timeout_ms=300, kill_grace_ms=10_000)
+    result = printing(agent, "trap 'echo bye; exit 7' TERM; echo hi; sleep 300 & wait", kill_grace_ms=10_000)
     assert (result["cause"], result["stdout"]) == ("timeout", "hi\nbye\n")
 
 

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from test_auth import Signer
-from waiting import until
+from waiting import until, with_time
 
 
 def digest(token):
@@ -79,9 +79,12 @@ def test_init_takes_public_keys(start_agent, tmp_path):
     assert agent.request("GET", "/v1/sessions", token=signer.token()).status == 200
 
 
-def test_a_setup_that_takes_too_long_is_ended_and_seen(agent):
-    setup = agent.request("POST", "/v1/init", json={
-        "setup": {"command": "echo begun; sleep 300", "timeout_ms": 300}}).json()["setup"]
+def test_a_setup_that_takes_too_long_is_ended_and_seen(start_agent):
+    def set_up(seconds):
+        setup = {"command": "echo begun; sleep 300", "timeout_ms": int(seconds * 1000)}
+        return start_agent().request("POST", "/v1/init", json={"setup": setup}).json()["setup"]
+
+    setup = with_time(set_up, lambda setup: setup["stdout"])
     assert setup["cause"] == "timeout" and setup["stdout"] == "begun\n"
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from kubebox import box, joined, start_kubebox  # noqa: F401
-from waiting import until
+from waiting import until, with_time
 
 MIB = 1024 * 1024
 
@@ -76,7 +76,8 @@ def test_a_path_is_the_working_directory(box):
 
 
 def test_a_timeout_ends_the_tree_and_keeps_the_output(box):
-    answer = box.run("echo begun; echo bad >&2; sleep 300 & sleep 300", timeout=0.3)
+    answer = with_time(lambda seconds: box.run("echo begun; echo bad >&2; sleep 300 & sleep 300", timeout=seconds),
+                       lambda answer: answer["stderr"])
     assert answer == {"stdout": "begun\n", "stderr": "bad\n", "exit_code": None, "error": "Command timed out", "finished": False}
     until(lambda: not box.agent.strays(), what="the end of the tree")
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import websockets
 
-from waiting import until
+from waiting import until, with_time
 from wire import query
 
 
@@ -73,7 +73,7 @@ def test_the_query_gives_folder_session_and_timeout(agent):
     assert run(agent, "pwd", cwd="sub").body == f"{agent.root}/sub\n".encode()
     sid = agent.session(env={"WHO": "session"})
     assert run(agent, "echo $WHO", session=sid).body == b"session\n"
-    late = run(agent, "echo begun; sleep 60", timeout_ms=200)
+    late = with_time(lambda seconds: run(agent, "echo begun; sleep 60", timeout_ms=int(seconds * 1000)), lambda answer: answer.body)
     assert late.body == b"begun\n" and late.trailers["X-Cause"] == "timeout"
     assert run(agent, "true", session="nope").problem(404, "session_not_found")
     assert run(agent, "true", no_such_parameter=1).status == 400

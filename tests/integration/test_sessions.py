@@ -5,7 +5,7 @@ import os
 import pytest
 
 import proc
-from waiting import until
+from waiting import until, with_time
 
 
 def pids_in(value):
@@ -197,13 +197,22 @@ def test_a_secret_of_a_session_reaches_commands_and_nothing_else(agent):
     assert secret not in agent.log()
 
 
+def in_one_that_idles(agent, command):
+    """A session that ends when it is idle, and what a command in it answers; `{}` in the command is three times that time."""
+    def run(seconds):
+        sid = agent.session(idle_timeout_ms=int(seconds * 1000))
+        return sid, agent.request("POST", f"/v1/sessions/{sid}/commands", json={"command": command.format(seconds * 3)})
+
+    return with_time(run, lambda done: done[1].status != 404)
+
+
 def test_an_idle_session_goes_away_by_itself(agent):
-    sid = agent.session(idle_timeout_ms=300)
-    assert agent.run("echo hi", session=sid)["stdout"] == "hi\n"
+    sid, answer = in_one_that_idles(agent, "echo hi")
+    assert answer.json()["stdout"] == "hi\n"
     until(lambda: sid not in [item["id"] for item in agent.request("GET", "/v1/sessions").json()["items"]],
           what="the end of an idle session")
 
 
 def test_a_session_with_a_running_command_is_not_idle(agent):
-    sid = agent.session(idle_timeout_ms=200)
-    assert agent.run("sleep 1; echo lived", session=sid)["stdout"] == "lived\n"
+    _, answer = in_one_that_idles(agent, "sleep {}; echo lived")
+    assert answer.json()["stdout"] == "lived\n"
