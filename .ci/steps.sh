@@ -16,8 +16,8 @@ step() { # step NAME COMMAND...: one whose output ends with `N passed, N failed`
   local TIMEFORMAT='%0R %0U %0S'
   { time "$@" >"$logs/$name.log" 2>&1 || status=$?; } 2>"$logs/$name.time"
   read -r wall user system <"$logs/$name.time"
-  # make tells below it that what it ran has failed.
-  last=$(grep -v '^make: ' "$logs/$name.log" | tail -n 1)
+  # make tells below it that what it ran has failed and, when another make has started it, which directory it leaves.
+  last=$(grep -vE '^make(\[[0-9]+\])?: ' "$logs/$name.log" | tail -n 1)
   if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
     good=${BASH_REMATCH[1]} bad=${BASH_REMATCH[2]}
     if [ "$status" != 0 ] && [ "$bad" = 0 ]; then bad=1; fi

@@ -148,7 +148,8 @@ def test_when_much_fails_nothing_is_tried_again(gate):
     assert (status, lines[-1], gate.runs("e0")) == (1, "0 passed, 9 failed", 1)
 
 
-def test_steps_are_added_up(tmp_path):
+@pytest.mark.parametrize("below_make", [False, True])
+def test_steps_are_added_up(tmp_path, below_make):
     """One that counts, one that only ends, one that fails after it has counted, one that says so, and one that make runs."""
     script = f"""
         top={tmp_path}; . {CI}/steps.sh; begin logs
@@ -159,7 +160,9 @@ def test_steps_are_added_up(tmp_path):
         step makes make -f {tmp_path}/Makefile
         finish"""
     (tmp_path / "Makefile").write_text("all:\n\t@echo '5 passed, 2 failed'; exit 1\n")
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=50)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=50,
+                          env={**environment, **({"MAKELEVEL": "1"} if below_make else {})})
     assert done.stdout.splitlines()[-3:] == ["2 flaky: a, b", "4 not run: 3 no node; 1 no root", "24 passed, 5 failed"]
     assert done.returncode == 1
     passing = subprocess.run(["bash", "-c", f"top={tmp_path}; . {CI}/steps.sh; begin logs; step ends true; finish"],
