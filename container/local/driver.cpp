@@ -50,14 +50,14 @@ bool matches(const Sandbox& sandbox, const SandboxFilter& filter) {
   });
 }
 
-/// One whose record can't be read. All in this directory is one user's, so it is everybody's who asks.
-Sandbox damaged(std::string name, const Error& error, std::string owner) {
+/// One whose record can't be read: whose it is nobody knows.
+Sandbox damaged(std::string name, const Error& error) {
   return {.name = std::move(name),
           .id = {},
           .driver = "local",
           .state = SandboxState::failed,
           .reason = error.message,
-          .owner = std::move(owner),
+          .owner = {},
           .image = {},
           .labels = {},
           .created_at = {},
@@ -109,6 +109,8 @@ Sandbox LocalDriver::describe(const LocalRecord& record) const {
     sandbox.state = SandboxState::failed;
     sandbox.was_broken = true;
     sandbox.reason = end ? which + " was ended: " + end->why : which + " was killed, or the machine was restarted";
+    // One that ended by itself has ended what it ran.
+    sandbox.may_run_on = !end && record.boot == boot_id();
   }
   return sandbox;
 }
@@ -251,6 +253,7 @@ Task<Result<Sandbox>> LocalDriver::bring_up(LocalRecord record, milliseconds wai
 
 Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
   SKIFF_CO_TRY_VOID(check_name(spec.name));
+  SKIFF_CO_TRY_VOID(check_size(spec));
   if (!spec.image.empty()) {
     co_return fail(
         Errc::invalid_field,
@@ -291,8 +294,10 @@ Task<Result<Sandbox>> LocalDriver::create(SandboxSpec spec, Progress progress) {
 }
 
 Task<Result<Sandbox>> LocalDriver::get(std::string name) {
-  SKIFF_CO_TRY(auto record, records_.load(name));
-  co_return describe(record);
+  auto record = records_.load(name);
+  if (record) co_return describe(*record);
+  if (is_damage(record.error())) co_return damaged(std::move(name), record.error());
+  co_return std::unexpected{std::move(record.error())};
 }
 
 Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
@@ -307,7 +312,10 @@ Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
       if (lock) (void)co_await erase_unrecorded(name);
       continue;
     }
-    Sandbox sandbox = record ? describe(*record) : damaged(name, record.error(), filter.owner.value_or(""));
+    if (!record && !filter.damaged) continue;
+    Sandbox sandbox = record ? describe(*record) : damaged(name, record.error());
+    // All in this directory is one user's, so it is everybody's who asks.
+    if (!record) sandbox.owner = filter.owner.value_or("");
     if (!matches(sandbox, filter)) continue;
     if (page.items.size() == filter.limit) {
       page.next = page.items.back().name;
@@ -377,6 +385,14 @@ Task<Result<Sandbox>> LocalDriver::extend(std::string name, Lease lease, millise
   record.expires_ms = lease_end_ms(record.ttl);
   SKIFF_CO_TRY_VOID(records_.save(record));
   co_return describe(record);
+}
+
+Task<Result<>> LocalDriver::set_label(std::string name, std::string label, std::string value) {
+  SKIFF_CO_TRY_VOID(records_.load(name));
+  SKIFF_CO_TRY(auto lock, co_await FileLock::acquire(records_.lock_file(), name, kLockPatience));
+  SKIFF_CO_TRY(auto record, records_.load(name));
+  record.labels[std::move(label)] = std::move(value);
+  co_return records_.save(record);
 }
 
 Task<Result<Endpoint>> LocalDriver::endpoint(std::string name, TokenGrant grant) {

@@ -29,6 +29,7 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Task<Result<>> stop(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                             Progress progress) override;
+  [[nodiscard]] Task<Result<>> set_label(std::string name, std::string label, std::string value) override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name, Removal how) override;
   [[nodiscard]] Task<Result<Sandbox>> extend(std::string name, Lease lease, std::chrono::milliseconds wait) override;
   [[nodiscard]] Task<Result<Endpoint>> endpoint(std::string name, TokenGrant grant) override;

@@ -35,10 +35,6 @@ std::string proc_file(pid_t pid, std::string_view name) {
   return read_small_file("/proc/" + std::to_string(pid) + "/" + std::string{name}, kLongestProcFile).value_or("");
 }
 
-std::string boot_id() {
-  return read_small_file("/proc/sys/kernel/random/boot_id", 64).value_or("");
-}
-
 /// Those whose /proc/PID/`file`, a list of texts that each end in a zero byte, holds `word`.
 std::vector<HostProcess> processes_with(std::string_view file, std::string_view word) {
   std::vector<HostProcess> found;
@@ -109,6 +105,10 @@ class Watched {
 };
 
 }  // namespace
+
+std::string boot_id() {
+  return read_small_file("/proc/sys/kernel/random/boot_id", 64).value_or("");
+}
 
 std::optional<HostProcess> find_process(pid_t pid) {
   const std::string stat = proc_file(pid, "stat");

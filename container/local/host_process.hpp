@@ -24,6 +24,9 @@ struct HostProcess {
   bool operator==(const HostProcess&) const = default;
 };
 
+/// Which boot of the machine this is.
+[[nodiscard]] std::string boot_id();
+
 /// The process that has this pid now; nothing if none has, or it has ended and was not yet waited for.
 [[nodiscard]] std::optional<HostProcess> find_process(pid_t pid);
 

@@ -40,7 +40,18 @@ Result<> LocalRecords::add(const LocalRecord& record) const {
 }
 
 Result<> LocalRecords::save(const LocalRecord& record) const {
-  return write_private_file(record_file(record.name), protocol::to_json(record));
+  const std::string text = protocol::to_json(record);
+  if (text.size() > kLongestRecord) {
+    return fail(Errc::invalid_field,
+                "the record of \"" + record.name + "\" would take " + std::to_string(text.size() / 1024 + 1) +
+                    " KiB, and no reader takes more than " + std::to_string(kLongestRecord / 1024));
+  }
+  return write_private_file(record_file(record.name), text);
+}
+
+bool is_damage(const Error& error) noexcept {
+  return error.code != Errc::sandbox_not_found && error.code != Errc::resource_exhausted &&
+         error.code != Errc::io_error && error.code != Errc::permission_denied;
 }
 
 files::path LocalRecords::record_file(std::string_view name) const {

@@ -71,6 +71,7 @@ class LocalRecords {
 
   /// Makes the sandbox's directory with its record. `sandbox_conflict` when there is one.
   [[nodiscard]] Result<> add(const LocalRecord& record) const;
+  /// `invalid_field` for one that `load` would not take.
   [[nodiscard]] Result<> save(const LocalRecord& record) const;
   /// `sandbox_not_found`.
   [[nodiscard]] Result<LocalRecord> load(std::string_view name) const;
@@ -87,6 +88,9 @@ class LocalRecords {
  private:
   std::filesystem::path directory_;
 };
+
+/// Whether `load` has failed because of what the record is, and not because it can't be looked at now.
+[[nodiscard]] bool is_damage(const Error& error) noexcept;
 
 /// How an agent ended in good order.
 struct LoggedEnd {

@@ -29,6 +29,8 @@ struct SandboxFilter {
   std::optional<std::string> owner = {};  ///< none: everybody's
   std::map<std::string, std::string> labels = {};
   std::optional<SandboxState> state = {};
+  /// Also those whose record can't be read where it does not say whose they are: only for whoever has all of them.
+  bool damaged = true;
   bool others = false;  ///< also what skiff did not make, where there can be such (claims): only to be looked at
   std::size_t limit = 500;
   std::string cursor = {};  ///< `next` of the page before
@@ -83,6 +85,10 @@ class Driver {
   /// Makes it again from its record, with its lease begun anew; one that runs is left as it is.
   [[nodiscard]] virtual Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds wait,
                                                     Progress progress) = 0;
+  /// One label of its record, from now on and for later starts.
+  [[nodiscard]] virtual Task<Result<>> set_label(std::string /*name*/, std::string /*label*/, std::string /*value*/) {
+    co_return fail(Errc::not_supported, "this driver keeps labels as they were at the creation");
+  }
   /// Removes everything that belongs to it, and verifies that. False: there was none. Any number of removals may be
   /// under way at once: those that wait for an end hold nothing that another one needs.
   [[nodiscard]] virtual Task<Result<bool>> remove(std::string name, Removal how) = 0;

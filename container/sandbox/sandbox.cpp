@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <nlohmann/json.hpp>
+
 #include "base/id.hpp"
 
 namespace skiff::container {
@@ -10,6 +12,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 50;
 constexpr std::size_t kRandomLetters = 8;
+constexpr std::size_t kMostSaid = std::size_t{256} << 10U;
 
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
@@ -29,6 +32,20 @@ Result<> check_name(std::string_view name) {
       "\"" + std::string{name.substr(0, 80)} +
           "\" is not a name for a sandbox: expected lower-case letters, digits and, between them, -; at most 50",
       "name");
+}
+
+Result<> check_size(const SandboxSpec& spec) {
+  // As it is written down: a byte may take six there.
+  const auto size_of = [](const std::map<std::string, std::string>& all) {
+    return nlohmann::json(all).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).size();
+  };
+  const std::size_t labels = size_of(spec.labels);
+  const std::size_t size = size_of(spec.env) + labels;
+  if (size <= kMostSaid) return {};
+  return fail(Errc::invalid_field,
+              "the variables and labels of a sandbox may take 256 KiB together; these take " +
+                  std::to_string(size / 1024) + " KiB: put the rest in a file",
+              labels > size - labels ? "labels" : "env");
 }
 
 std::string make_name(std::string_view prefix) {

@@ -73,6 +73,8 @@ struct Sandbox {
   /// It did not end by itself: its node was drained or lost, or its record can't be read. `start` may bring it back, so
   /// it is not garbage before the end of its lease.
   bool was_broken = false;
+  /// It failed, and nobody has seen what it ran end: that still takes what a running one takes.
+  bool may_run_on = false;
   /// It failed before its agent had ever answered, so there is nothing in it: whoever made it was killed meanwhile.
   bool was_never_up = false;
 
@@ -96,6 +98,10 @@ struct Sandbox {
 /// and, between them, `-`; at most 50 characters (RFC 1123, as Kubernetes wants it). It may begin with a digit, as a
 /// UUID may: where a letter is wanted, the prefix of all names has one.
 [[nodiscard]] Result<> check_name(std::string_view name);
+
+/// `invalid_field` unless the labels and the variables fit into the records of all drivers: 256 KiB of JSON together,
+/// which is what an object of a cluster may have of annotations.
+[[nodiscard]] Result<> check_size(const SandboxSpec& spec);
 
 /// A name nobody else has: `prefix` and random letters and digits.
 [[nodiscard]] std::string make_name(std::string_view prefix);

@@ -75,6 +75,9 @@ class TracedDriver final : public Driver {
     Span span = begin("stop sandbox", name);
     return spanning(std::move(span), driver_->stop(std::move(name), std::move(how)));
   }
+  Task<Result<>> set_label(std::string name, std::string label, std::string value) override {
+    return driver_->set_label(std::move(name), std::move(label), std::move(value));
+  }
   Task<Result<bool>> remove(std::string name, Removal how) override {
     Span span = begin("remove sandbox", name);
     return spanning(std::move(span), driver_->remove(std::move(name), std::move(how)));

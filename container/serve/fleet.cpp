@@ -70,7 +70,7 @@ bool is_to_go(const Sandbox& sandbox) {
 }
 
 bool takes_a_place(const Sandbox& sandbox) {
-  return sandbox.state == SandboxState::running || sandbox.state == SandboxState::creating;
+  return sandbox.state == SandboxState::running || sandbox.state == SandboxState::creating || sandbox.may_run_on;
 }
 
 }  // namespace
@@ -104,6 +104,7 @@ Task<Result<Fleet::Found>> Fleet::find(std::string tenant, std::string id) {
   auto found = co_await driver->get(id);
   if (found && found->owner == tenant && !is_over(*found)) co_return Found{driver, std::move(*found)};
   if (!found && found.error().code != Errc::sandbox_not_found) co_return std::unexpected{std::move(found.error())};
+  // Also one whose record can't be read: whose it is nobody knows.
   co_return std::unexpected{no_such_sandbox(id)};
 }
 
@@ -148,7 +149,8 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
 
 Task<Result<std::set<std::string>>> Fleet::running(Driver* driver, ApiKey key) {
   std::set<std::string> ids;
-  SandboxFilter filter{.owner = key.tenant, .labels = {{std::string{kKeyLabel}, key.name}}, .limit = kPage};
+  SandboxFilter filter{
+      .owner = key.tenant, .labels = {{std::string{kKeyLabel}, key.name}}, .damaged = false, .limit = kPage};
   do {
     SKIFF_CO_TRY(auto page, co_await driver->list(filter));
     for (const Sandbox& one : page.items) {
@@ -202,11 +204,10 @@ Task<Result<Made>> Fleet::found_again(Driver* driver, ApiKey key, Wish wish, Pro
     if (!wish.name.empty()) co_return fail(Errc::sandbox_conflict, "the name \"" + wish.name + "\" is taken", "name");
     co_return fail(Errc::sandbox_conflict, "the Idempotency-Key was used for another request", "Idempotency-Key");
   }
-  if (found->state == SandboxState::creating) {
-    // `start` waits for whoever is making it.
-    progress(Phase::scheduling, "another request makes it");
-    found = co_await driver->start(wish.id, kStartPatience, progress);
-  } else if (found->state == SandboxState::failed || (found->state != SandboxState::running && wish.get_or_create)) {
+  // `start` waits for whoever is making it.
+  if (found->state == SandboxState::creating) progress(Phase::scheduling, "another request makes it");
+  if (found->state == SandboxState::creating || found->state == SandboxState::failed ||
+      (found->state != SandboxState::running && wish.get_or_create)) {
     // Also what a process left half made that was killed: whoever asks again wants one that runs.
     found = co_await start_found({driver, std::move(*found)}, std::move(key), std::nullopt, std::move(progress));
   }
@@ -263,6 +264,7 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
   SKIFF_CO_TRY(auto labels, kept_labels(filter.labels));
   if (filter.owner) labels[std::string{kOwnerLabel}] = *filter.owner;
   filter.owner = std::move(tenant);
+  filter.damaged = false;
   filter.labels = std::move(labels);
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   std::erase_if(page.items, is_over);
@@ -277,12 +279,46 @@ Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
   co_return co_await found.driver->stop(std::move(id), std::move(how));
 }
 
+Task<Result<std::optional<ApiKey>>> Fleet::key_of(Sandbox sandbox) {
+  SKIFF_CO_TRY(auto ring, co_await keys_->current());
+  const std::string name = own_label(sandbox, kKeyLabel);
+  // Of the cluster's accounts nobody says how many they may have.
+  if (name.starts_with(kAccountPrefix)) {
+    ApiKey account;
+    account.name = name;
+    account.sha256 = sha256_hex(name);
+    account.tenant = sandbox.owner;
+    co_return account;
+  }
+  for (const ApiKey& key : ring->keys) {
+    if (key.name == name && key.tenant == sandbox.owner && !key.has_ended(wall_now())) co_return key;
+  }
+  co_return std::nullopt;
+}
+
 Task<Result<Sandbox>> Fleet::start_found(Found found, ApiKey key, std::optional<milliseconds> ttl, Progress progress) {
   const std::string id = found.sandbox.name;
   const Change change{this, key.tenant, id};
+  SKIFF_CO_TRY(auto payer, co_await key_of(found.sandbox));
+  const bool is_handed_over = !payer || payer->sha256 != key.sha256;
+  std::optional<Admission::Place> payers_place;
+  if (payer && is_handed_over) {
+    SKIFF_CO_TRY(auto place, co_await admit(found.driver, *payer, id));
+    payers_place.emplace(std::move(place));
+  }
   SKIFF_CO_TRY(auto place, co_await admit(found.driver, key, id));
   auto started = co_await found.driver->start(id, kStartPatience, std::move(progress));
   if (!started) co_return started;
+  // From now on it is counted for whoever has started it, and wakes as his.
+  if (is_handed_over && own_label(*started, kKeyLabel) != key.name) {
+    auto labelled = co_await found.driver->set_label(id, std::string{kKeyLabel}, key.name);
+    // Without labels that change it stays with whoever it was.
+    if (!labelled && labelled.error().code != Errc::not_supported) {
+      (void)co_await found.driver->stop(id, swift_removal(*found.driver));
+      co_return std::unexpected{std::move(labelled.error())};
+    }
+    if (labelled) started->labels[std::string{kKeyLabel}] = key.name;
+  }
   SKIFF_CO_TRY(auto too_many, co_await has_too_many(found.driver, key));
   if (too_many) {
     SKIFF_CO_TRY_VOID(co_await found.driver->stop(id, swift_removal(*found.driver)));
@@ -305,23 +341,10 @@ Task<Result<>> Fleet::wake(std::string tenant, std::string id) {
   const bool is_to_sleep = own_label(found.sandbox, kWakeLabel) == "no" || !keeps_files(found.sandbox);
   if (is_to_sleep && found.sandbox.state != SandboxState::creating)
     co_return std::unexpected{not_running(found.sandbox)};
-  SKIFF_CO_TRY(auto ring, co_await keys_->current());
-  const std::string maker = own_label(found.sandbox, kKeyLabel);
-  // Of the cluster's accounts nobody says how many they may have, and whoever asks has shown that he may.
-  if (maker.starts_with(kAccountPrefix)) {
-    ApiKey account;
-    account.name = maker;
-    account.tenant = std::move(tenant);
-    SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), std::move(account), std::nullopt, unwatched));
-    co_return Result<>{};
-  }
-  for (const ApiKey& key : ring->keys) {
-    if (key.name != maker || key.tenant != tenant || key.has_ended(wall_now())) continue;
-    SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), key, std::nullopt, unwatched));
-    co_return Result<>{};
-  }
-  // Its key is gone or over, and with it whoever has paid for it.
-  co_return std::unexpected{not_running(found.sandbox)};
+  SKIFF_CO_TRY(auto payer, co_await key_of(found.sandbox));
+  if (!payer) co_return std::unexpected{not_running(found.sandbox)};
+  SKIFF_CO_TRY_VOID(co_await start_found(std::move(found), std::move(*payer), std::nullopt, unwatched));
+  co_return Result<>{};
 }
 
 Task<Result<Sandbox>> Fleet::extend(std::string tenant, std::string id, Lease lease) {
@@ -408,6 +431,7 @@ Task<Result<>> Fleet::sweep_tenant(std::string tenant) {
   // All at once: a driver may read everything for each page.
   SandboxFilter filter{.owner = std::move(tenant),
                        .labels = {{std::string{kOnEndLabel}, std::string{on_end_word(OnEnd::remove)}}},
+                       .damaged = false,
                        .limit = std::numeric_limits<std::size_t>::max()};
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   for (const Sandbox& one : page.items) {

@@ -140,6 +140,9 @@ class Fleet {
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   /// Now that the record of another one can be seen by all processes.
   [[nodiscard]] Task<Result<bool>> has_too_many(Driver* driver, ApiKey key);
+  /// The key by whose label the sandbox runs now; nothing when that was removed or is over, and nobody has paid for it.
+  [[nodiscard]] Task<Result<std::optional<ApiKey>>> key_of(Sandbox sandbox);
+  /// It takes a place of the key by whose label it is, and one of the caller's, by whose label it goes on.
   [[nodiscard]] Task<Result<Sandbox>> start_found(Found found, ApiKey key, std::optional<std::chrono::milliseconds> ttl,
                                                   Progress progress);
   [[nodiscard]] Task<Result<SandboxSpec>> spec_of(const Driver* driver, ApiKey key, std::string id, Wish wish);

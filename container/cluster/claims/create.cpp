@@ -23,6 +23,7 @@ bool wants_claim(const SandboxSpec& spec) {
 /// That the controller can make it: it has headless services only.
 Result<> check_spec(const SandboxSpec& spec) {
   SKIFF_TRY_VOID(check_name(spec.name));
+  SKIFF_TRY_VOID(check_size(spec));
   SKIFF_TRY_VOID(labels::check_user_labels(spec.labels));
   SKIFF_TRY_VOID(check_pod_options(spec.pod));
   if (spec.pod.namespace_per_sandbox || !spec.pod.quota.empty()) {

@@ -374,6 +374,18 @@ Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Pr
   co_return co_await undo_unless(std::move(work), [&] { return stop_again(object); }, kLateArrival);
 }
 
+Task<Result<>> ClaimDriver::set_label(std::string name, std::string label, std::string value) {
+  SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
+  SandboxSpec spec = spec_of(object);
+  spec.labels[label] = value;
+  Object labelled;
+  labels::put_user_labels(labelled, {{std::move(label), std::move(value)}});
+  json change = spec_patch(spec);
+  change.merge_patch(labelled.json);
+  SKIFF_CO_TRY_VOID(co_await patch(std::move(object), std::move(change)));
+  co_return Result<>{};
+}
+
 Task<Result<>> ClaimDriver::stop_again(Object object) {
   auto now = co_await find(labels::get(object, labels::kName));
   if (!now && now.error().code == Errc::sandbox_not_found) co_return Result<>{};

@@ -80,6 +80,7 @@ Task<Result<std::optional<Object>>> make_surroundings(Cluster* cluster, const Po
 
 Task<Result<ManifestContext>> prepare_sandbox(Cluster* cluster, SandboxSpec* spec) {
   SKIFF_CO_TRY_VOID(check_name(spec->name));
+  SKIFF_CO_TRY_VOID(check_size(*spec));
   SKIFF_CO_TRY_VOID(labels::check_user_labels(spec->labels));
   SKIFF_CO_TRY_VOID(check_pod_options(spec->pod));
   if (!spec->pod.template_name.empty()) {

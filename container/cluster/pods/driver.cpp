@@ -253,6 +253,13 @@ Task<Result<>> PodDriver::stop_known(KnownPod known, Removal how) {
   co_return co_await finish_removal(cluster_, std::move(begun), std::move(how));
 }
 
+Task<Result<>> PodDriver::set_label(std::string name, std::string label, std::string value) {
+  SKIFF_CO_TRY(auto known, co_await find_sandbox(cluster_, std::move(name)));
+  if (known.damage) co_return std::unexpected{std::move(*known.damage)};
+  if (!known.record) co_return fail(Errc::not_supported, "what belongs to `skiff run` keeps its labels");
+  co_return co_await change_label(cluster_, std::move(known), std::move(label), std::move(value));
+}
+
 Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Progress progress) {
   const SteadyTime deadline = steady_clock::now() + wait;
   const auto waiting = cluster_->client().transport().wait_until(deadline);

@@ -251,6 +251,27 @@ Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known, std::functi
   co_return fail(Errc::timeout, "the record " + name + " is being changed by others repeatedly; try again");
 }
 
+Task<Result<>> change_label(Cluster* cluster, KnownPod known, std::string label, std::string value) {
+  const Object seen = known.pod ? *known.pod : Object{};
+  SKIFF_CO_TRY(auto changed, co_await change_spec(cluster, std::move(known),
+                                                  [&](PodRecord& record) { record.spec.labels[label] = value; }));
+  Object labelled;
+  labels::put_user_labels(labelled, {{label, value}});
+  const auto put = [&](const kube::Resource& resource, const Object& object) {
+    nlohmann::json patch = labelled.json;
+    patch["metadata"]["uid"] = object.uid();
+    return cluster->client().patch(resource, object.namespace_name(), object.name(), kube::PatchKind::merge,
+                                   std::move(patch));
+  };
+  auto recorded = co_await put(kube::kConfigMaps, *changed.config_map);
+  if (!recorded) co_return std::unexpected{std::move(recorded.error().error)};
+  if (seen.uid().empty()) co_return Result<>{};
+  auto patched = co_await put(kube::kPods, seen);
+  // Another Pod has the label by the record.
+  if (patched || patched.error().not_found() || patched.error().conflict()) co_return Result<>{};
+  co_return std::unexpected{std::move(patched.error().error)};
+}
+
 namespace {
 
 /// Both kinds at once: each of them may have thousands. Gives the first thing that went wrong.

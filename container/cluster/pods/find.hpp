@@ -56,6 +56,9 @@ struct KnownPod {
 [[nodiscard]] Task<Result<KnownPod>> change_spec(Cluster* cluster, KnownPod known,
                                                  std::function<void(PodRecord& record)> change);
 
+/// Sets one of the user's labels, on the record and on its Pod.
+[[nodiscard]] Task<Result<>> change_label(Cluster* cluster, KnownPod known, std::string label, std::string value);
+
 /// Reads all Pods and records and gives a page of the filter's size.
 [[nodiscard]] Task<Result<SandboxPage>> list_sandboxes(Cluster* cluster, SandboxFilter filter);
 

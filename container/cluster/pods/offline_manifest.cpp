@@ -11,6 +11,7 @@ namespace skiff::container {
 
 Result<std::vector<kube::Object>> offline_manifest(SandboxSpec spec, const OfflineContext& context) {
   SKIFF_TRY_VOID(check_name(spec.name));
+  SKIFF_TRY_VOID(check_size(spec));
   SKIFF_TRY_VOID(labels::check_user_labels(spec.labels));
   SKIFF_TRY_VOID(check_pod_options(spec.pod));
   if (!spec.pod.pool.empty() || !spec.pod.template_name.empty()) {
