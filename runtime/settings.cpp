@@ -135,8 +135,8 @@ std::vector<Setting> rows(Settings& s) {
        "How many such ids are remembered."},
       {"stdin-bytes", "SKIFF_STDIN_BYTES", Size{&s.stdin_bytes, 4 * kKiB, 1 * kGiB}, "SIZE", kCommands,
        "Input of one command that is buffered; writers wait when the buffer is full."},
-      {"e2b-deadline", "SKIFF_E2B_DEADLINE", Choice{&s.e2b_deadline, {"detach", "kill"}}, "WHAT", kCommands,
-       "What happens when the time limit of a stream of --dialect e2b is over: detach from the command, which continues and can be connected to, or kill it."},
+      {"e2b-deadline", "SKIFF_E2B_DEADLINE", Choice{&s.e2b_deadline, {"kill", "detach"}}, "WHAT", kCommands,
+       "What happens when the time limit of a stream of --dialect e2b is over: kill the command, as E2B's own agent does, or detach from it: it continues and can be connected to."},
 
       {"keep-bytes", "SKIFF_KEEP_BYTES", Size{&s.keep_bytes, 128 * kKiB, 1024 * kGiB}, "SIZE", kOutput,
        "Output of one command that is kept in memory, unless the request sets it."},

@@ -76,7 +76,7 @@ struct Settings {
   Milliseconds idempotency_window{86'400'000};  ///< how long a client's command id starts at most one command
   std::uint64_t idempotency_ids = 100'000;      ///< how many ids are remembered
   std::uint64_t stdin_bytes = 1 * kMiB;         ///< queued input of one command
-  std::string e2b_deadline = "detach";          ///< of the dialect e2b: detach, or kill the command with its stream
+  std::string e2b_deadline = "kill";            ///< of the dialect e2b: kill the command with its stream, or detach
 
   // Output
   std::uint64_t keep_bytes = 8 * kMiB;        ///< of one command's output in memory, where the request does not say

@@ -1,5 +1,6 @@
 #include "container/local/driver.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -300,12 +301,24 @@ Task<Result<Sandbox>> LocalDriver::get(std::string name) {
   co_return std::unexpected{std::move(record.error())};
 }
 
+bool LocalDriver::is_of_another(const std::string& name, const struct stat& now, const SandboxFilter& filter) const {
+  const auto known = owners_.find(name);
+  return filter.owner && known != owners_.end() && known->second.owner != *filter.owner &&
+         is_same_file(known->second.seen, now);
+}
+
 Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
   SKIFF_CO_TRY(auto names, records_.names());
+  if (owners_.size() > 2 * names.size()) owners_.clear();
   SandboxPage page;
+  std::size_t bytes = 0;
   for (const std::string& name : names) {
     if (name <= filter.cursor) continue;
+    struct stat now{};
+    const bool is_there = ::stat(records_.record_file(name).c_str(), &now) == 0;
+    if (is_there && is_of_another(name, now, filter)) continue;
     auto record = records_.load(name);
+    if (record && is_there) owners_.insert_or_assign(name, Owned{now, record->owner});
     if (!record && record.error().code == Errc::sandbox_not_found) {
       // Removed meanwhile, or being made, or left by who made or removed it and was killed.
       auto lock = co_await FileLock::acquire(records_.lock_file(), name, milliseconds{0});
@@ -317,7 +330,8 @@ Task<Result<SandboxPage>> LocalDriver::list(SandboxFilter filter) {
     // All in this directory is one user's, so it is everybody's who asks.
     if (!record) sandbox.owner = filter.owner.value_or("");
     if (!matches(sandbox, filter)) continue;
-    if (page.items.size() == filter.limit) {
+    for (const auto& [label, value] : sandbox.labels) bytes += label.size() + value.size();
+    if (page.items.size() == filter.limit || (bytes > filter.most_bytes && !page.items.empty())) {
       page.next = page.items.back().name;
       break;
     }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <sys/stat.h>
+
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -55,8 +58,16 @@ class LocalDriver final : public Driver {
   [[nodiscard]] Result<LocalRecord> running(std::string_view name) const;
   [[nodiscard]] Result<Endpoint> endpoint_of(const LocalRecord& record, TokenGrant grant) const;
 
+  /// Whether the record is known to be somebody else's: what others keep is not read for each list.
+  [[nodiscard]] bool is_of_another(const std::string& name, const struct stat& now, const SandboxFilter& filter) const;
+
+  struct Owned {
+    struct stat seen;
+    std::string owner;
+  };
   StateDirectory state_;
   LocalRecords records_;
+  std::map<std::string, Owned> owners_;  ///< by names, of records that were read
   BlockingPool disk_{"skiff-disk", 1};
 };
 

@@ -13,14 +13,12 @@ bool is_same_time(const timespec& one, const timespec& other) {
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
 
-/// Records are replaced as a whole (`write_private_file`): another one is another inode, and should its number come
-/// again, has been written at another time.
-bool is_same_file(const struct stat& one, const struct stat& other) {
+}  // namespace
+
+bool is_same_file(const struct stat& one, const struct stat& other) noexcept {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_size == other.st_size &&
          is_same_time(one.st_mtim, other.st_mtim) && is_same_time(one.st_ctim, other.st_ctim);
 }
-
-}  // namespace
 
 std::unique_ptr<LocalSighting> LocalSighting::take(const LocalRecords& records, std::string_view name) {
   std::filesystem::path file = records.record_file(name);

@@ -14,6 +14,10 @@
 
 namespace skiff::container {
 
+/// Records are replaced as a whole (`write_private_file`): another one is another inode, and should its number come
+/// again, has been written at another time.
+[[nodiscard]] bool is_same_file(const struct stat& one, const struct stat& other) noexcept;
+
 /// A sandbox of this machine that runs: its record by stat(2), its agent by a pidfd.
 class LocalSighting final : public Sighting {
  public:

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,8 @@ struct SandboxFilter {
   bool damaged = true;
   bool others = false;  ///< also what skiff did not make, where there can be such (claims): only to be looked at
   std::size_t limit = 500;
+  /// A page ends, too, when the labels in it are longer, where the driver can: it has one item at least.
+  std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
   std::string cursor = {};  ///< `next` of the page before
 };
 

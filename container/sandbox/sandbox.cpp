@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kLongestName = 50;
 constexpr std::size_t kRandomLetters = 8;
 constexpr std::size_t kMostSaid = std::size_t{256} << 10U;
+constexpr std::size_t kLongestVariable = std::size_t{128} << 10U;
 
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
@@ -41,11 +42,18 @@ Result<> check_size(const SandboxSpec& spec) {
   };
   const std::size_t labels = size_of(spec.labels);
   const std::size_t size = size_of(spec.env) + labels;
-  if (size <= kMostSaid) return {};
-  return fail(Errc::invalid_field,
-              "the variables and labels of a sandbox may take 256 KiB together; these take " +
-                  std::to_string(size / 1024) + " KiB: put the rest in a file",
-              labels > size - labels ? "labels" : "env");
+  if (size > kMostSaid) {
+    return fail(Errc::invalid_field,
+                "the variables and labels of a sandbox may take 256 KiB together; these take " +
+                    std::to_string(size / 1024) + " KiB: put the rest in a file",
+                labels > size - labels ? "labels" : "env");
+  }
+  for (const auto& [name, value] : spec.env) {
+    // NAME=VALUE and its zero byte (execve(2)).
+    if (name.size() + value.size() + 2 <= kLongestVariable) continue;
+    return fail(Errc::invalid_field, "a variable may take 128 KiB with its name: put the rest in a file", "env");
+  }
+  return {};
 }
 
 std::string make_name(std::string_view prefix) {

@@ -100,7 +100,8 @@ struct Sandbox {
 [[nodiscard]] Result<> check_name(std::string_view name);
 
 /// `invalid_field` unless the labels and the variables fit into the records of all drivers: 256 KiB of JSON together,
-/// which is what an object of a cluster may have of annotations.
+/// which is what an object of a cluster may have of annotations; and each variable into what a kernel hands on, 128
+/// KiB.
 [[nodiscard]] Result<> check_size(const SandboxSpec& spec);
 
 /// A name nobody else has: `prefix` and random letters and digits.

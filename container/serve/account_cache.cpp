@@ -1,50 +1,16 @@
 #include "container/serve/account_cache.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/log.hpp"
 #include "container/serve/gateway/counted.hpp"
-#include "protocol/json/base64.hpp"
 
 namespace skiff::container::serve {
 namespace {
 
-using nlohmann::json;
-
-constexpr std::size_t kLongestToken = std::size_t{16} << 10U;
-/// In seconds: the year 5138. Beyond it milliseconds are still numbers.
-constexpr std::int64_t kLastSecond = 100'000'000'000;
-
 std::unexpected<Error> refused() {
   return fail(Errc::unauthenticated, "the token is not valid here");
-}
-
-bool is_for_us(const json& audience) {
-  if (audience.is_string()) return audience == json(kTokenAudience);
-  return audience.is_array() &&
-         std::ranges::any_of(audience, [](const json& one) { return one == json(kTokenAudience); });
-}
-
-/// When it ends by what it says itself (RFC 7519, 4.1.4), in seconds since 1970; nothing for one that the cluster needs
-/// not be asked about.
-std::optional<std::int64_t> end_of(std::string_view token) {
-  if (token.size() > kLongestToken || !is_signed_token(token)) return std::nullopt;
-  const std::size_t first = token.find('.');
-  const auto payload = protocol::decode_base64url(token.substr(first + 1, token.rfind('.') - first - 1));
-  if (!payload) return std::nullopt;
-  const json claims = json::parse(*payload, nullptr, false);
-  if (!claims.is_object() || !is_for_us(claims.value("aud", json{}))) return std::nullopt;
-  const json subject = claims.value("sub", json{});
-  if (!subject.is_string() || !subject.get_ref<const std::string&>().starts_with(kAccountPrefix)) return std::nullopt;
-  const json end = claims.value("exp", json{});
-  if (!end.is_number_integer() || end.get<std::int64_t>() < 0 || end.get<std::int64_t>() > kLastSecond) {
-    return std::nullopt;
-  }
-  return end.get<std::int64_t>();
 }
 
 ApiKey key_of(const Account& account, std::int64_t ends) {
@@ -59,10 +25,6 @@ ApiKey key_of(const Account& account, std::int64_t ends) {
 }
 
 }  // namespace
-
-bool is_signed_token(std::string_view text) noexcept {
-  return std::ranges::count(text, '.') == 2;
-}
 
 bool AccountCache::has_room() {
   const SteadyTime now = std::chrono::steady_clock::now();
@@ -107,7 +69,7 @@ Task<Result<std::optional<Account>>> AccountCache::look(std::string token, std::
 }
 
 Task<Result<ApiKey>> AccountCache::find(std::string token) {
-  const auto ends = end_of(token);
+  const auto ends = end_of_account_token(token);
   const auto now = std::chrono::floor<std::chrono::seconds>(wall_now().time_since_epoch()).count();
   if (!ends || *ends <= now) co_return refused();
   std::string digest = sha256_hex(token);

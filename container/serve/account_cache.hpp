@@ -16,13 +16,9 @@
 #include "base/in_parallel.hpp"
 #include "base/task.hpp"
 #include "container/serve/api_key.hpp"
+#include "container/serve/gateway/credential_form.hpp"
 
 namespace skiff::container::serve {
-
-/// Whom a token must have been made for.
-inline constexpr std::string_view kTokenAudience = "skiff";
-/// Before NAMESPACE:NAME, as Kubernetes calls its service accounts.
-inline constexpr std::string_view kAccountPrefix = "system:serviceaccount:";
 
 /// A ServiceAccount of the cluster.
 struct Account {
@@ -41,9 +37,6 @@ class TokenReviewer {
   /// Whose token it is, if it is valid now and for `kTokenAudience`; nothing for any other one.
   [[nodiscard]] virtual Task<Result<std::optional<Account>>> review(std::string token) = 0;
 };
-
-/// Whether the text has the form of a signed token (RFC 7519), which no API key has.
-[[nodiscard]] bool is_signed_token(std::string_view text) noexcept;
 
 /// What projected tokens of service accounts allow: the namespace of the account is the tenant. What the cluster has
 /// said of a token is believed for `kFresh`, and not beyond its end. Strangers don't make it ask: what is not for this

@@ -8,11 +8,10 @@
 
 #include "base/id.hpp"
 #include "base/sha.hpp"
+#include "container/serve/gateway/credential_form.hpp"
 
 namespace skiff::container::serve {
 namespace {
-
-constexpr std::string_view kKeyPrefix = "e2b_";
 
 std::string hex_of(std::span<const unsigned char> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -59,6 +58,10 @@ std::string new_token_secret() {
   return random_hex<32>();
 }
 
+std::string new_nonce() {
+  return random_hex<8>();
+}
+
 std::string sha256_hex(std::string_view text) {
   return to_hex(Sha256::of(text));
 }
@@ -83,9 +86,12 @@ std::string derived_secret(std::string_view token_secret, std::string_view purpo
   return hex_of(code);
 }
 
-std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox) {
+std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox,
+                         std::string_view nonce) {
   // No name holds a slash, so no two of these are the same text.
-  return derived_secret(token_secret, std::string{"sandbox/"}.append(tenant).append(1, '/').append(sandbox));
+  const std::string code = derived_secret(
+      token_secret, std::string{"sandbox/"}.append(tenant).append(1, '/').append(sandbox).append(1, '/').append(nonce));
+  return std::string{nonce} + code.substr(0, code.size() - std::min(nonce.size(), code.size()));
 }
 
 }  // namespace skiff::container::serve

@@ -29,6 +29,7 @@ struct ApiKey {
   std::vector<KeyScope> scopes;            ///< not empty
   std::uint64_t max_sandboxes = 0;         ///< that run at the same time; 0: any number
   std::uint64_t creations_per_minute = 0;  ///< 0: any number
+  std::uint64_t max_stopped = 0;           ///< that are kept and do not run; 0: any number
   std::string created_at;                  ///< RFC 3339
   std::optional<std::int64_t> expires_ms;  ///< since 1970; none: never
 
@@ -42,6 +43,7 @@ struct ApiKey {
       protocol::field("scopes", &ApiKey::scopes, "What it allows"),
       protocol::field("max_sandboxes", &ApiKey::max_sandboxes, "At the same time", {.optional = true}),
       protocol::field("creations_per_minute", &ApiKey::creations_per_minute, "A minute", {.optional = true}),
+      protocol::field("max_stopped", &ApiKey::max_stopped, "That do not run", {.optional = true}),
       protocol::field("created_at", &ApiKey::created_at, "When it was made"),
       protocol::field("expires_ms", &ApiKey::expires_ms, "Its end, in milliseconds since 1970")};
 };
@@ -61,6 +63,8 @@ struct KeyRing {
 [[nodiscard]] std::string new_api_key();
 /// 64 hexadecimal digits.
 [[nodiscard]] std::string new_token_secret();
+/// 16 of them.
+[[nodiscard]] std::string new_nonce();
 
 /// Of a key or of an access token, as it is kept: lower hex.
 [[nodiscard]] std::string sha256_hex(std::string_view text);
@@ -72,10 +76,11 @@ struct KeyRing {
 /// HMAC-SHA256 (RFC 2104) of a purpose, lower hex. Whoever has the secret can tell it again, so it is kept nowhere.
 [[nodiscard]] std::string derived_secret(std::string_view token_secret, std::string_view purpose);
 
-/// What the agent of a sandbox is reached with by E2B's SDKs. Tenants may have sandboxes of the same name, so it is
-/// that of one tenant's.
-[[nodiscard]] std::string access_token(std::string_view token_secret, std::string_view tenant,
-                                       std::string_view sandbox);
+/// What the agent of a sandbox is reached with by E2B's SDKs: 64 hexadecimal digits that begin with the nonce of the
+/// record (`nonce_of`). Tenants may have sandboxes of the same name, one after the other the same tenant may, too: it
+/// is that of one record of one tenant's, and whether it was made here is known without a look at the record.
+[[nodiscard]] std::string access_token(std::string_view token_secret, std::string_view tenant, std::string_view sandbox,
+                                       std::string_view nonce);
 
 }  // namespace skiff::container::serve
 

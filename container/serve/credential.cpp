@@ -1,11 +1,24 @@
 #include "container/serve/credential.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 namespace skiff::container::serve {
 namespace {
 
-constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kBearer = "Bearer";
+constexpr std::string_view kAroundBearer = " \t";
+
+/// However many blanks there are round it.
+std::string_view bearer_of(std::string_view authorization) {
+  authorization.remove_prefix(std::min(authorization.find_first_not_of(kAroundBearer), authorization.size()));
+  if (!protocol::same_text(authorization.substr(0, kBearer.size()), kBearer)) return {};
+  authorization.remove_prefix(kBearer.size());
+  const std::size_t begin = authorization.find_first_not_of(kAroundBearer);
+  if (begin == 0 || begin == std::string_view::npos) return {};
+  authorization.remove_prefix(begin);
+  return authorization.substr(0, authorization.find_last_not_of(kAroundBearer) + 1);
+}
 
 }  // namespace
 
@@ -17,12 +30,8 @@ Result<std::string> key_field(const protocol::Headers& headers) {
 
 Result<std::string> presented_key(const protocol::Headers& headers) {
   SKIFF_TRY(auto key, key_field(headers));
-  const std::string_view authorization = headers.get("Authorization");
-  if (authorization.size() <= kBearer.size() ||
-      !protocol::same_text(authorization.substr(0, kBearer.size()), kBearer)) {
-    return key;
-  }
-  const std::string_view bearer = authorization.substr(kBearer.size());
+  const std::string_view bearer = bearer_of(headers.get("Authorization"));
+  if (bearer.empty()) return key;
   if (!key.empty() && key != bearer) {
     return fail(Errc::unauthenticated, "X-API-Key and Authorization show two different keys");
   }

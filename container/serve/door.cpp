@@ -8,6 +8,7 @@
 #include "container/sandbox/sandbox.hpp"
 #include "container/serve/credential.hpp"
 #include "container/serve/e2b_signature.hpp"
+#include "container/serve/gateway/counted.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -15,6 +16,9 @@ namespace {
 constexpr std::string_view kAccessToken = "X-Access-Token";
 /// Of the agent's API beside reading: what a key may that only uses sandboxes. Leases are the server's.
 constexpr std::string_view kUse = "read exec ports";
+
+/// A service account's, which goes on by its next token: its previews end with their time, or the sandbox.
+constexpr std::string_view kByAccount = "account";
 
 /// Whether the request is for a tenant's namespace that is another one.
 bool names_another(const Placed& placed, const std::string& tenant) {
@@ -27,22 +31,22 @@ bool shows_bearer(const protocol::Headers& headers) {
 
 }  // namespace
 
+std::string preview_giver(const ApiKey& key) {
+  constexpr std::size_t kLetters = 32;
+  return key.name.starts_with(kAccountPrefix) ? std::string{kByAccount} : key.sha256.substr(0, kLetters);
+}
+
 Task<Result<Previews>> Door::previews(std::string tenant) {
   SKIFF_CO_TRY(auto ring, co_await keys_->current());
   if (ring->token_secret.empty()) co_return fail(Errc::unauthenticated, "there are no API keys yet");
   co_return Previews::create({derived_secret(ring->token_secret, "previews/" + tenant)});
 }
 
-Task<bool> Door::shows_key_in_authorization(const protocol::Headers* headers) {
-  auto bearer = presented_key({{"Authorization", headers->get("Authorization")}});
-  co_return bearer && !bearer->empty() && (co_await keys_->find(std::move(*bearer))).has_value();
-}
-
 Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpRequest* request, const Placed* placed) {
   const protocol::Headers& headers = request->headers;
   SKIFF_CO_TRY(auto shown, shows_bearer(headers) ? presented_key(headers) : key_field(headers));
   if (shown.empty()) co_return std::nullopt;
-  auto key = co_await keys_->find(std::move(shown));
+  auto key = co_await keys_->find(shown);
   // A Bearer of something else may be the application's own; another credential may be there beside it.
   if (!key && shows_bearer(headers)) co_return std::nullopt;
   if (!key) co_return std::unexpected{std::move(key.error())};
@@ -51,17 +55,21 @@ Task<Result<std::optional<Door::Admitted>>> Door::by_key(const protocol::HttpReq
   }
   if (names_another(*placed, key->tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
   Admitted admitted{.permission = {.tenant = key->tenant, .scope = std::string{kUse}}, .who = key->name};
-  const bool is_in_authorization = shows_bearer(headers) || co_await shows_key_in_authorization(&headers);
-  if (is_in_authorization) admitted.permission.credential_fields = {"Authorization"};
+  // What else has the form of a credential goes no further, whichever field it is in (`remove_credentials`).
+  if (shows_bearer(headers)) admitted.permission.credential_fields = {"Authorization"};
+  admitted.permission.giver.key = key->sha256;
+  if (key->name.starts_with(kAccountPrefix)) admitted.permission.giver = {.key = {}, .account = std::move(shown)};
   if (key->expires_ms) admitted.permission.ends = WallTime{std::chrono::milliseconds{*key->expires_ms}};
   co_return admitted;
 }
 
 Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const Placed* placed) {
-  // Digests, so that no time tells how much of it was right.
-  const auto opens = [digest = sha256_hex(shown)](const std::string& token) { return sha256_hex(token) == digest; };
-  SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(placed->sandbox, opens));
+  SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(placed->sandbox, std::string{shown}));
   if (!tenant) co_return fail(Errc::unauthenticated, "the access token is not one of this sandbox");
+  SKIFF_CO_TRY(const auto nonce, co_await known_.nonce({.tenant = *tenant, .sandbox = placed->sandbox}));
+  if (!shown.starts_with(nonce)) {
+    co_return fail(Errc::unauthenticated, "the access token is of an earlier sandbox of this name");
+  }
   if (names_another(*placed, *tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
   Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}}, .who = "access-token"};
   if (placed->port != kE2bPort) admitted.permission.credential_fields = {std::string{kAccessToken}};
@@ -70,10 +78,41 @@ Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const
 
 Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* request, const Placed* placed) {
   // Whoever shows it may wake the sandbox, so it is looked at here; the agent does it again.
-  const auto opens = [request](const std::string& token) { return e2b::is_signed(*request, token, wall_now()); };
-  SKIFF_CO_TRY(auto tenant, co_await fleet_->tenant_by_token(placed->sandbox, opens));
+  SKIFF_CO_TRY(auto tenant, co_await signed_for(request, placed->sandbox));
   if (!tenant) co_return fail(Errc::unauthenticated, "the signature is not valid");
-  co_return Admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = "signature"};
+  Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = "signature"};
+  // It says whose file is meant, and nobody else does.
+  admitted.permission.credential_fields = {"Authorization"};
+  co_return admitted;
+}
+
+Task<Result<std::optional<std::string>>> Door::signed_for(const protocol::HttpRequest* request, std::string id) {
+  if (!e2b::may_be_signed(*request, wall_now())) co_return std::nullopt;
+  if (waiting_ >= kMostWaiting) co_return fail(Errc::resource_exhausted, "too many signatures are being verified");
+  const Counted waits{waiting_};
+  const Turnstile::Place place = co_await looks_.enter();
+  SKIFF_CO_TRY(auto all, co_await keys_->tenants());
+  std::optional<Error> failure;
+  for (const std::string& tenant : all) {
+    auto nonce = co_await known_.nonce({.tenant = tenant, .sandbox = id});
+    if (!nonce && nonce.error().code != Errc::sandbox_not_found) failure = std::move(nonce.error());
+    if (!nonce) continue;
+    SKIFF_CO_TRY(auto token, co_await fleet_->access_token_of(tenant, id, std::move(*nonce)));
+    if (e2b::is_signed(*request, token, wall_now())) co_return tenant;
+  }
+  if (failure) co_return std::unexpected{std::move(*failure)};
+  co_return std::nullopt;
+}
+
+Task<Result<std::optional<Giver>>> Door::giver_of(SandboxRef of, Previews::Given given) {
+  SKIFF_CO_TRY(const auto nonce, co_await known_.nonce(std::move(of)));
+  if (nonce != given.record) co_return std::nullopt;
+  if (given.by == kByAccount) co_return Giver{};
+  SKIFF_CO_TRY(auto ring, co_await keys_->current());
+  for (const ApiKey& key : ring->keys) {
+    if (preview_giver(key) == given.by && !key.has_ended(wall_now())) co_return Giver{.key = key.sha256};
+  }
+  co_return std::nullopt;
 }
 
 Task<Result<std::optional<Door::Admitted>>> Door::by_preview(const protocol::HttpRequest* request, const Placed* placed,
@@ -86,7 +125,12 @@ Task<Result<std::optional<Door::Admitted>>> Door::by_preview(const protocol::Htt
     if (!shown) {
       refusal = std::move(shown.error());
     } else if (*shown) {
-      Admitted admitted{.permission = {.tenant = tenant, .scope = "ports", .ends = (*shown)->ends}, .who = "preview"};
+      SandboxRef of{.tenant = tenant, .sandbox = placed->sandbox};
+      SKIFF_CO_TRY(auto giver, co_await giver_of(std::move(of), (*shown)->given));
+      if (!giver) co_return fail(Errc::unauthenticated, "what this preview was made for or with is gone");
+      Admitted admitted{
+          .permission = {.tenant = tenant, .scope = "ports", .ends = (*shown)->ends, .giver = std::move(*giver)},
+          .who = "preview"};
       admitted.redirect = std::move((*shown)->redirect);
       co_return admitted;
     }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/in_parallel.hpp"
 #include "base/task.hpp"
 #include "container/serve/fleet.hpp"
 #include "container/serve/gateway/gateway.hpp"
@@ -16,11 +18,15 @@
 
 namespace skiff::container::serve {
 
+/// What a preview says of the key that it was made with.
+[[nodiscard]] std::string preview_giver(const ApiKey& key);
+
 /// Who may pass through the gateway, and to what. Reactor thread only.
 class Door final : public Sandboxes {
  public:
   /// What it is given must outlive it.
-  Door(Fleet* fleet, KeyCache* keys) : fleet_{fleet}, keys_{keys}, known_{fleet} {}
+  Door(Executor executor, Fleet* fleet, KeyCache* keys)
+      : fleet_{fleet}, keys_{keys}, known_{fleet}, looks_{executor, kLooksAtOnce} {}
 
   /// What the credential of a request allows: an API key with `use`, the access token of that very sandbox, or a
   /// preview of that very port. Nobody looks whether the sandbox is there before that.
@@ -47,15 +53,24 @@ class Door final : public Sandboxes {
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_key(const protocol::HttpRequest* request,
                                                              const Placed* placed);
   [[nodiscard]] Task<Result<Admitted>> by_access_token(std::string_view shown, const Placed* placed);
+  /// The tenant whose sandbox it is that the request was signed for.
+  [[nodiscard]] Task<Result<std::optional<std::string>>> signed_for(const protocol::HttpRequest* request,
+                                                                    std::string id);
   [[nodiscard]] Task<Result<Admitted>> by_signature(const protocol::HttpRequest* request, const Placed* placed);
   [[nodiscard]] Task<Result<std::optional<Admitted>>> by_preview(const protocol::HttpRequest* request,
                                                                  const Placed* placed, bool is_tls);
-  /// Whether Authorization holds an API key, which must go no further, and not a credential of the application.
-  [[nodiscard]] Task<bool> shows_key_in_authorization(const protocol::Headers* headers);
+  /// Whether what a preview hangs on is there: the record, and the key.
+  [[nodiscard]] Task<Result<std::optional<Giver>>> giver_of(SandboxRef of, Previews::Given given);
+
+  /// Records that are looked at for strangers, and how many wait for that.
+  static constexpr std::size_t kLooksAtOnce = 8;
+  static constexpr std::size_t kMostWaiting = 256;
 
   Fleet* fleet_;
   KeyCache* keys_;
   KnownSandboxes known_;
+  Turnstile looks_;
+  std::size_t waiting_ = 0;
 };
 
 }  // namespace skiff::container::serve

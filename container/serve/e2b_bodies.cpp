@@ -30,7 +30,7 @@ json common(const Sandbox& sandbox) {
 
 void add(json& value, const Reached& how) {
   value["domain"] = how.domain;
-  value["envdAccessToken"] = how.access_token;
+  value["envdAccessToken"] = how.access_token.empty() ? json{} : json(how.access_token);
 }
 
 }  // namespace

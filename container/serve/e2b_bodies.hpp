@@ -81,8 +81,8 @@ struct Refusal {
 
 /// What a client is told of a sandbox that is his to reach.
 struct Reached {
-  std::string domain;  ///< with a port where it needs one
-  std::string access_token;
+  std::string domain;        ///< with a port where it needs one
+  std::string access_token;  ///< empty: null
 };
 [[nodiscard]] std::string reached_json(const Sandbox& sandbox, const Reached& how);
 

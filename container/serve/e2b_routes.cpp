@@ -28,6 +28,7 @@ using protocol::HttpResponse;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostListed = 100;
+constexpr std::size_t kLongestPage = std::size_t{1} << 20U;
 constexpr milliseconds kMetricsPatience{10'000};
 constexpr milliseconds kLogPatience{30'000};
 /// An agent has so much of that: one that says nothing must not keep its tenant's turn from all other sandboxes.
@@ -80,13 +81,17 @@ std::string domain_of(const Call& call) {
   return options.domain + ":" + std::to_string(call.http.local_address().port());
 }
 
-Task<Result<Reached>> how_reached(Call* call, std::string id) {
-  SKIFF_CO_TRY(auto token, co_await call->service.fleet().access_token_of(call->key.tenant, std::move(id)));
-  co_return Reached{.domain = domain_of(*call), .access_token = std::move(token)};
+/// The access token reaches what is in the sandbox, so it is for keys that may.
+Task<Result<Reached>> how_reached(Call* call, const Sandbox* sandbox) {
+  Reached how{.domain = domain_of(*call), .access_token = {}};
+  if (!call->key.allows(KeyScope::use)) co_return how;
+  SKIFF_CO_TRY(how.access_token,
+               co_await call->service.fleet().access_token_of(call->key.tenant, sandbox->name, nonce_of(*sandbox)));
+  co_return how;
 }
 
 Task<Result<HttpResponse>> reached(Call* call, unsigned status, const Sandbox* sandbox) {
-  SKIFF_CO_TRY(auto how, co_await how_reached(call, sandbox->name));
+  SKIFF_CO_TRY(auto how, co_await how_reached(call, sandbox));
   co_return json_answer(status, reached_json(*sandbox, how));
 }
 
@@ -95,6 +100,12 @@ Task<Result<Sandbox>> last_at_least(Call* call, Sandbox sandbox, milliseconds tt
   const auto wanted_end = std::chrono::floor<milliseconds>(wall_now() + ttl);
   const auto end = sandbox.expires_at ? kube::parse_time(*sandbox.expires_at) : std::nullopt;
   if (!sandbox.expires_at || (end && *end >= wanted_end)) co_return sandbox;
+  if (!call->key.allows(KeyScope::create)) {
+    co_return fail(Errc::insufficient_scope,
+                   "this API key cannot extend the sandbox's lease, which ends at " + *sandbox.expires_at +
+                       ": use a shorter timeout, or a key with the scope create",
+                   "timeout");
+  }
   co_return co_await call->service.fleet().extend(call->key.tenant, sandbox.name, {.ttl = ttl});
 }
 
@@ -176,7 +187,7 @@ Task<Result<HttpResponse>> list_those(Call* call, WantedStates states) {
       text += (found++ == 0 ? "" : ",") + sandbox_json(one, size_of_sandbox(call, one));
     }
     filter.cursor = std::move(page.next);
-  } while (!filter.cursor.empty() && found < limit);
+  } while (!filter.cursor.empty() && found < limit && text.size() < kLongestPage);
   auto answer = json_answer(200, text + "]");
   if (!filter.cursor.empty()) answer.headers.set("X-Next-Token", filter.cursor);
   co_return answer;
@@ -244,7 +255,7 @@ Task<Result<HttpResponse>> list_running(Call* call) {
 
 Task<Result<HttpResponse>> show(Call* call) {
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
-  SKIFF_CO_TRY(auto how, co_await how_reached(call, sandbox.name));
+  SKIFF_CO_TRY(auto how, co_await how_reached(call, &sandbox));
   co_return json_answer(200, sandbox_json(sandbox, size_of_sandbox(call, sandbox), &how));
 }
 
@@ -272,6 +283,16 @@ Task<Result<HttpResponse>> connect(Call* call) {
   SKIFF_CO_TRY(auto body, lenient_body<Timeout>(*call));
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
   const auto ttl = body.timeout ? std::optional{lease_of(*body.timeout)} : std::nullopt;
+  // No more than the next request to it would do: it wakes if it may, with the lease that it has.
+  if (is_asleep(sandbox) && !call->key.allows(KeyScope::create)) {
+    if (own_label(sandbox, kWakeLabel) == "no") {
+      co_return fail(Errc::insufficient_scope,
+                     "this API key cannot start a sandbox that does not wake: use a key with the scope create");
+    }
+    SKIFF_CO_TRY_VOID(co_await call->service.fleet().wake(call->key.tenant, call->id()));
+    SKIFF_CO_TRY(auto woken, co_await find(call));
+    co_return co_await reached(call, 201, &woken);
+  }
   if (is_asleep(sandbox)) {
     SKIFF_CO_TRY(auto started, co_await start_traced(&call->service.fleet(), call->trace, call->key, call->id(), ttl));
     co_return co_await reached(call, 201, &started);
@@ -301,7 +322,8 @@ Task<Result<HttpResponse>> resume(Call* call) {
 
 Task<Result<HttpResponse>> metrics(Call* call) {
   SKIFF_CO_TRY(auto sandbox, co_await find(call));
-  SKIFF_CO_TRY(auto token, co_await call->service.fleet().access_token_of(call->key.tenant, sandbox.name));
+  SKIFF_CO_TRY(auto token,
+               co_await call->service.fleet().access_token_of(call->key.tenant, sandbox.name, nonce_of(sandbox)));
   protocol::HttpClientOptions options{.host = "localhost", .idle_time = kMetricsPatience};
   options.dial = [call, id = sandbox.name](milliseconds) {
     return call->service.fleet().dial(call->key.tenant, id, kE2bPort);

@@ -20,16 +20,23 @@ bool has_expired(std::string_view text, WallTime now) {
 
 }  // namespace
 
+bool may_be_signed(const protocol::HttpRequest& request, WallTime now) {
+  constexpr std::size_t kLength = 46;  // v1_ and the base64 of 32 bytes
+  const auto signature = request.target.parameter("signature");
+  const auto expiration = request.target.parameter("signature_expiration");
+  return signature && request.target.path == "/files" && signature->starts_with("v1_") &&
+         signature->size() == kLength && !(expiration && has_expired(*expiration, now));
+}
+
 bool is_signed(const protocol::HttpRequest& request, std::string_view access_token, WallTime now) {
   const auto signature = request.target.parameter("signature");
-  if (!signature || request.target.path != "/files") return false;
+  if (!may_be_signed(request, now)) return false;
   std::string text{request.target.parameter("path").value_or("")};
   text += request.method == "POST" ? ":write:" : ":read:";
   text += request.target.parameter("username").value_or("");
   text.append(":").append(access_token);
   const auto expiration = request.target.parameter("signature_expiration");
   if (expiration) text.append(":").append(*expiration);
-  if (expiration && has_expired(*expiration, now)) return false;
   const Sha256::Digest digest = Sha256::of(text);
   std::string expected = protocol::encode_base64({reinterpret_cast<const char*>(digest.data()), digest.size()});
   while (expected.ends_with('=')) expected.pop_back();

@@ -25,6 +25,18 @@ constexpr std::size_t kUsualWaitMs = 30'000;
 constexpr std::chrono::minutes kLongestStream{10};
 constexpr std::chrono::seconds kProbeIdle{15};
 
+Task<Result<>> nothing() {
+  co_return Result<>{};
+}
+
+/// A wait that outlives the key gets nothing more to see.
+Task<Result<>> while_allowed(Call* call, Task<Result<>> work) {
+  if (!co_await call->service.keys().holds(call->key)) {
+    co_return fail(Errc::unauthenticated, "the API key is not valid any more");
+  }
+  co_return co_await std::move(work);
+}
+
 BringUps::Which which_of(const Call& call) {
   return {call.key.tenant, call.id()};
 }
@@ -87,7 +99,7 @@ Task<Result<HttpResponse>> show(Call* call) {
   Result<Sandbox> sandbox = std::unexpected{Error{}};
   if (wait) {
     const auto until = steady_clock::now() + milliseconds{timeout_ms.value_or(kUsualWaitMs)};
-    Tell nobody = [](std::span<const BringUps::Step>) -> Task<Result<>> { co_return Result<>{}; };
+    Tell nobody = [call](std::span<const BringUps::Step>) { return while_allowed(call, nothing()); };
     sandbox =
         co_await call->service.followers().follow(which_of(*call), until, call->http.peer_closed(), std::move(nobody));
   } else {
@@ -106,7 +118,9 @@ Task<Result<HttpResponse>> stream_events(Call* call) {
   ProgressEvents stream{&call->http};
   call->http.probe_peer(kProbeIdle);
   SKIFF_CO_TRY_VOID(co_await stream.begin());
-  Tell tell = [&stream](std::span<const BringUps::Step> steps) { return ProgressEvents::tell(&stream, steps); };
+  Tell tell = [&stream, call](std::span<const BringUps::Step> steps) {
+    return while_allowed(call, ProgressEvents::tell(&stream, steps));
+  };
   auto sandbox = co_await call->service.followers().follow(which_of(*call), steady_clock::now() + kLongestStream,
                                                            call->http.peer_closed(), std::move(tell));
   if (!sandbox && sandbox.error().code == Errc::cancelled) co_return std::unexpected{std::move(sandbox.error())};

@@ -17,7 +17,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStartPatience{120'000};
 constexpr milliseconds kExtendPatience{30'000};
-constexpr std::size_t kPage = 500;
+/// Of labels: a client asks for the next page.
+constexpr std::size_t kPageBytes = std::size_t{1} << 20U;
 /// Letters of an id behind its first one, as `new_id` has it.
 constexpr std::size_t kIdLetters = 20;
 
@@ -69,10 +70,6 @@ bool is_to_go(const Sandbox& sandbox) {
   return is_half && on_end(sandbox) == OnEnd::remove && has_outlived(sandbox, wall_now());
 }
 
-bool takes_a_place(const Sandbox& sandbox) {
-  return sandbox.state == SandboxState::running || sandbox.state == SandboxState::creating || sandbox.may_run_on;
-}
-
 }  // namespace
 
 bool is_made_id(std::string_view id) {
@@ -115,7 +112,8 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
                    "there is no template \"" + wish.template_name + "\": there are " + templates_->names(), "template");
   }
   SKIFF_CO_TRY(auto labels, kept_labels(wish.labels));
-  SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, id));
+  std::string nonce = new_nonce();
+  SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, id, nonce));
   SKIFF_CO_TRY_VOID(check_wish(*driver, *base, wish));
   SandboxSpec spec = *base;
   spec.name = std::move(id);
@@ -123,6 +121,7 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
   spec.labels = std::move(labels);
   spec.labels[std::string{kKeyLabel}] = key.name;
   spec.labels[std::string{kTemplateLabel}] = wish.template_name;
+  spec.labels[std::string{kNonceLabel}] = std::move(nonce);
   spec.labels[std::string{kOnEndLabel}] = on_end_word(wish.on_end);
   if (!would_keep_files(*driver, spec)) {
     if (wish.on_end == OnEnd::stop) co_return std::unexpected{would_lose_files("on_end")};
@@ -145,35 +144,6 @@ Task<Result<SandboxSpec>> Fleet::spec_of(const Driver* driver, ApiKey key, std::
   spec.lease = wish.lease;
   if (wish.network) spec.pod.network = *wish.network;
   co_return spec;
-}
-
-Task<Result<std::set<std::string>>> Fleet::running(Driver* driver, ApiKey key) {
-  std::set<std::string> ids;
-  SandboxFilter filter{
-      .owner = key.tenant, .labels = {{std::string{kKeyLabel}, key.name}}, .damaged = false, .limit = kPage};
-  do {
-    SKIFF_CO_TRY(auto page, co_await driver->list(filter));
-    for (const Sandbox& one : page.items) {
-      if (takes_a_place(one)) ids.insert(one.name);
-    }
-    filter.cursor = std::move(page.next);
-  } while (!filter.cursor.empty());
-  co_return ids;
-}
-
-Task<Result<Admission::Place>> Fleet::admit(Driver* driver, ApiKey key, std::string id) {
-  std::set<std::string> ids;
-  if (key.max_sandboxes != 0) {
-    SKIFF_CO_TRY(auto known, co_await running(driver, key));
-    ids = std::move(known);
-  }
-  co_return admission_.enter(key, id, std::move(ids));
-}
-
-Task<Result<bool>> Fleet::has_too_many(Driver* driver, ApiKey key) {
-  if (key.max_sandboxes == 0) co_return false;
-  SKIFF_CO_TRY(auto all, co_await running(driver, key));
-  co_return all.size() > key.max_sandboxes;
 }
 
 Task<Result<std::string>> Fleet::id_for(std::string tenant, Wish wish) {
@@ -228,17 +198,20 @@ Task<Result<Made>> Fleet::create(ApiKey key, Wish wish, Progress progress) {
     if (found || found.error().code != Errc::sandbox_not_found) co_return found;
   }
   SKIFF_CO_TRY(auto spec, co_await spec_of(driver, key, wish.id, wish));
+  if (wish.on_end == OnEnd::stop) SKIFF_CO_TRY_VOID(co_await admit_kept(driver, key));
   SKIFF_CO_TRY(auto place, co_await admit(driver, key, wish.id));
   SKIFF_CO_TRY_VOID(admission_.count_creation(key, std::chrono::steady_clock::now()));
   const bool is_warm = !spec.pod.pool.empty() || is_claimed(*driver, spec);
   auto made = co_await driver->create(std::move(spec), progress);
-  if (!made) admission_.forget_creation(key);
-  if (!made && may_be_there && made.error().code == Errc::sandbox_conflict) {
+  // What fails later has cost as much as what comes up.
+  const bool was_there = !made && made.error().code == Errc::sandbox_conflict;
+  if (was_there) admission_.forget_creation(key);
+  if (was_there && may_be_there) {
     co_return co_await found_again(driver, std::move(key), std::move(wish), std::move(progress));
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
   if (is_warm) {
-    SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, wish.id));
+    SKIFF_CO_TRY(auto token, co_await access_token_of(key.tenant, wish.id, nonce_of(*made)));
     auto told = co_await tell_access_token(driver, wish.id, std::move(token));
     if (!told) {
       (void)co_await driver->remove_if(made->name, made->id, swift_removal(*driver));
@@ -265,6 +238,7 @@ Task<Result<SandboxPage>> Fleet::list(std::string tenant, SandboxFilter filter) 
   if (filter.owner) labels[std::string{kOwnerLabel}] = *filter.owner;
   filter.owner = std::move(tenant);
   filter.damaged = false;
+  filter.most_bytes = kPageBytes;
   filter.labels = std::move(labels);
   SKIFF_CO_TRY(auto page, co_await driver->list(std::move(filter)));
   std::erase_if(page.items, is_over);
@@ -276,24 +250,11 @@ Task<Result<>> Fleet::stop(std::string tenant, std::string id, Removal how) {
   SKIFF_CO_TRY(auto found, co_await find(std::move(tenant), id));
   SKIFF_CO_TRY_VOID(check_removal(*found.driver, how));
   if (!keeps_files(found.sandbox)) co_return std::unexpected{would_lose_files({})};
+  if (takes_a_place(found.sandbox)) {
+    SKIFF_CO_TRY(auto payer, co_await key_of(found.sandbox));
+    if (payer) SKIFF_CO_TRY_VOID(co_await admit_kept(found.driver, std::move(*payer)));
+  }
   co_return co_await found.driver->stop(std::move(id), std::move(how));
-}
-
-Task<Result<std::optional<ApiKey>>> Fleet::key_of(Sandbox sandbox) {
-  SKIFF_CO_TRY(auto ring, co_await keys_->current());
-  const std::string name = own_label(sandbox, kKeyLabel);
-  // Of the cluster's accounts nobody says how many they may have.
-  if (name.starts_with(kAccountPrefix)) {
-    ApiKey account;
-    account.name = name;
-    account.sha256 = sha256_hex(name);
-    account.tenant = sandbox.owner;
-    co_return account;
-  }
-  for (const ApiKey& key : ring->keys) {
-    if (key.name == name && key.tenant == sandbox.owner && !key.has_ended(wall_now())) co_return key;
-  }
-  co_return std::nullopt;
 }
 
 Task<Result<Sandbox>> Fleet::start_found(Found found, ApiKey key, std::optional<milliseconds> ttl, Progress progress) {
@@ -405,13 +366,15 @@ Task<Result<PoolStatus>> Fleet::pool(std::string tenant, std::string name) {
   co_return fail(Errc::not_found, "there is no pool \"" + name + "\"", "id");
 }
 
-Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id,
-                                                                std::function<bool(const std::string&)> opens) {
+Task<Result<std::optional<std::string>>> Fleet::tenant_by_token(std::string id, std::string shown) {
   SKIFF_CO_TRY(auto secret, co_await token_secret());
   SKIFF_CO_TRY(auto all, co_await keys_->tenants());
+  const std::string nonce = shown.substr(0, kNonceLetters);
+  // Digests, so that no time tells how much of it was right.
+  const std::string digest = sha256_hex(shown);
   std::optional<std::string> found;
   for (const std::string& tenant : all) {
-    if (opens(access_token(secret, tenant, id))) found = tenant;
+    if (sha256_hex(access_token(secret, tenant, id, nonce)) == digest) found = tenant;
   }
   co_return found;
 }
@@ -451,9 +414,9 @@ Task<Result<std::string>> Fleet::token_secret() {
   co_return ring->token_secret;
 }
 
-Task<Result<std::string>> Fleet::access_token_of(std::string tenant, std::string id) {
+Task<Result<std::string>> Fleet::access_token_of(std::string tenant, std::string id, std::string nonce) {
   SKIFF_CO_TRY(auto secret, co_await token_secret());
-  co_return access_token(secret, tenant, id);
+  co_return access_token(secret, tenant, id, nonce);
 }
 
 }  // namespace skiff::container::serve

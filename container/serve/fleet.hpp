@@ -90,7 +90,7 @@ class Fleet {
   /// Those whose lease is over and that were not to be kept are left out, so a page may be short. `filter.owner` is one
   /// within the tenant.
   [[nodiscard]] Task<Result<SandboxPage>> list(std::string tenant, SandboxFilter filter);
-  /// `not_supported` for one that would lose its files.
+  /// `not_supported` for one that would lose its files; `too_many_sandboxes` when its key keeps as many as it may.
   [[nodiscard]] Task<Result<>> stop(std::string tenant, std::string id, Removal how = {});
   /// Nothing to do for one that runs. With `ttl` the lease that begins is that long.
   [[nodiscard]] Task<Result<Sandbox>> start(ApiKey key, std::string id, std::optional<std::chrono::milliseconds> ttl);
@@ -112,10 +112,9 @@ class Fleet {
   /// `not_found`
   [[nodiscard]] Task<Result<PoolStatus>> pool(std::string tenant, std::string name);
 
-  /// Whose sandbox it is that somebody without a key wants, by the access token that he shows, or has signed with:
-  /// `opens` is asked with each tenant's. Nothing if it is nobody's. Whether the sandbox is there is not looked at.
-  [[nodiscard]] Task<Result<std::optional<std::string>>> tenant_by_token(
-      std::string id, std::function<bool(const std::string& token)> opens);
+  /// Whose sandbox of this id the access token was made for. Nothing if nobody's. Whether the record that it was made
+  /// for is still there is not looked at: its nonce says so.
+  [[nodiscard]] Task<Result<std::optional<std::string>>> tenant_by_token(std::string id, std::string shown);
   /// Removes what is over, and what a process left half made that was killed, when its lease is over. Any number of
   /// processes may do it at once. A tenant that can't be looked at holds up none of the others.
   [[nodiscard]] Task<Result<>> sweep();
@@ -123,7 +122,7 @@ class Fleet {
   void tell_changes(Changes changes) { changes_ = std::move(changes); }
 
   /// The access token of E2B's SDKs.
-  [[nodiscard]] Task<Result<std::string>> access_token_of(std::string tenant, std::string id);
+  [[nodiscard]] Task<Result<std::string>> access_token_of(std::string tenant, std::string id, std::string nonce);
   [[nodiscard]] const Admission& admission() const noexcept { return admission_; }
   [[nodiscard]] const Templates& templates() const noexcept { return *templates_; }
 
@@ -136,7 +135,11 @@ class Fleet {
   [[nodiscard]] Task<Result<Found>> find(std::string tenant, std::string id);
   /// Another request made it, or makes it: what that wanted must be the same, unless any one will do.
   [[nodiscard]] Task<Result<Made>> found_again(Driver* driver, ApiKey key, Wish wish, Progress progress);
-  [[nodiscard]] Task<Result<std::set<std::string>>> running(Driver* driver, ApiKey key);
+  /// The names of its sandboxes that are counted as running, or as kept.
+  [[nodiscard]] Task<Result<std::set<std::string>>> names_of(Driver* driver, ApiKey key,
+                                                             bool (*counts)(const Sandbox&));
+  /// Of those that would be kept: `too_many_sandboxes` when there are as many as the key may have.
+  [[nodiscard]] Task<Result<>> admit_kept(Driver* driver, ApiKey key);
   [[nodiscard]] Task<Result<Admission::Place>> admit(Driver* driver, ApiKey key, std::string id);
   /// Now that the record of another one can be seen by all processes.
   [[nodiscard]] Task<Result<bool>> has_too_many(Driver* driver, ApiKey key);

@@ -1,5 +1,6 @@
 #include "container/serve/key_store.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -53,6 +54,15 @@ Task<Result<std::set<std::string>>> KeyCache::tenants() {
   if (accounts_ != nullptr) all = accounts_->tenants();
   for (const ApiKey& key : ring->keys) all.insert(key.tenant);
   co_return all;
+}
+
+Task<bool> KeyCache::holds(ApiKey key) {
+  const WallTime now = wall_now();
+  if (key.name.starts_with(kAccountPrefix)) co_return !key.has_ended(now);
+  auto ring = co_await current();
+  if (!ring) co_return !key.has_ended(now);
+  co_return std::ranges::any_of((*ring)->keys,
+                                [&](const ApiKey& one) { return one.sha256 == key.sha256 && !one.has_ended(now); });
 }
 
 Task<Result<ApiKey>> KeyCache::find(std::string presented) {

@@ -52,6 +52,9 @@ class KeyCache {
   [[nodiscard]] Task<Result<std::set<std::string>>> tenants();
   /// `find_key` in them, or whose token it is.
   [[nodiscard]] Task<Result<ApiKey>> find(std::string presented);
+  /// Whether a key that was found is still one; so it is while nobody can say. A token of an account is over at its
+  /// end.
+  [[nodiscard]] Task<bool> holds(ApiKey key);
 
  private:
   /// Reads them, or waits for whoever does.

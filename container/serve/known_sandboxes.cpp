@@ -49,6 +49,14 @@ const KnownSandboxes::Way* KnownSandboxes::Known::find(const std::string& scope,
 }
 
 Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look(SandboxRef of) {
+  std::optional<Sandbox> asleep;
+  SKIFF_CO_TRY(auto known, co_await look_at_any(std::move(of), &asleep));
+  if (asleep) co_return std::unexpected{not_running(*asleep)};
+  co_return known;
+}
+
+Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look_at_any(SandboxRef of,
+                                                                                 std::optional<Sandbox>* asleep) {
   Which which{std::move(of.tenant), std::move(of.sandbox)};
   const SteadyTime now = std::chrono::steady_clock::now();
   std::shared_ptr<Known> before;
@@ -60,8 +68,12 @@ Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look(Sandbo
   }
   const std::uint64_t changes = changes_;
   SKIFF_CO_TRY(auto sighted, co_await fleet_->sight(which.first, which.second));
-  if (sighted.sandbox.state != SandboxState::running) co_return std::unexpected{not_running(sighted.sandbox)};
   auto known = std::make_shared<Known>();
+  known->nonce = nonce_of(sighted.sandbox);
+  if (sighted.sandbox.state != SandboxState::running) {
+    *asleep = std::move(sighted.sandbox);
+    co_return known;
+  }
   known->run = run_text(sighted.sandbox);
   known->sighting = std::move(sighted.sighting);
   known->looked_at = known->used_at = now;
@@ -77,6 +89,12 @@ Task<Result<std::shared_ptr<KnownSandboxes::Known>>> KnownSandboxes::look(Sandbo
 Task<Result<std::string>> KnownSandboxes::run_of(SandboxRef of) {
   SKIFF_CO_TRY(auto known, co_await look(std::move(of)));
   co_return known->run;
+}
+
+Task<Result<std::string>> KnownSandboxes::nonce(SandboxRef of) {
+  std::optional<Sandbox> asleep;
+  SKIFF_CO_TRY(auto known, co_await look_at_any(std::move(of), &asleep));
+  co_return known->nonce;
 }
 
 Task<Result<Endpoint>> KnownSandboxes::agent(SandboxRef of, TokenGrant grant, Look how) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,9 @@ class KnownSandboxes {
   [[nodiscard]] Task<Result<std::string>> run_of(SandboxRef of);
   [[nodiscard]] Task<Result<Endpoint>> agent(SandboxRef of, TokenGrant grant, Look look);
 
+  /// `nonce_of` its record, whether it runs or not.
+  [[nodiscard]] Task<Result<std::string>> nonce(SandboxRef of);
+
   void forget(const std::string& tenant, const std::string& id);
   void clear() noexcept { known_.clear(); }
   [[nodiscard]] std::size_t size() const noexcept { return known_.size(); }
@@ -56,6 +60,7 @@ class KnownSandboxes {
   };
   struct Known {
     std::string run;
+    std::string nonce;
     std::unique_ptr<Sighting> sighting;
     SteadyTime looked_at;
     SteadyTime used_at;
@@ -65,6 +70,8 @@ class KnownSandboxes {
     [[nodiscard]] const Way* find(const std::string& scope, WallTime until) const;
   };
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look(SandboxRef of);
+  /// The same of one that may be asleep: then what was found is not kept, and its run is empty.
+  [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look_at_any(SandboxRef of, std::optional<Sandbox>* asleep);
   void make_room();
 
   Fleet* fleet_;

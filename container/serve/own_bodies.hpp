@@ -208,13 +208,15 @@ struct KeyView {
   std::vector<KeyScope> scopes;
   std::uint64_t max_sandboxes = 0;
   std::uint64_t creations_per_minute = 0;
+  std::uint64_t max_stopped = 0;
 
-  static constexpr auto fields =
-      std::tuple{protocol::field("name", &KeyView::name, "Its name"),
-                 protocol::field("tenant", &KeyView::tenant, "Whose sandboxes it reaches"),
-                 protocol::field("scopes", &KeyView::scopes, "What it allows"),
-                 protocol::field("max_sandboxes", &KeyView::max_sandboxes, "At the same time; 0: any number"),
-                 protocol::field("creations_per_minute", &KeyView::creations_per_minute, "0: any number")};
+  static constexpr auto fields = std::tuple{
+      protocol::field("name", &KeyView::name, "Its name"),
+      protocol::field("tenant", &KeyView::tenant, "Whose sandboxes it reaches"),
+      protocol::field("scopes", &KeyView::scopes, "What it allows"),
+      protocol::field("max_sandboxes", &KeyView::max_sandboxes, "At the same time; 0: any number"),
+      protocol::field("creations_per_minute", &KeyView::creations_per_minute, "0: any number"),
+      protocol::field("max_stopped", &KeyView::max_stopped, "That do not run; 0: any number", {.optional = true})};
 };
 
 [[nodiscard]] SandboxView view_of(const Sandbox& sandbox);

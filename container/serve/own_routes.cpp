@@ -96,7 +96,8 @@ Task<Result<HttpResponse>> show_key(Call* call) {
                                     .tenant = key.tenant,
                                     .scopes = key.scopes,
                                     .max_sandboxes = key.max_sandboxes,
-                                    .creations_per_minute = key.creations_per_minute});
+                                    .creations_per_minute = key.creations_per_minute,
+                                    .max_stopped = key.max_stopped});
 }
 
 Task<Result<HttpResponse>> create(Call* call) {
@@ -226,7 +227,8 @@ Task<Result<HttpResponse>> make_preview(Call* call) {
   const WallTime ends = no_later_than_key(call->key, body.ttl);
   std::string url = (options.behind_proxy ? "https://" : "http://") + host_of(sandbox.name, body.port, options.domain);
   if (!options.behind_proxy) url += ":" + std::to_string(call->http.local_address().port());
-  url += "/?" + previews.parameter(sandbox.name, body.port, ends);
+  url += "/?" + previews.parameter(sandbox.name, body.port, ends,
+                                   {.record = nonce_of(sandbox), .by = preview_giver(call->key)});
   co_return show_value(201, PreviewView{.url = std::move(url), .expires_at = rfc3339(ends)});
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/hex.hpp"
+#include "container/serve/api_key.hpp"
 
 namespace skiff::container::serve {
 namespace {
@@ -77,6 +78,11 @@ std::string own_label(const Sandbox& sandbox, std::string_view name) {
   return found == sandbox.labels.end() ? std::string{} : found->second;
 }
 
+std::string nonce_of(const Sandbox& sandbox) {
+  std::string nonce = own_label(sandbox, kNonceLabel);
+  return nonce.empty() ? sha256_hex("uid/" + sandbox.id).substr(0, kNonceLetters) : nonce;
+}
+
 OnEnd on_end(const Sandbox& sandbox) {
   return own_label(sandbox, kOnEndLabel) == on_end_word(OnEnd::stop) ? OnEnd::stop : OnEnd::remove;
 }
@@ -91,6 +97,10 @@ bool keeps_files(const Sandbox& sandbox) {
 
 bool is_over(const Sandbox& sandbox) {
   return sandbox.state == SandboxState::ended && !sandbox.was_broken && on_end(sandbox) == OnEnd::remove;
+}
+
+bool takes_a_place(const Sandbox& sandbox) {
+  return sandbox.state == SandboxState::running || sandbox.state == SandboxState::creating || sandbox.may_run_on;
 }
 
 bool is_asleep(const Sandbox& sandbox) {

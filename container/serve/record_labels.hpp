@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -20,6 +21,8 @@ inline constexpr std::string_view kOwnerLabel = "serve.owner";        ///< whose
 inline constexpr std::string_view kCreationLabel = "serve.creation";  ///< digest of the Idempotency-Key
 inline constexpr std::string_view kFilesLabel = "serve.files";        ///< `lost`: a stop would lose its files
 inline constexpr std::string_view kLost = "lost";
+/// Of this record alone: what is made for the sandbox opens no later one of the same name.
+inline constexpr std::string_view kNonceLabel = "serve.nonce";
 inline constexpr std::string_view kRequestLabel = "serve.request";  ///< digest of what it was asked for with
 
 using Labels = std::map<std::string, std::string>;
@@ -33,6 +36,11 @@ using Labels = std::map<std::string, std::string>;
 /// A label of the server, empty if there is none.
 [[nodiscard]] std::string own_label(const Sandbox& sandbox, std::string_view name);
 
+/// 16 hexadecimal digits that no other record has, nor a later one of the same name; of one that this server has not
+/// made they follow from its id.
+[[nodiscard]] std::string nonce_of(const Sandbox& sandbox);
+inline constexpr std::size_t kNonceLetters = 16;
+
 /// What becomes of a sandbox at the end of its lease.
 enum class OnEnd : std::uint8_t { remove, stop };
 [[nodiscard]] OnEnd on_end(const Sandbox& sandbox);
@@ -44,6 +52,8 @@ enum class OnEnd : std::uint8_t { remove, stop };
 /// Its lease is over and it was not to be kept: nobody is shown it any more. One that its host has broken is not: a
 /// start may bring it back.
 [[nodiscard]] bool is_over(const Sandbox& sandbox);
+/// It is counted as one that runs.
+[[nodiscard]] bool takes_a_place(const Sandbox& sandbox);
 /// It can be started again: it was stopped, or its lease is over and it was to be kept.
 [[nodiscard]] bool is_asleep(const Sandbox& sandbox);
 

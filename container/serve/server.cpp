@@ -30,6 +30,8 @@ Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::sh
   for (auto& listener : listeners) server.listen(std::move(listener));
   TaskGroup beside{executor};
   beside.spawn("sweep", service->keep_clean());
+  beside.spawn("rights of keys", service->keep_to_keys());
+  beside.spawn("rights of accounts", service->keep_to_accounts());
   std::exception_ptr failure;
   try {
     co_await std::move(stopped);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "base/clock.hpp"
+#include "base/deadline.hpp"
 #include "base/id.hpp"
 #include "base/log.hpp"
 #include "container/serve/answer.hpp"
@@ -106,7 +109,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       bring_ups_{executor},
       followers_{&fleet_, &bring_ups_},
       log_turns_{executor},
-      door_{&fleet_, &keys_},
+      door_{executor, &fleet_, &keys_},
       gateway_{executor, door_, gateway_options(options_)},
       until_next_sweep_{executor} {}
 
@@ -266,6 +269,34 @@ Task<> Service::stop() {
   co_await bring_ups_.stop();
   co_await gateway_.stop();
   door_.forget();
+}
+
+Task<> Service::keep_to_keys() {
+  for (;;) {
+    co_await gateway_.passages().wait_for_one();
+    co_await pause(kBetweenLooks);
+    auto ring = co_await apart(keys_.current());
+    // When they can't be read, those before stay.
+    if (!ring) continue;
+    const WallTime now = wall_now();
+    std::set<std::string, std::less<>> good;
+    for (const ApiKey& key : (*ring)->keys) {
+      if (!key.has_ended(now)) good.insert(key.sha256);
+    }
+    gateway_.passages().end_if([&](const Giver& giver) { return !giver.key.empty() && !good.contains(giver.key); });
+  }
+}
+
+Task<> Service::keep_to_accounts() {
+  for (;;) {
+    co_await gateway_.passages().wait_for_one();
+    co_await pause(kBetweenReviews);
+    for (const std::string& token : gateway_.passages().accounts()) {
+      auto key = co_await apart(keys_.find(token));
+      if (key || key.error().code != Errc::unauthenticated) continue;
+      gateway_.passages().end_if([&](const Giver& giver) { return giver.account == token; });
+    }
+  }
 }
 
 Task<> Service::keep_clean() {

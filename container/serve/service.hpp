@@ -51,6 +51,12 @@ class Service {
   [[nodiscard]] Task<> stop();
   /// Removes what is over, again and again, until `drain`.
   [[nodiscard]] Task<> keep_clean();
+  /// Ends what is open when what it hangs on is gone: an API key within `kBetweenLooks` and the time for which keys are
+  /// cached, a service account's token within `kBetweenReviews`.
+  [[nodiscard]] Task<> keep_to_keys();
+  [[nodiscard]] Task<> keep_to_accounts();
+  static constexpr std::chrono::seconds kBetweenLooks{1};
+  static constexpr std::chrono::seconds kBetweenReviews{10};
 
   [[nodiscard]] Fleet& fleet() noexcept { return fleet_; }
   [[nodiscard]] BringUps& bring_ups() noexcept { return bring_ups_; }

@@ -202,7 +202,9 @@ Task<bool> send_body(Relay* relay) {
     co_await turn.took(bytes->size());
   }
   // What fails here shows in the answer that does not come.
-  (void)co_await relay->server.finish(forwarded_trailers(relay->http.trailers()));
+  Headers trailers = forwarded_trailers(relay->http.trailers());
+  if (relay->options.trailer_fields != nullptr) relay->options.trailer_fields(trailers);
+  (void)co_await relay->server.finish(std::move(trailers));
   co_return true;
 }
 

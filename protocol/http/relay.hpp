@@ -50,6 +50,8 @@ struct RelayOptions {
   LargeBlocks* large_blocks = nullptr;
   /// Changes the fields of the answer before they go on, of interim ones not.
   std::function<void(Headers& fields)> change_answer = {};
+  /// The same of the fields behind the request's body; null: they stay.
+  void (*trailer_fields)(Headers& fields) = nullptr;
   /// Takes both connections over after a 101, as an UpgradeHandler does.
   std::move_only_function<Task<>(Upgraded client, Upgraded server)> upgraded = {};
 };

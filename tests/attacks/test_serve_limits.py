@@ -158,3 +158,43 @@ def test_a_sandbox_whose_agent_was_killed_keeps_its_place_while_its_daemons_may_
     assert made(server, key, status=429)["code"] == "too_many_sandboxes"
     assert server.request("POST", f"/v1/sandboxes/{box}/stop", {}, key).status == 200
     made(server, key)
+
+
+# --- what many records cost ---
+
+def test_a_page_is_as_long_as_its_labels_let_it_be(serving):
+    """Not 500 of any size: a list is whole by its cursor, by both APIs."""
+    key, other = serving.key("one", "--tenant", "a"), serving.key("other", "--tenant", "b")
+    server = serving.start()
+    wanted = sorted(made(server, key, {"labels": {"a": "x" * 250_000}})["id"] for _ in range(6))
+    pages, cursor = [], ""
+    while cursor is not None:
+        answer = server.request("GET", f"/v1/sandboxes?cursor={cursor}", key=key)
+        assert len(answer.body) < 1_600_000
+        pages.append([one["id"] for one in answer.json()["items"]])
+        cursor = answer.json()["next"] or None
+    assert len(pages) == 2 and sum(pages, []) == wanted
+    pages, cursor = [], ""
+    while cursor is not None:
+        answer = server.request("GET", "/v2/sandboxes" + (f"?nextToken={cursor}" if cursor else ""), key=key)
+        assert len(answer.body) < 2_600_000
+        pages.append([one["sandboxID"] for one in answer.json()])
+        cursor = answer.headers.get("X-Next-Token")
+    assert sum(pages, []) == wanted
+    assert ids(server, other) == [] and server.request("GET", "/v2/sandboxes", key=other).json() == []
+    listed = serving.skiff.json("ps", "--everyone", "--driver", "local")["items"]
+    assert sorted(one["name"] for one in listed) == wanted
+    # What the server knows of whose a record is follows the record.
+    for box in wanted:
+        assert server.request("DELETE", f"/v1/sandboxes/{box}", key=key).status == 204
+    mine = made(server, other)["id"]
+    assert ids(server, other) == [mine] and ids(server, key) == []
+
+
+def test_a_name_that_changes_hands_is_listed_for_who_has_it(serving):
+    one, other = serving.key("one", "--tenant", "a"), serving.key("other", "--tenant", "b")
+    server = serving.start()
+    for key, stranger in [(one, other), (other, one)] * 2:
+        made(server, key, {"name": "box"})
+        assert ids(server, key) == ["box"] and ids(server, stranger) == []
+        assert server.request("DELETE", "/v1/sandboxes/box", key=key).status == 204

@@ -248,7 +248,8 @@ def test_a_silent_stream_shows_signs_of_life(client):
         assert next(events) == {"event": {"keepalive": {}}}
 
 
-def test_a_process_outlives_its_streams_time(client):
+def test_a_process_outlives_its_streams_time_where_that_is_wanted(start_client):
+    client = start_client("--e2b-deadline", "detach")
     with client.start("echo up; read a; echo $a", stdin=True, headers={"Connect-Timeout-Ms": "300"}) as events:
         pid = pid_of(events)
         assert events.code() == "deadline_exceeded"
@@ -258,8 +259,7 @@ def test_a_process_outlives_its_streams_time(client):
         assert collected(events).out == b"still here\n"
 
 
-def test_a_process_ends_with_its_streams_time_where_that_is_wanted(start_client):
-    client = start_client("--e2b-deadline", "kill")
+def test_a_process_ends_with_its_streams_time(client):
     with client.start("sleep 301 & echo $!; wait", headers={"Connect-Timeout-Ms": "300"}) as events:
         child = int(output_until(events, b"\n"))
         assert events.code() == "deadline_exceeded"

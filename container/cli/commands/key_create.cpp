@@ -39,6 +39,10 @@ class KeyCreate final : public Invocation {
          .target = setting::Count{&creations_per_minute_, 0, 1'000'000},
          .value = "NUMBER",
          .help = "How many sandboxes the key may create per minute, on each server. 0: no limit."},
+        {.flag = "max-stopped",
+         .target = setting::Count{&max_stopped_, 0, 1'000'000},
+         .value = "NUMBER",
+         .help = "How many sandboxes of the key may be kept that do not run. 0: no limit."},
         {.flag = "ttl",
          .target = setting::Duration{&ttl_, 0ms, std::chrono::days{3650}},
          .value = "TIME",
@@ -75,6 +79,7 @@ class KeyCreate final : public Invocation {
                .scopes = {},
                .max_sandboxes = max_sandboxes_,
                .creations_per_minute = creations_per_minute_,
+               .max_stopped = max_stopped_,
                .created_at = rfc3339(now),
                .expires_ms = {}};
     for (const std::string& word : scopes_) {
@@ -95,6 +100,7 @@ class KeyCreate final : public Invocation {
   std::vector<std::string> scopes_{"create", "use"};
   std::uint64_t max_sandboxes_ = 0;
   std::uint64_t creations_per_minute_ = 0;
+  std::uint64_t max_stopped_ = 0;
   std::chrono::milliseconds ttl_{0};
 };
 

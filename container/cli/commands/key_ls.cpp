@@ -29,14 +29,15 @@ class KeyLs final : public Invocation {
     SKIFF_CO_TRY(auto store, co_await open_key_store(&context));
     SKIFF_CO_TRY(auto ring, co_await store->read());
     std::vector<std::vector<std::string>> rows{
-        {"NAME", "TENANT", "SCOPES", "MAX SANDBOXES", "A MINUTE", "CREATED", "END"}};
+        {"NAME", "TENANT", "SCOPES", "MAX SANDBOXES", "A MINUTE", "MAX STOPPED", "CREATED", "END"}};
     std::string names;
     nlohmann::json items = nlohmann::json::array();
     for (const serve::ApiKey& key : ring.keys) {
       std::string end = "-";
       if (key.expires_ms) end = rfc3339(WallTime{std::chrono::milliseconds{*key.expires_ms}});
       rows.push_back({key.name, key.tenant, scope_words(key), limit_word(key.max_sandboxes),
-                      limit_word(key.creations_per_minute), key.created_at, std::move(end)});
+                      limit_word(key.creations_per_minute), limit_word(key.max_stopped), key.created_at,
+                      std::move(end)});
       items.push_back(nlohmann::json::parse(protocol::to_json(key)));
       names += key.name + "\n";
     }

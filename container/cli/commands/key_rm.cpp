@@ -29,7 +29,9 @@ Command key_rm_command() {
   return {.name = "key rm",
           .group = "Operators",
           .summary = "revoke API keys of `skiff serve`; their sandboxes stay",
-          .text = "Servers notice within a second.",
+          .text =
+              "Servers notice within a second: then the keys, the preview links that were made with them and all\n"
+              "connections that were opened with either end.",
           .words = {{.name = "NAME", .repeated = true}},
           .make = &make_invocation<KeyRm>};
 }

@@ -7,8 +7,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/finally.hpp"
+#include "base/task_group.hpp"
 #include "base/with_timeout.hpp"
 #include "container/serve/gateway/counted.hpp"
+#include "container/serve/gateway/credential_fields.hpp"
 #include "container/serve/gateway/preview.hpp"
 #include "protocol/http/client.hpp"
 #include "protocol/http/forward.hpp"
@@ -27,8 +30,6 @@ constexpr std::string_view kRetryAfter = "2";
 /// What has brought the request here. Nobody behind may take them for his own, least of all another such gateway.
 constexpr std::array<std::string_view, 6> kPlacing{"E2b-Sandbox-Id",      "E2b-Sandbox-Port", "X-Sandbox-ID",
                                                    "X-Sandbox-Namespace", "X-Sandbox-Port",   "X-Sandbox-Pod-IP"};
-/// Fields in which clients show credentials of the gateway, or of an agent, whichever of them was looked at.
-constexpr std::array<std::string_view, 2> kCredentials{"X-API-Key", "X-Skiff-Token"};
 /// The subprotocol that carries an agent's token (runtime/auth/credentials.hpp).
 constexpr std::string_view kBearerSubprotocol = "skiff.bearer.";
 
@@ -100,11 +101,11 @@ namespace {
 
 /// What is left of the client's fields behind this gateway.
 Headers fields_behind(const protocol::HttpRequest& request, const protocol::Forwarder& by,
-                      const std::vector<std::string>& credentials) {
+                      const std::vector<std::string>& credentials, Behind behind) {
   Headers fields = protocol::forwarded_request(request, by);
   for (const std::string_view name : kPlacing) fields.remove(name);
-  for (const std::string_view name : kCredentials) fields.remove(name);
   for (const std::string& name : credentials) fields.remove(name);
+  remove_credentials(fields, behind == Behind::dialect);
   protocol::remove_members(fields, "Sec-WebSocket-Protocol", kBearerSubprotocol);
   // It is kept for the next request.
   protocol::remove_members(fields, "Connection", "close");
@@ -167,6 +168,7 @@ Gateway::Gateway(Executor executor, Sandboxes& sandboxes, GatewayOptions options
       options_{std::move(options)},
       wakes_{executor, options_.wake},
       kept_{executor, options_.kept},
+      passages_{executor},
       large_blocks_{options_.large_blocks} {}
 
 Task<> Gateway::stop() {
@@ -282,7 +284,7 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
                                   .scheme = http.is_tls() ? "https" : "http",
                                   .prefix = prefix,
                                   .first = !options_.behind_proxy},
-                                 passage->permission.credential_fields);
+                                 passage->permission.credential_fields, passage->behind);
   if (passage->behind == Behind::agent) remove_application_fields(fields);
   // Empty for a port that has a host of its own: else the agent would say its own.
   if (!fields.contains("X-Forwarded-Prefix")) fields.add("X-Forwarded-Prefix", "");
@@ -297,14 +299,23 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
                                 .headers = std::move(fields),
                                 .body = {}};
   const WallTime ends = passage->ends;
-  protocol::RelayOptions options{.answer_time = options_.answer_time,
-                                 .probe_idle = options_.probe_idle,
-                                 .ends = ends,
-                                 .large_blocks = &large_blocks_,
-                                 .upgraded = [this, ends](protocol::Upgraded client, protocol::Upgraded behind) {
-                                   return carry(ends, std::move(client), std::move(behind));
-                                 }};
+  const Passages::Passage open{&passages_, passage->permission.giver, [&http, &server] {
+                                 server.close();
+                                 // Whoever has no answer yet is told why.
+                                 if (http.status() != 0) http.cancel();
+                               }};
+  protocol::RelayOptions options{
+      .answer_time = options_.answer_time,
+      .probe_idle = options_.probe_idle,
+      .ends = ends,
+      .large_blocks = &large_blocks_,
+      .change_answer = keep_cookies_of_others,
+      .trailer_fields = [](Headers& trailers) { remove_credentials(trailers, false); },
+      .upgraded = [this, ends, giver = passage->permission.giver](
+                      protocol::Upgraded client,
+                      protocol::Upgraded behind) { return carry(ends, giver, std::move(client), std::move(behind)); }};
   auto passed = co_await protocol::relay(&http, &server, std::move(passed_on), std::move(options));
+  if (!passed && open.is_ended()) passed = fail(Errc::unauthenticated, "this credential is not valid any more");
   if (!passed && passed.error().code == Errc::io_error) passed.error().code = Errc::bad_gateway;
   if (span) span.set("http.response.status_code", static_cast<std::int64_t>(http.status()));
   span.note(passed);
@@ -318,10 +329,16 @@ Task<Result<>> Gateway::pass_once(Passage* passage) {
   co_return passed;
 }
 
-Task<> Gateway::carry(std::optional<WallTime> ends, protocol::Upgraded client, protocol::Upgraded server) {
+Task<> Gateway::carry(WallTime ends, Giver giver, protocol::Upgraded client, protocol::Upgraded server) {
   const Counted open{upgraded_};
+  TaskGroup group{executor_};
+  const Passages::Passage passage{&passages_, std::move(giver), [&group] { group.cancel(); }};
   const protocol::TunnelLimits limits{.stall = options_.answer_time, .silent = options_.answer_time};
-  co_await protocol::carry(std::move(client), std::move(server), limits, ends);
+  auto both = [&] {
+    group.spawn("upgraded connection", protocol::carry(std::move(client), std::move(server), limits, ends));
+    return group.join();
+  };
+  co_await finally(std::move(both), [&] { return end_tasks(&group); });
 }
 
 }  // namespace skiff::container::serve

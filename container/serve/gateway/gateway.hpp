@@ -13,6 +13,7 @@
 #include "container/agent/endpoint.hpp"
 #include "container/agent/token.hpp"
 #include "container/serve/gateway/kept_connections.hpp"
+#include "container/serve/gateway/passages.hpp"
 #include "container/serve/gateway/place.hpp"
 #include "container/serve/gateway/wake.hpp"
 #include "container/trace/tracing.hpp"
@@ -59,8 +60,10 @@ struct Permission {
   std::string scope;
   /// When it ends, and with it what it has opened.
   std::optional<WallTime> ends = {};
-  /// The fields in which the client has shown his credential, beside X-API-Key, X-Skiff-Token and the preview's cookie:
-  /// they go no further. With "Authorization" absent here, that field is the application's own.
+  /// What it hangs on: when that is gone, what it has opened is closed.
+  Giver giver = {};
+  /// The fields in which the client has shown his credential, beside those of `remove_credentials` and the preview's
+  /// cookie: they go no further. With "Authorization" absent here, that field is the application's own.
   std::vector<std::string> credential_fields = {};
 };
 
@@ -107,6 +110,8 @@ class Gateway {
   /// Ends the starts that are under way, and closes what is kept. Call it when nothing is passed any more.
   [[nodiscard]] Task<> stop();
 
+  /// What is passed on now.
+  [[nodiscard]] Passages& passages() noexcept { return passages_; }
   /// Connections that were upgraded and are open.
   [[nodiscard]] std::size_t upgraded() const noexcept { return upgraded_; }
   /// Connections to sandboxes that wait for a request.
@@ -122,13 +127,14 @@ class Gateway {
   [[nodiscard]] Task<Result<Way>> way_to(const Passage* passage);
   [[nodiscard]] Task<Result<Way>> way_to_agent(const Passage* passage, Look look);
   [[nodiscard]] Task<Result<>> wake(const Passage* passage);
-  [[nodiscard]] Task<> carry(std::optional<WallTime> ends, protocol::Upgraded client, protocol::Upgraded server);
+  [[nodiscard]] Task<> carry(WallTime ends, Giver giver, protocol::Upgraded client, protocol::Upgraded server);
 
   Executor executor_;
   Sandboxes& sandboxes_;
   GatewayOptions options_;
   Wakes wakes_;
   KeptConnections kept_;
+  Passages passages_;
   protocol::LargeBlocks large_blocks_;
   std::size_t upgraded_ = 0;
 };

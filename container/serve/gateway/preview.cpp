@@ -33,12 +33,13 @@ constexpr int kMostCookies = 8;
 
 using Mac = std::array<unsigned char, kMacSize>;
 
+/// `claims`: END.RECORD.BY
 Mac mac_of(std::string_view key, std::string_view kind, std::string_view sandbox, std::uint16_t port,
-           std::string_view end) {
+           std::string_view claims) {
   // No part holds a line feed, so no two of these are the same text.
-  std::string text{"skiff preview 1\n"};
+  std::string text{"skiff preview 2\n"};
   text.append(kind).append(1, '\n').append(sandbox).append(1, '\n').append(std::to_string(port));
-  text.append(1, '\n').append(end);
+  text.append(1, '\n').append(claims);
   Mac mac{};
   unsigned size = 0;
   ::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
@@ -47,10 +48,11 @@ Mac mac_of(std::string_view key, std::string_view kind, std::string_view sandbox
 }
 
 std::string token_of(std::string_view key, std::string_view kind, std::string_view sandbox, std::uint16_t port,
-                     WallTime ends) {
-  const std::string end = std::to_string(std::chrono::floor<seconds>(ends).time_since_epoch().count());
-  const Mac mac = mac_of(key, kind, sandbox, port, end);
-  return end + "." + protocol::encode_base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
+                     WallTime ends, const Previews::Given& given) {
+  const std::string claims = std::to_string(std::chrono::floor<seconds>(ends).time_since_epoch().count()) + "." +
+                             given.record + "." + given.by;
+  const Mac mac = mac_of(key, kind, sandbox, port, claims);
+  return claims + "." + protocol::encode_base64url({reinterpret_cast<const char*>(mac.data()), mac.size()});
 }
 
 std::string_view trimmed_of_blanks(std::string_view text) noexcept {
@@ -125,27 +127,34 @@ Result<Previews> Previews::create(std::vector<std::string> keys) {
   return Previews{std::move(keys)};
 }
 
-std::string Previews::parameter(std::string_view sandbox, std::uint16_t port, WallTime ends) const {
-  return std::string{kParameter} + "=" + token_of(keys_.front(), kLink, sandbox, port, ends);
+std::string Previews::parameter(std::string_view sandbox, std::uint16_t port, WallTime ends, const Given& given) const {
+  return std::string{kParameter} + "=" + token_of(keys_.front(), kLink, sandbox, port, ends, given);
 }
 
-std::optional<WallTime> Previews::end_of(std::string_view token, std::string_view kind, const Placed& placed,
-                                         WallTime now) const {
-  const std::size_t dot = token.find('.');
-  if (dot == std::string_view::npos || dot == 0 || dot > kMostEndDigits) return std::nullopt;
-  const std::string_view end_text = token.substr(0, dot);
+std::optional<Previews::Shown> Previews::read(std::string_view token, std::string_view kind, const Placed& placed,
+                                              WallTime now) const {
+  const std::size_t last = token.rfind('.');
+  if (last == std::string_view::npos || std::ranges::count(token, '.') != 3) return std::nullopt;
+  const std::string_view claims = token.substr(0, last);
+  const std::size_t dot = claims.find('.');
+  const std::size_t second = claims.find('.', dot + 1);
+  if (dot == 0 || dot > kMostEndDigits) return std::nullopt;
+  const std::string_view end_text = claims.substr(0, dot);
   std::int64_t end_count = 0;
   const auto [stop, error] = std::from_chars(end_text.data(), end_text.data() + end_text.size(), end_count);
   if (error != std::errc{} || stop != end_text.data() + end_text.size()) return std::nullopt;
-  const auto shown = protocol::decode_base64url(token.substr(dot + 1));
+  const auto shown = protocol::decode_base64url(token.substr(last + 1));
   if (!shown || shown->size() != kMacSize) return std::nullopt;
   bool matches = false;
   for (const std::string& key : keys_) {
-    const Mac mac = mac_of(key, kind, placed.sandbox, placed.port, end_text);
+    const Mac mac = mac_of(key, kind, placed.sandbox, placed.port, claims);
     if (::CRYPTO_memcmp(mac.data(), shown->data(), kMacSize) == 0) matches = true;
   }
   const WallTime ends{seconds{end_count}};
-  return matches && now < ends ? std::optional{ends} : std::nullopt;
+  if (!matches || now >= ends) return std::nullopt;
+  return Shown{.ends = ends,
+               .given = {.record = std::string{claims.substr(dot + 1, second - dot - 1)},
+                         .by = std::string{claims.substr(second + 1)}}};
 }
 
 Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpRequest& request, const Placed& placed,
@@ -159,24 +168,23 @@ Result<std::optional<Previews::Shown>> Previews::shown(const protocol::HttpReque
     if (request.method != "GET" && request.method != "HEAD") {
       return fail(Errc::invalid_request, "a preview's link must be opened with GET", std::string{kParameter});
     }
-    const auto ends = end_of(found->value, kLink, placed, now);
-    if (!ends) return fail(Errc::unauthenticated, "the link of this preview is invalid or has expired");
-    const std::string cookie = token_of(keys_.front(), kCookie, placed.sandbox, placed.port, *ends);
-    return Shown{.ends = *ends,
-                 .redirect = redirect_with(request, cookie, secure, std::chrono::ceil<seconds>(*ends - now))};
+    auto link = read(found->value, kLink, placed, now);
+    if (!link) return fail(Errc::unauthenticated, "the link of this preview is invalid or has expired");
+    const std::string cookie = token_of(keys_.front(), kCookie, placed.sandbox, placed.port, link->ends, link->given);
+    link->redirect = redirect_with(request, cookie, secure, std::chrono::ceil<seconds>(link->ends - now));
+    return link;
   }
   if (!is_from_its_own_page(request, secure)) return std::nullopt;
-  std::optional<WallTime> ends;
+  std::optional<Shown> found;
   int tried = 0;
   for (const auto [name, value] : request.headers) {
     if (!protocol::same_text(name, "Cookie")) continue;
     for_each_cookie(value, [&](std::string_view cookie, std::string_view token, std::string_view) {
-      if (cookie != (secure ? kSecureCookie : kPlainCookie) || ends || ++tried > kMostCookies) return;
-      ends = end_of(token, kCookie, placed, now);
+      if (cookie != (secure ? kSecureCookie : kPlainCookie) || found || ++tried > kMostCookies) return;
+      found = read(token, kCookie, placed, now);
     });
   }
-  if (!ends) return std::nullopt;
-  return Shown{.ends = *ends};
+  return found;
 }
 
 void remove_preview_cookie(protocol::Headers& fields) {

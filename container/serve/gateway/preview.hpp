@@ -19,8 +19,9 @@ namespace skiff::container::serve {
 /// page behind can read or send it elsewhere. Only hosts PORT-SANDBOX.DOMAIN have previews: there each port is an
 /// origin of its own (RFC 6454), and a cookie without Domain is sent to that host alone (RFC 6265, 5.3).
 ///
-/// Tokens hold nothing but their end: what they are for is where they are shown. They are made with HMAC-SHA256 (RFC
-/// 2104), compared in constant time, and one from a URL is not a cookie, nor the other way round.
+/// Tokens hold their end, the record that they were made for and the key that they were made with: who takes one looks
+/// whether those two are still there. Which sandbox and port is where they are shown. They are made with HMAC-SHA256
+/// (RFC 2104), compared in constant time, and one from a URL is not a cookie, nor the other way round.
 class Previews {
  public:
   static constexpr std::size_t kShortestKey = 32;
@@ -29,12 +30,19 @@ class Previews {
   /// than `kShortestKey` bytes.
   [[nodiscard]] static Result<Previews> create(std::vector<std::string> keys);
 
+  /// What a preview hangs on. Both are words without a dot.
+  struct Given {
+    std::string record;  ///< its nonce
+    std::string by;      ///< the key
+  };
   /// The parameter of a preview's URL: "skiff-preview=TOKEN". The end is cut to whole seconds.
-  [[nodiscard]] std::string parameter(std::string_view sandbox, std::uint16_t port, WallTime ends) const;
+  [[nodiscard]] std::string parameter(std::string_view sandbox, std::uint16_t port, WallTime ends,
+                                      const Given& given) const;
 
   /// What a request shows, that is placed by its host; others show nothing.
   struct Shown {
     WallTime ends;
+    Given given;
     /// The answer instead of what was asked for: the cookie, and where to go with it. Absent: the cookie was shown.
     std::optional<protocol::HttpResponse> redirect = {};
   };
@@ -47,8 +55,8 @@ class Previews {
 
  private:
   explicit Previews(std::vector<std::string> keys) : keys_{std::move(keys)} {}
-  [[nodiscard]] std::optional<WallTime> end_of(std::string_view token, std::string_view kind, const Placed& placed,
-                                               WallTime now) const;
+  [[nodiscard]] std::optional<Shown> read(std::string_view token, std::string_view kind, const Placed& placed,
+                                          WallTime now) const;
 
   std::vector<std::string> keys_;
 };

@@ -56,9 +56,13 @@ Result<bool> Access::check(const protocol::Headers& headers) {
   return true;
 }
 
+bool Access::is_signed(const protocol::HttpRequest& request) const {
+  return is_closed() && !request.headers.contains("X-Access-Token") && request.target.parameter("signature");
+}
+
 Result<bool> Access::check_file(const protocol::HttpRequest& request, std::string_view operation, WallTime now) {
   const auto given = request.target.parameter("signature");
-  if (!is_closed() || request.headers.contains("X-Access-Token") || !given) return check(request.headers);
+  if (!is_signed(request)) return check(request.headers);
   if (token_.empty()) {
     return fail(Errc::unauthenticated, "no signature can be checked before the token was used once", "signature");
   }

@@ -28,6 +28,9 @@ class Access {
   [[nodiscard]] Result<bool> check_file(const protocol::HttpRequest& request, std::string_view operation,
                                         WallTime now = wall_now());
 
+  /// Whether it is the signature of such a request that counts.
+  [[nodiscard]] bool is_signed(const protocol::HttpRequest& request) const;
+
   /// From now on this is the token. Errors: invalid_field for what fits in no header.
   [[nodiscard]] Result<> close(std::string token);
   /// Whether it is the token that is set.

@@ -26,7 +26,8 @@ Task<Result<Place>> enter(Call* call, std::string_view operation) {
   SKIFF_CO_TRY_VOID(call->request.http.vouch());
   call->request.caller.identity.anonymous = !is_known;
   std::string user{head.target.parameter("username").value_or("")};
-  if (user.empty()) {
+  // What was signed says whose file it is; whoever has got the link says nothing.
+  if (user.empty() && !call->state.access.is_signed(head)) {
     SKIFF_CO_TRY(user, basic_user(head.headers));
   }
   co_return co_await find_place(call, std::move(user));

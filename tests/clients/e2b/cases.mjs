@@ -40,8 +40,7 @@ const cases = {
   },
   async runThatTakesTooLong(sandbox) {
     await caught(sandbox.commands.run("sleep 301", { timeoutMs: 1000 }), TimeoutError);
-    const [left] = (await sandbox.commands.list()).filter((one) => one.args.at(-1) === "sleep 301");
-    assert.equal(await sandbox.commands.kill(left.pid), true);
+    await until(async () => !(await sandbox.commands.list()).some((one) => one.args.at(-1) === "sleep 301"));
   },
   async muchOutput(sandbox) {
     const done = await sandbox.commands.run("seq 200000");
@@ -76,8 +75,8 @@ const cases = {
     await caught(sandbox.commands.connect(4000000), NotFoundError);
   },
   async aCommandOutlivesItsConnection(sandbox) {
-    const handle = await sandbox.commands.run("echo up; read a; echo $a", { background: true, stdin: true, timeoutMs: 1000 });
-    await caught(handle.wait(), TimeoutError);
+    const handle = await sandbox.commands.run("echo up; read a; echo $a", { background: true, stdin: true, timeoutMs: 0 });
+    await handle.disconnect();
     const again = await sandbox.commands.connect(handle.pid);
     await sandbox.commands.sendStdin(handle.pid, "still here\n");
     assert.equal((await again.wait()).stdout, "up\nstill here\n");

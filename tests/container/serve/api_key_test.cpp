@@ -70,9 +70,14 @@ TEST(DerivedSecrets, AreTheHmacOfTheirPurpose) {
 }
 
 TEST(AccessTokens, AreThoseOfOneTenantsSandbox) {
-  EXPECT_EQ(access_token("secret", "t", "a"), derived_secret("secret", "sandbox/t/a"));
-  EXPECT_NE(access_token("secret", "t", "a"), access_token("secret", "t", "b"));
-  EXPECT_NE(access_token("secret", "t", "a"), access_token("secret", "u", "a"));
+  const std::string nonce = new_nonce();
+  EXPECT_EQ(nonce.size(), 16U);
+  const std::string token = access_token("secret", "t", "a", nonce);
+  EXPECT_EQ(token, nonce + derived_secret("secret", "sandbox/t/a/" + nonce).substr(0, 48));
+  EXPECT_EQ(token.size(), 64U);
+  EXPECT_NE(token, access_token("secret", "t", "b", nonce));
+  EXPECT_NE(token, access_token("secret", "u", "a", nonce));
+  EXPECT_NE(token.substr(16), access_token("secret", "t", "a", new_nonce()).substr(16));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/container/sandbox/refusing_driver.hpp"
+#include "tests/container/serve/fleet_world.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container::serve {
@@ -15,109 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Sandboxes that are nothing but a record.
-class RecordDriver final : public fakes::RefusingDriver {
- public:
-  [[nodiscard]] std::string_view name() const noexcept override { return kind; }
-  Task<Result<Sandbox>> create(SandboxSpec spec, Progress) override {
-    if (records.contains(spec.name)) co_return fail(Errc::sandbox_conflict, "there is one");
-    ++created;
-    Sandbox& one = records[spec.name];
-    one.name = spec.name;
-    one.id = "id-" + spec.name;
-    one.owner = spec.owner;
-    one.labels = spec.labels;
-    one.state = SandboxState::running;
-    last = std::move(spec);
-    // Another process has taken the last place at the same time.
-    if (!appears_meanwhile.empty()) {
-      Sandbox other = one;
-      other.name = std::exchange(appears_meanwhile, {});
-      records[other.name] = other;
-    }
-    co_return one;
-  }
-  Task<Result<Sandbox>> get(std::string name) override {
-    const auto found = records.find(name);
-    if (found == records.end()) co_return std::unexpected{no_such_sandbox(name)};
-    co_return found->second;
-  }
-  Task<Result<SandboxPage>> list(SandboxFilter filter) override {
-    SandboxPage page;
-    for (const auto& [name, one] : records) {
-      if (filter.owner && one.owner != *filter.owner) continue;
-      if (filter.state && one.state != *filter.state) continue;
-      bool fits = true;
-      for (const auto& [label, value] : filter.labels) {
-        const auto found = one.labels.find(label);
-        fits = fits && found != one.labels.end() && found->second == value;
-      }
-      if (fits) page.items.push_back(one);
-    }
-    co_return page;
-  }
-  Task<Result<Sandbox>> start(std::string name, std::chrono::milliseconds, Progress) override {
-    records[name].state = SandboxState::running;
-    if (!appears_meanwhile.empty()) records[std::exchange(appears_meanwhile, {})].state = SandboxState::running;
-    co_return records[name];
-  }
-  Task<Result<>> stop(std::string name, Removal) override {
-    records[name].state = SandboxState::stopped;
-    co_return Result<>{};
-  }
-  Task<Result<protocol::Stream>> dial(std::string, std::uint16_t) override {
-    ++dialled;
-    co_return fail(Errc::io_error, "nobody listens");
-  }
-  Task<Result<bool>> remove(std::string name, Removal) override { co_return records.erase(name) > 0; }
-
-  std::map<std::string, Sandbox> records;
-  SandboxSpec last = {};
-  std::string appears_meanwhile;
-  std::string_view kind = "local";
-  int created = 0;
-  int dialled = 0;
-};
-
-class OneDriver final : public Tenants {
- public:
-  Task<Result<Driver*>> driver(std::string tenant) override {
-    ++asked;
-    if (tenant == away) co_return fail(why, "not now");
-    co_return &hosted;
-  }
-  RecordDriver hosted;
-  std::string away;
-  int asked = 0;
-  Errc why = Errc::io_error;
-};
-
-class FixedKeys final : public KeyStore {
- public:
-  [[nodiscard]] std::string place() const override { return "here"; }
-  Task<Result<KeyRing>> read() override { co_return ring; }
-  Task<Result<>> change(std::function<Result<>(KeyRing&)> edit) override { co_return edit(ring); }
-  KeyRing ring{.token_secret = "secret", .keys = {}};
-};
-
-ApiKey tenant_key(const std::string& tenant, std::uint64_t most = 0) {
-  return {.name = "key-" + tenant,
-          .sha256 = tenant,
-          .tenant = tenant,
-          .scopes = {KeyScope::create},
-          .max_sandboxes = most,
-          .created_at = {},
-          .expires_ms = {}};
-}
-
-/// A fleet over the fakes.
-struct World {
-  OneDriver tenants;
-  FixedKeys store;
-  KeyCache keys{&store};
-  Templates templates = Templates::create({.name = {}}, {}).value();
-  Fleet fleet{&tenants, &keys, &templates};
-};
+using World = FleetWorld;
 
 CO_TEST(Fleet, WritesOnTheRecordWhatItHasToKnow) {
   World all;
@@ -128,7 +26,8 @@ CO_TEST(Fleet, WritesOnTheRecordWhatItHasToKnow) {
   const SandboxSpec& spec = all.tenants.hosted.last;
   EXPECT_EQ(spec.owner, "a");
   EXPECT_EQ(spec.pod.dialects, std::vector<std::string>{"e2b"});
-  EXPECT_EQ(spec.env.at("SKIFF_E2B_TOKEN_SHA256"), sha256_hex(access_token("secret", "a", spec.name)));
+  EXPECT_EQ(spec.env.at("SKIFF_E2B_TOKEN_SHA256"),
+            sha256_hex(access_token("secret", "a", spec.name, spec.labels.at("serve.nonce"))));
   EXPECT_EQ(spec.labels.at("key.u"), "v");
   EXPECT_EQ(on_end(made->sandbox), OnEnd::stop);
 }
@@ -162,13 +61,12 @@ CO_TEST(Fleet, TakesTheTokenOfOneTenantsSandboxForNobodyElsesOfThatName) {
   World all;
   all.store.ring.keys = {tenant_key("a"), tenant_key("b")};
   for (const char* tenant : {"a", "b"}) {
-    auto token = co_await all.fleet.access_token_of(tenant, "web");
+    auto token = co_await all.fleet.access_token_of(tenant, "web", "0123456789abcdef");
     CO_ASSERT_TRUE(token);
-    const auto opens = [&token](const std::string& one) { return one == *token; };
-    auto found = co_await all.fleet.tenant_by_token("web", opens);
+    auto found = co_await all.fleet.tenant_by_token("web", *token);
     CO_ASSERT_TRUE(found);
     EXPECT_EQ(*found, tenant);
-    auto other = co_await all.fleet.tenant_by_token("other", opens);
+    auto other = co_await all.fleet.tenant_by_token("other", *token);
     CO_ASSERT_TRUE(other);
     EXPECT_FALSE(other->has_value());
   }

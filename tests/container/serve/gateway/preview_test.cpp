@@ -15,6 +15,7 @@ constexpr std::string_view kPreviewDomain = "boxes.example.com";
 const std::string kPreviewKey(32, 'k');
 const WallTime kPreviewNow{std::chrono::seconds{1'800'000'000}};
 const WallTime kPreviewEnd = kPreviewNow + 600s;
+const Previews::Given kPreviewGiven{.record = "0123456789abcdef", .by = "account"};
 
 /// What somebody's request to a port shows.
 struct Asked {
@@ -53,7 +54,7 @@ Previews previews_with(std::vector<std::string> keys = {kPreviewKey}) {
 }
 
 std::string link_of(const Previews& previews) {
-  return previews.parameter("s01abc", 3000, kPreviewEnd);
+  return previews.parameter("s01abc", 3000, kPreviewEnd, kPreviewGiven);
 }
 
 /// NAME=TOKEN out of Set-Cookie.
@@ -75,6 +76,8 @@ TEST(Previews, TurnALinkIntoACookie) {
   const auto found = shown(previews, {.target = "/a%2Fb?x=1&" + link_of(previews) + "&y=%20"});
   ASSERT_TRUE(found && *found && (*found)->redirect);
   EXPECT_EQ((*found)->ends, kPreviewEnd);
+  EXPECT_EQ((*found)->given.record, kPreviewGiven.record);
+  EXPECT_EQ((*found)->given.by, kPreviewGiven.by);
   const protocol::HttpResponse& answer = *(*found)->redirect;
   EXPECT_EQ(answer.status, 302u);
   EXPECT_EQ(answer.headers.get("Location"), "https://3000-s01abc.boxes.example.com/a%2Fb?x=1&y=%20");
@@ -107,7 +110,7 @@ TEST(Previews, AreGoodForOnePortOfOneSandbox) {
   EXPECT_EQ(outcome(previews, {.port = 7070, .fields = fields}), "nothing");
   EXPECT_EQ(outcome(previews, {.sandbox = "s01abd", .fields = fields}), "nothing");
   // Where one part ends and the next begins is part of what is signed.
-  const std::string moved = previews.parameter("0-s01abc", 300, kPreviewEnd);
+  const std::string moved = previews.parameter("0-s01abc", 300, kPreviewEnd, kPreviewGiven);
   EXPECT_EQ(outcome(previews, {.target = "/?" + moved}), "unauthenticated");
 }
 

@@ -1,0 +1,67 @@
+#include "container/serve/gateway/credential_fields.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "container/serve/gateway/credential_form.hpp"
+
+namespace skiff::container::serve {
+namespace {
+
+constexpr std::string_view kBlanks = " \t";
+constexpr std::array<std::string_view, 2> kAlways{"X-API-Key", "X-Skiff-Token"};
+constexpr std::string_view kAccessTokenField = "X-Access-Token";
+constexpr std::string_view kClearSiteData = "Clear-Site-Data";
+
+bool is_same_name(std::string_view a, std::string_view b) {
+  const auto plain = [](char c) {
+    return c == '_' ? '-' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::ranges::equal(a, b, {}, plain, plain);
+}
+
+}  // namespace
+
+bool shows_credential(std::string_view value) {
+  if (holds_key(value)) return true;
+  value = value.substr(0, value.find_last_not_of(kBlanks) + 1);
+  const std::size_t blank = value.find_last_of(kBlanks);
+  return is_account_token(blank == std::string_view::npos ? value : value.substr(blank + 1));
+}
+
+void remove_credentials(protocol::Headers& fields, bool keeps_access_token) {
+  std::vector<std::string> names;
+  for (const auto [name, value] : fields) {
+    const bool is_named = std::ranges::any_of(kAlways, [&](std::string_view one) { return is_same_name(name, one); });
+    const bool is_access_token = is_same_name(name, kAccessTokenField);
+    const bool stays = is_access_token && keeps_access_token && protocol::same_text(name, kAccessTokenField);
+    if (is_named || (is_access_token && !stays) || shows_credential(value)) names.emplace_back(name);
+  }
+  for (const std::string& name : names) fields.remove(name);
+}
+
+void keep_cookies_of_others(protocol::Headers& answer) {
+  if (!answer.contains(kClearSiteData)) return;
+  std::string kept;
+  const auto keep = [&kept](std::string_view what) { kept.append(kept.empty() ? "" : ", ").append(what); };
+  for (const auto [name, value] : answer) {
+    if (!protocol::same_text(name, kClearSiteData)) continue;
+    for (const auto& part : std::views::split(value, ',')) {
+      std::string_view one{part.begin(), part.end()};
+      one.remove_prefix(std::min(one.find_first_not_of(kBlanks), one.size()));
+      one = one.substr(0, one.find_last_not_of(kBlanks) + 1);
+      if (one.contains('*')) keep(R"("cache", "storage", "executionContexts")");
+      if (!one.contains('*') && !protocol::same_text(one, R"("cookies")") && !one.empty()) keep(one);
+    }
+  }
+  answer.remove(kClearSiteData);
+  if (!kept.empty()) answer.add(kClearSiteData, kept);
+}
+
+}  // namespace skiff::container::serve

@@ -1,0 +1,68 @@
+#include "container/serve/gateway/credential_fields.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "protocol/json/base64.hpp"
+
+namespace skiff::container::serve {
+namespace {
+
+const std::string kShownKey = "e2b_" + std::string(40, 'a');
+
+std::string account_token(const std::string& audience) {
+  const std::string claims = R"({"aud":[")" + audience + R"("],"sub":"system:serviceaccount:a:b","exp":4000000000})";
+  return "eyJhbGciOiJSUzI1NiJ9." + protocol::encode_base64url(claims) + ".AAAA";
+}
+
+TEST(CredentialFields, KnowACredentialWhereverItStands) {
+  for (const std::string& shown :
+       {kShownKey, "Bearer  " + kShownKey, "Bearer\t" + kShownKey, "Token token=" + kShownKey + ";",
+        "Bearer   " + account_token("skiff") + " \t", account_token("skiff")}) {
+    EXPECT_TRUE(shows_credential(shown)) << shown;
+  }
+  for (const std::string& other :
+       {std::string{"Basic dXNlcjpwYXNz"}, std::string{"e2b_1234"}, "Bearer " + account_token("app"),
+        std::string{"1.2.3"}, std::string{}, std::string{" "}, std::string{"Bearer a.b.c"}}) {
+    EXPECT_FALSE(shows_credential(other)) << other;
+  }
+}
+
+TEST(CredentialFields, GoAndOthersStay) {
+  const protocol::Headers given{{"X-API-Key", "k"},
+                                {"x_api_key", "k"},
+                                {"X-Skiff-Token", "t"},
+                                {"X_Access_Token", "t"},
+                                {"X-Access-Token", "t"},
+                                {"X-Forwarded-Authorization", "Bearer " + kShownKey},
+                                {"Authorization", "Bearer of the application"},
+                                {"X-Own", "1"}};
+  protocol::Headers fields = given;
+  remove_credentials(fields, false);
+  EXPECT_EQ(fields.get("Authorization"), "Bearer of the application");
+  EXPECT_EQ(fields.get("X-Own"), "1");
+  for (const char* name :
+       {"X-API-Key", "x_api_key", "X-Skiff-Token", "X_Access_Token", "X-Access-Token", "X-Forwarded-Authorization"}) {
+    EXPECT_FALSE(fields.contains(name)) << name;
+  }
+  fields = given;
+  remove_credentials(fields, true);
+  EXPECT_EQ(fields.get("X-Access-Token"), "t");
+  EXPECT_FALSE(fields.contains("X_Access_Token"));
+}
+
+TEST(CredentialFields, OfAnAnswerEndNoCookiesOfOthers) {
+  const auto left = [](const std::string& value) {
+    protocol::Headers answer{{"clear-site-data", value}};
+    keep_cookies_of_others(answer);
+    return std::string{answer.get("Clear-Site-Data")};
+  };
+  EXPECT_EQ(left(R"("cookies")"), "");
+  EXPECT_EQ(left(R"("cache" ,"cookies", "storage")"), R"("cache", "storage")");
+  EXPECT_EQ(left(R"( "*" )"), R"("cache", "storage", "executionContexts")");
+  EXPECT_EQ(left(R"("cache")"), R"("cache")");
+}
+
+}  // namespace
+}  // namespace skiff::container::serve
