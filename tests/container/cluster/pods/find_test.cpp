@@ -80,7 +80,7 @@ CO_TEST(PodLookup, SaysThatAPodIsGoneOnceTheRecordStayedTheSame, FakeCluster& fa
   auto found = co_await find_sandbox(fake.cluster.get(), "box");
   CO_ASSERT_TRUE(found.has_value());
   EXPECT_EQ(describe_known(*found).state, SandboxState::failed);
-  EXPECT_EQ(describe_known(*found).reason, "its pod was deleted");
+  EXPECT_EQ(describe_known(*found).reason, "its pod was deleted: by a drain of its node, or by somebody");
   EXPECT_EQ(fake.server.count("GET", "/pods/skiff-box"), 2u);
 }
 
