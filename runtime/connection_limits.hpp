@@ -1,6 +1,7 @@
 #pragma once
 
 #include "protocol/http/server.hpp"
+#include "runtime/process_stats.hpp"
 #include "runtime/settings.hpp"
 
 namespace skiff::runtime {
@@ -13,7 +14,7 @@ namespace skiff::runtime {
           .body_idle_time = settings.body_timeout,
           .keep_alive_time = settings.idle_timeout,
           .write_stall_time = settings.write_timeout,
-          .connections = settings.max_connections};
+          .places = protocol::places_within(most_open_files(), settings.max_connections)};
 }
 
 }  // namespace skiff::runtime

@@ -24,6 +24,7 @@
 #include "runtime/connection_limits.hpp"
 #include "runtime/exposure.hpp"
 #include "runtime/file_watch.hpp"
+#include "runtime/process_stats.hpp"
 #include "runtime/signals.hpp"
 #include "runtime/version.hpp"
 #include "runtime/workload.hpp"
@@ -351,7 +352,14 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     print_token_help(first, tls != nullptr, made_token);
     wipe(made_token);
   }
-  log::info("serving", {{"version", kVersion}, {"instance", agent.instance}, {"root", agent.settings.root}});
+  const std::size_t places = connection_limits(agent.settings).places.vouched_for;
+  log::info(
+      "serving",
+      {{"version", kVersion}, {"instance", agent.instance}, {"root", agent.settings.root}, {"connections", places}});
+  if (places < agent.settings.max_connections) {
+    log::warning("open files are limited to " + std::to_string(most_open_files()) + ", so the agent takes " +
+                 std::to_string(places) + " connections, not --max-connections");
+  }
 
   Running running{agent, server, std::move(*services), signals, tls.get()};
   if (!agent.settings.workload.empty()) {

@@ -91,7 +91,7 @@ std::vector<Setting> rows(Settings& s) {
        "Record command lines in the audit log; otherwise only their size and SHA-256. Environments and input are never recorded."},
 
       {"max-connections", "SKIFF_MAX_CONNECTIONS", Count{&s.max_connections, 1, 100'000}, "N", kConnections,
-       "Simultaneous connections of clients that have sent a valid credential. Connections without one use the free part of these, and 64 more; when all are taken, a new one replaces the oldest."},
+       "Simultaneous connections of clients that have sent a valid credential, or half of the open files less 200 if that is fewer. When all are taken, the credential that has most loses one to another. Connections without one use the free part of these, and 64 more; when all are taken, a new one replaces the oldest."},
       {"max-header-bytes", "SKIFF_MAX_HEADER_BYTES", Size{&s.max_header_bytes, 1 * kKiB, 1 * kMiB}, "SIZE", kConnections,
        "Largest header section of a request; above it 431."},
       {"max-target-bytes", "SKIFF_MAX_TARGET_BYTES", Size{&s.max_target_bytes, 256, 1 * kMiB}, "SIZE", kConnections,

@@ -50,7 +50,7 @@ Result<std::string> sign_token(const SigningKey& key, std::string_view sandbox_i
   const auto issued = std::chrono::floor<std::chrono::seconds>(now);
   std::string claims{'{'};
   append_text(claims, "aud", sandbox_id);
-  append_text(claims, "sub", subject);
+  append_text(claims, "sub", grant.subject.empty() ? std::string{subject} : std::string{subject} + '/' + grant.subject);
   append_text(claims, "scope", grant.scope);
   append_text(claims, "jti", new_id("t"));
   append_time(claims, "iat", issued - kBackdated);

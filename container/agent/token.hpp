@@ -16,6 +16,7 @@ inline constexpr std::chrono::seconds kTokenLifetime{300};
 struct TokenGrant {
   std::string scope = "read exec admin";           ///< words separated by spaces
   std::chrono::seconds lifetime = kTokenLifetime;  ///< 1 s to 365 days
+  std::string subject = {};  ///< of its owner's, who it is for: what he uses up is not the next one's
 };
 
 /// `invalid_field` for an unknown scope or a lifetime out of range.

@@ -18,6 +18,12 @@ void raise_open_files() noexcept {
   if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) inherited_open_files() = before;
 }
 
+rlim_t most_open_files() noexcept {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur;
+}
+
 const std::optional<rlimit>& open_files_before() noexcept {
   return inherited_open_files();
 }

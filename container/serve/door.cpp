@@ -71,7 +71,8 @@ Task<Result<Door::Admitted>> Door::by_access_token(std::string_view shown, const
     co_return fail(Errc::unauthenticated, "the access token is of an earlier sandbox of this name");
   }
   if (names_another(*placed, *tenant)) co_return std::unexpected{no_such_sandbox(placed->sandbox)};
-  Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}}, .who = "access-token"};
+  Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = std::string{kUse}},
+                    .who = std::string{kByAccessToken}};
   if (placed->port != kE2bPort) admitted.permission.credential_fields = {std::string{kAccessToken}};
   co_return admitted;
 }
@@ -80,7 +81,7 @@ Task<Result<Door::Admitted>> Door::by_signature(const protocol::HttpRequest* req
   // Whoever shows it may wake the sandbox, so it is looked at here; the agent does it again.
   SKIFF_CO_TRY(auto tenant, co_await signed_for(request, placed->sandbox));
   if (!tenant) co_return fail(Errc::unauthenticated, "the signature is not valid");
-  Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = "signature"};
+  Admitted admitted{.permission = {.tenant = std::move(*tenant), .scope = "exec"}, .who = std::string{kBySignature}};
   // It says whose file is meant, and nobody else does.
   admitted.permission.credential_fields = {"Authorization"};
   co_return admitted;
@@ -130,7 +131,7 @@ Task<Result<std::optional<Door::Admitted>>> Door::by_preview(const protocol::Htt
       if (!giver) co_return fail(Errc::unauthenticated, "what this preview was made for or with is gone");
       Admitted admitted{
           .permission = {.tenant = tenant, .scope = "ports", .ends = (*shown)->ends, .giver = std::move(*giver)},
-          .who = "preview"};
+          .who = std::string{kByPreview}};
       admitted.redirect = std::move((*shown)->redirect);
       co_return admitted;
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/in_parallel.hpp"
@@ -18,6 +19,9 @@
 
 namespace skiff::container::serve {
 
+/// What `Door::Admitted::who` is where nobody shows a key.
+inline constexpr std::string_view kByAccessToken = "access-token", kBySignature = "signature", kByPreview = "preview";
+
 /// What a preview says of the key that it was made with.
 [[nodiscard]] std::string preview_giver(const ApiKey& key);
 
@@ -25,8 +29,8 @@ namespace skiff::container::serve {
 class Door final : public Sandboxes {
  public:
   /// What it is given must outlive it.
-  Door(Executor executor, Fleet* fleet, KeyCache* keys)
-      : fleet_{fleet}, keys_{keys}, known_{fleet}, looks_{executor, kLooksAtOnce} {}
+  Door(Executor executor, Fleet* fleet, KeyCache* keys, std::size_t known = KnownSandboxes::kMost)
+      : fleet_{fleet}, keys_{keys}, known_{fleet, known}, looks_{executor, kLooksAtOnce} {}
 
   /// What the credential of a request allows: an API key with `use`, the access token of that very sandbox, or a
   /// preview of that very port. Nobody looks whether the sandbox is there before that.

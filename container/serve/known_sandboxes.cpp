@@ -18,7 +18,7 @@ std::string run_text(const Sandbox& sandbox) {
 
 }  // namespace
 
-KnownSandboxes::KnownSandboxes(Fleet* fleet) : fleet_{fleet} {
+KnownSandboxes::KnownSandboxes(Fleet* fleet, std::size_t most) : fleet_{fleet}, most_{std::min(most, kMost)} {
   fleet_->tell_changes([this](const std::string& tenant, const std::string& id) { forget(tenant, id); });
 }
 
@@ -36,15 +36,16 @@ void KnownSandboxes::forget(const std::string& tenant, const std::string& id) {
 }
 
 void KnownSandboxes::make_room() {
-  if (known_.size() < kMost) return;
+  if (known_.size() < most_) return;
   known_.erase(std::ranges::min_element(known_, {}, [](const auto& one) { return one.second->used_at; }));
 }
 
-const KnownSandboxes::Way* KnownSandboxes::Known::find(const std::string& scope, WallTime until) const {
+const KnownSandboxes::Way* KnownSandboxes::Known::find(const TokenGrant& grant, WallTime until) const {
   // Ends are cut to seconds.
   const WallTime latest = until + kTokenUse + std::chrono::seconds{1};
-  const auto found = std::ranges::find_if(
-      ways, [&](const Way& way) { return way.scope == scope && way.ends >= until && way.ends <= latest; });
+  const auto found = std::ranges::find_if(ways, [&](const Way& way) {
+    return way.scope == grant.scope && way.subject == grant.subject && way.ends >= until && way.ends <= latest;
+  });
   return found == ways.end() ? nullptr : &*found;
 }
 
@@ -102,9 +103,9 @@ Task<Result<Endpoint>> KnownSandboxes::agent(SandboxRef of, TokenGrant grant, Lo
   const WallTime until = wall_now() + grant.lifetime;
   // What tells of each change by itself is as new as can be.
   if (how == Look::known || known->sighting) {
-    if (const Way* way = known->find(grant.scope, until); way != nullptr) co_return way->endpoint;
+    if (const Way* way = known->find(grant, until); way != nullptr) co_return way->endpoint;
   }
-  Way way{.scope = grant.scope, .ends = until + kTokenUse, .endpoint = {}};
+  Way way{.scope = grant.scope, .subject = grant.subject, .ends = until + kTokenUse, .endpoint = {}};
   grant.lifetime += kTokenUse;
   SKIFF_CO_TRY(way.endpoint, co_await fleet_->endpoint(std::move(of.tenant), std::move(of.sandbox), std::move(grant)));
   SKIFF_CO_TRY(auto token, way.endpoint.token());

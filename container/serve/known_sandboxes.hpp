@@ -29,13 +29,13 @@ class KnownSandboxes {
   static constexpr std::chrono::milliseconds kFresh{1000};
   /// Sandboxes: those that were asked for last. Each may hold a descriptor.
   static constexpr std::size_t kMost = 1000;
-  /// Ways of one sandbox: they differ by the scopes and the ends of their tokens.
-  static constexpr std::size_t kMostWays = 8;
+  /// Ways of one sandbox: they differ by whom their tokens are for, what they allow and their ends.
+  static constexpr std::size_t kMostWays = 16;
   /// For so long a token is used again; it lives that much longer than the request that it was made for may last.
   static constexpr std::chrono::seconds kTokenUse{60};
 
   /// `fleet` must outlive it.
-  explicit KnownSandboxes(Fleet* fleet);
+  explicit KnownSandboxes(Fleet* fleet, std::size_t most = kMost);
   ~KnownSandboxes();
   KnownSandboxes(const KnownSandboxes&) = delete;
   KnownSandboxes& operator=(const KnownSandboxes&) = delete;
@@ -55,6 +55,7 @@ class KnownSandboxes {
   using Which = std::pair<std::string, std::string>;  ///< tenant and id
   struct Way {
     std::string scope;
+    std::string subject;
     WallTime ends;      ///< of its token
     Endpoint endpoint;  ///< gives that token alone
   };
@@ -67,7 +68,7 @@ class KnownSandboxes {
     std::vector<Way> ways = {};
     [[nodiscard]] bool holds() const;
     /// Whose token lives until then, and hardly longer; null: none.
-    [[nodiscard]] const Way* find(const std::string& scope, WallTime until) const;
+    [[nodiscard]] const Way* find(const TokenGrant& grant, WallTime until) const;
   };
   [[nodiscard]] Task<Result<std::shared_ptr<Known>>> look(SandboxRef of);
   /// The same of one that may be asleep: then what was found is not kept, and its run is empty.
@@ -75,6 +76,7 @@ class KnownSandboxes {
   void make_room();
 
   Fleet* fleet_;
+  const std::size_t most_;
   std::map<Which, std::shared_ptr<Known>> known_;
   std::uint64_t changes_ = 0;  ///< that were told of
 };

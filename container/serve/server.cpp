@@ -16,7 +16,7 @@ Task<Result<>> serve_until(Task<> stopped, Service* service, std::vector<std::sh
                            ServerOptions options) {
   const Executor executor = co_await boost::asio::this_coro::executor;
   protocol::HttpServer server{executor,
-                              {.limits = {.connections = options.connections},
+                              {.limits = {.places = options.places},
                                .name = "skiff",
                                .takes_faulty_targets = true,
                                .handler = [service](protocol::HttpExchange& http) { return service->answer(http); },

@@ -9,11 +9,12 @@
 #include "base/task.hpp"
 #include "container/serve/service.hpp"
 #include "protocol/net/listener.hpp"
+#include "protocol/net/places.hpp"
 
 namespace skiff::container::serve {
 
 struct ServerOptions {
-  std::size_t connections = 10'000;              ///< at the same time
+  protocol::PlaceLimits places = {};             ///< of connections at the same time
   std::chrono::milliseconds drain_time{30'000};  ///< for what is under way when it is to stop
 };
 

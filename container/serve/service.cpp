@@ -56,6 +56,14 @@ bool is_for_control(const protocol::HttpRequest& request, const Placed& placed) 
   return found.route != nullptr && found.route->face == Face::e2b;
 }
 
+/// What a key or a link of a tenant takes is the tenant's. A link is for one port, and was given to somebody.
+protocol::Holder place_holder(const Door::Admitted& admitted, const Placed& placed) {
+  const std::string& who = admitted.who;
+  const bool is_key = who != kByPreview && who != kByAccessToken && who != kBySignature;
+  return {.who = admitted.permission.tenant,
+          .part = is_key ? who : who + ' ' + placed.sandbox + ':' + std::to_string(placed.port)};
+}
+
 /// E2B's SDKs make their signed URLs with the address that E2B_SANDBOX_URL says, and no field goes with a link.
 std::string_view no_such_path(const protocol::HttpRequest& request) {
   if (request.target.path == "/files" && request.target.parameter("signature")) {
@@ -80,6 +88,7 @@ GatewayOptions gateway_options(const ServiceOptions& options) {
   GatewayOptions wanted;
   wanted.name = new_id("serve-");
   wanted.behind_proxy = options.behind_proxy;
+  wanted.kept.all = std::min(wanted.kept.all, options.kept);
   return wanted;
 }
 
@@ -109,7 +118,7 @@ Service::Service(Executor executor, Tenants* tenants, KeyStore* keys, Templates 
       bring_ups_{executor},
       followers_{&fleet_, &bring_ups_},
       log_turns_{executor},
-      door_{executor, &fleet_, &keys_},
+      door_{executor, &fleet_, &keys_, options_.kept},
       gateway_{executor, door_, gateway_options(options_)},
       until_next_sweep_{executor} {}
 
@@ -120,7 +129,7 @@ Task<Result<protocol::HttpResponse>> Service::handle(protocol::HttpExchange* htt
     SKIFF_CO_TRY(auto presented, presented_key(http->request().headers));
     if (presented.empty()) co_return fail(Errc::unauthenticated, "show an API key: X-API-Key");
     SKIFF_CO_TRY(auto key, co_await keys_.find(std::move(presented)));
-    SKIFF_CO_TRY_VOID(http->vouch());
+    SKIFF_CO_TRY_VOID(http->vouch({.who = key.tenant, .part = key.name}));
     account->who = key.name;
     account->tenant = key.tenant;
     call.key = std::move(key);
@@ -183,7 +192,9 @@ Task<Result<>> Service::pass_on(protocol::HttpExchange* http, Placed placed, Acc
   const bool is_tls =
       options_.behind_proxy ? http->request().headers.get("X-Forwarded-Proto") == "https" : http->is_tls();
   SKIFF_CO_TRY(auto admitted, co_await door_.admit(&http->request(), &placed, is_tls));
-  SKIFF_CO_TRY_VOID(http->vouch());
+  protocol::Holder holder = place_holder(admitted, placed);
+  admitted.permission.subject = holder.part;
+  SKIFF_CO_TRY_VOID(http->vouch(std::move(holder)));
   account->who = admitted.who;
   account->tenant = admitted.permission.tenant;
   if (admitted.redirect) co_return co_await http->respond(std::move(*admitted.redirect));

@@ -30,6 +30,7 @@ struct ServiceOptions {
   bool is_local = false;        ///< the driver is: sandboxes have the size of this machine
   bool behind_proxy = false;    ///< see GatewayOptions
   SpanExport* spans = nullptr;  ///< null: nothing is traced
+  std::size_t kept = 1'000;     ///< descriptors, at most, for the next request to each of the sandboxes that run
 };
 
 /// Sandboxes by an API key: answers every request, whether it is for the control of sandboxes or to be passed on to

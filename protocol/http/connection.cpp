@@ -58,9 +58,11 @@ Task<> HttpConnection::run() {
       if (service_.draining && !first) break;
       input_.buffer().release();
       idle_ = !first;
+      place_.now(Places::Place::Use::waits);
       auto ready = co_await stream_.readable(patience(first));
       idle_ = false;
       if (!ready) break;
+      place_.now(Places::Place::Use::works);
       pipelined = 0;
     } else if (++pipelined == kPipelinedAtOnce) {
       co_await asio::post(stream_.executor(), use_task);

@@ -52,8 +52,6 @@ class HttpConnection {
   /// Asked of the kernel once.
   [[nodiscard]] const Address& local_address();
 
-  /// Ends it, whatever is under way.
-  void close() noexcept { stream_.close(); }
   /// Ends it if it waits for a next request.
   void close_if_idle() noexcept;
 

@@ -53,10 +53,10 @@ Executor HttpExchange::executor() const noexcept {
   return connection_.stream_.executor();
 }
 
-Result<> HttpExchange::vouch() {
-  if (connection_.place_.vouch()) return {};
+Result<> HttpExchange::vouch(Holder holder) {
+  if (connection_.place_.vouch(std::move(holder))) return {};
   close_after_ = true;
-  return fail(Errc::too_many_connections, "the server has as many connections as it takes; try again later");
+  return fail(Errc::too_many_connections, std::string{kNoPlace});
 }
 
 // --- the request's body
@@ -410,7 +410,9 @@ void HttpExchange::cancel() noexcept {
 }
 
 Task<Result<>> HttpExchange::upgrade(Headers headers, UpgradeHandler handler) {
-  SKIFF_CO_TRY_VOID(vouch());
+  if (!connection_.place_.vouched()) {
+    SKIFF_CO_TRY_VOID(vouch());
+  }
   const HttpResponse head{.status = 101, .headers = std::move(headers), .body = {}};
   SKIFF_CO_TRY_VOID(begin_head(head, std::nullopt, false));
   upgrade_ = std::move(handler);

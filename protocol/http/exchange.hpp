@@ -16,6 +16,7 @@
 #include "base/task.hpp"
 #include "protocol/http/message.hpp"
 #include "protocol/net/address.hpp"
+#include "protocol/net/places.hpp"
 #include "protocol/net/stream.hpp"
 
 namespace skiff::protocol {
@@ -51,10 +52,10 @@ class HttpExchange {
   [[nodiscard]] bool is_tls() const noexcept;
   [[nodiscard]] Executor executor() const noexcept;
 
-  /// The client has shown a credential: its connection keeps its place from now on. `too_many_connections` when as many
-  /// clients as the limit allows are connected; the connection ends after this response then. Without it a connection
-  /// is closed when others need its place, and soon after its answer.
-  [[nodiscard]] Result<> vouch();
+  /// The client has shown a credential, `holder`'s: its connection has a place of his from now on (Places).
+  /// `too_many_connections` when none makes room for it; the connection ends after this response then. Without it a
+  /// connection is closed when others need its place, and soon after its answer.
+  [[nodiscard]] Result<> vouch(Holder holder = {});
 
   // --- the request's body -------------------------------------------------------------------------------------------
   /// The whole body. `payload_too_large` above `limit` bytes, `request_timeout` when nothing comes for the read time,

@@ -18,7 +18,6 @@ class Http1 final : public ServerConnection {
     if (!successor) co_return Successor{};
     co_return [next = std::move(*successor)]() mutable { return next.handler(std::move(next.connection)); };
   }
-  void close() noexcept override { connection_.close(); }
   void drain() noexcept override { connection_.close_if_idle(); }
 
  private:
@@ -31,7 +30,7 @@ struct HttpServer::State {
   State(Executor executor, HttpServerOptions options)
       : service{.options = std::move(options)},
         connections{executor,
-                    {.vouched_for = service.options.limits.connections,
+                    {.places = service.options.limits.places,
                      .make = [this](Stream stream, Places::Place& place) -> std::unique_ptr<ServerConnection> {
                        return std::make_unique<Http1>(std::move(stream), service, place);
                      },

@@ -15,6 +15,7 @@
 #include "protocol/http/message.hpp"
 #include "protocol/net/address.hpp"
 #include "protocol/net/listener.hpp"
+#include "protocol/net/places.hpp"
 #include "protocol/net/tls.hpp"
 
 namespace skiff::protocol {
@@ -32,7 +33,7 @@ struct ConnectionLimits {
   std::size_t answers_bytes = 128 * 1024 * 1024;  ///< that wait for clients; the one that waits longest is cut off
   std::size_t drain_bytes = 256 * 1024;           ///< of an unread body, to keep the connection; else it is closed
   std::chrono::milliseconds drain_time{5'000};    ///< for all of an unread body; the same
-  std::size_t connections = 10'000;               ///< vouched for at the same time; see Places for the others
+  PlaceLimits places = {};                        ///< at the same time, see Places
 };
 
 struct HttpServerOptions {

@@ -118,6 +118,7 @@ Task<> Http2Connection::serve(Http2Connection* self, std::shared_ptr<Http2Stream
 void Http2Connection::look_around() {
   const auto& limits = options_.limits;
   if (phase_ == Phase::lingering || !session_.greeted()) return;
+  place_.now(session_.streams() > 0 ? Places::Place::Use::works : Places::Place::Use::waits);
   if (session_.streams() > 0) {
     if (phase_ != Phase::asked) enter(Phase::active, options_.ping_interval);
   } else if (phase_ != Phase::idle) {

@@ -23,7 +23,6 @@ class Http2Connection final : public ServerConnection {
   Http2Connection(Stream stream, const Http2ServerOptions& options, Places::Place& place);
 
   [[nodiscard]] Task<Successor> run() override;
-  void close() noexcept override { stream_.close(); }
   void drain() noexcept override;
 
  private:

@@ -26,9 +26,9 @@ Executor Http2Exchange::executor() const noexcept {
   return connection_.stream_.executor();
 }
 
-Result<> Http2Exchange::vouch() {
-  if (connection_.place_.vouch()) return {};
-  return fail(Errc::too_many_connections, "as many clients as may be are connected: try again later");
+Result<> Http2Exchange::vouch(Holder holder) {
+  if (connection_.place_.vouch(std::move(holder))) return {};
+  return fail(Errc::too_many_connections, std::string{kNoPlace});
 }
 
 Task<Result<std::string>> Http2Exchange::read(std::chrono::milliseconds limit) {

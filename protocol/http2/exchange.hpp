@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/task.hpp"
 #include "protocol/http2/stream.hpp"
+#include "protocol/net/places.hpp"
 
 namespace skiff::protocol {
 
@@ -33,7 +34,7 @@ class Http2Exchange {
   [[nodiscard]] Executor executor() const noexcept;
 
   /// As HttpExchange::vouch.
-  [[nodiscard]] Result<> vouch();
+  [[nodiscard]] Result<> vouch(Holder holder = {});
 
   /// The next bytes of the request, all that are there; empty at its end. Only then may the client send as many more.
   /// Errors: cancelled; request_timeout when nothing comes for `limit`.

@@ -9,7 +9,7 @@ namespace skiff::protocol {
 Http2Server::Http2Server(Executor executor, Http2ServerOptions options)
     : options_{std::move(options)},
       connections_{executor,
-                   {.vouched_for = options_.limits.connections,
+                   {.places = options_.limits.places,
                     .make = [this](Stream stream, Places::Place& place) -> std::unique_ptr<ServerConnection> {
                       return std::make_unique<Http2Connection>(std::move(stream), options_, place);
                     },

@@ -25,7 +25,7 @@ class Connections::Entry {
 Connections::Connections(Executor executor, Options options)
     : executor_{executor},
       options_{std::move(options)},
-      places_{options_.vouched_for},
+      places_{options_.places},
       tasks_{executor},
       emptied_{executor} {}
 
@@ -40,17 +40,18 @@ Task<> Connections::serve(Connections* self, Stream stream, Address peer) {
     Connections& connections;
   };
   const Count counted{*self};
+  Places::Place place{self->places_, peer, stream.closer()};
   // On the heap, so that nothing of the connection is left in memory by the time that a successor runs.
-  std::unique_ptr<ServerConnection> connection;
-  Places::Place place{self->places_, peer, [&connection] { connection->close(); }};
-  connection = self->options_.make(std::move(stream), place);
+  auto connection = self->options_.make(std::move(stream), place);
   ServerConnection::Successor successor;
   {
     const Entry entry{*self, *connection};
     successor = co_await connection->run();
   }
   connection.reset();
-  if (successor) co_await successor();
+  if (!successor) co_return;
+  place.now(Places::Place::Use::upgraded);
+  co_await successor();
 }
 
 void Connections::listen(std::shared_ptr<Listener> listener, std::shared_ptr<TlsContext> tls) {

@@ -32,8 +32,6 @@ class ServerConnection {
 
   /// Serves until the connection ends.
   [[nodiscard]] virtual Task<Successor> run() = 0;
-  /// Ends it, whatever is under way.
-  virtual void close() noexcept = 0;
   /// Ends it as soon as nothing is under way, and takes nothing new.
   virtual void drain() noexcept = 0;
 };
@@ -43,7 +41,7 @@ class ServerConnection {
 class Connections {
  public:
   struct Options {
-    std::size_t vouched_for;  ///< most at the same time; see Places for the others
+    PlaceLimits places;  ///< most at the same time
     std::function<std::unique_ptr<ServerConnection>(Stream stream, Places::Place& place)> make;
     /// Called when a connection finds no free descriptor. True: there may be one now.
     std::function<bool()> out_of_descriptors = {};

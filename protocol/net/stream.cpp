@@ -345,6 +345,12 @@ void Stream::close() noexcept {
   if (state_) state_->close();
 }
 
+std::function<void()> Stream::closer() const {
+  return [state = std::weak_ptr{state_}] {
+    if (const auto still = state.lock()) still->close();
+  };
+}
+
 bool Stream::is_open() const noexcept {
   return state_ && state_->descriptor.is_open();
 }

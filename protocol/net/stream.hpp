@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -81,6 +82,8 @@ class Stream {
   void cancel() noexcept;
   /// Ends the calls that are under way and closes the descriptor, once.
   void close() noexcept;
+  /// Does that, whoever owns the connection by then, for as long as somebody does.
+  [[nodiscard]] std::function<void()> closer() const;
 
   [[nodiscard]] bool is_open() const noexcept;
   [[nodiscard]] bool is_tls() const noexcept;

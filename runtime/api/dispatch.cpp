@@ -80,6 +80,13 @@ Result<Identity> identify(Agent& agent, const Route* route, const protocol::Head
   return agent.authenticator.authenticate(token);
 }
 
+/// Whoever may do more takes what those leave idle who may do less. Who has shown nothing counts by his address.
+protocol::Holder place_holder(const Identity& identity) {
+  if (identity.anonymous) return {};
+  const unsigned rank = identity.scopes.allows(Scope::admin) ? 2 : identity.scopes.allows(Scope::exec) ? 1 : 0;
+  return {.who = holder_of(identity), .rank = rank};
+}
+
 /// What the logs and metrics say of a request once it was answered.
 struct Account {
   std::string request_id = {};
@@ -140,7 +147,7 @@ Task<> dispatch(Agent& agent, protocol::HttpExchange& http) {
     Result<Identity> identity = open ? Result<Identity>{Identity{}} : identify(agent, found.route, request.headers);
     if (!identity) {
       outcome = std::unexpected{identity.error()};
-    } else if (auto kept = open ? Result<>{} : http.vouch(); !kept) {
+    } else if (auto kept = open ? Result<>{} : http.vouch(place_holder(*identity)); !kept) {
       outcome = std::unexpected{kept.error()};
     } else if (found.route == nullptr) {
       if (found.allow.empty()) {

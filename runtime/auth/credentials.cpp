@@ -68,6 +68,14 @@ Error about(std::string_view setting, Error error) {
 
 }  // namespace
 
+std::string holder_of(const Identity& identity) {
+  std::string holder = identity.name;
+  for (const Scope scope : {Scope::read, Scope::exec, Scope::ports, Scope::admin}) {
+    holder += identity.scopes.allows(scope) ? name(scope).front() : '-';
+  }
+  return identity.session ? holder + '/' + *identity.session : holder;
+}
+
 Result<std::optional<std::string>> presented_token(const CredentialHeaders& headers) {
   constexpr std::string_view kBearer = "Bearer";
   Presented presented;

@@ -25,6 +25,9 @@ struct Identity {
   bool anonymous = false;           ///< let in by --allow-unauthenticated: no `user` switching
 };
 
+/// Who uses up a limit: credentials of one subject that allow different things are two.
+[[nodiscard]] std::string holder_of(const Identity& identity);
+
 /// The values of the request's header fields that may hold a credential; absent ones are nullopt.
 struct CredentialHeaders {
   std::optional<std::string_view> authorization;

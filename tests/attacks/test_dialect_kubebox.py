@@ -100,12 +100,10 @@ def test_a_probe_is_answered_when_strangers_have_all_places(start_kubebox):
         for _ in range(100):
             connection = open_ones.enter_context(box.connect())
             connection.sendall(request_bytes("GET", "/file_exists?session_id=s&file_path=f", {"Host": box.host}))
-            if b" 503 " in connection.recv(65536):
-                break
-        else:
-            pytest.fail("there is no limit")
+            assert b" 200 " in connection.recv(65536)
         assert box.request("GET", "/").status == 200
-        assert box.request("GET", "/file_exists?session_id=s&file_path=f").status == 503
+        # What waits for a request makes room for the next one.
+        assert box.request("GET", "/file_exists?session_id=s&file_path=f").status == 200
 
 
 @pytest.mark.parametrize("headers, status", [({"Host": "evil.example.com"}, 421), ({"Origin": "http://evil.example.com"}, 403)])

@@ -113,9 +113,10 @@ def test_who_has_a_credential_gets_in_past_a_crowd(door, behaviours):
 
 
 def test_a_probe_is_answered_when_clients_have_all_places(door):
+    door.start("exec sleep 1000", id="long")
     with contextlib.ExitStack() as held:
         for _ in range(FRIENDS):
-            assert held.enter_context(door.stream("GET", "/v1/version")).answer().status == 200  # and stays open
+            assert held.enter_context(door.stream("GET", "/v1/commands/long/output?follow=true")).status == 200  # and goes on
         for _ in range(ALL + 1):
             refused = door.request("GET", "/v1/version")
             refused.problem(503, "too_many_connections")

@@ -32,10 +32,10 @@ def test_more_live_commands_than_allowed_are_refused_until_one_ends(start_agent)
 
 def test_more_connections_than_allowed_are_refused_until_one_goes(start_agent):
     agent = start_agent("--max-connections", "8")
+    agent.start("exec sleep 1000", id="long")
     with contextlib.ExitStack() as held:
         for _ in range(8):
-            stream = held.enter_context(agent.stream("GET", "/v1/version"))
-            assert stream.answer().status == 200  # and stays open
+            assert held.enter_context(agent.stream("GET", "/v1/commands/long/output?follow=true")).status == 200  # and goes on
         for _ in range(40):
             refused = agent.request("GET", "/v1/version")
             refused.problem(503, "too_many_connections")

@@ -121,21 +121,27 @@ class Serve final : public Invocation {
     }
     SKIFF_CO_TRY(auto listeners, open_listeners(context.executor()));
     log::configure(log::Level::info, log::Form::json);
+    const auto places = protocol::places_within(most_open_files(), protocol::PlaceLimits{}.vouched_for);
+    log::info("serving", {{"connections", places.vouched_for}, {"open_files", most_open_files()}});
     HostedTenants tenants{&context};
     auto spans = open_export(context);
-    serve::Service service{
-        context.executor(),
-        &tenants,
-        keys.get(),
-        std::move(templates),
-        {.domain = domain, .is_local = driver->name() == "local", .behind_proxy = behind_proxy_, .spans = spans.get()}};
+    serve::Service service{context.executor(),
+                           &tenants,
+                           keys.get(),
+                           std::move(templates),
+                           {.domain = domain,
+                            .is_local = driver->name() == "local",
+                            .behind_proxy = behind_proxy_,
+                            .spans = spans.get(),
+                            .kept = most_open_files() / 8}};
     if (accounts) service.keys().accept(&*accounts);
     StopSignal stop{context};
     std::exception_ptr failure;
     Result<> served;
     if (spans) spans->start();
     try {
-      served = co_await serve::serve_until(stop.asked(), &service, std::move(listeners), {.drain_time = drain_});
+      served = co_await serve::serve_until(stop.asked(), &service, std::move(listeners),
+                                           {.places = places, .drain_time = drain_});
     } catch (...) {
       failure = std::current_exception();
     }

@@ -257,7 +257,8 @@ Task<Result<Gateway::Way>> Gateway::way_to_agent(const Passage* passage, Look lo
   const bool is_api = passage->behind == Behind::agent;
   const auto left = std::chrono::ceil<std::chrono::seconds>(passage->ends - wall_now());
   TokenGrant grant{.scope = is_api ? passage->permission.scope : "ports",
-                   .lifetime = std::max(left, std::chrono::seconds{1})};
+                   .lifetime = std::max(left, std::chrono::seconds{1}),
+                   .subject = passage->permission.subject};
   SKIFF_CO_TRY(auto endpoint, co_await sandboxes_.agent(passage->of(), std::move(grant), look));
   Way way{.client = std::move(endpoint.client),
           .path_prefix = std::move(endpoint.path_prefix),

@@ -58,6 +58,8 @@ struct Permission {
   /// Of read, exec, ports and admin, separated by spaces: what a token of the agent may say. Its own API needs another
   /// one than `ports`, a dialect `exec`, any other port `ports`; `admin` is all of them.
   std::string scope;
+  /// Which of the tenant's keys or links it is: the agent counts what each takes.
+  std::string subject = {};
   /// When it ends, and with it what it has opened.
   std::optional<WallTime> ends = {};
   /// What it hangs on: when that is gone, what it has opened is closed.

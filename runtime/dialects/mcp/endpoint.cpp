@@ -29,9 +29,9 @@ Task<Result<>> accepted(Call* call) {
   co_return co_await call->http.respond(std::move(response));
 }
 
-/// Whom a session is for: a credential of the same name, kept in the same session of the agent.
+/// Whom a session is for, and whose limits it uses up.
 std::string who_asks(const Identity& identity) {
-  return identity.name + '/' + identity.session.value_or("");
+  return holder_of(identity);
 }
 
 /// What a request of a revision with a handshake says about who it is from.

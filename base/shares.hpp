@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace skiff {
+
+/// A limit that holders share, and what each of them has of it: tenants, credentials, source addresses. It refuses
+/// nothing by itself. There are two rules for those who do. `leaves_room`: a holder has at most as much as the others
+/// leave free, half of all when he is alone, so the next one always finds some. Or, where a holder may have all that
+/// nobody else wants, `most_of`: whoever has the most makes room. It knows those alone who have something, and each
+/// call takes the logarithm of their number. Reactor thread only.
+class Shares {
+ private:
+  using Holder = std::pair<const std::string, std::size_t>;
+
+ public:
+  explicit Shares(std::size_t most) : most_{most} {}
+  Shares(const Shares&) = delete;
+  Shares& operator=(const Shares&) = delete;
+
+  [[nodiscard]] std::size_t most() const noexcept { return most_; }
+  [[nodiscard]] std::size_t used() const noexcept { return used_; }
+  [[nodiscard]] std::size_t of(std::string_view holder) const;
+  [[nodiscard]] std::size_t holders() const noexcept { return ordered_.size(); }
+  /// Whether he may have so much more.
+  [[nodiscard]] bool leaves_room(std::string_view holder, std::size_t more = 1) const;
+  /// Who has the most; null when nobody has any. It is good until something changes.
+  [[nodiscard]] const std::string* who_has_most() const noexcept {
+    return ordered_.empty() ? nullptr : &(*ordered_.rbegin())->first;
+  }
+
+  /// What somebody has, for as long as this lives; empty: nothing. The shares must outlive it.
+  class Part {
+   public:
+    Part() noexcept = default;
+    Part(Shares& of, std::string_view holder, std::size_t amount = 1);
+    Part(Part&& other) noexcept;
+    Part& operator=(Part&& other) noexcept;
+    ~Part() { set(0); }
+
+    /// From now on so much.
+    void set(std::size_t amount);
+    [[nodiscard]] std::size_t amount() const noexcept { return amount_; }
+
+   private:
+    Shares* of_ = nullptr;
+    Holder* holder_ = nullptr;  ///< null while it has nothing
+    std::string name_;
+    std::size_t amount_ = 0;
+  };
+
+ private:
+  struct Less {
+    bool operator()(const Holder* one, const Holder* other) const noexcept {
+      return one->second != other->second ? one->second < other->second : one->first < other->first;
+    }
+  };
+  Holder* change(Holder* holder, std::string_view name, std::size_t before, std::size_t after);
+
+  const std::size_t most_;
+  std::size_t used_ = 0;
+  std::map<std::string, std::size_t, std::less<>> holders_;
+  std::set<Holder*, Less> ordered_;
+};
+
+}  // namespace skiff
