@@ -42,7 +42,7 @@ bool tell_left_out(const FileRecords& found, bool is_quiet) {
   bool is_incomplete = tell(found.unreadable, "files or directories could not be read and were left out");
   is_incomplete |= tell(found.too_large, "files are too large to be searched and were left out");
   if (found.is_truncated) say("there are more matches than these");
-  const bool is_all_binary = found.binary > 0 && found.searched <= found.binary;
+  const bool is_all_binary = found.binary > 0 && found.searched == 0;
   if (is_all_binary || !is_quiet) tell(found.binary, "files are not text and were left out");
   return is_incomplete || found.is_truncated || is_all_binary;
 }

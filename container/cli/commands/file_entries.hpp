@@ -25,7 +25,7 @@ struct FileEntries {
 struct FileRecords {
   nlohmann::json records;        ///< an array of objects
   bool is_truncated = false;     ///< there are more than the agent gives
-  std::uint64_t searched = 0;    ///< files
+  std::uint64_t searched = 0;    ///< files, to their end
   std::uint64_t unreadable = 0;  ///< files and directories
   std::uint64_t too_large = 0;   ///< files that were searched only up to there, or not at all
   std::uint64_t binary = 0;      ///< files that are not text
