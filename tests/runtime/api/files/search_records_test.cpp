@@ -25,8 +25,9 @@ TEST(SearchRecords, AMatchHasWhatIsThere) {
 TEST(SearchRecords, ASummaryIsTheLastLine) {
   EXPECT_EQ(event_text(glob_summary(), {.matches = 2, .unreadable = 1, .truncated = true}),
             R"({"type":"summary","matches":2,"unreadable":1,"truncated":true})");
-  EXPECT_EQ(event_text(grep_summary(), {.files = 1, .matches = 2, .searched = 3}),
-            R"({"type":"summary","files":1,"matches":2,"searched":3,"unreadable":0,"too_large":0,"truncated":false})");
+  EXPECT_EQ(
+      event_text(grep_summary(), {.files = 1, .matches = 2, .searched = 3}),
+      R"({"type":"summary","files":1,"matches":2,"searched":3,"unreadable":0,"too_large":0,"binary":0,"truncated":false})");
 }
 
 }  // namespace
