@@ -470,7 +470,7 @@ def test_what_is_no_message_is_refused(agent):
         answer = agent.request("POST", "/mcp", body=body, headers=client.headers(**{"Content-Type": "application/json"}))
         assert answer.status == 400 and answer.json()["error"]["code"] == code, (body, answer)
     agent.request("POST", "/mcp", body=b"{}", headers={"Content-Type": "text/plain"}).problem(415)
-    agent.request("POST", "/mcp", json={}, headers={"Accept": "text/html"}).problem(406)
+    agent.request("POST", "/mcp", json={}, headers={"Accept": "image/png"}).problem(406)
     agent.request("GET", "/mcp", headers={**client.headers(), "Accept": "application/json"}).problem(406)
     assert client.post({"jsonrpc": "2.0", "id": 5, "result": {}}).status == 202
     assert client.refusal("nope").code == -32601 and client.status == 200
