@@ -84,6 +84,7 @@ def main(command):
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
     folder = tempfile.mkdtemp(prefix="leak-check-")
+    os.chmod(folder, 0o711)  # a test that becomes another user goes through it
 
     def in_child():
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
