@@ -90,6 +90,7 @@ std::optional<std::string> ServerNames::location_for_client(std::string_view loc
   std::string path = with_slash(url->rest);
   // A server that knows where it is has put it there itself.
   if (!is_below(path, *prefix_)) path = *prefix_ + path;
+  std::erase(path, '\t');  // as browsers do (WHATWG URL, 4.4): "/\t/elsewhere" is "//elsewhere" to them
   return leads_to_another_host(path) ? "/." + path : path;
 }
 

@@ -121,6 +121,8 @@ TEST(ServerNames, LeadTheClientToWhereItHasAsked) {
   EXPECT_EQ(by_host.location("http://localhost:3000?x"), "/?x");
   EXPECT_EQ(by_host.location("http://localhost:3000//evil/"), "/.//evil/") << "a path, and no host";
   EXPECT_EQ(by_host.location("http://localhost:3000/\\evil/"), "/./\\evil/");
+  EXPECT_EQ(by_host.location("http://localhost:3000/\t/evil/"), "/.//evil/");
+  EXPECT_EQ(by_host.location("http://localhost:3000/\t\\\tevil/"), "/./\\evil/");
 }
 
 TEST(ServerNames, LeaveEveryOtherLocation) {
