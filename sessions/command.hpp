@@ -73,7 +73,7 @@ class Command : public std::enable_shared_from_this<Command> {
   [[nodiscard]] Task<Result<>> close_stdin();
 
   /// Sends `signal`. On a terminal SIGINT, SIGQUIT and SIGTSTP for the group are typed, as a person would. Errors:
-  /// command_ended, io_error.
+  /// command_ended, permission_denied, io_error.
   [[nodiscard]] Task<Result<>> signal(int signal, Target target);
   /// After `delay`, unless it has ended by then, ends the tree with `signal` and then SIGKILL; cause killed_by_client.
   void escalate(std::chrono::milliseconds delay, int signal);
@@ -87,6 +87,8 @@ class Command : public std::enable_shared_from_this<Command> {
   /// Ends when nothing of it is left (see `over()`). After `end` that takes no longer than the grace, and the patience
   /// with what can't be ended (uninterruptible sleep, another user's process).
   [[nodiscard]] Task<> gone();
+  /// Of one that was ended: permission_denied where not all of it could be.
+  [[nodiscard]] Result<> killed() const;
 
   /// Of what was asked, an ended command keeps the first 16 KiB of its line or words: nothing counts them.
   void trim_request();

@@ -36,6 +36,11 @@ Task<Result<>> Command::signal(int signal, Target target) {
   if (over_) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
   if (target == Target::tree) {
     if (const bool reached = co_await reaches(self, signal, Among::all); reached) co_return Result<>{};
+    auto look = [all = tree()] { return pids_of(all); };
+    if (const auto left = co_await supervisor_.ending.run(std::move(look)); !left.empty()) {
+      co_return fail(Errc::permission_denied,
+                     "the agent may not signal what is left of command \"" + id + "\": it runs as another user");
+    }
     co_return fail(Errc::command_ended, "command \"" + id + "\" has no process left");
   }
   // A pid that was reaped may belong to somebody else by now.
@@ -89,6 +94,11 @@ void Command::kill(Cause cause) {
   spec_.kill_grace = std::chrono::milliseconds{0};
   if (state_ == State::starting) return give_up_starting();
   begin_kill(*spec_.kill_grace);
+}
+
+Result<> Command::killed() const {
+  if (!exit_status() || exit_status()->kill_level != "incomplete") return {};
+  return fail(Errc::permission_denied, "not all of the command could be killed: some of it runs as another user");
 }
 
 void Command::give_up_starting() {

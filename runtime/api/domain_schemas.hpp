@@ -32,8 +32,10 @@ struct Schema<sessions::TerminalSize> {
   using T = sessions::TerminalSize;
   static constexpr std::string_view kSchemaName = "TerminalSize";
   static constexpr auto fields = std::tuple{
-      field("cols", &T::cols, "Columns", {.minimum = 1, .maximum = 10000, .optional = true}),
-      field("rows", &T::rows, "Rows", {.minimum = 1, .maximum = 10000, .optional = true}),
+      field("cols", &T::cols, "Columns; absent: 80, or as many as the terminal has",
+            {.minimum = 1, .maximum = 10000, .optional = true}),
+      field("rows", &T::rows, "Rows; absent: 24, or as many as the terminal has",
+            {.minimum = 1, .maximum = 10000, .optional = true}),
   };
 };
 

@@ -75,8 +75,8 @@ constexpr std::array kShellQuery{
     kRunQuery[0],
     kRunQuery[1],
     kRunQuery[2],
-    QueryParameter{"cols", "Columns; default 80", kSizeParameter},
-    QueryParameter{"rows", "Rows; default 24", kSizeParameter},
+    QueryParameter{"cols", "Columns; default, and with 0, 80", kSizeParameter},
+    QueryParameter{"rows", "Rows; default, and with 0, 24", kSizeParameter},
     QueryParameter{"command", "What to run instead of an interactive shell"},
 };
 constexpr std::array kAttachQuery{

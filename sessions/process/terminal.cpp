@@ -29,14 +29,19 @@ Result<Terminal> open_terminal(TerminalSize size) {
   if (::tcsetattr(terminal.slave.get(), TCSANOW, &settings) != 0) {
     return std::unexpected{system_error(errno, "change the terminal's settings")};
   }
+  constexpr TerminalSize kUsual{.cols = 80, .rows = 24};
+  if (size.cols == 0) size.cols = kUsual.cols;
+  if (size.rows == 0) size.rows = kUsual.rows;
   SKIFF_TRY_VOID(resize_terminal(terminal.master.get(), size));
   return terminal;
 }
 
 Result<> resize_terminal(int master, TerminalSize size) {
   winsize window{};
-  window.ws_col = size.cols;
-  window.ws_row = size.rows;
+  if (::ioctl(master, TIOCGWINSZ, &window) != 0)
+    return std::unexpected{system_error(errno, "read the terminal's size")};
+  if (size.cols != 0) window.ws_col = size.cols;
+  if (size.rows != 0) window.ws_row = size.rows;
   if (::ioctl(master, TIOCSWINSZ, &window) != 0) return std::unexpected{system_error(errno, "resize the terminal")};
   return {};
 }
@@ -46,6 +51,9 @@ bool type_signal(int master, int signal) {
   if (::tcgetattr(master, &settings) != 0 || (settings.c_lflag & ISIG) == 0) return false;
   const int slot = signal == SIGINT ? VINTR : signal == SIGQUIT ? VQUIT : signal == SIGTSTP ? VSUSP : -1;
   if (slot < 0) return false;
+  // Typed where no group is in the foreground, as behind the end of the session's leader, it would reach nobody.
+  const pid_t foreground = ::tcgetpgrp(master);
+  if (foreground <= 0 || (::kill(-foreground, 0) != 0 && errno == ESRCH)) return false;
   const char typed = static_cast<char>(settings.c_cc[slot]);
   return ::write(master, &typed, 1) == 1;
 }

@@ -7,9 +7,10 @@
 
 namespace skiff::sessions {
 
+/// 0: this side is as usual (80 and 24), or, of a terminal that is there, stays as it is.
 struct TerminalSize {
-  std::uint16_t cols = 80;
-  std::uint16_t rows = 24;
+  std::uint16_t cols = 0;
+  std::uint16_t rows = 0;
 };
 
 /// A pseudo-terminal (pty(7)). Both sides are close-on-exec; the master is non-blocking. A fresh one echoes and is in
@@ -23,7 +24,8 @@ struct Terminal {
 /// TIOCSWINSZ on the master: the foreground group gets SIGWINCH.
 [[nodiscard]] Result<> resize_terminal(int master, TerminalSize size);
 
-/// Types the character that the terminal makes `signal` of, as a person would. False where it makes it of none.
+/// Types the character that the terminal makes `signal` of, as a person would. False where it makes it of none,
+/// or has nobody to send it to.
 [[nodiscard]] bool type_signal(int master, int signal);
 
 }  // namespace skiff::sessions

@@ -9,6 +9,9 @@ import pytest
 
 import proc
 from confined import without_right_to_signal_others
+from dialect import Door
+from e2b import Client, pid_of
+from kubebox import Kubebox
 from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else without a set-user-id program")
@@ -47,6 +50,39 @@ def test_a_command_at_its_time_limit_is_over_and_says_that_it_is_not_all(agent, 
         assert (shown["cause"], shown["kill_level"]) == ("timeout", "incomplete")
         assert agent.request("DELETE", f"/v1/commands/{cid}").status == 204
         assert agent.run("echo on")["stdout"] == "on\n"  # its place is free
+
+
+def test_a_signal_that_none_of_it_got_is_refused_by_its_reason(agent):
+    with untouchable(agent, AS_LEADER) as (cid, _):
+        problem = agent.request("POST", f"/v1/commands/{cid}/signal", json={"signal": "SIGTERM"})
+        assert "another user" in problem.problem(403, "permission_denied")["detail"]
+
+
+@contextlib.contextmanager
+def made_untouchable(agent):
+    """What was begun in it has become another user; it is ended behind it."""
+    until(lambda: list(agent.root.rglob("pid")), what="a pid")
+    pid = int(next(agent.root.rglob("pid")).read_text())
+    until(lambda: os.stat(f"/proc/{pid}").st_uid == 1, what="another user")
+    try:
+        yield
+        assert proc.alive(pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_nor_do_dialects_say_that_they_have_killed_it(start_agent):
+    agent = start_agent("--dialect", "e2b=127.0.0.1:0,kubebox=127.0.0.1:0", wrapper=without_right_to_signal_others())
+    agent.root.chmod(0o777)
+    client, box = Client(Door(agent)), Kubebox(agent)
+    with client.start(f"cd {agent.root}; {BECOME}") as events, made_untouchable(agent):
+        process = {"process": {"pid": pid_of(events)}}
+        assert client.unary("process.Process/SendSignal", {**process, "signal": "SIGNAL_SIGKILL"}, 403) == "permission_denied"
+    (agent.root / "pid").unlink()
+    process = box.start(f"cd {agent.root}; {BECOME}", mode="background")
+    with made_untouchable(agent):
+        assert "killed" not in box.ask("kill_command", session_id="s", process_id=process).text.replace("could be killed", "")
 
 
 @pytest.mark.parametrize("command", [AS_LEADER, AS_CHILD, AS_WHAT_IS_LEFT])

@@ -118,7 +118,9 @@ def test_terminals(client):
     with client.start("stty size; read a; stty size; echo got $a", pty={"size": {"cols": 70, "rows": 20}}) as events:
         process = {"process": {"pid": pid_of(events)}}
         output_until(events, b"20 70\r\n", "pty")
-        client.unary("process.Process/Update", {**process, "pty": {"size": {"cols": 90, "rows": 30}}})
+        client.unary("process.Process/Update", {**process, "pty": {"size": {"cols": 90}}})
+        client.unary("process.Process/Update", {**process, "pty": {"size": {"rows": 30}}})
+        client.unary("process.Process/Update", {**process, "pty": {}})
         assert client.unary("process.Process/SendInput", {**process, "input": {"stdin": ""}}, 400) == "failed_precondition"
         assert client.unary("process.Process/CloseStdin", process, 400) == "failed_precondition"
         client.unary("process.Process/SendInput", {**process, "input": {"pty": encoded(b"it\n")}})

@@ -132,6 +132,30 @@ def test_the_shell_can_be_resized_by_a_text_frame(agent):
         assert b"50 132" in read_until(ws, b"end")
 
 
+def test_a_side_that_the_frame_does_not_say_stays_as_it_is(agent):
+    with agent.ws("/v1/shell?cols=100&rows=40") as ws:
+        for frame, expected in (({"cols": 132}, b"40 132"), ({"rows": 50}, b"50 132")):
+            ws.send({"resize": frame})
+            ws.send(b"stty size; echo e''nd\n")
+            assert expected in read_until(ws, b"end")
+
+
+@pytest.mark.parametrize("query, expected", [("", b"24 80"), ("?cols=100", b"24 100"), ("?rows=0&cols=0", b"24 80")])
+def test_the_shells_first_size_is_as_usual_where_nothing_is_said(agent, query, expected):
+    with agent.ws("/v1/shell" + query) as ws:
+        ws.send(b"stty size; echo e''nd\n")
+        assert expected in read_until(ws, b"end")
+
+
+def test_what_is_typed_and_not_taken_rings(start_agent):
+    agent = start_agent("--stdin-bytes", "4096")
+    with agent.ws(query("/v1/shell", command="stty raw -echo; printf up; exec sleep 1000")) as ws:
+        read_until(ws, b"up")
+        for _ in range(8):
+            ws.send(b"x" * 8192)
+        read_until(ws, b"\a")
+
+
 def test_control_c_interrupts_what_the_shell_runs(agent):
     with agent.ws("/v1/shell") as ws:
         ws.send(b"echo r''eady; cat > got\n")

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import sys
 import threading
 
 import pytest
@@ -124,9 +125,42 @@ def test_a_terminal_is_resized_and_told_so(agent):
         agent.request("POST", f"/v1/commands/{cid}/resize", json=size).problem(400)
 
 
+SIZES = [({"cols": 132}, "24 132"), ({"rows": 50}, "50 132"), ({}, "50 132"), ({"cols": 90}, "50 90")]
+
+
+def test_a_side_that_is_not_said_stays_as_it_is(agent):
+    cid = agent.start("while read _; do stty size; done", tty={}, stdin_open=True)["id"]
+    for size, expected in SIZES:
+        assert agent.request("POST", f"/v1/commands/{cid}/resize", json=size).status == 204
+        stdin(agent, cid, b"\n")
+        printed(agent, cid, expected + "\r\n")
+
+
+def test_of_a_new_terminal_it_is_as_usual(agent):
+    for size, expected in (({}, "24 80"), ({"cols": 100}, "24 100"), ({"rows": 30}, "30 80")):
+        assert agent.run("stty size", tty=size)["stdout"].strip() == expected
+
+
 def test_only_a_terminal_has_a_size(agent):
     cid = agent.start("sleep 300")["id"]
     agent.request("POST", f"/v1/commands/{cid}/resize", json={"cols": 80, "rows": 24}).problem(409, "not_a_terminal")
+
+
+CATCHER = """
+import signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signal.signal(signal.SIGINT, lambda *_: (open("got", "w").close(), sys.exit()))
+open("up", "w").close()
+time.sleep(1000)
+"""
+
+
+def test_a_signal_behind_the_end_of_a_terminals_leader_reaches_what_is_left(agent):
+    (agent.root / "catcher.py").write_text(CATCHER)
+    cid = agent.start(f"{sys.executable} catcher.py & while [ ! -e up ]; do sleep 0.05; done; exit 0", tty={})["id"]
+    agent.ended(cid)
+    assert agent.request("POST", f"/v1/commands/{cid}/signal", json={"signal": "SIGINT"}).status == 204
+    until((agent.root / "got").exists, what="the signal")
 
 
 def test_a_signal_that_ends_a_command_is_its_cause(agent):

@@ -69,6 +69,9 @@ def test_a_terminal_is_resized_over_attach(agent):
         ws.send({"type": "resize", "cols": 132, "rows": 50})
         while "50 132" not in ws.until("output")[-1]["data"]:
             pass
+        ws.send({"type": "resize", "rows": 20})
+        while "20 132" not in ws.until("output")[-1]["data"]:
+            pass
 
 
 def test_a_command_can_be_run_from_the_url(agent):

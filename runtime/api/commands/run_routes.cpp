@@ -55,8 +55,8 @@ Task<Result<>> open_shell(Call& call) {
   SKIFF_CO_TRY_VOID(apply_query(call, request));
   SKIFF_CO_TRY(auto cols, call.query_number("cols", 10000));
   SKIFF_CO_TRY(auto rows, call.query_number("rows", 10000));
-  request.tty = sessions::TerminalSize{.cols = static_cast<std::uint16_t>(cols.value_or(80)),
-                                       .rows = static_cast<std::uint16_t>(rows.value_or(24))};
+  request.tty = sessions::TerminalSize{.cols = static_cast<std::uint16_t>(cols.value_or(0)),
+                                       .rows = static_cast<std::uint16_t>(rows.value_or(0))};
   if (const auto command = call.query("command")) {
     request.command = std::string{*command};
   } else {

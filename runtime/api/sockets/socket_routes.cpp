@@ -84,7 +84,7 @@ Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identi
   for (;;) {
     auto frame = co_await socket->read();
     if (!frame) co_return;
-    // A terminal's input has no answer but the screen.
+    // What is typed has no answer but the screen: as a terminal that is full, it rings.
     const bool is_text = frame->kind == WebSocket::Kind::text;
     const bool is_object = frame->payload.starts_with('{');
     const bool is_typed = form == SocketForm::terminal && !is_text;
@@ -103,7 +103,11 @@ Task<> receive(WebSocket* socket, std::shared_ptr<SocketChannel> channel, Identi
       co_await socket->close(*code, taken.error().message);
       co_return;
     }
-    if (!is_typed) (void)co_await channel->send_error(taken.error());
+    if (!is_typed) {
+      (void)co_await channel->send_error(taken.error());
+    } else if (taken.error().code == Errc::resource_exhausted) {
+      (void)co_await socket->send(WebSocket::Kind::binary, std::string{'\a'});
+    }
   }
 }
 

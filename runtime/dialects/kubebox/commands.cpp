@@ -149,6 +149,7 @@ Task<Result<>> kill_command(Request* request) {
   command.end(sessions::Cause::killed_by_client);
   co_await command.gone();
   const auto& status = command.exit_status();
+  SKIFF_CO_TRY_VOID(command.killed());
   co_return co_await answer(request, R"({"status":"killed","exit_code":)" +
                                          (status ? std::to_string(python_exit_code(*status)) : std::string{"null"}) +
                                          '}');

@@ -5,6 +5,7 @@
 #include <protozero/pbf_writer.hpp>
 #include <protozero/varint.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -91,9 +92,7 @@ Result<> read_pty(pbf_reader pty, std::optional<sessions::TerminalSize>& into) {
         pty.skip();
     }
   }
-  into.emplace();
-  if (cols == 0 || rows == 0) return {};  // the usual size
-  SKIFF_TRY(into, terminal_size(cols, rows));
+  SKIFF_TRY(into, size_but_for_zeros(cols, rows));
   return {};
 }
 
@@ -181,6 +180,13 @@ Result<ResizeRequest> read_resize(std::string_view message) {
     }
     return {};
   });
+}
+
+Result<sessions::TerminalSize> size_but_for_zeros(std::uint32_t cols, std::uint32_t rows) {
+  SKIFF_TRY(auto size, terminal_size(std::max(cols, 1U), std::max(rows, 1U)));
+  if (cols == 0) size.cols = 0;
+  if (rows == 0) size.rows = 0;
+  return size;
 }
 
 Result<sessions::TerminalSize> terminal_size(std::uint32_t cols, std::uint32_t rows) {

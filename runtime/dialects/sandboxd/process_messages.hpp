@@ -49,6 +49,8 @@ struct ResizeRequest {
 [[nodiscard]] Result<ResizeRequest> read_resize(std::string_view message);
 /// Errors: invalid_field for a side of more than 65,535.
 [[nodiscard]] Result<sessions::TerminalSize> terminal_size(std::uint32_t cols, std::uint32_t rows);
+/// The same, where a side that is 0 is not said: as usual, or as it is.
+[[nodiscard]] Result<sessions::TerminalSize> size_but_for_zeros(std::uint32_t cols, std::uint32_t rows);
 
 /// Whole StartResponse messages.
 [[nodiscard]] std::string init_event(std::int32_t process_id);

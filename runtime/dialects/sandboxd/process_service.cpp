@@ -307,7 +307,8 @@ Task<GrpcStatus> resize_terminal(ServiceCall* call) {
     co_return GrpcStatus{GrpcCode::failed_precondition,
                          "process " + std::to_string(request->process_id) + " has no terminal"};
   }
-  const auto size = terminal_size(request->cols, request->rows);
+  const bool says_one = request->cols != 0 || request->rows != 0;
+  const auto size = (says_one ? size_but_for_zeros : terminal_size)(request->cols, request->rows);
   if (!size) co_return grpc_status(size.error());
   if (auto resized = (*command)->resize(*size); !resized) co_return grpc_status(resized.error());
   co_return co_await answer_empty(call);
