@@ -47,6 +47,9 @@ std::string_view shortened(std::string_view text) {
   return text.substr(0, kMost);
 }
 
+/// A shell's status of a program that a signal has ended, less the signal.
+constexpr int kShellsSignal = 128;
+
 /// A file in memory for the child to read.
 Result<UniqueFd> memory_file(const std::string& content) {
   UniqueFd file{::memfd_create("skiff-script", MFD_CLOEXEC)};
@@ -349,7 +352,10 @@ void Command::watch_time() {
 void Command::leader_ended(const Reaped& reaped) {
   reaped_ = reaped;
   if (over_) return;  // it was given up
-  const bool killed = WIFSIGNALED(reaped.status) && WTERMSIG(reaped.status) == SIGKILL;
+  // A shell whose last program was killed says so by its status.
+  const bool killed = WIFSIGNALED(reaped.status)
+                          ? WTERMSIG(reaped.status) == SIGKILL
+                          : WIFEXITED(reaped.status) && WEXITSTATUS(reaped.status) == kShellsSignal + SIGKILL;
   killed_unasked_ = killed && !ending_;
   cause_at_exit_ = ending_;  // what ends its background processes later is not why the leader ended
   wall_ = since_start();
