@@ -41,6 +41,7 @@ namespace skiff {
   X(user_not_found,         "The container's passwd has no such user: give a uid.")                                    \
   X(limit_unavailable,      "The limit needs a writable cgroup v2: `/v1/capabilities` lists what is available here.")  \
   X(isolation_unavailable,  "The kernel does not support it: `/v1/capabilities` lists what can be enforced here.")     \
+  X(shell_unsuitable,       "Choose another shell, or create the session without `stateful` and `login`.")             \
   X(not_supported,          "This agent does not support the request: `detail` says what to use instead.")             \
   X(stdin_closed,           "The command accepts no more input: start it with `stdin_open`.")                          \
   X(stdin_offset_mismatch,  "Earlier bytes are missing: continue at the command's `stdin.offset`.")                    \

@@ -1,12 +1,14 @@
 #include "runtime/serve.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <new>
 #include <optional>
+#include <span>
 #include <system_error>
 
 #include <boost/asio/co_spawn.hpp>
@@ -24,6 +26,7 @@
 #include "runtime/connection_limits.hpp"
 #include "runtime/exposure.hpp"
 #include "runtime/file_watch.hpp"
+#include "runtime/lacks.hpp"
 #include "runtime/process_stats.hpp"
 #include "runtime/signals.hpp"
 #include "runtime/version.hpp"
@@ -221,11 +224,17 @@ Result<std::vector<protocol::Address>> check(const Settings& settings) {
     SKIFF_TRY(auto address, protocol::Address::parse(text));
     addresses.push_back(address);
   }
-  std::error_code error;
-  for (const std::string& directory : {settings.root, settings.data_dir}) {
-    if (!directory.empty() && !std::filesystem::is_directory(directory, error)) {
-      return fail(Errc::path_not_found, '"' + directory + "\" is not a directory");
-    }
+  for (const auto& [flag, directory] :
+       {std::pair{std::string{"--root "}, settings.root}, std::pair{std::string{"--data-dir "}, settings.data_dir}}) {
+    if (directory.empty()) continue;
+    const std::string named = flag + '"' + directory + '"';
+    struct stat info{};
+    if (::stat(directory.c_str(), &info) != 0) return std::unexpected{system_error(errno, named)};
+    if (!S_ISDIR(info.st_mode)) return fail(Errc::not_a_directory, named + " is not a directory");
+  }
+  // The spool's files have no name.
+  if (!settings.data_dir.empty() && ::access(settings.data_dir.c_str(), W_OK | X_OK) != 0) {
+    return std::unexpected{system_error(errno, "write to --data-dir \"" + settings.data_dir + '"')};
   }
   return addresses;
 }
@@ -293,6 +302,7 @@ int serve(Settings settings, const InheritedLimits& inherited, std::span<const d
     tls = std::move(*context);
   }
   for (const std::string& exposure : exposures(settings, *addresses)) log::warning(exposure);
+  for (const std::string& lack : lacks()) log::warning(lack);
   for (const dialects::Wanted& dialect : *wanted) warn_of(dialect, settings);
 
   std::optional<log::Background> background_log;

@@ -60,7 +60,8 @@ Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path,
   return fs::remove_tree(ground, place->parent.get(), place->name);
 }
 
-Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree) {
+Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree, const std::optional<Error>& why) {
+  if (!tree && why) return std::unexpected{*why};
   if (!tree) return fail(Errc::path_not_found, "the agent's root could not be opened when the agent started");
   if (tree->lives()) return tree;
   SKIFF_TRY(auto again, tree->reopened());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
@@ -27,7 +28,8 @@ struct OwnRoot {
 [[nodiscard]] Result<> remove_own_root(const fs::Tree& ground, const std::string& ground_path, const std::string& root);
 
 /// `tree`, or what its roots are by now when one was removed. Errors: as of `fs::Tree::reopened`; path_not_found for
-/// none.
-[[nodiscard]] Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree);
+/// none, or `why` there is none.
+[[nodiscard]] Result<std::shared_ptr<const fs::Tree>> living(std::shared_ptr<const fs::Tree> tree,
+                                                             const std::optional<Error>& why = std::nullopt);
 
 }  // namespace skiff::sessions

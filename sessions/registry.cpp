@@ -3,12 +3,14 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include "base/id.hpp"
+#include "base/log.hpp"
 #include "sessions/own_root.hpp"
 
 namespace skiff::sessions {
@@ -36,8 +38,11 @@ Result<std::vector<UniqueFd>> open_extra_roots(const SessionSpec& spec) {
   std::vector<UniqueFd> directories;
   for (const ExtraRoot& extra : spec.extra_roots) {
     directories.emplace_back(::open(extra.path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!directories.back())
-      return fail(Errc::path_not_found, '"' + extra.path + "\" is not a directory", "/extra_roots");
+    if (!directories.back()) {
+      Error error = system_error(errno, "open the extra root \"" + extra.path + '"');
+      error.field = "/extra_roots";
+      return std::unexpected{std::move(error)};
+    }
   }
   return directories;
 }
@@ -52,6 +57,10 @@ Registry::Registry(Supervisor& supervisor, Session::Ground ground)
   // Once and for all: whoever may write to the directory that holds it can put something else there later.
   if (auto tree = fs::Tree::open({.path = ground_.root})) {
     ground_.tree = std::make_shared<const fs::Tree>(std::move(*tree));
+  } else {
+    ground_.no_tree = std::move(tree.error());
+    ground_.no_tree->message = "the agent's root could not be opened at its start: " + ground_.no_tree->message;
+    log::error("there are no files for clients", {{"error", ground_.no_tree->message}});
   }
   SessionSpec spec;
   spec.id = kDefault;
@@ -73,14 +82,15 @@ Result<> Registry::check(const SessionSpec& spec) const {
   return check_offered(spec.isolation);
 }
 
-Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> ground_tree, const std::string& ground,
+Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> ground_tree,
+                                            const std::optional<Error>& no_tree, const std::string& ground,
                                             const SessionSpec& spec) {
   if (spec.user) {
     SKIFF_TRY_VOID(look_up_user(*spec.user));
   }
   SKIFF_TRY(auto extra, open_extra_roots(spec));
   SKIFF_TRY(auto relative, relative_root(ground, spec));
-  SKIFF_TRY(auto tree, living(std::move(ground_tree)));
+  SKIFF_TRY(auto tree, living(std::move(ground_tree), no_tree));
   Session::Place place{.root = ground, .tree = nullptr, .rules = nullptr};
   if (relative != "." || !extra.empty()) {
     OwnRoot own{.path = ground, .directory = {}};
@@ -113,8 +123,11 @@ Result<Session::Place> Registry::make_place(std::shared_ptr<const fs::Tree> grou
 Task<Result<std::shared_ptr<Session>>> Registry::create(SessionSpec spec) {
   if (spec.id.empty()) spec.id = new_id("s-");
   SKIFF_CO_TRY_VOID(check(spec));
-  auto make_it = [&, tree = ground_.tree] { return make_place(tree, ground_.root, spec); };
+  auto make_it = [&, tree = ground_.tree] { return make_place(tree, ground_.no_tree, ground_.root, spec); };
   SKIFF_CO_TRY(auto place, co_await supervisor_.disk.run(std::move(make_it)));
+  SessionSpec wanted = spec;
+  std::string root = place.root;
+  SKIFF_CO_TRY_VOID(co_await trial_.pass(std::move(wanted), std::move(root)));
   // Another one may have come meanwhile.
   SKIFF_CO_TRY_VOID(check(spec));
   co_return make(std::move(spec), std::move(place));
@@ -170,8 +183,9 @@ Task<Result<>> Registry::erase(std::string id, bool purge) {
   supervisor_.tasks.spawn("session's end", forget(session));
   while (is_there(*session)) co_await forgotten_.wait();
   if (purge) {
-    auto remove = [tree = ground_.tree, ground = ground_.root, root = session->root()]() -> Result<> {
-      SKIFF_TRY(auto outer, living(tree));
+    auto remove = [tree = ground_.tree, why = ground_.no_tree, ground = ground_.root,
+                   root = session->root()]() -> Result<> {
+      SKIFF_TRY(auto outer, living(tree, why));
       return remove_own_root(*outer, ground, root);
     };
     auto removed = co_await supervisor_.long_work.run(std::move(remove));

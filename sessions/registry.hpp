@@ -8,6 +8,7 @@
 
 #include "base/event.hpp"
 #include "sessions/session.hpp"
+#include "sessions/shell_trial.hpp"
 
 namespace skiff::sessions {
 
@@ -19,7 +20,7 @@ class Registry {
   Registry(Supervisor& supervisor, Session::Ground ground);
 
   /// Errors: session_conflict when the id is taken, too_many_sessions, invalid_field, invalid_id, user_not_found,
-  /// limit_unavailable, isolation_unavailable, path_not_found (an extra root).
+  /// limit_unavailable, isolation_unavailable, shell_unsuitable, path_not_found (an extra root).
   [[nodiscard]] Task<Result<std::shared_ptr<Session>>> create(SessionSpec spec);
   struct Put {
     std::shared_ptr<Session> session;
@@ -52,7 +53,8 @@ class Registry {
   [[nodiscard]] Result<> check(const SessionSpec& spec) const;
   /// Any thread, as it waits for file systems.
   [[nodiscard]] static Result<Session::Place> make_place(std::shared_ptr<const fs::Tree> ground_tree,
-                                                         const std::string& ground, const SessionSpec& spec);
+                                                         const std::optional<Error>& no_tree, const std::string& ground,
+                                                         const SessionSpec& spec);
   [[nodiscard]] std::shared_ptr<Session> make(SessionSpec spec, Session::Place place);
   [[nodiscard]] Task<> expire(std::string id);
   [[nodiscard]] Task<> forget(std::shared_ptr<Session> session);
@@ -61,6 +63,7 @@ class Registry {
   Supervisor& supervisor_;
   Session::Ground ground_;
   IdLedger ledger_;
+  ShellTrial trial_{supervisor_, ledger_, ground_};
   std::map<std::string, std::shared_ptr<Session>, std::less<>> sessions_;
   Event forgotten_;
 };

@@ -174,6 +174,11 @@ Result<Launch> Session::prepare(const CommandSpec& spec, User found) const {
   environment.apply(spec.secret_env);
   if (!spec.traceparent.empty()) environment.set("TRACEPARENT", spec.traceparent);
   environment.complete(credentials, launch.user.has_value(), shell, spec.terminal.has_value());
+  const bool chose_home = ground_.env.contains("HOME") || spec_->env.contains("HOME") || spec.env.contains("HOME");
+  // What programs keep there (git's settings, caches) they could not write.
+  if (!chose_home && environment.get("HOME") == "/" && !may_write_to_root(credentials)) {
+    environment.set("HOME", place_.root);
+  }
   if (spec.cwd && has_nul(*spec.cwd)) return fail(Errc::invalid_field, "cwd holds a NUL byte", "/cwd");
   launch.cwd = spec.cwd ? join(cwd(), *spec.cwd) : cwd();
   if (spec.line) prepare_line(spec, shell, std::move(names), launch, environment);
@@ -342,7 +347,7 @@ Task<Result<std::shared_ptr<const fs::Tree>>> Session::tree() {
   touch();
   auto& kept = place_.tree ? place_.tree : ground_.tree;
   if (kept && kept->lives()) co_return kept;
-  auto look = [tree = kept] { return living(tree); };
+  auto look = [tree = kept, why = ground_.no_tree] { return living(tree, why); };
   auto tree = co_await supervisor_.disk.run(std::move(look));
   if (tree) kept = *tree;
   co_return tree;

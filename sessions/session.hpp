@@ -81,6 +81,7 @@ class Session : public std::enable_shared_from_this<Session> {
     EnvironmentChange env = {};                 ///< on top of the agent's own environment
     SecretEnvironment secret_env = {};          ///< the same
     std::shared_ptr<const fs::Tree> tree = {};  ///< `root`, open since the agent's start
+    std::optional<Error> no_tree = {};          ///< why it is not
   };
   /// Its place on disk.
   struct Place {

@@ -64,7 +64,7 @@ Result<RootDirectory> look_at(RootDirectory root, std::string_view path) {
   }
   std::array<char, kMostPathBytes + 1> real;
   const ssize_t size = ::readlink(proc_path(root.fd.get()).c_str(), real.data(), real.size());
-  if (size < 0) return std::unexpected{system_error(errno, "read the path of the root " + in_quotes(path))};
+  if (size < 0) return std::unexpected{system_error(errno, "read in /proc the path of the root " + in_quotes(path))};
   SKIFF_TRY(auto real_names, split_path({real.data(), static_cast<std::size_t>(size)}));
   root.real = owned(real_names.names);
   root.system = root.real.empty() && same_object(root.status, system);

@@ -68,6 +68,8 @@ Entry entry(Errc code) noexcept {
       return {422, "The limit can't be enforced here"};
     case Errc::isolation_unavailable:
       return {422, "The isolation is not available here"};
+    case Errc::shell_unsuitable:
+      return {422, "The shell can't be used so"};
     case Errc::not_supported:
       return {501, "This is not supported"};
     case Errc::stdin_closed:

@@ -87,9 +87,16 @@ CgroupHome::CgroupHome(std::string_view wanted, const std::filesystem::path& roo
 
 void CgroupHome::offer(const std::filesystem::path& directory) {
   const auto there = words_in(directory / "cgroup.controllers");
+  if (there.empty() && ::access((directory / "cgroup.controllers").c_str(), R_OK) != 0) {
+    refused_ = system_error(errno, "read \"" + (directory / "cgroup.controllers").string() + '"').message;
+  }
   for (const Controller& one : kControllers) {
     if (std::ranges::find(there, one.name) == there.end()) continue;
-    if (write_file(directory / "cgroup.subtree_control", '+' + std::string{one.name}) != 0) continue;
+    const auto control = directory / "cgroup.subtree_control";
+    if (const int error = write_file(control, '+' + std::string{one.name})) {
+      refused_ = system_error(error, "write to \"" + control.string() + '"').message;
+      continue;
+    }
     offered_.push_back(one.limit);
   }
   directory_ = directory;
@@ -99,7 +106,8 @@ Result<> CgroupHome::check(const ResourceLimits& limits) const {
   for (const auto& [limit, wanted] : wanted_by(limits)) {
     if (!wanted || std::ranges::find(offered_, limit) != offered_.end()) continue;
     return fail(Errc::limit_unavailable,
-                std::string{limit} + " needs a cgroup v2 that the agent may write to, with that controller (--cgroup)",
+                std::string{limit} + " needs a cgroup v2 that the agent may write to, with that controller (--cgroup)" +
+                    (refused_.empty() ? "" : ": " + refused_),
                 "/limits/" + std::string{limit});
   }
   return {};

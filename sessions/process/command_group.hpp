@@ -65,6 +65,7 @@ class CgroupHome {
 
   std::filesystem::path directory_;
   std::vector<std::string_view> offered_;
+  std::string refused_;  ///< what the system said last of a directory that was named; empty: nothing
 };
 
 }  // namespace skiff::sessions

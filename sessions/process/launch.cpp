@@ -277,7 +277,12 @@ LaunchPad::LaunchPad(std::uint64_t not_default) : not_default_{not_default} {
   stack_ = memory;
   ::mprotect(memory, kGuardBytes, PROT_NONE);
 
-  const UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  UniqueFd null{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+  if (!null) {
+    // A root directory without devices: what reads this is at its end as well.
+    null.reset(::memfd_create("skiff-null", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ::fcntl(null.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+  }
   if (null) null_.reset(::fcntl(null.get(), F_DUPFD_CLOEXEC, kLeastSlot));
   if (!null_ || !kernel_features().close_range) return;
   for (UniqueFd& slot : slots_) {

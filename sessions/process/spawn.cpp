@@ -14,6 +14,7 @@
 #include "base/deliberate_wait.hpp"
 #include "base/error.hpp"
 #include "sessions/process/launch.hpp"
+#include "sessions/process/terminal_name.hpp"
 
 namespace skiff::sessions {
 namespace {
@@ -126,6 +127,17 @@ std::string attempted(LaunchStage stage, const SpawnRequest& request) {
   return std::string{word(stage)};
 }
 
+/// The kernel says of a program that is there that it is not where its interpreter, or its loader, is missing.
+std::string_view missing_interpreter(const Launched& launched, const SpawnRequest& request,
+                                     const std::vector<std::string>& candidates) {
+  const auto is_file = [&](const std::string& one) {
+    return ::access((one.starts_with('/') ? one : request.cwd + '/' + one).c_str(), F_OK) == 0;
+  };
+  const bool is_there =
+      launched.stage == LaunchStage::exec && launched.error == ENOENT && std::ranges::any_of(candidates, is_file);
+  return is_there ? " (it is there: what its first line names, or its loader, is missing)" : "";
+}
+
 std::unexpected<SpawnFailure> failed(LaunchStage stage, int error, const SpawnRequest& request) {
   return std::unexpected{SpawnFailure{word(stage), error, attempted(stage, request) + ": " + errno_text(error)}};
 }
@@ -162,7 +174,8 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
   for (const std::string& path : paths) candidates.push_back(path.c_str());
   candidates.push_back(nullptr);
   const std::vector<char*> argv = pointers_to(request.argv);
-  const std::vector<const char*> envp = request.env.pointers();
+  std::vector<const char*> envp = request.env.pointers();
+  if (request.controlling_terminal) name_terminal(envp);
   static char shell[] = "/bin/sh";
   std::vector<char*> shell_argv{shell, nullptr};
   shell_argv.insert(shell_argv.end(), argv.begin() + 1, argv.end());
@@ -197,7 +210,9 @@ std::expected<pid_t, SpawnFailure> spawn_from(LaunchPad& pad, const SpawnRequest
   if (launched.error != 0) {
     // Else the reaper takes it, as an orphan.
     if (launched.pid > 0 && !request.announced) ::waitpid(launched.pid, nullptr, 0);
-    return failed(launched.stage, launched.error, request);
+    auto failure = failed(launched.stage, launched.error, request);
+    failure.error().message += missing_interpreter(launched, request, paths);
+    return failure;
   }
   raise_oom_score(launched.pid);
   return launched.pid;

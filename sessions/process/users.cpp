@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <fstream>
 #include <optional>
@@ -58,6 +59,12 @@ bool find_user(const std::filesystem::path& etc, std::string_view name, std::opt
   return found;
 }
 
+/// Why nobody is in a file: ": /etc/passwd: Permission denied"; empty for one that can be read.
+std::string why_unread(const std::filesystem::path& file) {
+  if (::access(file.c_str(), R_OK) == 0) return {};
+  return ": " + file.string() + ": " + errno_text(errno);
+}
+
 std::optional<gid_t> find_group(const std::filesystem::path& etc, std::string_view name) {
   std::optional<gid_t> found;
   each_line(etc / "group", 3, [&](const std::vector<std::string_view>& fields) {
@@ -90,7 +97,8 @@ Result<Credentials> look_up_user(const std::string& user, const std::filesystem:
   // A name goes before a number: passwd may hold a user that is called "1000".
   if (name.empty() || !find_user(etc, name, std::nullopt, found)) {
     const auto uid = number(name);
-    if (!uid) return fail(Errc::user_not_found, "there is no user \"" + std::string{name} + "\"");
+    if (!uid)
+      return fail(Errc::user_not_found, "there is no user \"" + std::string{name} + '"' + why_unread(etc / "passwd"));
     found.uid = *uid;
     found.name = std::to_string(*uid);
     find_user(etc, {}, uid, found);
@@ -98,7 +106,8 @@ Result<Credentials> look_up_user(const std::string& user, const std::filesystem:
   if (with_group) {
     auto gid = find_group(etc, group);
     if (!gid) gid = number(group);
-    if (!gid || group.empty()) return fail(Errc::user_not_found, "there is no group \"" + std::string{group} + "\"");
+    if (!gid || group.empty())
+      return fail(Errc::user_not_found, "there is no group \"" + std::string{group} + '"' + why_unread(etc / "group"));
     found.gid = *gid;
     found.groups = {*gid};
     return found;
@@ -107,6 +116,18 @@ Result<Credentials> look_up_user(const std::string& user, const std::filesystem:
   if (std::ranges::find(found.groups, found.gid) == found.groups.end())
     found.groups.insert(found.groups.begin(), found.gid);
   return found;
+}
+
+bool may_write_to_root(const Credentials& user) {
+  if (user.uid == 0) return true;
+  static const struct stat root = [] {
+    struct stat found{};
+    if (::stat("/", &found) != 0) found = {};
+    return found;
+  }();
+  if (root.st_uid == user.uid) return (root.st_mode & S_IWUSR) != 0;
+  const bool is_member = root.st_gid == user.gid || std::ranges::find(user.groups, root.st_gid) != user.groups.end();
+  return (root.st_mode & (is_member ? S_IWGRP : S_IWOTH)) != 0;
 }
 
 Credentials current_user(const std::filesystem::path& etc) {

@@ -30,6 +30,9 @@ struct Credentials {
 /// user_not_found. `etc` is the directory of both files.
 [[nodiscard]] Result<Credentials> look_up_user(const std::string& user, const std::filesystem::path& etc = "/etc");
 
+/// Whether files can be made in "/", where a home is that nobody chose: runtimes say so of a user without an entry.
+[[nodiscard]] bool may_write_to_root(const Credentials& user);
+
 /// The agent's own credentials.
 [[nodiscard]] Credentials current_user(const std::filesystem::path& etc = "/etc");
 

@@ -84,6 +84,15 @@ def test_what_cannot_be_started_is_a_result_with_a_reason(agent, argv, code, err
     assert (error["stage"], error["errno"]) == ("exec", errno) and error["message"]
 
 
+def test_a_program_that_is_there_and_has_no_interpreter_is_told_apart(agent):
+    (agent.root / "script").write_text("#!/no/such/interpreter\n")
+    (agent.root / "script").chmod(0o755)
+    for argv in (["./script"], [str(agent.root / "script")]):
+        error = agent.run(argv=argv)["error"]
+        assert error["errno"] == "ENOENT" and "its first line" in error["message"]
+    assert "its first line" not in agent.run(argv=["./other"])["error"]["message"]
+
+
 def test_a_missing_working_folder_is_a_spawn_failure(agent):
     result = agent.run("true", cwd="no/such/folder")
     assert (result["cause"], result["exit_code"]) == ("spawn_failed", 127)

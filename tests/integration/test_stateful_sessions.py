@@ -1,7 +1,9 @@
 """Stateful shells among the rest: a command's own environment and directory, secrets, overlap, terminals, users."""
 
 import os
+import shutil
 import signal
+import sys
 import threading
 
 import pytest
@@ -254,3 +256,62 @@ def test_sessions_share_nothing_and_stateless_ones_keep_nothing(agent, shells):
     plain = agent.run("V=1; cd /tmp; echo $V")
     assert "state_saved" not in plain
     assert agent.run("echo ${V-none}; pwd")["stdout"] == f"none\n{agent.root}\n"
+
+
+def other_shell(folder, name, script):
+    path = folder / name
+    path.write_text("#!/bin/sh\n" + script)
+    path.chmod(0o755)
+    return path
+
+
+NO_SHELLS = {"zsh": shutil.which("zsh"), "fish": shutil.which("fish"), "tcsh": shutil.which("tcsh"),
+             "python": sys.executable, "cat": "/bin/cat", "echo": "/bin/echo", "true": "/bin/true", "false": "/bin/false",
+             "nothing": "/nonexistent/sh", "a directory": "/etc", "no program": "/etc/passwd"}
+
+
+@pytest.mark.parametrize("kind", NO_SHELLS)
+def test_what_can_not_keep_a_state_is_refused_when_the_session_is_made(agent, kind):
+    if NO_SHELLS[kind] is None:
+        pytest.skip(f"no {kind} here")
+    for method, path in (("POST", "/v1/sessions"), ("PUT", "/v1/sessions/x")):
+        problem = agent.request(method, path, json={"shell": {"path": NO_SHELLS[kind], "stateful": True}})
+        assert NO_SHELLS[kind] in problem.problem(422, "shell_unsuitable")["detail"]
+    agent.request("GET", "/v1/sessions/x").problem(404)
+    assert [one["id"] for one in agent.request("GET", "/v1/sessions").json()["sessions"]] == ["default"]
+    # For lines that share nothing it will do, or say by each what it lacks.
+    assert agent.request("PUT", "/v1/sessions/x", json={"shell": {"path": NO_SHELLS[kind]}}).status == 201
+
+
+def test_a_shell_that_forgets_or_ends_early_is_refused(agent, tmp_path):
+    for name, script in (("forgets", 'exec /bin/sh -c "unset skiff_trial; $*"\n'), ("ends", "exit 0\n"), ("dies", "kill -9 $$\n"),
+                         ("fails", 'echo "$@" >&2; exit 3\n')):
+        agent.request("POST", "/v1/sessions", json={
+            "shell": {"path": str(other_shell(tmp_path, name, script)), "stateful": True}}).problem(422, "shell_unsuitable")
+
+
+def test_a_login_shell_that_takes_no_lines_is_refused(agent, tmp_path):
+    path = other_shell(tmp_path, "csh-like", 'case $1 in -l) echo "Unknown option: -l" >&2; exit 1;; esac; exec /bin/sh "$@"\n')
+    shell = {"path": str(path), "login": True}
+    agent.request("POST", "/v1/sessions", json={"shell": shell}).problem(422, "shell_unsuitable")
+    assert agent.run("echo on", session=agent.session(shell={"path": str(path)}))["stdout"] == "on\n"
+    agent.request("POST", "/v1/sessions", json={"shell": {"path": "/bin/true", "login": True}}).problem(422, "shell_unsuitable")
+    # It is asked again when it has become another one.
+    other_shell(tmp_path, "csh-like", 'exec /bin/sh "$@"\n')
+    assert agent.run("echo on", session=agent.session(shell=shell))["stdout"] == "on\n"
+
+
+def test_the_trial_runs_nothing_of_the_sessions_own_and_leaves_nothing(agent, shells, tmp_path):
+    (tmp_path / "env").write_text(f"echo ran >> {tmp_path}/ran\n")
+    (tmp_path / ".profile").write_text(f"echo ran >> {tmp_path}/ran\n")
+    env = {"ENV": str(tmp_path / "env"), "BASH_ENV": str(tmp_path / "env"), "HOME": str(tmp_path)}
+    sid = agent.session(shell={"path": shells["bash"], "stateful": True, "login": True}, env=env)
+    assert not (tmp_path / "ran").exists()
+    assert agent.request("GET", f"/v1/sessions/{sid}/commands").json()["commands"] == []
+    assert agent.run("echo ${skiff_trial-none}; pwd", session=sid)["stdout"] == f"none\n{agent.root}\n"
+
+
+def test_where_no_command_may_run_a_session_is_made_all_the_same(start_agent, shells):
+    agent = start_agent("--max-commands", "1")
+    agent.start("sleep 300")
+    agent.session(shell={"path": shells["dash"], "stateful": True})

@@ -40,6 +40,9 @@ TEST(CgroupHome, OffersWhatTheDirectoriesControllersCanDo) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::limit_unavailable);
   EXPECT_EQ(refused.error().field, "/limits/memory_bytes");
+  const CgroupHome nowhere{(root.path / "nothing").string()};
+  EXPECT_TRUE(
+      nowhere.check({.pids = 5}).error().message.ends_with("nothing/cgroup.controllers\": No such file or directory"));
 }
 
 TEST(CgroupHome, MakesALeafWithTheLimitsOfTheCommand) {

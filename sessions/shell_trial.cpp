@@ -1,0 +1,113 @@
+#include "sessions/shell_trial.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace skiff::sessions {
+namespace {
+
+constexpr std::chrono::milliseconds kTrialTime{10'000};
+struct TrialLine {
+  std::string_view text;
+  int status;  ///< as which it ends where it was run
+};
+/// What differs between shells that take a line in sh's language: whether the second finds what the first has left.
+constexpr std::array kStatefulLines{TrialLine{"cd /; skiff_trial=1", 0},
+                                    TrialLine{R"(test "$PWD:$skiff_trial" = /:1)", 0}};
+constexpr std::array kLoginLines{TrialLine{"exit 71", 71}};
+/// Of shells that are not there any more, or were changed.
+constexpr std::size_t kMostPassed = 64;
+
+/// What makes another trial necessary; empty where the file can't be looked at.
+std::string trial_key(const std::string& shell, const SessionSpec& wanted) {
+  struct stat file{};
+  if (::stat(shell.c_str(), &file) != 0) return {};
+  std::string key = shell;
+  for (const std::uint64_t number :
+       {std::uint64_t{file.st_dev}, std::uint64_t{file.st_ino}, static_cast<std::uint64_t>(file.st_size),
+        static_cast<std::uint64_t>(file.st_mtim.tv_sec), static_cast<std::uint64_t>(file.st_mtim.tv_nsec),
+        static_cast<std::uint64_t>(file.st_ctim.tv_sec), static_cast<std::uint64_t>(file.st_ctim.tv_nsec),
+        std::uint64_t{wanted.stateful_shell}, std::uint64_t{wanted.login_shell}}) {
+    key.append(1, ' ').append(std::to_string(number));
+  }
+  return key;
+}
+
+std::unexpected<Error> unsuitable(const std::string& shell, const SessionSpec& wanted, const ExitStatus& ended) {
+  const std::string named = "the shell \"" + shell + "\" ";
+  std::string message;
+  if (ended.failure) {
+    message = named + "can't be run: " + ended.failure->message;
+  } else if (ended.cause == Cause::timeout) {
+    message = named + "did not end a line of its own within 10 s";
+  } else if (::access("/dev/null", W_OK) != 0) {
+    message = named + "can't do without /dev/null: " + errno_text(errno);
+  } else if (wanted.stateful_shell) {
+    message = named +
+              "can't keep its state from line to line, as a stateful session needs it: bash, dash, mksh and "
+              "busybox's ash can, zsh, fish and csh can't";
+  } else {
+    message = named + "can't be a login shell: with -l and -c it ran no line";
+  }
+  return fail(Errc::shell_unsuitable, std::move(message), "/shell");
+}
+
+}  // namespace
+
+Task<Result<>> ShellTrial::pass(SessionSpec wanted, std::string root) {
+  if (!wanted.stateful_shell && !wanted.login_shell) co_return Result<>{};
+  const std::string shell = wanted.shell.value_or(ground_.shell);
+  auto look = [&shell, &wanted] { return trial_key(shell, wanted); };
+  const std::string key = co_await supervisor_.disk.run(std::move(look));
+  if (passed_.contains(key) || supervisor_.live >= supervisor_.limits.live_commands) co_return Result<>{};
+  if (supervisor_.before_start && !supervisor_.before_start()) co_return Result<>{};
+  SKIFF_CO_TRY_VOID(co_await run(std::move(wanted), std::move(root)));
+  if (passed_.size() >= kMostPassed) passed_.clear();
+  if (!key.empty()) passed_.insert(key);
+  co_return Result<>{};
+}
+
+Task<Result<>> ShellTrial::run(SessionSpec wanted, std::string root) {
+  SessionSpec spec;
+  spec.id = "shell-trial";
+  spec.user = wanted.user;
+  spec.shell = wanted.shell.value_or(ground_.shell);
+  spec.login_shell = wanted.login_shell;
+  spec.stateful_shell = wanted.stateful_shell;
+  // Nothing that a person has for other lines is run: no ENV, no BASH_ENV, no profile of the home.
+  spec.env_inherit = false;
+  spec.env["HOME"] = "/nonexistent";
+  Session::Place place{.root = std::move(root), .tree = nullptr, .rules = nullptr};
+  const auto session =
+      std::make_shared<Session>(supervisor_, ledger_, ground_, std::move(spec), std::move(place), [] {});
+  auto user = co_await session->find_user(std::nullopt);
+  Result<> outcome{};
+  const std::span<const TrialLine> lines =
+      wanted.stateful_shell ? std::span<const TrialLine>{kStatefulLines} : kLoginLines;
+  for (const auto& [text, status] : lines) {
+    CommandSpec line;
+    line.line = text;
+    line.timeout = kTrialTime;
+    line.kill_grace = std::chrono::milliseconds{0};
+    line.keep_bytes = std::size_t{4} << 10U;
+    auto started = session->start(std::move(line), user);
+    // Whose commands can't be started is told so by each of them.
+    if (!started) break;
+    const std::shared_ptr<Command> command = started->command;
+    co_await command->gone();
+    const ExitStatus ended = command->exit_status().value_or(ExitStatus{});
+    const bool saved = !wanted.stateful_shell || ended.state_saved == StateSaved::saved;
+    if (ended.exit_code != status || !saved) outcome = unsuitable(session->spec().shell.value_or(""), wanted, ended);
+    if (!outcome) break;
+  }
+  co_await session->close(Cause::session_deleted);
+  co_return outcome;
+}
+
+}  // namespace skiff::sessions

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "sessions/session.hpp"
+
+namespace skiff::sessions {
+
+/// Finds out, by running them, whether shells can do what a session wants of its own: keep its state from line to line
+/// (`stateful`), or be a login shell. A name says nothing: /bin/sh may be any of them. Reactor thread only.
+class ShellTrial {
+ public:
+  ShellTrial(Supervisor& supervisor, IdLedger& ledger, Session::Ground& ground)
+      : supervisor_{supervisor}, ledger_{ledger}, ground_{ground} {}
+
+  /// Runs nothing for a session that wants neither, for a shell that has passed, and while no command may be started.
+  /// It has no variables, and no home, of the session's. Errors: shell_unsuitable.
+  [[nodiscard]] Task<Result<>> pass(SessionSpec wanted, std::string root);
+
+ private:
+  [[nodiscard]] Task<Result<>> run(SessionSpec wanted, std::string root);
+
+  Supervisor& supervisor_;
+  IdLedger& ledger_;
+  Session::Ground& ground_;
+  std::set<std::string> passed_;  ///< by the file and what was wanted
+};
+
+}  // namespace skiff::sessions
