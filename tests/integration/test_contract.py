@@ -215,6 +215,7 @@ ASKED = {
 
     "POST /v1/sessions": [
         (201, "application/json", {"json": {"id": "made"}}), (409, "session_conflict", {"json": {"id": "made", "cwd": "d"}}),
+        (422, "shell_unsuitable", {"json": {"shell": {"path": "/bin/true", "stateful": True}}}),
         (429, "too_many_sessions", {"json": {"id": "more"}}), (400, "unknown_field", {"json": {"nonsense": 1}}),
         (400, "invalid_field", {"json": {"labels": 1}}), (400, "invalid_id", {"json": {"id": "-"}}),
         (400, "malformed_json", {"body": b"{", "headers": {"Content-Type": "application/json"}}),
