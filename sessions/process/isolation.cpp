@@ -111,7 +111,8 @@ int allow_but(int ruleset, const UniqueFd& directory, const std::filesystem::pat
                            : 0;
     if (failed != 0 && failed != EBADFD) return failed;  // EBADFD: a file of the kernel's own, which has no rules
   }
-  return error.value();
+  // Whose names can't be read is closed as it is: a private place of somebody else's, on the way to a mount of theirs.
+  return error == std::errc::permission_denied ? 0 : error.value();
 }
 
 /// Where the open directory is, without links.

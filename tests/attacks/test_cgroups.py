@@ -5,6 +5,7 @@ import contextlib
 import os
 import pathlib
 import signal
+import subprocess
 
 import pytest
 
@@ -49,6 +50,7 @@ def attacked_by(agent, level, groups):
     try:
         result = agent.run(argv=["sh", "-c", ATTEMPTS, "sh", str(agent.pid), *map(str, groups)], session=sid)
     finally:
+        subprocess.run(["umount", agent.root / "anew"], capture_output=True, timeout=20)
         for group in groups:
             for made in group.glob("itest-*"):
                 with contextlib.suppress(OSError):
