@@ -278,7 +278,7 @@ def test_what_can_not_keep_a_state_is_refused_when_the_session_is_made(agent, ki
         problem = agent.request(method, path, json={"shell": {"path": NO_SHELLS[kind], "stateful": True}})
         assert NO_SHELLS[kind] in problem.problem(422, "shell_unsuitable")["detail"]
     agent.request("GET", "/v1/sessions/x").problem(404)
-    assert [one["id"] for one in agent.request("GET", "/v1/sessions").json()["sessions"]] == ["default"]
+    assert [one["id"] for one in agent.request("GET", "/v1/sessions").json()["items"]] == ["default"]
     # For lines that share nothing it will do, or say by each what it lacks.
     assert agent.request("PUT", "/v1/sessions/x", json={"shell": {"path": NO_SHELLS[kind]}}).status == 201
 
@@ -307,7 +307,7 @@ def test_the_trial_runs_nothing_of_the_sessions_own_and_leaves_nothing(agent, sh
     env = {"ENV": str(tmp_path / "env"), "BASH_ENV": str(tmp_path / "env"), "HOME": str(tmp_path)}
     sid = agent.session(shell={"path": shells["bash"], "stateful": True, "login": True}, env=env)
     assert not (tmp_path / "ran").exists()
-    assert agent.request("GET", f"/v1/sessions/{sid}/commands").json()["commands"] == []
+    assert agent.request("GET", f"/v1/sessions/{sid}/commands").json()["items"] == []
     assert agent.run("echo ${skiff_trial-none}; pwd", session=sid)["stdout"] == f"none\n{agent.root}\n"
 
 

@@ -136,3 +136,15 @@ def test_those_of_an_isolated_session_go_with_it(agent):
     assert result["stderr"] != ""
     agent.request("DELETE", f"/v1/sessions/{sid}")
     until(lambda: not agent.waiting_shells(), what="the end of the session's shells")
+
+
+def test_a_shell_that_is_a_script_runs_each_line(agent, tmp_path):
+    """Its interpreter has a word more than a waiting shell could take over."""
+    path = tmp_path / "wrapper"
+    path.write_text('#!/bin/sh\nexec /bin/sh "$@"\n')
+    path.chmod(0o755)
+    for login in (False, True):
+        sid = agent.session(shell={"path": str(path), "login": login})
+        for _ in range(4):
+            assert agent.run("echo on", session=sid)["stdout"] == "on\n"
+            agent.run(argv=["sleep", "0.2"])  # time for shells to be made that wait

@@ -71,6 +71,13 @@ struct Identity {
   }
 };
 
+/// Its interpreter has a word more than it was given, by which it could not take a command over.
+bool is_script(const std::string& program) {
+  const UniqueFd file{::open(program.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
+  std::array<char, 2> first{};
+  return file && ::read(file.get(), first.data(), first.size()) == 2 && first[0] == '#' && first[1] == '!';
+}
+
 /// Nobody may change what later shells execute: commands of the same user could open it through /proc.
 UniqueFd library_file() {
   UniqueFd file{::memfd_create("skiff-wait", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
@@ -221,6 +228,7 @@ WarmShells::Kind* WarmShells::kind_of(const SpawnRequest& request) {
   }
   auto kind = std::make_shared<Kind>();
   kind->program = request.argv.front();
+  kind->unfit = is_script(kind->program);
   kind->words = request.argv.size();
   kind->rules = request.ruleset;
   kinds_.insert(kinds_.begin(), std::move(kind));
