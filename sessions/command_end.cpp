@@ -45,7 +45,10 @@ Task<Result<>> Command::signal(int signal, Target target) {
   }
   // A pid that was reaped may belong to somebody else by now.
   if (reaped_ && target == Target::leader) co_return fail(Errc::command_ended, "command \"" + id + "\" has ended");
-  if (target == Target::group && feed_ && terminal_ && type_signal(terminal_.get(), signal)) co_return Result<>{};
+  if (target == Target::group && feed_ && terminal_ && has_foreground(terminal_.get()) &&
+      type_signal(terminal_.get(), signal)) {
+    co_return Result<>{};
+  }
   if (target == Target::group && reaped_) {
     // Its number may be another's by now.
     if (const bool reached = co_await reaches(self, signal, Among::leaders_group); reached) co_return Result<>{};

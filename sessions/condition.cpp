@@ -121,10 +121,7 @@ Task<Result<>> until_exists(BlockingPool* disk, std::shared_ptr<const fs::Tree> 
     auto found = co_await disk->run(std::move(look));
     if (found) co_return found;
     const Errc code = found.error().code;
-    if (code == Errc::path_escapes_root || code == Errc::invalid_field || code == Errc::name_too_long ||
-        code == Errc::permission_denied) {
-      co_return found;
-    }
+    if (code == Errc::path_escapes_root || code == Errc::invalid_field || code == Errc::name_too_long) co_return found;
     timer.expires_after(pause);
     co_await timer.async_wait(use_task);
   }

@@ -46,14 +46,16 @@ Result<> resize_terminal(int master, TerminalSize size) {
   return {};
 }
 
+bool has_foreground(int master) {
+  const pid_t group = ::tcgetpgrp(master);
+  return group > 0 && (::kill(-group, 0) == 0 || errno == EPERM);
+}
+
 bool type_signal(int master, int signal) {
   termios settings{};
   if (::tcgetattr(master, &settings) != 0 || (settings.c_lflag & ISIG) == 0) return false;
   const int slot = signal == SIGINT ? VINTR : signal == SIGQUIT ? VQUIT : signal == SIGTSTP ? VSUSP : -1;
   if (slot < 0) return false;
-  // Typed where no group is in the foreground, as behind the end of the session's leader, it would reach nobody.
-  const pid_t foreground = ::tcgetpgrp(master);
-  if (foreground <= 0 || (::kill(-foreground, 0) != 0 && errno == ESRCH)) return false;
   const char typed = static_cast<char>(settings.c_cc[slot]);
   return ::write(master, &typed, 1) == 1;
 }

@@ -24,8 +24,10 @@ struct Terminal {
 /// TIOCSWINSZ on the master: the foreground group gets SIGWINCH.
 [[nodiscard]] Result<> resize_terminal(int master, TerminalSize size);
 
-/// Types the character that the terminal makes `signal` of, as a person would. False where it makes it of none,
-/// or has nobody to send it to.
+/// Whether a group is in the foreground: behind the end of the session's leader what is typed signals nobody.
+[[nodiscard]] bool has_foreground(int master);
+
+/// Types the character that the terminal makes `signal` of, as a person would. False where it makes it of none.
 [[nodiscard]] bool type_signal(int master, int signal);
 
 }  // namespace skiff::sessions

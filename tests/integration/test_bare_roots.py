@@ -100,6 +100,8 @@ def test_a_home_that_nobody_chose_is_the_sessions_root(start_agent):
 
 @as_root
 def test_a_user_without_an_entry_who_can_write_to_no_root_has_the_sessions(agent):
+    for folder in (agent.root, agent.folder, agent.folder.parent):
+        folder.chmod(0o755)
     assert agent.run("echo $HOME", user="4711")["stdout"] == f"{agent.root}\n"
     assert agent.run("echo $HOME", user="1")["stdout"] != f"{agent.root}\n"
 

@@ -214,8 +214,8 @@ ASKED = {
     "GET /v1/connect": [(101, None, UPGRADE), (426, "upgrade_required", {})],
 
     "POST /v1/sessions": [
-        (201, "application/json", {"json": {"id": "made"}}), (409, "session_conflict", {"json": {"id": "made", "cwd": "d"}}),
         (422, "shell_unsuitable", {"json": {"shell": {"path": "/bin/true", "stateful": True}}}),
+        (201, "application/json", {"json": {"id": "made"}}), (409, "session_conflict", {"json": {"id": "made", "cwd": "d"}}),
         (429, "too_many_sessions", {"json": {"id": "more"}}), (400, "unknown_field", {"json": {"nonsense": 1}}),
         (400, "invalid_field", {"json": {"labels": 1}}), (400, "invalid_id", {"json": {"id": "-"}}),
         (400, "malformed_json", {"body": b"{", "headers": {"Content-Type": "application/json"}}),
