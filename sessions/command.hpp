@@ -87,8 +87,8 @@ class Command : public std::enable_shared_from_this<Command> {
   /// Ends when nothing of it is left (see `over()`). After `end` that takes no longer than the grace, and the patience
   /// with what can't be ended (uninterruptible sleep, another user's process).
   [[nodiscard]] Task<> gone();
-  /// Of one that was ended: permission_denied where not all of it could be.
-  [[nodiscard]] Result<> killed() const;
+  /// The same, of one that was told to end. Errors: permission_denied where not all of it could be.
+  [[nodiscard]] Task<Result<>> killed();
 
   /// Of what was asked, an ended command keeps the first 16 KiB of its line or words: nothing counts them.
   void trim_request();

@@ -99,9 +99,11 @@ void Command::kill(Cause cause) {
   begin_kill(*spec_.kill_grace);
 }
 
-Result<> Command::killed() const {
-  if (!exit_status() || exit_status()->kill_level != "incomplete") return {};
-  return fail(Errc::permission_denied, "not all of the command could be killed: some of it runs as another user");
+Task<Result<>> Command::killed() {
+  const auto self = shared_from_this();
+  co_await gone();
+  if (!exit_status() || exit_status()->kill_level != "incomplete") co_return Result<>{};
+  co_return fail(Errc::permission_denied, "not all of the command could be killed: some of it runs as another user");
 }
 
 void Command::give_up_starting() {

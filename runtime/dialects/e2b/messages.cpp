@@ -209,12 +209,8 @@ std::optional<sessions::TerminalSize> terminal_size(const Reader& reader) {
   const Reader pty = reader.object("pty");
   const Reader size = pty.object("size");
   if (!pty.exists()) return std::nullopt;
-  sessions::TerminalSize found;
-  if (size.exists()) {
-    found.cols = static_cast<std::uint16_t>(size.number("cols", UINT16_MAX));
-    found.rows = static_cast<std::uint16_t>(size.number("rows", UINT16_MAX));
-  }
-  return found;
+  return sessions::TerminalSize{.cols = static_cast<std::uint16_t>(size.number("cols", UINT16_MAX)),
+                                .rows = static_cast<std::uint16_t>(size.number("rows", UINT16_MAX))};
 }
 
 ProcessInput process_input(const Reader& reader) {

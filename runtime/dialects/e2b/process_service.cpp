@@ -177,8 +177,7 @@ Task<Result<std::string>> send_signal(Call* call, std::string text) {
   call->request.command = command->id();
   if (message.signal == SIGKILL) {
     command->kill(sessions::Cause::killed_by_client);
-    co_await command->gone();
-    SKIFF_CO_TRY_VOID(command->killed());
+    SKIFF_CO_TRY_VOID(co_await command->killed());
     co_return "{}";
   }
   SKIFF_CO_TRY_VOID(co_await command->signal(message.signal, sessions::Target::tree));

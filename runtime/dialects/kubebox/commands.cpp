@@ -147,9 +147,8 @@ Task<Result<>> kill_command(Request* request) {
   sessions::Command& command = *found;
   if (command.over()) co_return fail(Errc::command_not_found, "No such process", "process_id");
   command.end(sessions::Cause::killed_by_client);
-  co_await command.gone();
+  SKIFF_CO_TRY_VOID(co_await command.killed());
   const auto& status = command.exit_status();
-  SKIFF_CO_TRY_VOID(command.killed());
   co_return co_await answer(request, R"({"status":"killed","exit_code":)" +
                                          (status ? std::to_string(python_exit_code(*status)) : std::string{"null"}) +
                                          '}');
@@ -162,9 +161,7 @@ Task<Result<>> kill_all_processes(Request* request) {
   for (const auto& command : commands) command->end(sessions::Cause::killed_by_client);
   std::string failed;
   for (const auto& command : commands) {
-    co_await command->gone();
-    const auto& status = command->exit_status();
-    if (status && status->kill_level != "incomplete") continue;
+    if (const auto killed = co_await command->killed(); killed) continue;
     failed += (failed.empty() ? "" : ",") + std::to_string(*process_of(command->id()));
   }
   std::string text{'{'};
