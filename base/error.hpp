@@ -80,6 +80,8 @@ namespace skiff {
   X(sandbox_conflict,       "A sandbox of this name exists: choose another name, or use `--get-or-create`.")           \
   X(sandbox_not_running,    "The sandbox was stopped, has ended or was killed: `skiff start` starts it again.")        \
   X(sandbox_failed,         "The sandbox could not be brought up: `field` is a word for the reason.")                  \
+  X(quota_exceeded,         "The cluster's quota is used up: remove something, or repeat after `Retry-After`.")        \
+  X(cluster_unavailable,    "The cluster does not do its part: the server's log says why. Repeat after `Retry-After`.") \
   X(sandbox_starting,       "The sandbox was stopped and is starting: repeat the request after `Retry-After`.")        \
   X(port_not_listening,     "No server listens there at 127.0.0.1 or ::1: `/v1/ports` lists the listening ports.")     \
   X(bad_gateway,            "The server behind it closed the connection, or does not speak HTTP: see `detail`.")       \

@@ -101,7 +101,8 @@ PodEnd end_of_container(const kube::Object& pod, const ContainerState& container
   if (container.reason == "ContainerStatusUnknown") {
     return {EndedBy::node_lost, "its node lost it (ContainerStatusUnknown)", at};
   }
-  if (container.exit_code == kKilled) return {EndedBy::signal, "it was killed (SIGKILL)", at};
+  if (container.exit_code == kKilled)
+    return {EndedBy::signal, "it was killed: its main process ended with status 137 (SIGKILL)", at};
   return {EndedBy::failure, judge_pod(pod).detail, at};
 }
 

@@ -21,6 +21,12 @@ using std::chrono::steady_clock;
 
 constexpr std::uint64_t kLogLines = 10;
 constexpr std::uint64_t kLogBytes = 4096;
+constexpr std::chrono::seconds kLogPatience{3};
+
+/// Of a pull that failed: a registry or an image that is not there, or not for us.
+constexpr std::array<std::string_view, 8> kHopeless{
+    "dial tcp: lookup", "not found",     "no such host", "unauthorized",
+    "denied",           "403 Forbidden", "401 ",         "invalid reference"};
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -41,7 +47,9 @@ std::optional<PodVerdict> judge_waiting(const ContainerState& state) {
   }
   // Said before the first retry too; the next look at it calls it ImagePullBackOff.
   if (state.reason == "ErrImagePull") {
-    return failure(FailureReason::image_pull, with(state.reason, state.message), false);
+    PodVerdict verdict = failure(FailureReason::image_pull, with(state.reason, state.message), false);
+    verdict.is_hopeless = std::ranges::any_of(kHopeless, [&](auto words) { return state.message.contains(words); });
+    return verdict;
   }
   if (state.reason == "CrashLoopBackOff") {
     if (state.last_reason == "OOMKilled") return failure(FailureReason::out_of_memory, "OOMKilled, again and again");
@@ -122,7 +130,11 @@ Task<std::string> last_words(kube::Client* client, kube::Object pod) {
                              .previous = one.kind != ContainerState::Kind::terminated,
                              .tail_lines = kLogLines,
                              .limit_bytes = kLogBytes};
-    auto log = co_await kube::read_log(client, namespace_name, name, std::move(options));
+    // A node that is gone answers nobody, and the API server waits for it.
+    auto answered = co_await within(steady_clock::now() + kLogPatience,
+                                    kube::read_log(client, namespace_name, name, std::move(options)));
+    if (!answered) break;
+    auto& log = *answered;
     if (log && !log->empty()) co_return "; its log ends with:\n" + *log;
   }
   co_return co_await last_warning(client, namespace_name, "uid=" + pod.uid());
@@ -202,6 +214,7 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
   PodVerdict verdict;  // of a Pod that was just made: scheduling, and nothing more to say
   bool is_unread = pod.has_value();
   bool is_uncertain = !pod;
+  std::optional<SteadyTime> hopeless_since;
   for (;;) {
     if (is_uncertain) {
       auto now = co_await look(client, kube::kPods, wait.namespace_name, wait.name);
@@ -212,7 +225,9 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
       is_unread = pod.has_value();
     }
     if (!is_unread) {
-      auto told = co_await within(wait.deadline, news->next());
+      const SteadyTime until =
+          hopeless_since ? std::min(wait.deadline, *hopeless_since + wait.hopeless_patience) : wait.deadline;
+      auto told = co_await within(until, news->next());
       if (!told) {
         // What may pass (a node that is being made, a volume that is late) was waited for to the end, and is the
         // reason.
@@ -233,6 +248,8 @@ Task<Result<kube::Object>> wait_until_ready(kube::Client* client, kube::SharedWa
     if (uid.empty()) uid = pod->uid();
     const PodVerdict before = std::exchange(verdict, judge_pod(*pod));
     if (verdict.phase == Phase::ready) co_return std::move(*pod);
+    if (verdict.is_hopeless && !hopeless_since) hopeless_since = steady_clock::now();
+    if (!verdict.failure) hopeless_since.reset();
     if (verdict.phase != before.phase || verdict.detail != before.detail) progress(verdict.phase, verdict.detail);
     if (verdict.failure && verdict.is_final) {
       co_return std::unexpected{co_await explain(client, &wait, std::move(*pod), std::move(verdict))};

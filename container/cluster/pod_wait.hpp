@@ -21,6 +21,8 @@ struct PodVerdict {
   std::optional<FailureReason> failure = {};
   /// Else it may pass: a first pull that failed, no node that fits yet.
   bool is_final = true;
+  /// Not final yet, but of a kind that hardly ever passes: an image that is not there.
+  bool is_hopeless = false;
 };
 
 [[nodiscard]] PodVerdict judge_pod(const kube::Object& pod);
@@ -33,6 +35,9 @@ struct PodWait {
   /// that name is somebody else's. None: looked up.
   std::optional<kube::Object> now = {};
   SteadyTime deadline = {};
+  /// An image that can hardly ever be had is waited for so long: the kubelet tries it again, and a registry may
+  /// stumble.
+  std::chrono::milliseconds hopeless_patience{8'000};
   std::string agent_image = {};  ///< where skiffd comes from, when it is injected
 };
 

@@ -121,6 +121,9 @@ Failure make_failure(Status status, std::string_view attempted) {
   text += " (" + (status.reason.empty() ? std::string{} : status.reason + ", ") + std::to_string(status.code) + ")";
   Error error{code_of(status), std::move(text)};
   if (!status.causes.empty()) error.field = status.causes.front().field;
+  const bool is_quota = status.message.contains("exceeded quota") || status.message.contains("failed quota");
+  const bool is_refused = status.code == 401 || (status.code == 403 && !is_quota);
+  if (error.field.empty() && (is_refused || status.code >= 500)) error.field = kClusterFault;
   return {.error = std::move(error), .status = std::move(status)};
 }
 

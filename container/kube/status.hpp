@@ -47,6 +47,10 @@ struct Failure {
   [[nodiscard]] bool forbidden() const noexcept { return status.code == 403; }
 };
 
+/// The `field` of an error that is the cluster's, or ours with the cluster, and of nothing that somebody asked for: the
+/// API server does not answer, fails, or refuses who we are or what we may.
+inline constexpr std::string_view kClusterFault = "kubernetes";
+
 template <class T = void>
 using Outcome = std::expected<T, Failure>;
 

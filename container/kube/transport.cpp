@@ -131,7 +131,7 @@ Failure Transport::unreachable(const Call& call, Error error) const {
     text += "can't be reached: " + error.message;
     if (!answered_) text += options_.advice;
   }
-  return {.error = {error.code, std::move(text)}};
+  return {.error = {error.code, std::move(text), std::string{kClusterFault}}};
 }
 
 void Transport::note_answer(const HttpResponseHead& head) {
@@ -181,7 +181,8 @@ Task<Outcome<HttpReply>> Transport::try_once(const Call* call, unsigned* edition
   if (!connected) co_return std::unexpected{unreachable(*call, std::move(connected.error()))};
   auto reply = co_await lease.client().request(std::move(request), options_.answer_bytes);
   if (!reply) {
-    Error error{reply.error().code, call->what + ": " + reply.error().message + (answered_ ? "" : options_.advice)};
+    Error error{reply.error().code, call->what + ": " + reply.error().message + (answered_ ? "" : options_.advice),
+                std::string{kClusterFault}};
     co_return std::unexpected{Failure{.error = std::move(error), .may_have_happened = true}};
   }
   lease.keep();
@@ -236,7 +237,7 @@ Task<Outcome<HttpResponseHead>> Transport::open_once(HttpClient* client, const C
     auto head = co_await client->open(std::move(request));
     note_exchange(*call, head ? head->status : 0, begun);
     if (!head) {
-      Error error{head.error().code, call->what + ": " + head.error().message};
+      Error error{head.error().code, call->what + ": " + head.error().message, std::string{kClusterFault}};
       co_return std::unexpected{Failure{.error = std::move(error), .may_have_happened = true}};
     }
     note_answer(*head);

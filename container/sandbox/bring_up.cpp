@@ -36,11 +36,6 @@ Task<Result<>> run_setup(Driver* driver, std::string name, std::string setup) {
   co_return std::unexpected{bring_up_failure(FailureReason::exited, "the setup failed (" + cause + "):\n" + said)};
 }
 
-Task<Result<>> remove_again(Driver* driver, std::string name, std::string id) {
-  SKIFF_CO_TRY_VOID(co_await driver->remove_if(std::move(name), std::move(id), {}));
-  co_return Result<>{};
-}
-
 /// What of the wish is not so, as far as a description tells; what was not wished for may be as it likes.
 std::vector<std::string> differences(const SandboxSpec& wanted, const Sandbox& found) {
   std::vector<std::string> all;
@@ -73,13 +68,14 @@ Task<Result<BroughtUp>> bring_up(Driver* driver, BringUp wanted, Progress progre
     if (!made) co_return std::unexpected{std::move(made.error())};
     BroughtUp up{.sandbox = std::move(*made), .is_new = false};
     up.differences = differences(wish, up.sandbox);
+    if (!up.sandbox.reason.empty()) up.differences.push_back(up.sandbox.reason);
     co_return up;
   }
   if (!made) co_return std::unexpected{std::move(made.error())};
   if (wanted.setup.empty()) co_return BroughtUp{.sandbox = std::move(*made), .is_new = true};
   progress(Phase::starting, "setup");
   const std::string id = made->id;
-  const auto undo = [&] { return remove_again(driver, name, id); };
+  const auto undo = [&](std::chrono::milliseconds patience) { return remove_in_haste(driver, name, id, patience); };
   // Nothing arrives late: the sandbox was there before.
   SKIFF_CO_TRY_VOID(
       co_await undo_unless(run_setup(driver, name, std::move(wanted.setup)), undo, std::chrono::milliseconds{0}));

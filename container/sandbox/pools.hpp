@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,13 +35,25 @@ struct PoolStatus {
   unsigned total = 0;      ///< all that live, also those that are not ready yet
   unsigned target = 0;     ///< how many shall wait
 
+  std::string reason = {};  ///< why there are fewer, as far as that can be told
+  /// Those that nobody has made yet.
+  [[nodiscard]] unsigned missing() const noexcept { return target - std::min(waiting(), target); }
+  [[nodiscard]] unsigned waiting() const noexcept { return total - std::min(active, total); }
+
   static constexpr auto fields = std::tuple{
       protocol::field("name", &PoolStatus::name, "Its name"),
       protocol::field("available", &PoolStatus::available, "Ready to be taken"),
       protocol::field("active", &PoolStatus::active, "Taken, and alive"),
       protocol::field("total", &PoolStatus::total, "All that live"),
       protocol::field("target", &PoolStatus::target, "How many shall wait"),
+      protocol::field("reason", &PoolStatus::reason, "Why fewer are ready; else empty", {.optional = true}),
   };
+};
+
+/// Of all pools of a place.
+struct PoolHealth {
+  unsigned missing = 0;        ///< members that nobody has made yet
+  std::uint64_t failures = 0;  ///< attempts to make them, so far
 };
 
 /// Sandboxes that were made before somebody asks for one. Any number of processes may work on the same pool. Errors
@@ -61,6 +75,9 @@ class Pools {
   [[nodiscard]] virtual Task<Result<kube::Object>> template_of(PoolSpec wanted) = 0;
   /// Removes the pool and what waits in it, and verifies that; what was taken stays. False: there was none.
   [[nodiscard]] virtual Task<Result<bool>> remove(std::string name) = 0;
+  /// Begins to make what is missing in any of them, where no controller does: what was drained, lost with a node, or
+  /// refused.
+  [[nodiscard]] virtual Task<Result<PoolHealth>> heal() { co_return PoolHealth{}; }
 };
 
 /// `invalid_field` unless it is as a sandbox's name, of at most 40 characters.

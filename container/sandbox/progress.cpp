@@ -24,12 +24,15 @@ std::string_view reason_word(FailureReason reason) noexcept {
 }
 
 Error bring_up_failure(FailureReason reason, std::string message) {
-  return {Errc::sandbox_failed, std::move(message), std::string{reason_word(reason)}};
+  const Errc code = reason == FailureReason::quota ? Errc::quota_exceeded : Errc::sandbox_failed;
+  return {code, std::move(message), std::string{reason_word(reason)}};
 }
 
 std::optional<FailureReason> failure_reason(const Error& error) noexcept {
   const auto* const word = std::ranges::find(kReasons, error.field);
-  if (error.code != Errc::sandbox_failed || word == kReasons.end()) return std::nullopt;
+  const bool is_one = error.code == Errc::sandbox_failed || error.code == Errc::quota_exceeded ||
+                      error.code == Errc::cluster_unavailable;
+  if (!is_one || word == kReasons.end()) return std::nullopt;
   return static_cast<FailureReason>(word - kReasons.begin());
 }
 

@@ -33,7 +33,7 @@ enum class FailureReason : std::uint8_t {
 
 [[nodiscard]] std::string_view reason_word(FailureReason reason) noexcept;
 
-/// A `sandbox_failed` error, of which `failure_reason` gives the reason again.
+/// A `sandbox_failed` error (`quota_exceeded` for a quota), of which `failure_reason` gives the reason again.
 [[nodiscard]] Error bring_up_failure(FailureReason reason, std::string message);
 [[nodiscard]] std::optional<FailureReason> failure_reason(const Error& error) noexcept;
 

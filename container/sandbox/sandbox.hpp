@@ -62,7 +62,7 @@ struct Sandbox {
   std::string id;  ///< unique for ever; the audience of its tokens
   std::string driver;
   SandboxState state = SandboxState::creating;
-  std::string reason;  ///< why it ended or failed; else empty
+  std::string reason;  ///< why it ended or failed; of one that runs, what is wrong with it; else empty
   std::string owner;
   std::string image;
   std::map<std::string, std::string> labels;
@@ -75,7 +75,8 @@ struct Sandbox {
   bool was_broken = false;
   /// It failed, and nobody has seen what it ran end: that still takes what a running one takes.
   bool may_run_on = false;
-  /// It failed before its agent had ever answered, so there is nothing in it: whoever made it was killed meanwhile.
+  /// Its agent had never answered when it failed, or when whoever made it would have given up, so there is nothing in
+  /// it.
   bool was_never_up = false;
 
   static constexpr auto fields = std::tuple{

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/error.hpp>
@@ -12,26 +13,42 @@
 #include "base/error.hpp"
 #include "base/finally.hpp"
 #include "base/task.hpp"
+#include "base/with_timeout.hpp"
+#include "container/sandbox/driver.hpp"
 
 namespace skiff::container {
 
 /// Work was cancelled and could not be undone: a cancellation as any other, and `what()` says what is left.
 class NotUndone final : public boost::system::system_error {
  public:
-  explicit NotUndone(const Error& why)
-      : system_error{boost::asio::error::operation_aborted}, text_{"it could not be cleaned up: " + why.message} {}
+  explicit NotUndone(std::string what) : system_error{boost::asio::error::operation_aborted}, text_{std::move(what)} {}
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
  private:
   std::string text_;
 };
 
+/// Whoever wanted something is gone, or knows that it failed: he waits no longer than this until nothing is left.
+inline constexpr std::chrono::milliseconds kUndoPatience{4'000};
+/// Nor for a host that does not answer.
+inline constexpr std::chrono::milliseconds kUndoTime{10'000};
+
+/// Takes back what was made, and waits until it is gone, for `patience` at most. False: it still goes, by itself.
+using Undo = std::function<Task<Result<bool>>(std::chrono::milliseconds patience)>;
+
+inline constexpr std::string_view kBeingRemoved = "what it had made is being removed";
+
+inline Task<Result<bool>> undo_in_time(const Undo* undo, std::chrono::milliseconds patience) {
+  auto undone = co_await within(std::chrono::steady_clock::now() + kUndoTime, (*undo)(patience));
+  if (undone) co_return std::move(*undone);
+  co_return fail(Errc::timeout, "there was no answer for " + std::to_string(kUndoTime.count() / 1000) + " s");
+}
+
 /// Does the work. When it fails or is cancelled, what it has made is undone first, whatever happens to the caller
-/// meanwhile, and what can't be undone is told: in the error, or by `NotUndone`. A request that was cut off may still
-/// be on its way, so cancelled work is undone once more after `late`; `undo` must bear that.
+/// meanwhile, and what can't be undone, or still goes, is told: in the error, or by `NotUndone`. A request that was cut
+/// off may still be on its way, so cancelled work is undone once more after `late`; `undo` must bear that.
 template <class T>
-[[nodiscard]] Task<Result<T>> undo_unless(Task<Result<T>> work, std::function<Task<Result<>>()> undo,
-                                          std::chrono::milliseconds late) {
+[[nodiscard]] Task<Result<T>> undo_unless(Task<Result<T>> work, Undo undo, std::chrono::milliseconds late) {
   Result<T> done = std::unexpected{Error{}};
   bool has_ended = false;
   auto run = [&](this auto) -> Task<> {
@@ -40,15 +57,31 @@ template <class T>
   };
   co_await finally(std::move(run), [&](this auto) -> Task<> {
     if (done) co_return;
-    Result<> undone = co_await undo();
+    Result<bool> undone = co_await undo_in_time(&undo, kUndoPatience);
     if (!has_ended) {
       co_await pause(late);
-      undone = co_await undo();
-      if (!undone) throw NotUndone{undone.error()};
+      // What comes late is taken back, and nobody waits for its end.
+      auto again = co_await undo_in_time(&undo, std::chrono::milliseconds{0});
+      if (!again) throw NotUndone{"it could not be cleaned up: " + again.error().message};
+      if (!undone || !*undone || !*again) throw NotUndone{std::string{kBeingRemoved}};
+      co_return;
     }
     if (!undone) done.error().message += "; and it could not be cleaned up: " + undone.error().message;
+    if (undone && !*undone) done.error().message += "; " + std::string{kBeingRemoved};
   });
   co_return done;
+}
+
+/// An `Undo` of a sandbox that a driver has made: a host that does not answer for what runs on it holds up nobody.
+inline Task<Result<bool>> remove_in_haste(Driver* driver, std::string name, std::string id,
+                                          std::chrono::milliseconds patience) {
+  Removal how{.wait = patience.count() > 0, .patience = patience};
+  auto removed = co_await driver->remove_if(name, id, how);
+  if (removed) co_return how.wait || !*removed;
+  if (removed.error().code != Errc::timeout) co_return std::unexpected{std::move(removed.error())};
+  // What was waited for in vain goes by itself; the rest goes now.
+  SKIFF_CO_TRY_VOID(co_await driver->remove_if(std::move(name), std::move(id), {.wait = false}));
+  co_return false;
 }
 
 }  // namespace skiff::container

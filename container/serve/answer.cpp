@@ -1,12 +1,21 @@
 #include "container/serve/answer.hpp"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
+#include "container/kube/status.hpp"
+#include "container/sandbox/progress.hpp"
 #include "protocol/json/problem.hpp"
 #include "protocol/json/text.hpp"
 
 namespace skiff::container::serve {
+namespace {
+
+/// For what others must mend, or give back.
+constexpr int kRetrySeconds = 10;
+
+}  // namespace
 
 protocol::HttpResponse json_answer(unsigned status, std::string text) {
   text += '\n';
@@ -29,7 +38,23 @@ protocol::HttpResponse unreachable_answer(std::string_view sandbox, std::string_
   return json_answer(kStatus, std::move(text));
 }
 
-protocol::HttpResponse error_answer(Face face, const Error& error, std::string_view request_id) {
+bool is_cluster_fault(const Error& error) {
+  return error.code == Errc::cluster_unavailable || error.field == kube::kClusterFault;
+}
+
+Error for_tenants(const Error& error) {
+  if (!is_cluster_fault(error)) return error;
+  if (error.field == reason_word(FailureReason::admission)) {
+    return {Errc::cluster_unavailable,
+            "what the cluster asks before it takes a sandbox (an admission webhook) does not answer: try again later",
+            error.field};
+  }
+  return {Errc::cluster_unavailable,
+          "the cluster does not answer this server, or refuses it: try again later; the server's log says why"};
+}
+
+protocol::HttpResponse error_answer(Face face, const Error& cause, std::string_view request_id) {
+  const Error error = for_tenants(cause);
   const unsigned status = protocol::http_status(error.code);
   protocol::HttpResponse answer;
   if (face == Face::e2b) {
@@ -41,6 +66,9 @@ protocol::HttpResponse error_answer(Face face, const Error& error, std::string_v
   } else {
     answer = json_answer(status, protocol::problem_json(error, request_id));
     answer.headers.set("Content-Type", protocol::kProblemType);
+  }
+  if (error.code == Errc::quota_exceeded || error.code == Errc::cluster_unavailable) {
+    answer.headers.set("Retry-After", std::to_string(kRetrySeconds));
   }
   if (status == 401) answer.headers.set("WWW-Authenticate", "Bearer");
   return answer;

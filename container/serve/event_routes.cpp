@@ -76,7 +76,7 @@ class ProgressEvents {
       } else if (sandbox) {
         sandbox = std::unexpected{not_running(*sandbox)};
       }
-      protocol::append_sse(text, {}, "failed", protocol::problem_json(sandbox.error(), {}));
+      protocol::append_sse(text, {}, "failed", protocol::problem_json(for_tenants(sandbox.error()), {}));
     }
     SKIFF_CO_TRY_VOID(co_await self->http_->write(text));
     co_return co_await self->http_->finish();

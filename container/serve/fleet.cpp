@@ -58,8 +58,7 @@ Error would_lose_files(std::string field) {
 /// Whoever made it was killed meanwhile, and nobody can ask for it again: that is by a name of the client's, or
 /// by an Idempotency-Key.
 bool is_lost(const Sandbox& sandbox) {
-  return sandbox.state == SandboxState::failed && sandbox.was_never_up && is_made_id(sandbox.name) &&
-         own_label(sandbox, kCreationLabel).empty();
+  return sandbox.was_never_up && is_made_id(sandbox.name) && own_label(sandbox, kCreationLabel).empty();
 }
 
 /// Nobody will want it any more.
@@ -387,6 +386,23 @@ Task<Result<>> Fleet::sweep() {
     }
   }
   co_return Result<>{};
+}
+
+Task<Result<PoolHealth>> Fleet::heal_pools() {
+  SKIFF_CO_TRY(auto all, co_await keys_->tenants());
+  PoolHealth sum;
+  for (const std::string& tenant : all) {
+    auto driver = co_await tenants_->driver(tenant);
+    if (!driver || (*driver)->pools() == nullptr) continue;
+    auto health = co_await (*driver)->pools()->heal();
+    if (!health) {
+      log::warning("the pools can't be looked at", {{"tenant", tenant}, {"error", health.error().message}});
+      continue;
+    }
+    sum.missing += health->missing;
+    sum.failures += health->failures;
+  }
+  co_return sum;
 }
 
 Task<Result<>> Fleet::sweep_tenant(std::string tenant) {

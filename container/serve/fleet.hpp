@@ -119,6 +119,9 @@ class Fleet {
   /// processes may do it at once. A tenant that can't be looked at holds up none of the others.
   [[nodiscard]] Task<Result<>> sweep();
 
+  /// Has what is missing in the pools of all tenants made again; the sum of them all.
+  [[nodiscard]] Task<Result<PoolHealth>> heal_pools();
+
   void tell_changes(Changes changes) { changes_ = std::move(changes); }
 
   /// The access token of E2B's SDKs.

@@ -48,6 +48,8 @@ class KeyCache {
   void accept(AccountCache* accounts) noexcept { accounts_ = accounts; }
 
   [[nodiscard]] Task<Result<std::shared_ptr<const KeyRing>>> current();
+  /// Once at least: from then on there are some to go on with.
+  [[nodiscard]] bool has_read() const noexcept { return ring_ != nullptr; }
   /// Those of all keys, and of the service accounts that have come.
   [[nodiscard]] Task<Result<std::set<std::string>>> tenants();
   /// `find_key` in them, or whose token it is.

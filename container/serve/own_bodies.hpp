@@ -144,19 +144,20 @@ struct SandboxView {
   OnEnd on_end = OnEnd::remove;
   bool was_broken = false;
 
-  static constexpr auto fields =
-      std::tuple{protocol::field("id", &SandboxView::id, "Id of the sandbox: its name, or a unique id"),
-                 protocol::field("uid", &SandboxView::uid, "Unique for ever", {.optional = true}),
-                 protocol::field("template", &SandboxView::template_name, "What it was made from"),
-                 protocol::field("state", &SandboxView::state, "How it is"),
-                 protocol::field("reason", &SandboxView::reason, "Why the sandbox ended or failed; otherwise empty"),
-                 protocol::field("owner", &SandboxView::owner, "Owner that was given at creation", {.optional = true}),
-                 protocol::field("labels", &SandboxView::labels, "To find it by"),
-                 protocol::field("created_at", &SandboxView::created_at, "When it was made (RFC 3339)"),
-                 protocol::field("expires_at", &SandboxView::expires_at, "When its lease is over"),
-                 protocol::field("on_end", &SandboxView::on_end, "What becomes of it then"),
-                 protocol::field("was_broken", &SandboxView::was_broken,
-                                 "The sandbox did not end by itself: `start` may start it again", {.optional = true})};
+  static constexpr auto fields = std::tuple{
+      protocol::field("id", &SandboxView::id, "Id of the sandbox: its name, or a unique id"),
+      protocol::field("uid", &SandboxView::uid, "Unique for ever", {.optional = true}),
+      protocol::field("template", &SandboxView::template_name, "What it was made from"),
+      protocol::field("state", &SandboxView::state, "How it is"),
+      protocol::field("reason", &SandboxView::reason,
+                      "Why the sandbox ended or failed, or what it lost when it began anew; otherwise empty"),
+      protocol::field("owner", &SandboxView::owner, "Owner that was given at creation", {.optional = true}),
+      protocol::field("labels", &SandboxView::labels, "To find it by"),
+      protocol::field("created_at", &SandboxView::created_at, "When it was made (RFC 3339)"),
+      protocol::field("expires_at", &SandboxView::expires_at, "When its lease is over"),
+      protocol::field("on_end", &SandboxView::on_end, "What becomes of it then"),
+      protocol::field("was_broken", &SandboxView::was_broken,
+                      "The sandbox did not end by itself: `start` may start it again", {.optional = true})};
 };
 
 struct SandboxList {

@@ -210,7 +210,10 @@ protocol::HttpResponse Service::refusal(const protocol::HttpRequest& request, co
   if (account.asks_e2b_agent && is_away) return unreachable_answer(account.sandbox, error.message);
   auto answer = error_answer(account.face, error, account.request_id);
   if (protocol::prefers_page(request)) {
-    auto page = protocol::error_page(request, answer.status, error, account.request_id);
+    auto page = protocol::error_page(request, answer.status, for_tenants(error), account.request_id);
+    if (const std::string_view after = answer.headers.get("Retry-After"); !after.empty()) {
+      page.headers.set("Retry-After", std::string{after});
+    }
     if (answer.status == 401) page.headers.set("WWW-Authenticate", "Bearer");
     answer = std::move(page);
   }
@@ -233,6 +236,13 @@ Task<> Service::answer(protocol::HttpExchange& http) {
     done = co_await pass_on(&http, std::move(**placed), &account);
   } else {
     done = co_await control(&http, &account);
+  }
+  if (!done && is_cluster_fault(done.error())) {
+    stats_.count_cluster_fault();
+    log::error("the cluster does not do its part", {{"request_id", account.request_id},
+                                                    {"tenant", account.tenant},
+                                                    {"sandbox", account.sandbox},
+                                                    {"error", done.error().message}});
   }
   if (!done && http.status() == 0) {
     (void)co_await http.respond(refusal(http.request(), done.error(), account));
@@ -310,11 +320,18 @@ Task<> Service::keep_to_accounts() {
   }
 }
 
+/// What a drain, a lost node or a quota took from the pools of tenants is made again.
+Task<> Service::keep_pools() {
+  auto health = co_await fleet_.heal_pools();
+  if (health) stats_.note_pools(health->missing, health->failures);
+}
+
 Task<> Service::keep_clean() {
   while (!draining_) {
     if (auto swept = co_await apart(fleet_.sweep()); !swept) {
       log::warning("what is over can't be looked for", {{"error", swept.error().message}});
     }
+    co_await apart(keep_pools());
     if (draining_) break;
     until_next_sweep_.expires_after(kBetweenSweeps);
     (void)co_await until_next_sweep_.async_wait(boost::asio::as_tuple(use_task));

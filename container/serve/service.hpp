@@ -58,6 +58,7 @@ class Service {
   [[nodiscard]] Task<> keep_to_accounts();
   static constexpr std::chrono::seconds kBetweenLooks{1};
   static constexpr std::chrono::seconds kBetweenReviews{10};
+  [[nodiscard]] Task<> keep_pools();
 
   [[nodiscard]] Fleet& fleet() noexcept { return fleet_; }
   [[nodiscard]] BringUps& bring_ups() noexcept { return bring_ups_; }

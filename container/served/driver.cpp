@@ -142,8 +142,8 @@ Result<Sandbox> ServedDriver::read_sandbox(const ServerAnswer& answer, std::stri
   return sandbox_of(std::move(view), name);
 }
 
-Task<Result<>> ServedDriver::take_back(std::string name, std::string creation) {
-  if (!server_->was_reached()) co_return Result<>{};
+Task<Result<bool>> ServedDriver::take_back(std::string name, std::string creation) {
+  if (!server_->was_reached()) co_return true;
   ServerRequest request{.method = "DELETE",
                         .path = path_of(name),
                         .query = {{"grace_ms", "0"}},
@@ -156,7 +156,7 @@ Task<Result<>> ServedDriver::take_back(std::string name, std::string creation) {
     removed = co_await server_->ask(std::move(request));
   }
   if (!removed && !is_absent(removed.error())) co_return std::unexpected{std::move(removed.error())};
-  co_return Result<>{};
+  co_return true;
 }
 
 Task<Result<Sandbox>> ServedDriver::create(SandboxSpec spec, Progress progress) {
@@ -173,7 +173,7 @@ Task<Result<Sandbox>> ServedDriver::create(SandboxSpec spec, Progress progress) 
                           .patience = spec.wait + kSlack};
     // What the server has refused is not there; only of an answer that never came nobody knows.
     return undo_unless<ServerAnswer>(
-        server_->send(std::move(request)), [&] { return take_back(name, creation); }, kLateCreation);
+        server_->send(std::move(request)), [&](milliseconds) { return take_back(name, creation); }, kLateCreation);
   };
   SKIFF_CO_TRY(auto answer, co_await ask());
   // Its files would go with its Pod: there is nothing to keep asleep.

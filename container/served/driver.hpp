@@ -59,7 +59,7 @@ class ServedDriver final : public Driver {
   /// To its agent, through the gateway, by the API key alone.
   [[nodiscard]] Endpoint way_to(std::string_view name) const;
   /// Removes the one that this creation has made, if any.
-  [[nodiscard]] Task<Result<>> take_back(std::string name, std::string creation);
+  [[nodiscard]] Task<Result<bool>> take_back(std::string name, std::string creation);
   /// The one that has this id; empty: whichever has the name.
   [[nodiscard]] Task<Result<bool>> remove_known(std::string name, std::string id, Removal how);
   /// Of the one that has this name; empty: of any. invalid_request for what no server says.

@@ -146,6 +146,10 @@ Entry entry(Errc code) noexcept {
       return {409, "The sandbox does not run"};
     case Errc::sandbox_failed:
       return {502, "The sandbox could not be brought up"};
+    case Errc::quota_exceeded:
+      return {429, "A quota of the cluster is used up"};
+    case Errc::cluster_unavailable:
+      return {503, "The cluster does not do its part"};
     case Errc::sandbox_starting:
       return {503, "The sandbox is being started"};
     case Errc::port_not_listening:

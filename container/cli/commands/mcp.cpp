@@ -19,6 +19,7 @@
 #include "container/cli/standard_input.hpp"
 #include "container/mcp/bridge.hpp"
 #include "container/sandbox/bring_up.hpp"
+#include "container/sandbox/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -78,7 +79,7 @@ class Mcp final : public Invocation {
       co_await reading.join();
       co_await bridge.close();
       if (!made_) co_return;
-      auto removed = co_await driver->remove_if(made_->name, made_->id, {});
+      auto removed = co_await driver->remove_if(made_->name, made_->id, {.patience = kUndoTime});
       if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
     });
     if (!read && read.error().code != Errc::cancelled) co_return std::unexpected{std::move(read.error())};

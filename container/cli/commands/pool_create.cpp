@@ -17,6 +17,10 @@ class PoolCreate final : public Invocation {
                     .target = setting::Count{&size_, 0, kLargestPool},
                     .value = "NUMBER",
                     .help = "How many sandboxes wait in the pool."});
+    rows.push_back({.flag = "replicas",
+                    .target = setting::Count{&size_, 0, kLargestPool},
+                    .value = "NUMBER",
+                    .help = "As --size."});
     rows.push_back(dry_run_.row("Only print the pool that would be created."));
     return rows;
   }

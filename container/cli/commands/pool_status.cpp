@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,12 +28,13 @@ class PoolStatusOf final : public Invocation {
     auto driver = co_await context.driver();
     if (!driver || (*driver)->name() != "pod" || context.options().quiet) co_return 0;
     for (const PoolStatus& pool : all) {
-      const unsigned waiting = pool.total - std::min(pool.active, pool.total);
+      const unsigned waiting = pool.waiting();
       if (waiting >= pool.target) continue;
       const std::string target = std::to_string(pool.target);
       std::string line = "pool " + pool.name + ": " + std::to_string(waiting);
       line.append(" of ").append(target).append(" are there; `skiff pool scale ").append(pool.name);
-      say(line.append(" ").append(target).append("` makes the others"));
+      say(line.append(" ").append(target).append("` makes the others") +
+          (pool.reason.empty() ? "" : "; " + pool.reason));
     }
     co_return 0;
   }

@@ -1,5 +1,6 @@
 #include "container/cli/commands/pool_table.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -11,15 +12,23 @@ namespace {
 
 std::string table_of(const std::vector<PoolStatus>& pools) {
   std::vector<std::vector<std::string>> rows{{"NAME", "AVAILABLE", "ACTIVE", "TOTAL", "TARGET"}};
+  const bool is_short = std::ranges::any_of(pools, [](const PoolStatus& pool) { return pool.missing() > 0; });
+  if (is_short) rows.front().insert(rows.front().end(), {"MISSING", "WHY"});
   for (const PoolStatus& pool : pools) {
     rows.push_back({pool.name, std::to_string(pool.available), std::to_string(pool.active), std::to_string(pool.total),
                     std::to_string(pool.target)});
+    if (!is_short) continue;
+    rows.back().push_back(std::to_string(pool.missing()));
+    rows.back().push_back(pool.reason.empty() ? "-" : pool.reason);
   }
   return format_table(rows);
 }
 
 nlohmann::json value_of(const PoolStatus& pool) {
-  return nlohmann::json::parse(protocol::to_json(pool));
+  auto value = nlohmann::json::parse(protocol::to_json(pool));
+  if (pool.reason.empty()) value.erase("reason");
+  if (pool.missing() > 0) value["missing"] = pool.missing();
+  return value;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "container/cli/spec_flags.hpp"
 #include "container/cli/terminal.hpp"
 #include "container/sandbox/bring_up.hpp"
+#include "container/sandbox/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -92,7 +93,7 @@ class Run final : public Invocation {
     SKIFF_CO_TRY(const auto end, co_await finally(std::move(work), [&](this auto) -> Task<> {
                    // One that was asked for and has no command yet is of no use to anybody.
                    if (!is_up || goes_on || (is_kept && !detach_)) co_return;
-                   auto removed = co_await driver->remove(name, {});
+                   auto removed = co_await driver->remove(name, {.patience = kUndoTime});
                    if (!removed) say("sandbox \"" + name + "\" is still there: " + removed.error().message);
                  }));
     if (goes_on && detach_) {

@@ -9,6 +9,7 @@
 #include "container/cli/commands/commands.hpp"
 #include "container/cli/context.hpp"
 #include "container/cli/failures.hpp"
+#include "container/cli/output.hpp"
 
 namespace skiff::container {
 namespace {
@@ -50,6 +51,7 @@ class Start final : public Invocation {
         continue;
       }
       items.push_back(to_json_value(*started));
+      if (!started->reason.empty()) say(name + ": " + started->reason);
       lines += name + " is up at " + started->address + "\n";
       names += name + "\n";
     }

@@ -12,6 +12,7 @@
 #include "container/cli/printable.hpp"
 #include "container/cli/spec_flags.hpp"
 #include "container/sandbox/bring_up.hpp"
+#include "container/sandbox/undo_unless.hpp"
 
 namespace skiff::container {
 namespace {
@@ -61,9 +62,11 @@ class Up final : public Invocation {
     Event never{executor};
     co_await finally([&] { return never.wait(); },
                      [&](this auto) -> Task<> {
-                       auto removed = co_await driver->remove_if(sandbox.name, sandbox.id, {});
+                       auto removed = co_await remove_in_haste(driver, sandbox.name, sandbox.id, kUndoTime);
                        if (!removed) {
                          say("sandbox \"" + sandbox.name + "\" is still there: " + removed.error().message);
+                       } else if (!*removed) {
+                         say("sandbox \"" + sandbox.name + "\" is being removed");
                        }
                      });
   }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "container/cluster/creation_error.hpp"
 #include "container/cluster/creation_mark.hpp"
 #include "container/cluster/labels.hpp"
 
@@ -127,7 +128,7 @@ Task<Result<Object>> make_planned(Cluster* cluster, ClaimPlan plan) {
   if (!made && made.error().already_exists()) {
     co_return fail(Errc::sandbox_conflict, "there is a sandbox \"" + name + "\"", "name");
   }
-  if (!made) co_return std::unexpected{std::move(made.error().error)};
+  if (!made) co_return std::unexpected{creation_error(std::move(made.error()))};
   if (!plan.policy) co_return std::move(*made);
   // One of its own goes with it; those of a kind are shared.
   if (!plan.policy->label(labels::kSandbox).empty()) {
@@ -145,7 +146,7 @@ Task<Result<std::vector<Object>>> try_planned(Cluster* cluster, ClaimPlan plan) 
   if (plan.policy) trials.emplace_back(kube::kNetworkPolicies, *plan.policy);
   for (auto& [kind, object] : trials) {
     auto taken = co_await create_claim(cluster, kind, std::move(object), true);
-    if (!taken && !taken.error().already_exists()) co_return std::unexpected{std::move(taken.error().error)};
+    if (!taken && !taken.error().already_exists()) co_return std::unexpected{creation_error(std::move(taken.error()))};
   }
   std::vector<Object> objects{std::move(plan.object)};
   if (plan.policy) objects.push_back(std::move(*plan.policy));

@@ -232,7 +232,8 @@ Task<Result<Sandbox>> ClaimDriver::create(SandboxSpec spec, Progress progress) {
   ClaimWish wish{.creation = creation, .until = lease_end(spec.lease, spec.wait)};
   SKIFF_CO_TRY(auto plan, co_await plan_claim(cluster_, &pools_, std::move(spec), std::move(wish)));
   auto work = make(std::move(plan), deadline, std::move(progress));
-  co_return co_await undo_unless(std::move(work), [&] { return withdraw(name, creation); }, kLateArrival);
+  co_return co_await undo_unless(
+      std::move(work), [&](milliseconds patience) { return withdraw(name, creation, patience); }, kLateArrival);
 }
 
 Task<Result<Sandbox>> ClaimDriver::make(ClaimPlan plan, SteadyTime deadline, Progress progress) {
@@ -240,12 +241,18 @@ Task<Result<Sandbox>> ClaimDriver::make(ClaimPlan plan, SteadyTime deadline, Pro
   co_return co_await bring_up(made, made, true, deadline, std::move(progress));
 }
 
-Task<Result<>> ClaimDriver::withdraw(std::string name, std::string creation) {
+Task<Result<bool>> ClaimDriver::withdraw(std::string name, std::string creation, milliseconds patience) {
   auto object = co_await find(std::move(name));
-  if (!object && object.error().code == Errc::sandbox_not_found) co_return Result<>{};
+  if (!object && object.error().code == Errc::sandbox_not_found) co_return true;
   if (!object) co_return std::unexpected{std::move(object.error())};
-  if (!is_marked(*object, creation)) co_return Result<>{};
-  co_return co_await remove_found(std::move(*object), {});
+  if (!is_marked(*object, creation)) co_return true;
+  if (patience.count() > 0) {
+    auto removed = co_await remove_found(*object, {.patience = patience});
+    if (removed) co_return true;
+    if (removed.error().code != Errc::timeout) co_return std::unexpected{std::move(removed.error())};
+  }
+  SKIFF_CO_TRY_VOID(co_await remove_found(std::move(*object), {.wait = false}));
+  co_return false;
 }
 
 Task<Result<std::vector<Object>>> ClaimDriver::manifest(SandboxSpec spec, bool to_be_applied) {
@@ -345,8 +352,8 @@ Task<Result<>> ClaimDriver::stop(std::string name, Removal how) {
   co_return Result<>{};
 }
 
-Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, milliseconds wait, Progress progress) {
-  const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, SteadyTime deadline, Progress progress) {
+  const auto wait = std::chrono::duration_cast<milliseconds>(deadline - std::chrono::steady_clock::now());
   SKIFF_CO_TRY(auto api, co_await pools_.api());
   const std::optional<WallTime> until = lease_end(spec_of(object).lease, wait);
   json mode = mode_patch(api, true);
@@ -359,19 +366,20 @@ Task<Result<Sandbox>> ClaimDriver::resume(Object object, Object sandbox, millise
 }
 
 Task<Result<Sandbox>> ClaimDriver::start(std::string name, milliseconds wait, Progress progress) {
-  const auto waiting = cluster_->client().transport().wait_until(std::chrono::steady_clock::now() + wait);
+  const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
+  const auto waiting = cluster_->client().transport().wait_until(deadline);
   SKIFF_CO_TRY(auto object, co_await find(std::move(name)));
   if (judge_claim(object).state == SandboxState::running) co_return describe_claim(object);
   if (judge_claim(object).state == SandboxState::creating) {
     // Somebody else is at it.
-    const SteadyTime deadline = std::chrono::steady_clock::now() + wait;
     co_return co_await bring_up(object, object, false, deadline, std::move(progress));
   }
   // An agent that has ended has left its Pod behind, which must go first.
   SKIFF_CO_TRY(auto sandbox, co_await suspend(object, {.patience = wait}));
-  auto work = resume(object, std::move(sandbox), wait, std::move(progress));
+  auto work = resume(object, std::move(sandbox), deadline, std::move(progress));
   // As it was before: stopped.
-  co_return co_await undo_unless(std::move(work), [&] { return stop_again(object); }, kLateArrival);
+  co_return co_await undo_unless(
+      std::move(work), [&](milliseconds patience) { return stop_again(object, patience); }, kLateArrival);
 }
 
 Task<Result<>> ClaimDriver::set_label(std::string name, std::string label, std::string value) {
@@ -386,14 +394,17 @@ Task<Result<>> ClaimDriver::set_label(std::string name, std::string label, std::
   co_return Result<>{};
 }
 
-Task<Result<>> ClaimDriver::stop_again(Object object) {
+Task<Result<bool>> ClaimDriver::stop_again(Object object, milliseconds patience) {
   auto now = co_await find(labels::get(object, labels::kName));
-  if (!now && now.error().code == Errc::sandbox_not_found) co_return Result<>{};
+  if (!now && now.error().code == Errc::sandbox_not_found) co_return true;
   if (!now) co_return std::unexpected{std::move(now.error())};
   // Somebody may have removed it, and made another one.
-  if (now->uid() != object.uid()) co_return Result<>{};
-  SKIFF_CO_TRY_VOID(co_await suspend(std::move(*now), {}));
-  co_return Result<>{};
+  if (now->uid() != object.uid()) co_return true;
+  const bool waits = patience.count() > 0;
+  auto suspended = co_await suspend(std::move(*now), {.wait = waits, .patience = patience});
+  if (suspended) co_return true;
+  if (suspended.error().code != Errc::timeout) co_return std::unexpected{std::move(suspended.error())};
+  co_return false;
 }
 
 Task<Result<bool>> ClaimDriver::remove(std::string name, Removal how) {

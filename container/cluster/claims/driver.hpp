@@ -66,14 +66,14 @@ class ClaimDriver final : public Driver {
                                                SteadyTime deadline, Progress progress);
   [[nodiscard]] Task<Result<>> bind(const kube::Object* object, Endpoint endpoint, bool is_new);
   [[nodiscard]] Task<Result<kube::Object>> patch(kube::Object object, nlohmann::json patch);
-  [[nodiscard]] Task<Result<>> stop_again(kube::Object object);
+  [[nodiscard]] Task<Result<bool>> stop_again(kube::Object object, std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<kube::Object>> suspend(kube::Object object, Removal how);
   /// The other way: `sandbox` is that of `object`.
-  [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, std::chrono::milliseconds wait,
+  [[nodiscard]] Task<Result<Sandbox>> resume(kube::Object object, kube::Object sandbox, SteadyTime deadline,
                                              Progress progress);
   [[nodiscard]] Task<Result<Sandbox>> make(ClaimPlan plan, SteadyTime deadline, Progress progress);
   /// Removes what bears that mark (creation_mark.hpp), if there is any.
-  [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string creation);
+  [[nodiscard]] Task<Result<bool>> withdraw(std::string name, std::string creation, std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<>> remove_found(kube::Object object, Removal how);
 
   Cluster* cluster_;

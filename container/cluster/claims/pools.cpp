@@ -139,23 +139,25 @@ Task<Result<Object>> ClaimPools::make(const PoolSpec* wanted, SandboxApi api, st
   co_return std::unexpected{pool_exists(wanted->name)};
 }
 
-Task<Result<>> ClaimPools::take_back(std::string name, SandboxApi api, std::string creation) {
+Task<Result<bool>> ClaimPools::take_back(std::string name, SandboxApi api, std::string creation,
+                                         std::chrono::milliseconds patience) {
   kube::Client& client = cluster_->client();
   auto pool = co_await client.get(at(kube::kSandboxWarmPools, api), cluster_->namespace_name(), name);
   if (!pool && !pool.error().not_found()) co_return std::unexpected{std::move(pool.error().error)};
   if (pool && is_marked(*pool, creation)) {
-    SKIFF_CO_TRY_VOID(co_await remove(std::move(name)));
-    co_return Result<>{};
+    auto gone = co_await remove_within(std::move(name), patience);
+    if (gone || gone.error().code != Errc::timeout) co_return gone ? Result<bool>{true} : std::move(gone);
+    co_return false;
   }
   // Its template comes first, and may be all there is.
   auto alone = co_await client.get(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name);
   if (!alone && !alone.error().not_found()) co_return std::unexpected{std::move(alone.error().error)};
-  if (!alone || !is_marked(*alone, creation)) co_return Result<>{};
+  if (!alone || !is_marked(*alone, creation)) co_return true;
   kube::RemoveOptions options{.uid = alone->uid()};
   auto removed =
       co_await client.remove(at(kube::kSandboxTemplates, api), cluster_->namespace_name(), name, std::move(options));
   if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
-  co_return Result<>{};
+  co_return true;
 }
 
 Task<Result<PoolStatus>> ClaimPools::wait_until_full(Object pool, SteadyTime deadline, Progress progress) {
@@ -198,7 +200,9 @@ Task<Result<PoolStatus>> ClaimPools::create(PoolSpec wanted, Progress progress) 
   const std::string creation = new_id("c");
   const std::string name = wanted.name;
   auto work = make_and_fill(std::move(wanted), version, creation, deadline, std::move(progress));
-  co_return co_await undo_unless(std::move(work), [&] { return take_back(name, version, creation); }, kLateArrival);
+  co_return co_await undo_unless(
+      std::move(work), [&](std::chrono::milliseconds patience) { return take_back(name, version, creation, patience); },
+      kLateArrival);
 }
 
 Task<Result<PoolStatus>> ClaimPools::make_and_fill(PoolSpec wanted, SandboxApi api, std::string creation,
@@ -254,6 +258,10 @@ Task<Result<std::vector<PoolStatus>>> ClaimPools::list() {
 }
 
 Task<Result<bool>> ClaimPools::remove(std::string name) {
+  return remove_within(std::move(name), kRemovalTime);
+}
+
+Task<Result<bool>> ClaimPools::remove_within(std::string name, std::chrono::milliseconds patience) {
   SKIFF_CO_TRY(auto version, co_await api());
   kube::Client& client = cluster_->client();
   const kube::Resource pools = at(kube::kSandboxWarmPools, version);
@@ -272,8 +280,7 @@ Task<Result<bool>> ClaimPools::remove(std::string name) {
   if (!removed && !removed.error().not_found()) co_return std::unexpected{std::move(removed.error().error)};
   for (const kube::Resource& resource : {pools, templates}) {
     if (resource.plural == templates.plural && owner.empty()) continue;
-    GoneWait wait{
-        .resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = kRemovalTime};
+    GoneWait wait{.resource = resource, .namespace_name = cluster_->namespace_name(), .name = name, .limit = patience};
     SKIFF_CO_TRY_VOID(co_await wait_until_gone(&client, std::move(wait)));
   }
   co_return true;

@@ -40,7 +40,9 @@ class ClaimPools final : public Pools {
   /// The pool, after its template if it shall have one of its own. Both are marked with `creation`.
   [[nodiscard]] Task<Result<kube::Object>> make(const PoolSpec* wanted, SandboxApi api, std::string creation);
   /// Removes what `creation` has made of them.
-  [[nodiscard]] Task<Result<>> take_back(std::string name, SandboxApi api, std::string creation);
+  [[nodiscard]] Task<Result<bool>> take_back(std::string name, SandboxApi api, std::string creation,
+                                             std::chrono::milliseconds patience);
+  [[nodiscard]] Task<Result<bool>> remove_within(std::string name, std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<std::map<std::string, unsigned>>> count_claims();
 
   Cluster* cluster_;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
+#include "container/cluster/creation_error.hpp"
 #include "container/cluster/creation_mark.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod_wait.hpp"
@@ -21,19 +22,6 @@ using nlohmann::json;
 using std::chrono::steady_clock;
 
 constexpr std::size_t kLongestObjectName = 63;
-
-/// Why the cluster does not take an object, where that has a reason of its own.
-Error creation_error(kube::Failure failure) {
-  const std::string& text = failure.status.message;
-  if (failure.forbidden() && (text.contains("exceeded quota") || text.contains("failed quota"))) {
-    return bring_up_failure(FailureReason::quota, std::move(failure.error.message));
-  }
-  const bool is_permission = text.contains("cannot ");  // RBAC: User "a" cannot create resource "pods"
-  if ((failure.forbidden() && !is_permission) || text.contains("admission webhook")) {
-    return bring_up_failure(FailureReason::admission, std::move(failure.error.message));
-  }
-  return std::move(failure.error);
-}
 
 std::string own_namespace(std::string_view prefix, std::string_view name) {
   // The random end takes nine of the 63 letters.

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/id.hpp"
+#include "base/with_timeout.hpp"
 #include "container/agent/client.hpp"
 #include "container/cluster/checks.hpp"
 #include "container/cluster/creation_mark.hpp"
@@ -99,7 +100,9 @@ Task<Result<KnownPod>> PodDriver::wait_until_up(KnownPod known, SteadyTime deadl
                  co_await wait_for_address(&cluster_->client(), known.record->namespace_name, service, deadline));
     known.service = std::move(addressed);
   }
-  co_return co_await wait_for_agent(std::move(known), std::move(progress));
+  auto up = co_await within(deadline, wait_for_agent(std::move(known), std::move(progress)));
+  if (up) co_return std::move(*up);
+  co_return std::unexpected{bring_up_failure(FailureReason::not_ready, "its agent does not answer in time")};
 }
 
 Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
@@ -129,7 +132,8 @@ Task<Result<Sandbox>> PodDriver::create(SandboxSpec spec, Progress progress) {
   }
   const std::string id = record.id;
   auto work = make(std::move(record), is_one_shot, std::move(context), std::move(progress));
-  auto known = co_await undo_unless(std::move(work), [&] { return withdraw(name, id); }, kLateArrival);
+  auto known = co_await undo_unless(
+      std::move(work), [&](milliseconds patience) { return remove_in_haste(this, name, id, patience); }, kLateArrival);
   if (!known) co_return std::unexpected{std::move(known.error())};
   co_return describe_known(*known);
 }
@@ -139,11 +143,6 @@ Task<Result<KnownPod>> PodDriver::make(PodRecord record, bool is_one_shot, Manif
   auto known = co_await make_sandbox(cluster_, &pools_, std::move(record), is_one_shot, std::move(context), progress);
   if (!known) co_return known;
   co_return co_await wait_until_up(std::move(*known), deadline, std::move(progress));
-}
-
-Task<Result<>> PodDriver::withdraw(std::string name, std::string id) {
-  SKIFF_CO_TRY_VOID(co_await remove_if(std::move(name), std::move(id), {}));
-  co_return Result<>{};
 }
 
 Task<Result<std::vector<Object>>> PodDriver::manifest(SandboxSpec spec, bool to_be_applied) {
@@ -280,7 +279,8 @@ Task<Result<Sandbox>> PodDriver::start(std::string name, milliseconds wait, Prog
     const std::string uid = known.config_map->uid();
     auto work = make_again(std::move(known), mark, deadline, progress);
     // As it was before: stopped.
-    auto up = co_await undo_unless(std::move(work), [&] { return stop_again(name, uid, mark); }, kLateArrival);
+    auto up = co_await undo_unless(
+        std::move(work), [&](milliseconds patience) { return stop_again(name, uid, mark, patience); }, kLateArrival);
     if (!up) co_return std::unexpected{std::move(up.error())};
     if (*up) co_return describe_known(**up);
   }
@@ -295,7 +295,7 @@ Task<Result<Sandbox>> PodDriver::wait_for_others(KnownPod known, SteadyTime dead
   if (!news) co_return std::unexpected{std::move(news.error().error)};
   SKIFF_CO_TRY(auto ready, co_await wait_until_ready(&cluster_->client(), &*news, std::move(theirs), progress));
   known.pod = std::move(ready);
-  SKIFF_CO_TRY(auto up, co_await wait_for_agent(std::move(known), std::move(progress)));
+  SKIFF_CO_TRY(auto up, co_await wait_until_up(std::move(known), deadline, std::move(progress)));
   co_return describe_known(up);
 }
 
@@ -314,6 +314,8 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
             {"pod_uid", nullptr},
             {"service_uid", nullptr}};
   data["start"] = std::move(mark);
+  const std::string lost_with = loss_of(known);
+  data["lost_with"] = lost_with.empty() ? json{} : json(lost_with);
   // A Pod that came from a pool is gone for good: its successor has the sandbox's own name.
   data["pod"] = known.config_map->name();
   const auto expires_at = lease_end_text(before.spec.lease, wait);
@@ -329,7 +331,9 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
                    .limit = wait};
     SKIFF_CO_TRY_VOID(co_await remove_this(cluster_, std::move(which), {.patience = wait}));
   }
-  record.spec.wait = wait;
+  // What is left of it after the old one has gone.
+  record.spec.wait =
+      std::max(std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()), milliseconds{1});
   ManifestContext context{
       .namespace_name = record.namespace_name, .prefix = cluster_->options().name_prefix, .sandbox_id = record.id};
   context.assigns_ids = co_await cluster_->assigns_ids();
@@ -344,19 +348,24 @@ Task<Result<std::optional<KnownPod>>> PodDriver::make_again(KnownPod known, std:
   co_return std::optional{std::move(up)};
 }
 
-Task<Result<>> PodDriver::stop_again(std::string name, std::string uid, std::string mark) {
+Task<Result<bool>> PodDriver::stop_again(std::string name, std::string uid, std::string mark, milliseconds patience) {
   auto known = co_await find_sandbox(cluster_, std::move(name));
-  if (!known && known.error().code == Errc::sandbox_not_found) co_return Result<>{};
+  if (!known && known.error().code == Errc::sandbox_not_found) co_return true;
   if (!known) co_return std::unexpected{std::move(known.error())};
   // Somebody may have removed it, and made another one.
-  if (!known->config_map || known->config_map->uid() != uid || !known->record) co_return Result<>{};
+  if (!known->config_map || known->config_map->uid() != uid || !known->record) co_return true;
   // Or started it after us: the Pod is theirs then, or they wait for ours.
   const PodRecord& record = *known->record;
-  if (record.start != mark && !record.stopped) co_return Result<>{};
+  if (record.start != mark && !record.stopped) co_return true;
   SKIFF_CO_TRY(auto pod, co_await find_pod(cluster_, record.namespace_name, record.pod, record.id));
-  if (pod && !is_marked(*pod, mark)) co_return Result<>{};
+  if (pod && !is_marked(*pod, mark)) co_return true;
+  const bool is_there = pod.has_value();
   known->pod = std::move(pod);
-  co_return co_await stop_known(std::move(*known), {});
+  const bool waits = patience.count() > 0;
+  auto stopped = co_await stop_known(std::move(*known), {.wait = waits, .patience = patience});
+  if (stopped) co_return waits || !is_there;
+  if (stopped.error().code != Errc::timeout) co_return std::unexpected{std::move(stopped.error())};
+  co_return false;
 }
 
 Task<Result<bool>> PodDriver::remove(std::string name, Removal how) {

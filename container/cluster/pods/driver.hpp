@@ -68,9 +68,9 @@ class PodDriver final : public Driver {
   /// record is not as it was seen any more: another `start` may have come first, and nothing of its is touched.
   [[nodiscard]] Task<Result<std::optional<KnownPod>>> make_again(KnownPod known, std::string mark, SteadyTime deadline,
                                                                  Progress progress);
-  /// Undo the two; nothing to do where nothing is, or somebody else's: another sandbox, or another `start`.
-  [[nodiscard]] Task<Result<>> withdraw(std::string name, std::string id);
-  [[nodiscard]] Task<Result<>> stop_again(std::string name, std::string uid, std::string mark);
+  /// Undoes it (undo_unless.hpp); nothing to do where nothing is, or another `start`'s.
+  [[nodiscard]] Task<Result<bool>> stop_again(std::string name, std::string uid, std::string mark,
+                                              std::chrono::milliseconds patience);
   [[nodiscard]] Task<Result<>> stop_known(KnownPod known, Removal how);
 
   /// Deletes it, as far as that goes without waiting; nothing when there is none, or it is to stay.

@@ -185,6 +185,17 @@ Sandbox describe_known(const KnownPod& known) {
   return alone;
 }
 
+std::string loss_of(const KnownPod& known) {
+  const Sandbox before = describe_known(known);
+  // A start that was broken off has stopped it again.
+  if (!before.was_broken) return known.record->was_up ? std::string{} : known.record->lost_with;
+  for (const std::string& text : known.record->spec.pod.volumes) {
+    const auto volume = parse_volume(text);
+    if (volume && (volume->kind == Volume::Kind::own || volume->kind == Volume::Kind::claim)) return {};
+  }
+  return before.reason;
+}
+
 Task<Result<Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data) {
   const Object& record = *known->config_map;
   nlohmann::json patch{{"metadata", {{"uid", record.uid()}}}, {"data", std::move(data)}};

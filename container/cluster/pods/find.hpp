@@ -38,6 +38,9 @@ struct KnownPod {
 [[nodiscard]] Task<Result<std::optional<kube::Object>>> find_pod(Cluster* cluster, std::string namespace_name,
                                                                  std::string pod, std::string id);
 [[nodiscard]] Sandbox describe_known(const KnownPod& known);
+/// How its Pod ended, where files went along that no volume keeps and nobody has stopped it, who knows that; else
+/// empty.
+[[nodiscard]] std::string loss_of(const KnownPod& known);
 
 /// Merges `data` into that of the record, if it is still the same record; null removes.
 [[nodiscard]] Task<Result<kube::Object>> change_record(Cluster* cluster, const KnownPod* known, nlohmann::json data);

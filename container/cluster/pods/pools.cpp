@@ -17,6 +17,7 @@
 #include "base/task_group.hpp"
 #include "base/with_timeout.hpp"
 #include "container/agent/client.hpp"
+#include "container/cluster/creation_error.hpp"
 #include "container/cluster/creation_mark.hpp"
 #include "container/cluster/labels.hpp"
 #include "container/cluster/pod_wait.hpp"
@@ -114,11 +115,12 @@ Task<Result<ManifestContext>> PodPools::member_context() {
 }
 
 Task<> PodPools::make_successor(std::string name, std::optional<std::size_t> left) {
-  auto view = co_await find(std::move(name));
+  auto view = co_await find(name);
   if (!view || view->pool.size == 0 || (left && *left >= view->pool.size)) co_return;
   auto context = co_await member_context();
   if (!context) co_return;
-  (void)co_await add_member(&*view, std::move(*context), successor_number());
+  auto made = co_await add_member(&*view, std::move(*context), successor_number());
+  if (!made) note_filling(name, std::move(made.error().message));
 }
 
 Task<> PodPools::close() {
@@ -136,7 +138,7 @@ Task<Result<>> PodPools::add_member(const View* view, ManifestContext context, u
   auto made = co_await cluster_->client().create(kube::kPods, std::move(pod));
   // Somebody else had the same idea, or the answer was lost: the next round sees it.
   if (made || made.error().already_exists() || made.error().may_have_happened) co_return Result<>{};
-  co_return std::unexpected{std::move(made.error().error)};
+  co_return std::unexpected{creation_error(std::move(made.error()))};
 }
 
 Task<Result<>> PodPools::remove_member(Object pod) {
@@ -192,6 +194,7 @@ Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, Steady
   kube::Watch watch{&cluster_->client(), std::move(options)};
   std::map<std::string, Object> pods;
   std::optional<SteadyTime> in_trouble_since;
+  std::pair<Phase, std::size_t> told{Phase::ready, 0};
   for (;;) {
     std::size_t ready = 0;
     std::optional<PodVerdict> trouble;
@@ -206,7 +209,9 @@ Task<Result<>> PodPools::wait_until_full(std::string name, unsigned size, Steady
       if (verdict.failure && (!trouble || !trouble->failure || verdict.is_final)) trouble = std::move(verdict);
     }
     if (ready >= size) co_return Result<>{};
-    progress(phase, std::to_string(ready) + " of " + std::to_string(size) + " ready");
+    if (std::exchange(told, std::pair{phase, ready}) != told) {
+      progress(phase, std::to_string(ready) + " of " + std::to_string(size) + " ready");
+    }
     if (!trouble) in_trouble_since.reset();
     if (trouble && !in_trouble_since) in_trouble_since = std::chrono::steady_clock::now();
     const SteadyTime until = trouble ? std::min(deadline, *in_trouble_since + kTroublePatience) : deadline;
@@ -253,17 +258,18 @@ Task<Result<>> PodPools::make_record(const PoolSpec* wanted, std::string creatio
   mark_creation(record, creation);
   auto made = co_await cluster_->client().create(kube::kConfigMaps, std::move(record));
   if (made) co_return Result<>{};
-  if (!made.error().already_exists()) co_return std::unexpected{std::move(made.error().error)};
+  if (!made.error().already_exists()) co_return std::unexpected{creation_error(std::move(made.error()))};
   co_return std::unexpected{pool_exists(wanted->name)};
 }
 
-Task<Result<>> PodPools::take_back(std::string name, std::string creation) {
+Task<Result<bool>> PodPools::take_back(std::string name, std::string creation, milliseconds patience) {
   auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(),
                                                 pool_record_name(cluster_->options().name_prefix, name));
   if (!record && !record.error().not_found()) co_return std::unexpected{std::move(record.error().error)};
-  if (!record || !is_marked(*record, creation)) co_return Result<>{};
-  SKIFF_CO_TRY_VOID(co_await remove(std::move(name)));
-  co_return Result<>{};
+  if (!record || !is_marked(*record, creation)) co_return true;
+  auto gone = co_await remove_within(std::move(name), patience);
+  if (gone || gone.error().code != Errc::timeout) co_return gone ? Result<bool>{true} : std::move(gone);
+  co_return false;
 }
 
 Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
@@ -276,7 +282,8 @@ Task<Result<PoolStatus>> PodPools::create(PoolSpec wanted, Progress progress) {
   const std::string creation = new_id("c");
   const std::string name = wanted.name;
   auto work = make_and_fill(std::move(wanted), creation, deadline, std::move(progress));
-  co_return co_await undo_unless(std::move(work), [&] { return take_back(name, creation); }, kLateArrival);
+  co_return co_await undo_unless(
+      std::move(work), [&](milliseconds patience) { return take_back(name, creation, patience); }, kLateArrival);
 }
 
 Task<Result<PoolStatus>> PodPools::make_and_fill(PoolSpec wanted, std::string creation, SteadyTime deadline,
@@ -304,10 +311,22 @@ Task<Result<PoolStatus>> PodPools::scale(std::string name, unsigned size, millis
 
 Task<Result<PoolStatus>> PodPools::status(std::string name) {
   SKIFF_CO_TRY(auto view, co_await look(std::move(name)));
-  co_return count_members(view.pool, view.pods);
+  PoolStatus status = count_members(view.pool, view.pods);
+  if (status.available < status.target) status.reason = co_await why_short(&view);
+  co_return status;
 }
 
 Task<Result<std::vector<PoolStatus>>> PodPools::list() {
+  SKIFF_CO_TRY(auto all, co_await list_quickly());
+  for (PoolStatus& pool : all) {
+    if (pool.available >= pool.target) continue;
+    auto whole = co_await status(pool.name);
+    if (whole) pool = std::move(*whole);
+  }
+  co_return all;
+}
+
+Task<Result<std::vector<PoolStatus>>> PodPools::list_quickly() {
   kube::Client& client = cluster_->client();
   kube::ListOptions options{.label_selector = labels::selector("pool", {})};
   auto records = co_await client.list(kube::kConfigMaps, cluster_->namespace_name(), std::move(options));
@@ -327,6 +346,10 @@ Task<Result<std::vector<PoolStatus>>> PodPools::list() {
 }
 
 Task<Result<bool>> PodPools::remove(std::string name) {
+  return remove_within(std::move(name), kRemovalTime);
+}
+
+Task<Result<bool>> PodPools::remove_within(std::string name, milliseconds patience) {
   SKIFF_CO_TRY_VOID(check_pool_name(name));
   const std::string record_name = pool_record_name(cluster_->options().name_prefix, name);
   auto record = co_await cluster_->client().get(kube::kConfigMaps, cluster_->namespace_name(), record_name);
@@ -343,13 +366,14 @@ Task<Result<bool>> PodPools::remove(std::string name) {
   if (!removed) co_return std::unexpected{std::move(removed.error().error)};
   kube::WatchOptions waiting{.namespace_name = cluster_->namespace_name(), .label_selector = waiting_selector(name)};
   kube::Watch watch{&cluster_->client(), std::move(waiting)};
-  const SteadyTime deadline = std::chrono::steady_clock::now() + kRemovalTime;
+  const SteadyTime deadline = std::chrono::steady_clock::now() + patience;
   std::map<std::string, bool> left;
   do {
     auto event = co_await within(deadline, watch.next());
     if (!event) {
       co_return fail(Errc::timeout, "pool \"" + name + "\" is removed, but " + std::to_string(left.size()) +
-                                        " of its Pods still exist after a minute");
+                                        " of its Pods still exist after " + std::to_string(patience.count() / 1000) +
+                                        " s");
     }
     if (!*event) co_return std::unexpected{std::move(event->error().error)};
     if ((*event)->kind == kube::WatchEvent::Kind::snapshot) left.clear();
@@ -426,7 +450,10 @@ Task<Result<std::optional<TakenSandbox>>> PodPools::take(SandboxSpec spec, Objec
   Error last;
   for (int tries = 0; tries < kMostDeadAgents; ++tries) {
     SKIFF_CO_TRY(auto claimed, co_await claim(spec, record));
-    if (!claimed) co_return std::nullopt;
+    if (!claimed) {
+      want_filled(spec.pod.pool);
+      co_return std::nullopt;
+    }
     Object& pod = claimed->pod;
     const std::string id = labels::get(pod, labels::kSandbox);
     // Beside the binding, and whatever becomes of that: the pool has one less.

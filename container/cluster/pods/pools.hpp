@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -42,6 +44,7 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list() override;
   [[nodiscard]] Task<Result<bool>> remove(std::string name) override;
   [[nodiscard]] Task<Result<kube::Object>> template_of(PoolSpec wanted) override;
+  [[nodiscard]] Task<Result<PoolHealth>> heal() override;
 
   /// The spec with what the pool has decided, as a Pod of its own would need it. `invalid_field` when it asks for
   /// another Pod than the pool makes.
@@ -73,6 +76,12 @@ class PodPools final : public Pools {
   /// What a new Pod must say beside its spec.
   [[nodiscard]] Task<Result<ManifestContext>> member_context();
   /// Makes one Pod, if the pool may have more than `left`. What fails here the next `fill` does.
+  /// Of a pool one fills it at a time, however many have asked for it.
+  void want_filled(std::string name);
+  [[nodiscard]] Task<> fill_in_turn(std::string name);
+  void note_filling(const std::string& name, std::string trouble);
+  [[nodiscard]] Task<std::string> why_short(const View* view);
+  [[nodiscard]] Task<Result<std::vector<PoolStatus>>> list_quickly();
   [[nodiscard]] Task<> make_successor(std::string name, std::optional<std::size_t> left);
   [[nodiscard]] Task<Result<>> carry_out(PoolPlan plan, View view);
   [[nodiscard]] Task<Result<>> add_member(const View* view, ManifestContext context, unsigned number);
@@ -85,12 +94,18 @@ class PodPools final : public Pools {
   [[nodiscard]] Task<Result<>> bind(kube::Object pod, SandboxSpec spec);
   [[nodiscard]] Task<Result<>> make_record(const PoolSpec* wanted, std::string creation);
   /// Removes the pool if it is that of `creation`.
-  [[nodiscard]] Task<Result<>> take_back(std::string name, std::string creation);
+  [[nodiscard]] Task<Result<bool>> take_back(std::string name, std::string creation,
+                                             std::chrono::milliseconds patience);
+  [[nodiscard]] Task<Result<bool>> remove_within(std::string name, std::chrono::milliseconds patience);
 
   Cluster* cluster_;
   Reach* reach_;
   TaskGroup successors_;
-  std::map<std::string, unsigned, std::less<>> sizes_;  ///< of pools, when they were last asked for a spec
+  std::map<std::string, bool, std::less<>> fillers_;          ///< pools that are being filled; true: and then once more
+  std::map<std::string, std::string, std::less<>> troubles_;  ///< of pools, why they can't be filled
+  bool is_kept_ = false;                                      ///< by a process that looks at them again and again
+  std::uint64_t failures_ = 0;                                ///< to fill one
+  std::map<std::string, unsigned, std::less<>> sizes_;        ///< of pools, when they were last asked for a spec
 };
 
 }  // namespace skiff::container

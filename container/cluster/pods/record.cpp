@@ -128,6 +128,7 @@ kube::Object make_record(const PodRecord& record, const std::string& namespace_n
   if (!record.start.empty()) data["start"] = record.start;
   data["stopped"] = record.stopped ? "true" : "false";
   data["was_up"] = record.was_up ? "true" : "false";
+  if (!record.lost_with.empty()) data["lost_with"] = record.lost_with;
   if (record.begun_at) data["begun_at"] = *record.begun_at;
   if (record.expires_at) data["expires_at"] = *record.expires_at;
   return object;
@@ -154,6 +155,7 @@ Result<PodRecord> read_record(const kube::Object& config_map) {
   record.start = config_map.text({"data", "start"});
   record.stopped = config_map.text({"data", "stopped"}) == "true";
   record.was_up = config_map.text({"data", "was_up"}) == "true";
+  record.lost_with = config_map.text({"data", "lost_with"});
   if (auto begun = config_map.text({"data", "begun_at"}); !begun.empty()) record.begun_at = std::move(begun);
   if (auto expires = config_map.text({"data", "expires_at"}); !expires.empty()) record.expires_at = std::move(expires);
   if (record.id.empty() || record.namespace_name.empty() || record.pod.empty()) return refuse("it says too little");
@@ -223,6 +225,10 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
     sandbox.was_broken = false;
   }
   const bool has_content = record.was_up || record.begun_at;
+  // Whoever made it was killed before it could say that it is up: it would have given up by now.
+  const auto made = config_map.created();
+  const bool is_late = made && now - *made >= kBeingMade + record.spec.wait;
+  if (!has_content && is_late) sandbox.was_never_up = true;
   if (sandbox.state == SandboxState::failed) {
     // Also one that can't be brought up again for now: what it has is on its volumes.
     if (has_content && !is_at_deadline(sandbox)) sandbox.was_broken = true;
@@ -232,6 +238,9 @@ Sandbox describe(const PodRecord& record, const kube::Object& config_map, const 
   if (is_over && !sandbox.was_broken) sandbox.expires_at.reset();
   if (sandbox.state != SandboxState::running) return sandbox;
   sandbox.address = pod->address;
+  if (sandbox.reason.empty() && !record.lost_with.empty()) {
+    sandbox.reason = "it began anew, without the files that no volume keeps: " + record.lost_with;
+  }
   if (record.spec.pod.service != ServiceKind::none) {
     const std::string service = service_name(config_map.name());
     sandbox.details["service"] = service;

@@ -21,6 +21,8 @@ struct PodRecord {
   std::string start = {};           ///< which `start` was the last one (creation_mark.hpp); empty: none
   bool stopped = false;
   bool was_up = false;  ///< since it was last made or started: a Pod that is not there is gone then
+  /// How the Pod before this one ended, where that took files along which no volume keeps; empty: none did.
+  std::string lost_with = {};
   std::optional<std::string> begun_at = {};    ///< RFC 3339: when it was last started; none: when it was made
   std::optional<std::string> expires_at = {};  ///< RFC 3339
 };

@@ -50,6 +50,21 @@ TEST(PodWait, AnImageThatCannotBeHadIsFinalOnceItWasTriedAgain) {
   EXPECT_EQ(judge_pod(waiting("CreateContainerConfigError")).failure, FailureReason::admission);
 }
 
+TEST(PodWait, AnImageThatIsNotThereIsHardlyEverThereLater) {
+  const auto verdict = [](const char* message) {
+    return judge_pod(pod_with({{"waiting", {{"reason", "ErrImagePull"}, {"message", message}}}}));
+  };
+  for (const char* message :
+       {"failed to resolve reference \"a/b:1\": a/b:1: not found", "dial tcp: lookup registry.invalid: no such host",
+        "dial tcp: lookup a.b on 127.0.0.1:53: refused", "401 Unauthorized: unauthorized",
+        "pull access denied, repository does not exist", "unexpected status: 403 Forbidden"}) {
+    EXPECT_TRUE(verdict(message).is_hopeless) << message;
+    EXPECT_FALSE(verdict(message).is_final) << message;
+  }
+  EXPECT_FALSE(verdict("dial tcp 10.0.0.1:443: i/o timeout").is_hopeless);
+  EXPECT_FALSE(verdict("503 Service Unavailable").is_hopeless);
+}
+
 TEST(PodWait, AFullClusterMayStillMakeRoom) {
   const json full{{"type", "PodScheduled"}, {"status", "False"}, {"reason", "Unschedulable"}, {"message", "0/1 nodes"}};
   const auto verdict = judge_pod(pod({{"phase", "Pending"}, {"conditions", json::array({full})}}));

@@ -11,6 +11,10 @@ TEST(BringUpFailure, GivesItsReasonBack) {
     EXPECT_EQ(error.code, Errc::sandbox_failed);
     EXPECT_EQ(failure_reason(error), reason);
   }
+  const Error quota = bring_up_failure(FailureReason::quota, "why");
+  EXPECT_EQ(quota.code, Errc::quota_exceeded);
+  EXPECT_EQ(failure_reason(quota), FailureReason::quota);
+  EXPECT_EQ(failure_reason({Errc::cluster_unavailable, "x", "admission"}), FailureReason::admission);
   EXPECT_EQ(reason_word(FailureReason::image_pull), "image_pull");
   EXPECT_EQ(reason_word(FailureReason::not_ready), "not_ready");
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "base/event.hpp"
 #include "base/task_group.hpp"
@@ -19,7 +20,8 @@ struct Bench {
   Event opened;
   bool is_open = false;
   Result<int> outcome = 7;
-  Result<> undone = {};
+  Result<bool> undone = true;
+  std::vector<std::chrono::milliseconds> patience = {};
   int times_undone = 0;
   std::string thrown = {};
 
@@ -27,12 +29,13 @@ struct Bench {
     while (!is_open) co_await opened.wait();
     co_return outcome;
   }
-  Task<Result<>> undo() {
+  Task<Result<bool>> undo(std::chrono::milliseconds of) {
     ++times_undone;
+    patience.push_back(of);
     co_return undone;
   }
   Task<Result<int>> run() {
-    return undo_unless(work(), [this] { return undo(); }, kLate);
+    return undo_unless(work(), [this](std::chrono::milliseconds of) { return undo(of); }, kLate);
   }
   Task<> run_and_note() {
     try {
@@ -95,6 +98,25 @@ CO_TEST(UndoUnless, UndoesCancelledWorkOnceMoreForWhatArrivesLate) {
   EXPECT_EQ(bench.times_undone, 2);
   EXPECT_FALSE(bench.thrown.empty());
   EXPECT_FALSE(bench.thrown.contains("cleaned up"));
+}
+
+CO_TEST(UndoUnless, WaitsForNothingThatGoesByItself) {
+  Bench failing{executor};
+  failing.outcome = fail(Errc::timeout, "too late");
+  failing.undone = false;
+  failing.is_open = true;
+  const Result<int> done = co_await failing.run();
+  EXPECT_EQ(done.error().message, "too late; what it had made is being removed");
+  EXPECT_EQ(failing.patience, (std::vector{kUndoPatience}));
+
+  Bench cancelled{executor};
+  cancelled.undone = false;
+  TaskGroup group{executor};
+  group.spawn("all", cancelled.run_and_note());
+  group.cancel();
+  co_await group.join();
+  EXPECT_EQ(cancelled.thrown, "what it had made is being removed");
+  EXPECT_EQ(cancelled.patience, (std::vector{kUndoPatience, std::chrono::milliseconds{0}}));
 }
 
 CO_TEST(UndoUnless, TellsWhatIsLeftOfCancelledWork) {

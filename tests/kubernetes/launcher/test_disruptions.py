@@ -43,18 +43,6 @@ def test_an_eviction_is_no_end_of_a_lease_and_leaves_record_and_volume(skiff, na
     assert skiff("exec", "box", "--", "cat", "/workspace/file")[0] == "precious\n"
 
 
-def test_a_drain_is_no_end_of_a_lease(skiff, namespace):
-    skiff.up("box")
-    namespace.cluster.api.request("POST", f"/api/v1/namespaces/{namespace.name}/pods/skiff-box/eviction", {
-        "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "skiff-box"}})
-    namespace.wait("pod/skiff-box", "delete")
-    seen = skiff.json("ps", "box")
-    assert seen["state"] == "failed" and "drain" in seen["reason"], seen
-    kept(skiff)
-    skiff("start", "box")
-    assert skiff("exec", "box", "--", "echo", "back")[0] == "back\n"
-
-
 def test_an_agent_that_is_killed_for_memory_is_told(skiff):
     skiff.up("box", "--memory", "24Mi")
     # What lies in a memory file system is freed with the container only: so the kernel comes to the agent itself.

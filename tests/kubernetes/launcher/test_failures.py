@@ -116,10 +116,12 @@ def test_no_drain_takes_it_for_a_pod_that_is_made_again_but_start_makes_an_evict
         "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "skiff-box", "namespace": namespace.name}})
     namespace.wait("pod/skiff-box", "delete")
     item = skiff.json("ps")["items"][0]
-    assert (item["state"], item["id"]) == ("failed", first["id"]) and "pod" in item["reason"]
+    assert (item["state"], item["id"]) == ("failed", first["id"]) and "drain" in item["reason"]
+    assert [one["name"] for one in skiff.json("gc")["kept"]] == ["box"]
     err = skiff("exec", "box", "--", "true", status=125)[1]
     assert "skiff start box" in err
-    assert skiff.json("start", "box", "-q")["id"] == first["id"]
+    again = skiff.json("start", "box", "-q")
+    assert again["id"] == first["id"] and "without the files that no volume keeps" in again["reason"], again
     assert skiff("exec", "box", "--", "sh", "-c", "echo $WHO")[0] == "me\n"
 
 

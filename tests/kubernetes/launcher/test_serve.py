@@ -312,3 +312,26 @@ def test_a_creation_is_ended_by_another_replica(world):
     assert world.pods() == [pod]
     assert run(world, other, answer.json()["id"], "echo there") == "there\n"
     assert other.request("DELETE", f"/v1/sandboxes/{answer.json()['id']}", key=world.key).status == 204
+
+
+@pytest.fixture
+def pool(world):
+    world.skiff("pool", "create", "warm", "--size", "2", "--dialect", "e2b", "-q")
+    yield "warm"
+    world.skiff("pool", "rm", "warm")
+
+
+def test_a_pool_heals_after_a_drain_and_a_quota(world, pool):
+    def status():
+        return json.loads(world.skiff("pool", "status", pool, "-o", "json")[0])
+
+    world.home.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "little"}, "spec": {"hard": {"pods": "1"}}})
+    world.home.wait("resourcequota/little", lambda quota: "pods" in quota["status"].get("used", {}))
+    members = [one["metadata"]["name"] for one in world.home.items("pods")]
+    for name in members:
+        world.cluster.api.request("POST", f"/api/v1/namespaces/{world.home.name}/pods/{name}/eviction", {
+            "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": world.home.name}})
+    until(lambda: status().get("missing") == 1 and "exceeded quota: little" in status()["reason"], 60, "one of them, and why no more")
+    until(lambda: any("a pool can't be filled" in server.told() for server in world.pair), 60, "a line about it")
+    world.home.delete("resourcequota/little")
+    until(lambda: status()["available"] == 2, 60, "both of them")

@@ -77,9 +77,9 @@ CO_TEST(PodCreation, IsRefusedByATrialBeforeAnythingIsMade) {
     Errc code;
   };
   const std::vector<Case> cases{
-      {quota_exceeded(), FailureReason::quota, Errc::sandbox_failed},
+      {quota_exceeded(), FailureReason::quota, Errc::quota_exceeded},
       {FakeApiServer::refusal(403, "Forbidden", "failed quota: few: must specify limits.memory for: a"),
-       FailureReason::quota, Errc::sandbox_failed},
+       FailureReason::quota, Errc::quota_exceeded},
       {FakeApiServer::refusal(403, "Forbidden", "violates PodSecurity \"restricted:latest\": ..."),
        FailureReason::admission, Errc::sandbox_failed},
       {FakeApiServer::refusal(400, "BadRequest", "admission webhook \"x\" denied the request"),

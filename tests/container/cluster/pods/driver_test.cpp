@@ -261,6 +261,50 @@ CO_TEST(PodDriver, RemovesNothingThatIsNoLongerAsItWasWanted, DrivenCluster& on)
   EXPECT_TRUE(*removed);
 }
 
+CO_TEST(PodDriver, SaysThatItBeganAnewWithoutTheFilesOfOneThatWasEvicted, DrivenCluster& on) {
+  PodRecord record = sandbox_record("box", "s1");
+  record.was_up = true;
+  put_sandbox(on.fake.server, record);
+  on.fake.server.change(kube::kPods, "default", "skiff-box", [](json& pod) {
+    pod["status"] = {{"phase", "Failed"}, {"reason", "Evicted"}, {"message", "disk"}};
+  });
+  auto started = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(started.has_value()) << started.error().message;
+  const std::string word =
+      "it began anew, without the files that no volume keeps: it was evicted by its node (Evicted): disk";
+  EXPECT_EQ(started->state, SandboxState::running);
+  EXPECT_EQ(started->reason, word);
+  auto seen = co_await on.driver.get("box");
+  CO_ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->reason, word) << "also to whoever comes later";
+  // Who stops it knows what goes.
+  CO_ASSERT_TRUE((co_await on.driver.stop("box", {})).has_value());
+  started = co_await on.driver.start("box", 5s, fakes::ignore_progress);
+  CO_ASSERT_TRUE(started.has_value());
+  EXPECT_EQ(started->reason, "");
+}
+
+CO_TEST(PodDriver, EndsAWaitWhenItSaysAlsoWhereNothingAnswersForThePod, DrivenCluster& on) {
+  on.fake.server.runs_pods = false;
+  on.fake.server.pods_linger = true;
+  // Its owner's end does not end it: that is for its node to do.
+  on.fake.server.before = [&](const FakeRequest& request) -> std::optional<FakeAnswer> {
+    if (!request.is("DELETE", "/configmaps/skiff-box")) return std::nullopt;
+    on.fake.server.change(kube::kPods, "default", "skiff-box",
+                          [](json& pod) { pod["metadata"].erase("ownerReferences"); });
+    return std::nullopt;
+  };
+  SandboxSpec spec = fakes::plain_spec("box");
+  spec.wait = 100ms;
+  auto made = co_await on.driver.create(std::move(spec), fakes::ignore_progress);
+  CO_ASSERT_TRUE(!made);
+  EXPECT_EQ(made.error().code, Errc::sandbox_failed);
+  EXPECT_TRUE(made.error().message.ends_with("; what it had made is being removed")) << made.error().message;
+  EXPECT_EQ(on.record_says("pod"), "there is no record");
+  const auto left = on.fake.server.find(kube::kPods, "default", "skiff-box");
+  EXPECT_TRUE(left && left->is_being_deleted());
+}
+
 CO_TEST(PodDriver, TellsHowAPodEndedThatIsGone, DrivenCluster& on) {
   PodRecord record = sandbox_record("box", "s1");
   record.was_up = true;

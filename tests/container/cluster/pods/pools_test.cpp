@@ -9,7 +9,7 @@
 
 #include "base/in_parallel.hpp"
 #include "tests/container/cluster/fake_cluster.hpp"
-#include "tests/container/cluster/manifest_context.hpp"
+#include "tests/container/cluster/pods/filled_pool.hpp"
 #include "tests/support/reactor_test.hpp"
 
 namespace skiff::container {
@@ -18,46 +18,9 @@ namespace {
 using fakes::FakeAnswer;
 using fakes::FakeCluster;
 using fakes::FakeRequest;
+using fakes::FilledPool;
 using kube::Object;
 using nlohmann::json;
-
-/// The pool "p" with so many Pods that wait, all of them ready.
-struct FilledPool {
-  FilledPool(Executor executor, unsigned size)
-      : fake{executor}, reach{fake.cluster.get(), fakes::through_the_proxy()}, pools{fake.cluster.get(), &reach} {
-    PoolSpec pool{.name = "p", .size = size, .sandbox = fakes::plain_spec("p")};
-    const Object record = fake.server.put(kube::kConfigMaps, make_pool_record(pool, "default", "skiff-"));
-    for (unsigned number = 0; number < size; ++number) {
-      ManifestContext context = test::manifest_context();
-      context.namespace_name = "default";
-      Object pod = make_member(pool, record, context, number).value();
-      fakes::FakeApiServer::make_ready(pod.json);
-      fake.server.put(kube::kPods, std::move(pod));
-    }
-  }
-  /// With the key that agents know, and the record of whoever takes one.
-  Task<> begin() {
-    (void)(co_await fake.cluster->signing_key(true)).value();
-    record_ = fake.server.put(kube::kConfigMaps, make_record(fakes::sandbox_record("box", "s-box"), "default", "box"));
-  }
-  [[nodiscard]] Object owner() const { return record_; }
-  [[nodiscard]] static SandboxSpec box() {
-    SandboxSpec spec = fakes::plain_spec("box");
-    spec.pod.pool = "p";
-    return spec;
-  }
-  [[nodiscard]] std::size_t patches() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(fake.server.requests(), [](const auto& one) { return one.method == "PATCH"; }));
-  }
-
-  FakeCluster fake;
-  Reach reach;
-  PodPools pools;
-
- private:
-  Object record_;
-};
 
 CO_TEST(PodPools, TakesOnePodForASandbox) {
   FilledPool pool{executor, 2};

@@ -194,6 +194,16 @@ TEST(PodRecord, OneThatNeverHadAnAgentIsToldApartFromOneThatHas) {
   EXPECT_FALSE(again.was_never_up);
 }
 
+TEST(PodRecord, OneThatRunsAndThatNobodyWasToldOfIsKnown) {
+  PodRecord record = some_record();
+  const kube::Object old = config_map_of(record, std::chrono::hours{1});
+  const Sandbox pod = describe_pod(running_pod());
+  EXPECT_TRUE(describe(record, old, &pod, wall_now()).was_never_up);
+  EXPECT_FALSE(describe(record, old, &pod, *old.created() + record.spec.wait).was_never_up) << "somebody waits";
+  record.was_up = true;
+  EXPECT_FALSE(describe(record, old, &pod, wall_now()).was_never_up);
+}
+
 TEST(PodRecord, WhatTheClusterBrokeIsToldApartFromWhatEndedByItself) {
   const auto broken = [](json status) {
     kube::Object pod = running_pod();

@@ -1,0 +1,82 @@
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/deadline.hpp"
+#include "base/id.hpp"
+#include "base/log.hpp"
+#include "container/cluster/creation_error.hpp"
+#include "container/cluster/pod_wait.hpp"
+#include "container/cluster/pods/pools.hpp"
+
+/// How pools get back what a drain, a lost node or a quota has taken from them.
+namespace skiff::container {
+namespace {
+
+/// Before a pool is looked at that is short.
+constexpr std::chrono::milliseconds kBeforeFilling{1'000};
+
+}  // namespace
+
+void PodPools::want_filled(std::string name) {
+  const auto [at, is_new] = fillers_.try_emplace(name, false);
+  at->second = !is_new;  // whoever fills it looks once more
+  if (is_new) successors_.spawn("fill a pool", fill_in_turn(std::move(name)));
+}
+
+Task<> PodPools::fill_in_turn(std::string name) {
+  const auto done = [this](const std::string* which) { fillers_.erase(*which); };
+  const std::unique_ptr<const std::string, decltype(done)> ending{&name, done};
+  do {
+    // Those who have taken one make another one just now.
+    co_await pause(kBeforeFilling);
+    fillers_[name] = false;
+    auto filled = co_await fill(name);
+    note_filling(name, filled ? std::string{} : std::move(filled.error().message));
+  } while (fillers_[name]);
+}
+
+void PodPools::note_filling(const std::string& name, std::string trouble) {
+  const auto known = troubles_.find(name);
+  if (trouble.empty()) {
+    if (known != troubles_.end()) log::info("a pool can be filled again", {{"pool", name}});
+    troubles_.erase(name);
+    return;
+  }
+  ++failures_;
+  if (!is_kept_ || (known != troubles_.end() && known->second == trouble)) return;  // said before
+  log::warning("a pool can't be filled", {{"pool", name}, {"place", cluster_->namespace_name()}, {"error", trouble}});
+  troubles_.insert_or_assign(name, std::move(trouble));
+}
+
+Task<Result<PoolHealth>> PodPools::heal() {
+  is_kept_ = true;
+  SKIFF_CO_TRY(auto all, co_await list_quickly());
+  PoolHealth health{.failures = failures_};
+  for (const PoolStatus& pool : all) {
+    health.missing += pool.missing();
+    if (pool.missing() > 0 || pool.waiting() > pool.target) want_filled(pool.name);
+  }
+  co_return health;
+}
+
+/// What holds up those that are there, or else refuses those that are missing.
+Task<std::string> PodPools::why_short(const View* view) {
+  for (const kube::Object& pod : view->pods) {
+    if (member_state(pod) != MemberState::free || can_be_taken(pod)) continue;
+    PodVerdict verdict = judge_pod(pod);
+    if (verdict.failure) co_return std::move(verdict.detail);
+  }
+  if (count_members(view->pool, view->pods).missing() == 0) co_return std::string{};
+  ManifestContext context{.namespace_name = cluster_->namespace_name(),
+                          .prefix = cluster_->options().name_prefix,
+                          .sandbox_id = new_id("s")};
+  context.assigns_ids = co_await cluster_->assigns_ids();
+  auto pod = make_member(view->pool, view->record, context, kFirstSuccessor);
+  if (!pod) co_return std::move(pod.error().message);
+  auto taken = co_await cluster_->client().create(kube::kPods, std::move(*pod), {.dry_run = true});
+  co_return taken ? std::string{} : creation_error(std::move(taken.error())).message;
+}
+
+}  // namespace skiff::container

@@ -1,0 +1,45 @@
+#include "container/serve/answer.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "container/kube/status.hpp"
+
+namespace skiff::container::serve {
+namespace {
+
+TEST(ErrorAnswer, TellsATenantNothingOfTheServersAccountsAndAddresses) {
+  const Error errors[] = {
+      {Errc::permission_denied, "list pods: User \"system:serviceaccount:skiff:serve\" cannot list", "kubernetes"},
+      {Errc::unauthenticated, "list pods: Unauthorized (401)", "kubernetes"},
+      {Errc::io_error, "the API server https://10.96.0.1:443 can't be reached", "kubernetes"},
+      {Errc::cluster_unavailable, "failed calling webhook: Post https://policy.kube-system.svc", "admission"}};
+  for (const Error& error : errors) {
+    for (const Face face : {Face::own, Face::e2b}) {
+      const auto answer = error_answer(face, error, "r1");
+      EXPECT_EQ(answer.status, 503U) << error.message;
+      EXPECT_FALSE(answer.headers.get("Retry-After").empty());
+      for (const char* secret : {"serviceaccount", "https://", "Unauthorized"}) {
+        EXPECT_FALSE(answer.body.contains(secret)) << answer.body;
+      }
+    }
+  }
+  const auto webhook = nlohmann::json::parse(error_answer(Face::own, errors[3], "r1").body);
+  EXPECT_EQ(webhook["code"], "cluster_unavailable");
+  EXPECT_EQ(webhook["field"], "admission");
+}
+
+TEST(ErrorAnswer, OfAQuotaIsATenantsOwnAndSaysWhenToComeAgain) {
+  const auto answer = error_answer(Face::own, {Errc::quota_exceeded, "exceeded quota: q", "quota"}, "r1");
+  EXPECT_EQ(answer.status, 429U);
+  EXPECT_FALSE(answer.headers.get("Retry-After").empty());
+  EXPECT_TRUE(answer.body.contains("exceeded quota: q"));
+}
+
+TEST(ErrorAnswer, OfAKeyThatIsWrongIsStillTheTenants) {
+  EXPECT_EQ(error_answer(Face::own, {Errc::unauthenticated, "show an API key"}, "r1").status, 401U);
+  EXPECT_FALSE(is_cluster_fault({Errc::permission_denied, "not yours"}));
+}
+
+}  // namespace
+}  // namespace skiff::container::serve
